@@ -1,0 +1,174 @@
+/* base.h - what every room needs: errors, buffers, arenas, texts, numbers, clocks, queues, threads.
+ *
+ * May use:   libc, pthreads, xxhash.      Used by: every room.
+ * Threads:   functions are re-entrant; an object belongs to one thread at a time unless it says
+ *            otherwise (queue, pool, budget).
+ * Memory:    *new* = the caller frees; *borrowed until X* = owned by the callee; *takes* = the callee
+ *            owns it, on failure too. Nothing here aborts for lack of memory: -ENOMEM is returned,
+ *            or kept in a sticky object and checked once at the end.
+ * Asserts stay on in release builds and mean a bug of ours, never an outside event.
+ */
+#ifndef DFTRACERD_BASE_H
+#define DFTRACERD_BASE_H
+
+#include <stdatomic.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* Functions return 0 (or a count) or a negative code: -errno values, or these. */
+enum {
+    ERR_BASE = -1000,
+    ERR_QUERY_SYNTAX = -1001, /* DSL text does not parse; err.position is a byte offset      */
+    ERR_PARAM = -1002,        /* a request parameter is unknown, repeated or has a bad value  */
+    ERR_NOT_FOUND = -1003,    /* no such file, endpoint or id                                 */
+    ERR_CANCELLED = -1004,    /* the client went away or the daemon stops                     */
+    ERR_DEADLINE = -1005,     /* the query ran longer than it may                             */
+    ERR_MEMORY_LIMIT = -1006, /* the query needs more memory than it may have                 */
+    ERR_ROW_LIMIT = -1007,    /* more rows or groups than allowed                             */
+    ERR_PATTERN_LIMIT = -1008,/* a regular expression exceeded its match limit                */
+    ERR_CORRUPT = -1009,      /* damaged gzip data, or a store value that fails its checks    */
+    ERR_STORE = -1010,        /* LMDB failed in a way that has no errno                       */
+    ERR_STORE_FULL = -1011,   /* LMDB map full and it could not grow                          */
+    ERR_STORE_BUSY = -1012,   /* another daemon has this index open                           */
+    ERR_STALE = -1013,        /* the file changed since the index was made                    */
+    ERR_FORMAT = -1014,       /* representation not available for this answer (406)           */
+    ERR_END = -1015,          /* a cursor has no more                                         */
+    ERR_LAST = -1015
+};
+
+/* One message for people. Caller-owned; zero-initialise. The first message wins. */
+struct err {
+    int code;
+    int64_t position;   /* byte offset into `source` of a query, -1 when there is none; valid if source set */
+    char param[48];     /* request parameter or option that is to blame, or ""                */
+    char text[400];
+    char *source;       /* *new* copy of the DSL source for the caret, or NULL: err_done frees */
+};
+/* Records (unless one is there already; err may be NULL) and returns `code`. */
+int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_set_param(struct err *err, int code, const char *param, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void err_done(struct err *err);               /* frees source and zeroes */
+const char *err_text(int code);               /* "deadline exceeded"; strerror for errno codes */
+const char *err_name(int code);               /* stable machine word: "deadline", "bad_query", "ENOENT" */
+
+/* ---- text slices --------------------------------------------------------------------------- */
+
+struct text { const char *ptr; size_t len; };   /* not NUL-terminated; ptr may be NULL iff len == 0 */
+#define TEXT(literal) ((struct text){(literal), sizeof(literal) - 1})
+struct text text_of(const char *cstr);                       /* NULL gives the empty text */
+bool text_eq(struct text a, struct text b);
+bool text_eq_nocase(struct text a, struct text b);           /* ASCII letters only */
+int text_cmp(struct text a, struct text b);                  /* byte order, as sorting promises */
+bool text_is_utf8(struct text t);
+uint64_t text_hash(struct text t);                           /* XXH3-64 */
+
+/* ---- growable buffer (sticky error) -------------------------------------------------------- */
+
+struct buf { char *data; size_t len, cap; int error; };      /* zero-initialise; error 0 or -ENOMEM */
+void buf_done(struct buf *b);
+void buf_clear(struct buf *b);                               /* keeps the memory and the error */
+char *buf_reserve(struct buf *b, size_t more);               /* room for `more` bytes or NULL  */
+void buf_append(struct buf *b, const void *data, size_t len);
+void buf_text(struct buf *b, struct text t);
+void buf_puts(struct buf *b, const char *cstr);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *buf_steal(struct buf *b, size_t *ret_len);             /* *new*, NUL-terminated; NULL on error */
+
+/* ---- arena: many small allocations, freed at once ------------------------------------------ */
+
+struct arena { void *head; size_t used; size_t limit; };     /* limit 0 = none; zero-initialise */
+void *arena_alloc(struct arena *a, size_t size);             /* 16-byte aligned, zeroed; NULL when out */
+char *arena_strdup(struct arena *a, struct text t);          /* NUL-terminated copy */
+void arena_done(struct arena *a);
+
+/* ---- intern table: text -> dense id from 0 -------------------------------------------------- */
+
+struct intern;                                               /* one writer; see index for the shared one */
+struct intern *intern_new(void);                             /* *new* or NULL */
+void intern_free(struct intern *t);
+int64_t intern_add(struct intern *t, struct text text);      /* id, or -ENOMEM */
+int64_t intern_find(const struct intern *t, struct text text); /* id, or -ENOENT */
+struct text intern_text(const struct intern *t, uint32_t id);  /* borrowed until intern_free; stable address */
+uint32_t intern_count(const struct intern *t);
+size_t intern_bytes(const struct intern *t);
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* Whole text must be consumed. 0 or -EINVAL / -ERANGE. */
+int num_parse_i64(struct text t, int64_t *ret);
+int num_parse_u64(struct text t, uint64_t *ret);
+int num_parse_double(struct text t, double *ret);            /* JSON grammar, finite */
+/* Decimal text (optional fraction, exponent) times 10^scale rounded half to even to an integer.
+ * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_inexact_int` (may be NULL) says whether
+ * the value had a non-zero fraction at scale 0. -ERANGE beyond int64. */
+int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fraction);
+int num_parse_duration(struct text t, int64_t bare_unit_ns, int64_t *ret_ns); /* "250us", "10ms" -> ns */
+int num_parse_bytes(struct text t, uint64_t *ret);           /* "4MiB", "4MB", "512k", "100" */
+/* Shortest decimal text that reads back equal; integers without ".0"; never an exponent without need.
+ * Returns the length written to `out` (>= 32 bytes). NaN and infinity must not come here (assert). */
+size_t num_format_double(double value, char *out);
+size_t num_format_i64(int64_t value, char *out);             /* out >= 24 bytes */
+size_t num_format_u64(uint64_t value, char *out);
+size_t num_format_i128(__int128 value, char *out);           /* out >= 48 bytes */
+/* value in 1/1000: 1500 -> "1.5", 2000 -> "2": how nanoseconds become decimal microseconds */
+size_t num_format_milli(int64_t value, char *out);
+size_t num_format_milli128(__int128 value, char *out);
+
+/* ---- clocks -------------------------------------------------------------------------------- */
+
+int64_t clock_mono_ns(void);
+int64_t clock_real_ns(void);
+
+/* ---- budget: what a query may still cost ---------------------------------------------------- */
+
+/* Shared by the request, its workers and http. All members may be read and written by any thread. */
+struct budget {
+    atomic_int cancelled;          /* set to ERR_CANCELLED (or another code) to stop the query  */
+    int64_t deadline_ns;           /* clock_mono_ns, 0 = none; set before the query starts      */
+    size_t memory_limit;           /* bytes, 0 = none                                           */
+    atomic_size_t memory_used;
+};
+int budget_check(struct budget *b);                 /* 0, ERR_CANCELLED, ERR_DEADLINE: call per batch */
+int budget_charge(struct budget *b, size_t bytes);  /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
+void budget_release(struct budget *b, size_t bytes);
+void budget_cancel(struct budget *b, int code);
+
+/* ---- bounded queue of pointers, many producers, many consumers ------------------------------ */
+
+struct queue;
+struct queue *queue_new(size_t capacity);            /* *new* or NULL */
+void queue_free(struct queue *q);                    /* must be empty of waiters */
+int queue_push(struct queue *q, void *item);         /* waits for room; -EPIPE once closed (item stays the caller's) */
+int queue_try_push(struct queue *q, void *item);     /* -EAGAIN when full */
+int queue_pop(struct queue *q, void **ret_item);     /* waits; ERR_END when closed and drained */
+int queue_try_pop(struct queue *q, void **ret_item); /* -EAGAIN when empty */
+void queue_close(struct queue *q);                   /* wakes all; pops drain what is left */
+size_t queue_length(struct queue *q);
+
+/* ---- thread pool ---------------------------------------------------------------------------- */
+
+struct pool;
+typedef void pool_job(void *arg);
+int pool_new(unsigned threads, const char *name, struct pool **ret);  /* name: at most 12 letters, for ps -T */
+int pool_submit(struct pool *p, pool_job *job, void *arg);            /* FIFO, unbounded; -EPIPE when stopping */
+/* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread; returns when
+ * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
+int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
+unsigned pool_threads(const struct pool *p);
+void pool_free(struct pool *p);                                       /* runs what is queued, then joins */
+
+/* ---- CPU ------------------------------------------------------------------------------------ */
+
+enum cpu_level { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
+/* Best level this machine has, lowered by $DFTRACERD_CPU = portable|avx2|avx512 (for tests). Cached. */
+enum cpu_level cpu_level(void);
+const char *cpu_level_name(enum cpu_level level);
+
+#endif
