@@ -1,0 +1,193 @@
+/* trace.h - from a trace file to text, from text to events, and back to text by position.
+ *
+ * May use:   base; zlib, ISA-L, libdeflate (this room only).   Used by: index, query, rewrite.
+ * Threads:   every object here belongs to one thread at a time; different objects are independent.
+ * Rules:     docs/READING.md says exactly which text becomes which objects and values.
+ * Positions: a *text offset* counts bytes of the uncompressed text of the whole file, from 0. Where a
+ *            damaged member left no newline at its end, the newline that the reader inserts counts.
+ * Caveats:   files are read with pread, never mapped (a truncated file must not raise SIGBUS). The
+ *            descriptor must stay open as long as the object; it is not closed here.
+ */
+#ifndef DFTRACERD_TRACE_H
+#define DFTRACERD_TRACE_H
+
+#include "dftracerd/base.h"
+
+#define TRACE_LINE_MAX (16u << 20)          /* longer lines are invalid and skipped */
+
+/* ---- text in order --------------------------------------------------------------------------- */
+
+enum trace_format { TRACE_PLAIN, TRACE_GZIP };
+enum trace_engine { TRACE_ENGINE_AUTO, TRACE_ENGINE_ZLIB, TRACE_ENGINE_ISAL }; /* AUTO: $DFTRACERD_INFLATE, else the fastest built in */
+
+/* A place from which reading can start. For gzip: a deflate block boundary or a member start. */
+struct trace_checkpoint {
+    uint64_t text_offset;
+    uint64_t file_offset;        /* first byte of the file that is needed                              */
+    uint8_t bits;                /* 0-7: low bits of that byte that belong to the block before         */
+    uint8_t kind;                /* enum trace_checkpoint_kind                                         */
+    uint32_t window_len;         /* bytes at `window`: raw-deflated preset window (at most 32 KiB of text), 0 at a member start */
+    const uint8_t *window;       /* owner as the function says                                         */
+};
+enum trace_checkpoint_kind { TRACE_AT_PLAIN, TRACE_AT_MEMBER, TRACE_AT_BLOCK };
+
+enum trace_damage_kind {
+    TRACE_DAMAGE_DATA = 1,       /* deflate data does not decode: lost up to the next member           */
+    TRACE_DAMAGE_CRC,            /* member decoded, its checksum or length is wrong: text kept          */
+    TRACE_DAMAGE_CUT,            /* the file ends inside a member                                      */
+    TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member                  */
+    TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
+    TRACE_DAMAGE_LINE            /* a line longer than TRACE_LINE_MAX                                  */
+};
+struct trace_damage {
+    uint8_t kind;
+    uint64_t file_from, file_to; /* compressed bytes concerned                                         */
+    uint64_t text_offset;        /* text position at which it was noticed                              */
+};
+
+struct trace_reader_options {
+    enum trace_engine engine;
+    uint64_t checkpoint_size;    /* bytes of text between checkpoints, >= 64 KiB; 0 = make none         */
+};
+struct trace_reader_info {
+    enum trace_format format;
+    enum trace_engine engine;
+    uint64_t file_offset;        /* bytes of the file consumed                                         */
+    uint64_t text_offset;        /* bytes of text delivered                                            */
+    uint64_t members;            /* gzip members begun                                                 */
+    bool in_member;              /* at the end of the file: it stopped inside a member                 */
+    bool empty;                  /* the file has no byte (format is PLAIN then)                        */
+};
+
+struct trace_reader;
+/* `from` NULL starts at 0, else at a checkpoint of the same file (copied). 0, -ENOMEM, -errno of pread. */
+int trace_reader_open(int fd, const struct trace_reader_options *options, const struct trace_checkpoint *from,
+                      struct err *err, struct trace_reader **ret);
+void trace_reader_close(struct trace_reader *r);
+/* Next text: bytes written (> 0), 0 at the present end of the file (calling again later continues if the
+ * file has grown meanwhile), or -errno. Damage is not an error: it is recorded and reading goes on. */
+ssize_t trace_reader_read(struct trace_reader *r, char *out, size_t len);
+/* The file will not grow: an unfinished member is recorded as TRACE_DAMAGE_CUT. */
+void trace_reader_finish(struct trace_reader *r);
+void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *ret);
+/* Checkpoints met so far, in text order; the first is at `from` or 0. For k >= 1 one is placed at the first block
+ * boundary at or after k * checkpoint_size - 128 KiB, so that a chunk's first line is (nearly always) behind it;
+ * after damage one is always placed at the member where reading resumed. Identical whichever engine found them.
+ * Borrowed until the reader closes. */
+size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret);
+size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret);
+const char *trace_damage_name(enum trace_damage_kind kind);
+const char *trace_engine_name(enum trace_engine engine);   /* "zlib", "isal" */
+bool trace_engine_available(enum trace_engine engine);
+
+/* ---- chunks of whole lines --------------------------------------------------------------------- */
+
+/* Chunk k holds the lines that start in [k, k+1) * chunk_size of the text, and the lines that continue its last
+ * one (docs/READING.md rule 6: a line that neither starts with `{` nor is a bracket line follows the chunk before,
+ * at most 8 of them). Chunks without a line are not delivered. */
+struct trace_chunk {
+    uint64_t number;             /* k                                                                  */
+    uint64_t text_offset;        /* of its first byte                                                  */
+    char *text;                  /* `len` bytes, then at least 64 readable zero bytes (SIMD overrun)   */
+    size_t len;
+    size_t cap;                  /* allocated                                                          */
+    bool ended;                  /* the last line ends in '\n' or the file was finished: final, not provisional */
+};
+struct trace_chunker;
+/* Reads from `r` (borrowed) on; r must stand at a line start: a checkpoint rarely is one, so `skip_to` says the
+ * text offset of the first line wanted (text before it is discarded). chunk_size >= 64 KiB. */
+int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to, struct trace_chunker **ret);
+void trace_chunker_free(struct trace_chunker *c);
+/* 0 and a *new* chunk (trace_chunk_done frees its text), ERR_END at the present end of the file, -errno, -ENOMEM.
+ * `finish`: the file will not grow, so a last unterminated line is delivered; otherwise at the end of the file a
+ * chunk of the complete lines so far is delivered with ended=false, and the same chunk is delivered again, longer,
+ * when the file has grown. */
+int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret);
+void trace_chunk_done(struct trace_chunk *chunk);
+
+/* ---- text by position -------------------------------------------------------------------------- */
+
+/* Finds the greatest checkpoint with text_offset <= offset; its window must stay valid until the next call. */
+typedef int trace_find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret);
+struct trace_text;
+/* Random access to one file's text. Forward reads continue the stream where that is cheaper than a checkpoint. */
+int trace_text_open(int fd, enum trace_format format, enum trace_engine engine, trace_find_checkpoint *find, void *arg,
+                    struct trace_text **ret);
+void trace_text_close(struct trace_text *t);
+/* Exactly `len` bytes from text offset `offset`; ERR_CORRUPT when the file no longer holds them. */
+int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len);
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+enum trace_class { TRACE_EVENT, TRACE_COUNTER, TRACE_AGGREGATED, TRACE_METADATA };
+enum trace_unit { TRACE_US, TRACE_NS, TRACE_MS, TRACE_SEC };
+
+enum trace_type {
+    TRACE_INT = 1,               /* .i                                                                 */
+    TRACE_DOUBLE,                /* .d, finite                                                         */
+    TRACE_BOOL,                  /* .i is 0 or 1                                                       */
+    TRACE_TEXT,                  /* .ptr, len: decoded UTF-8 (escapes resolved), may hold NUL          */
+    TRACE_JSON,                  /* .ptr, len: an array or {} as written (repaired where needed)       */
+    TRACE_BIG                    /* .ptr, len: decimal digits of an integer beyond int64               */
+};
+/* One leaf of an event; 16 bytes. Times (TRACE_FIELD_TS, _DUR) are TRACE_INT in microseconds, or in nanoseconds where
+ * `nano` is 1 (unit NS, or a fraction that microseconds cannot hold). */
+struct trace_value {
+    uint16_t field;
+    uint8_t type;
+    uint8_t nano;
+    uint32_t len;
+    union { int64_t i; double d; const char *ptr; };
+};
+
+/* Fields that every scanner knows; others get ids from TRACE_FIELD_DYNAMIC on, in order of appearance. */
+enum {
+    TRACE_FIELD_NAME, TRACE_FIELD_CAT, TRACE_FIELD_PID, TRACE_FIELD_TID, TRACE_FIELD_TS, TRACE_FIELD_DUR, TRACE_FIELD_PH,
+    TRACE_FIELD_ID, TRACE_FIELD_TYPE, TRACE_FIELD_HHASH, TRACE_FIELD_FHASH, TRACE_FIELD_SHASH, TRACE_FIELD_RET,
+    TRACE_FIELD_COUNT, TRACE_FIELD_OFFSET, TRACE_FIELD_SIZE, TRACE_FIELD_IMAGE_SIZE, TRACE_FIELD_SIZE_SUM,
+    TRACE_FIELD_RET_SUM, TRACE_FIELD_HOSTNAME, TRACE_FIELD_FNAME, TRACE_FIELD_PATH, TRACE_FIELD_ARG_NAME,
+    TRACE_FIELD_ARG_VALUE, TRACE_FIELD_PPID, TRACE_FIELD_CMD_HASH, TRACE_FIELD_EXEC_HASH, TRACE_FIELD_CWD,
+    TRACE_FIELD_VERSION, TRACE_FIELD_TIME_METRIC, /* args.cfg.time_metric */
+    TRACE_FIELD_DYNAMIC
+};
+#define TRACE_FIELDS_MAX 4096    /* a scanner that has met more distinct paths drops the values of further ones... */
+#define TRACE_FIELD_OTHER 0xFFFF /* ...after giving them as TRACE_JSON text with this field: "path":value         */
+
+struct trace_event {
+    enum trace_class class;
+    uint8_t repaired;            /* the text is not valid JSON as it stands: trace_repair gives it      */
+    uint8_t bad_dur;             /* a dur was there, but beyond int64: absent                           */
+    uint32_t offset, len;        /* of the object in the chunk's text ('{' to '}'; a cut-off tail excluded) */
+    uint32_t count;
+    const struct trace_value *values; /* borrowed until the next call; no nulls, each field at most once */
+};
+
+struct trace_counts { uint64_t lines, brackets, invalid, repaired, events, counters, aggregated, metadata, bad_dur, split, glued; };
+
+struct trace_scanner;            /* one per worker thread, kept over chunks and files: it learns layouts */
+struct trace_scanner_options {
+    enum cpu_level level;        /* CPU_PORTABLE forces the portable line splitter                      */
+    bool no_templates;           /* only the order-free path (differential tests)                       */
+    bool only_tolerant;          /* only the slow path (differential tests)                             */
+};
+int trace_scanner_new(const struct trace_scanner_options *options /* NULL: best */, struct trace_scanner **ret);
+void trace_scanner_free(struct trace_scanner *s);
+/* Starts on a chunk's text (borrowed until the scan ends; 64 readable bytes behind it). */
+void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit);
+/* 1 and the next event, 0 at the end, -ENOMEM. */
+int trace_scan_next(struct trace_scanner *s, struct trace_event *ret);
+/* Counters since trace_scan_begin; complete after trace_scan_next returned 0. */
+void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret);
+/* The dotted path of a field: "name", "args.ret"; borrowed until trace_scanner_free. */
+struct text trace_field_path(const struct trace_scanner *s, uint16_t field);
+uint32_t trace_field_count(const struct trace_scanner *s);
+/* True where a path holds hashes, which are text whatever was written (READING.md). */
+bool trace_path_is_hash(struct text path);
+/* True where numeric text was normalised to a number. */
+bool trace_path_is_numeric(struct text path);
+
+/* Writes the valid form of an object that was repaired: the bytes [offset, offset+len) of an event. 0, ERR_CORRUPT
+ * when no object can be read from it, -ENOMEM (also sticky in out). */
+int trace_repair(const char *text, size_t len, struct buf *out);
+
+#endif
