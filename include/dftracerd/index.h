@@ -1,0 +1,250 @@
+/* index.h - the store: files, chunks of typed columns, names, summaries; and how they get in.
+ *
+ * May use:   base, measure, trace; LMDB (src/index/kv.c only), zstd (column stage).   Used by: query, rewrite, http, daemon, tools.
+ * Way:       index_offer(file) -> queue -> reader thread (trace_chunker) -> workers (trace_scan -> chunk_build) -> one
+ *            writer (LMDB commit, new snapshot). Questions: index_snapshot -> chunk_open -> column_read.
+ * Threads:   struct index: any thread. A snapshot is immutable: any thread. A chunk_view and its columns: the thread
+ *            that opened them.
+ * Lifetime:  chunk data are borrowed from the LMDB map until chunk_close; keep that short (never while a client drains).
+ *            A snapshot keeps all chunks it names readable until snapshot_release, whatever is re-indexed meanwhile.
+ * Caveats:   the store is a cache: on damage or another schema version it is removed and rebuilt. LMDB must not live on
+ *            a network file system: index_open refuses those (ERR_STORE with the reason).
+ * Times:     in catalog structures int128 nanoseconds; in columns int64 microseconds or nanoseconds (column.nano).
+ */
+#ifndef DFTRACERD_INDEX_H
+#define DFTRACERD_INDEX_H
+
+#include "dftracerd/measure.h"
+#include "dftracerd/trace.h"
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+struct index;
+struct index_options {
+    const char *path;               /* directory for data.mdb; made 0700 if missing; owner and file system checked */
+    uint64_t checkpoint_size;       /* bytes of text a chunk, default 4 MiB (0)                                     */
+    unsigned workers;               /* scan threads, 0 = number of CPUs                                            */
+    size_t memory_limit;            /* bytes of text and columns in flight while indexing, 0 = 160 MiB              */
+    uint64_t map_size;              /* LMDB address space, 0 = 64 GiB (grown when full)                             */
+    enum trace_engine engine;
+    const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = the seven of API.md        */
+    double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
+    bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
+};
+int index_open(const struct index_options *options, struct err *err, struct index **ret);
+/* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been released. */
+void index_close(struct index *ix);
+const char *index_path(const struct index *ix);
+uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */
+
+/* ---- files in -------------------------------------------------------------------------------------- */
+
+/* Says that a file exists: `name` as answers tell it (root-relative or label/...), `path` to open. Compared with the
+ * catalog (inode, size, mtime, ctime; then head and tail hash); queued if new or changed, else nothing. Cheap. */
+int index_offer(struct index *ix, const char *name, const char *path);
+/* The file is gone: state missing; purged later. */
+int index_forget(struct index *ix, const char *name);
+/* All files that exist at start have been offered: progress is meaningful from now on. */
+void index_listed(struct index *ix);
+/* Throws away and rebuilds what is known of a file (POST /index force). */
+int index_rebuild(struct index *ix, const char *name);
+
+struct index_progress {
+    bool listed;                    /* index_listed was called                                           */
+    uint64_t files, files_ready, files_failed, files_pending; /* pending includes indexing               */
+    uint64_t bytes, bytes_done;     /* compressed                                                        */
+    int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...)          */
+};
+void index_progress(struct index *ix, struct index_progress *ret);
+/* Called (from index threads, must not block) after each commit and state change; one watcher. */
+void index_on_change(struct index *ix, void (*call)(void *arg), void *arg);
+/* While any query runs, ingest yields between chunks: counts +1 / -1. */
+void index_query_running(struct index *ix, int delta);
+
+/* ---- catalog ---------------------------------------------------------------------------------------- */
+
+enum index_state { INDEX_PENDING, INDEX_INDEXING, INDEX_READY, INDEX_GROWING, INDEX_FAILED, INDEX_MISSING };
+const char *index_state_name(enum index_state s);
+
+struct index_chunk {
+    uint32_t number, version;       /* key of the chunk value                                            */
+    uint32_t rows;                  /* objects                                                           */
+    uint32_t text_len;
+    uint64_t text_offset;           /* of the chunk's text in the file's text                            */
+};
+/* Everything /info tells of a file. Immutable within a snapshot. Strings borrowed from the snapshot. */
+struct index_file {
+    uint32_t id;                    /* new for each (re)indexing                                         */
+    enum index_state state;
+    bool damaged;                   /* any damage, or invalid lines? no: damage only                     */
+    const char *name, *path;
+    const char *error;              /* why FAILED, or the first damage in words; NULL                    */
+    enum trace_format format;
+    uint64_t device, inode, compressed_bytes, text_bytes, members, index_bytes, checkpoint_size;
+    int64_t mtime_ns, ctime_ns;
+    struct trace_counts counts;
+    bool has_time;                  /* min_ts and max_te are over *events* with a ts                     */
+    __int128 min_ts, max_te;        /* ns                                                                */
+    enum trace_unit unit;
+    bool finished;                  /* an `end` event or a `]` line was seen                             */
+    const char *tracer_version;     /* of the first start event, NULL                                    */
+    uint32_t damage_count;
+    const struct trace_damage *damage;
+    uint32_t chunk_count;
+    const struct index_chunk *chunks; /* in text order                                                   */
+    uint32_t name_count;
+    const struct index_name *names; /* sorted by (kind, hash, position)                                  */
+    uint32_t process_count;
+    const struct index_process *processes; /* sorted by (host, pid)                                       */
+};
+
+struct snapshot;
+struct snapshot *index_snapshot(struct index *ix);      /* *new*; never NULL after index_open */
+struct snapshot *snapshot_ref(struct snapshot *s);
+void snapshot_release(struct snapshot *s);
+uint64_t snapshot_generation(const struct snapshot *s);
+const char *snapshot_uuid(const struct snapshot *s);     /* of the store, for ETags */
+uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
+const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */
+
+/* ---- texts -------------------------------------------------------------------------------------------- */
+
+/* Texts have ids that are equal iff the texts are equal, for the life of the process (ids of the store, and beyond
+ * 1 M texts or 64 MiB ids of the running process). Ids say nothing about order. */
+#define INDEX_NO_TEXT 0xFFFFFFFFu
+struct text index_text(const struct index *ix, uint32_t id);          /* borrowed until index_close */
+uint32_t index_text_find(const struct index *ix, struct text text);   /* INDEX_NO_TEXT when no chunk can have it as a global text */
+uint32_t index_text_count(const struct index *ix);
+
+/* ---- names and processes --------------------------------------------------------------------------------- */
+
+enum index_name_kind { INDEX_FH, INDEX_HH, INDEX_SH, INDEX_THREAD_NAME, INDEX_PROCESS_NAME, INDEX_PR, INDEX_CM };
+/* A metadata record of a file; its text is read from the file or, here, by index_name_line. */
+struct index_name {
+    uint8_t kind;
+    uint32_t hash;                  /* text id of args.value for FH, HH, SH; INDEX_NO_TEXT else           */
+    uint32_t value;                 /* text id of args.name                                              */
+    int64_t pid;                    /* INT64_MIN when absent                                             */
+    uint32_t chunk, row;            /* where it stands: chunk number and row in the chunk                */
+    uint32_t line;                  /* text id of the whole record in its valid form                     */
+};
+/* A process seen in a file. */
+struct index_process {
+    uint32_t host;                  /* text id of hhash (preferred) or hostname as in its objects; INDEX_NO_TEXT */
+    bool host_is_hash;
+    int64_t pid, ppid;              /* ppid INT64_MIN when unknown: start.args.ppid, else the process whose fork returned pid */
+    int64_t rank;                   /* PR rank, or process_name "Rank N"; INT64_MIN when unknown          */
+    uint32_t cmd_hash, exec_hash, cwd_hash; /* text ids or INDEX_NO_TEXT                                  */
+    uint64_t objects, events;
+    bool has_time;
+    __int128 min_ts, max_te;        /* ns, over its events                                               */
+};
+/* The name behind a hash as an object of `file` (of process `pid`, INT64_MIN if unknown) means it: its own file first, then the
+ * parent process's file, then all files of the snapshot if they agree; else INDEX_NO_TEXT (unknown or conflicting:
+ * *ret_conflict, may be NULL). A file with several names for the hash: the last one standing before... the first in it. */
+uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid, enum index_name_kind kind,
+                       uint32_t hash, bool *ret_conflict);
+
+/* ---- chunks and columns -------------------------------------------------------------------------------------- */
+
+enum column_type {
+    COLUMN_INT = 1,                 /* int64                                                              */
+    COLUMN_TIME,                    /* int64 in us, or ns where `nano`                                    */
+    COLUMN_DOUBLE,
+    COLUMN_BOOL,                    /* int64 0 or 1                                                       */
+    COLUMN_TEXT,                    /* codes into a dictionary of texts                                   */
+    COLUMN_MIXED                    /* codes into a dictionary of typed values (numbers, texts, JSON ...) */
+};
+/* One dictionary entry. */
+struct column_entry {
+    uint8_t type;                   /* enum trace_type                                                    */
+    uint32_t text_id;               /* TEXT: global id, or INDEX_NO_TEXT for a text of this chunk only    */
+    struct text text;               /* TEXT, JSON, BIG; borrowed until chunk_close                        */
+    int64_t i;                      /* INT, BOOL                                                          */
+    double d;                       /* DOUBLE                                                             */
+};
+struct column {
+    struct text path;
+    enum column_type type;
+    bool nano;                      /* COLUMN_TIME                                                        */
+    bool constant;                  /* all non-null rows hold one value                                   */
+    uint32_t rows, nulls;
+    int64_t min, max;               /* INT, TIME, BOOL: of the non-null rows; unset if nulls == rows       */
+    double min_f64, max_f64;        /* DOUBLE                                                             */
+    uint32_t entries;               /* TEXT, MIXED: dictionary size; every entry occurs                   */
+    const void *opaque;             /* directory entry                                                    */
+};
+/* Paths of the columns that every chunk has besides those of its objects:
+ *   "@class" INT enum trace_class, "@gap" INT bytes between the end of the previous object (chunk start) and this one,
+ *   "@len" INT bytes of the object, "@repaired" BOOL, "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is) */
+
+struct chunk_view;                  /* opaque */
+/* Opens chunk `i` of a file of the snapshot: starts a read transaction. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */
+int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file, uint32_t i, struct chunk_view **ret);
+void chunk_close(struct chunk_view *v);
+uint32_t chunk_rows(const struct chunk_view *v);
+uint32_t chunk_column_count(const struct chunk_view *v);
+void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);
+/* By path; -ENOENT when no row of the chunk has it. */
+int chunk_find(const struct chunk_view *v, struct text path, struct column *ret);
+/* False only when no row's value of this column can have this text_hash() (numbers: of their decimal text). */
+bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t hash);
+/* Same for a whole file and one of the dimensions; true when unknown. Looks at memory only. */
+bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path, uint64_t hash);
+
+/* Rows [first, first + n): first is a multiple of 1,024. Values of null rows are 0. -ENOMEM, ERR_CORRUPT. */
+int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, int64_t *out);
+int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, double *out);  /* INT and BOOL are converted */
+int column_read_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint32_t *out);
+/* Bit i of out[i/64] set = row first+i is not null. Needed only where c->nulls > 0. */
+int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out);
+int column_entry(struct chunk_view *v, const struct column *c, uint32_t code, struct column_entry *ret);
+/* All global text ids of a TEXT column's dictionary, code order; entries without one are INDEX_NO_TEXT. Borrowed until
+ * chunk_close. */
+int column_entry_ids(struct chunk_view *v, const struct column *c, const uint32_t **ret);
+
+/* ---- checkpoints: text of rows ------------------------------------------------------------------------------- */
+
+/* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. */
+int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret, int *ret_fd);
+
+/* ---- summaries: answers without a scan -------------------------------------------------------------------------- */
+
+struct summary_name {               /* by (class, cat, name)                                              */
+    uint8_t class;
+    uint32_t cat, name;             /* text ids, INDEX_NO_TEXT = null                                     */
+    uint64_t count;
+    struct moments duration;        /* by the rule of API.md section 1: absent dur of an X event is 0      */
+    struct sketch *duration_sketch; /* us                                                                 */
+    struct histogram histogram;
+};
+struct summary_thread {             /* by (class, host, pid, tid); host told as in struct index_process    */
+    uint8_t class;
+    bool host_is_hash;
+    uint32_t host;
+    uint32_t file;                  /* position of a file in the snapshot where that host hash can be resolved */
+    int64_t pid, tid;               /* INT64_MIN = null                                                    */
+    uint64_t count;
+};
+struct summary_class { bool has_time; __int128 min_ts, max_te; uint64_t count; }; /* over objects with ts */
+struct summary {
+    uint32_t name_count, thread_count;
+    struct summary_name *names;
+    struct summary_thread *threads;
+    struct summary_class classes[4];
+};
+/* Of one file (*new*, from the store) or of all READY and GROWING files of the snapshot (borrowed from the snapshot). */
+int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file, struct summary **ret);
+void summary_free(struct summary *s);
+int summary_merge(struct summary *into, const struct summary *other);   /* into starts zeroed from summary_new */
+struct summary *summary_new(void);
+int index_root_summary(struct index *ix, const struct snapshot *s, const struct summary **ret);
+
+/* ---- inspection -------------------------------------------------------------------------------------------------- */
+
+/* Writes the whole store in a canonical text form (ids replaced by texts, files by name) that is equal for equal
+ * content, however it came about: what kill -9 tests compare. `out` is flushed by `flush` whenever it is large. */
+int index_dump(struct index *ix, struct buf *out, int (*flush)(void *arg, struct buf *out), void *arg);
+int index_check(struct index *ix, struct err *err);  /* every value decodes, every reference resolves */
+
+#endif
