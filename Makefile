@@ -1,0 +1,387 @@
+# Makefile - builds dftracerd out of tree. GNU make; no automake.
+#
+#   make                    everything into build/ (configures by itself)
+#   make run DIR=traces     installs what is missing, builds, starts the daemon
+#   make check              every test; the last line is "N passed, N failed"
+#   make BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined' check-unit
+#                           another configuration beside the first, in the same tree
+#   make help               all targets
+#
+# Where a file goes:
+#   src/<room>/*.c            -> $(BUILD)/lib<room>.a, for every room below
+#   src/daemon/*.c            -> $(BUILD)/bin/dftracerd
+#   src/tools/<name>.c        -> $(BUILD)/bin/<name>   '_' becomes '-', except in dftracer_* (old names)
+#   src/tools/<name>/*.c      -> the same, for a tool of several files
+#   src/tools/tool_*.c        -> $(BUILD)/libtools.a, shared by all tools
+#   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
+#   src/client/*              -> copied to $(BUILD)/bin
+#   tests/unit/test_x.c       -> $(BUILD)/tests/test_x
+#   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
+# The first line of a unit test or fuzz target names its room: /* room: trace */. It is linked with
+# that room and those below it only, so a wrong arrow does not link.
+
+BUILD  ?= build
+CONFIG ?=
+B      := $(patsubst %/,%,$(BUILD))
+ifeq ($(abspath $B),$(CURDIR))
+$(error BUILD must be a folder of its own)
+endif
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.SECONDEXPANSION:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# ---- configuration ---------------------------------------------------------------------------------
+
+# These goals do not need a compiler or a library to be there.
+FREE_GOALS := deps deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist help
+ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
+include $(B)/config.mk
+endif
+
+configure: configure.ac
+	autoconf -o configure.$$$$ configure.ac && mv -f configure.$$$$ configure && touch configure
+
+# A new CONFIG= configures anew; without CONFIG= the options of last time are kept.
+ifneq ($(CONFIG),)
+ifneq ($(CONFIG),$(shell cat $(B)/config.args 2>/dev/null))
+$(B)/config.mk: FORCE
+endif
+endif
+$(B)/config.mk: configure
+	@mkdir -p $(B)
+	@cd $(B) && options='$(CONFIG)' && \
+	    if [ -z "$$options" ] && [ -f config.args ]; then options=$$(cat config.args); fi && \
+	    echo "configure $$options  (in $(BUILD))" && \
+	    { eval "$(CURDIR)/configure --quiet $$options" || { rm -f config.mk; exit 1; }; } && \
+	    echo "$$options" >config.args && touch config.mk
+
+PACKAGE_TARNAME := dftracerd
+VERSION := $(shell sed -n 's/^AC_INIT(\[dftracerd\], \[\(.*\)\])/\1/p' configure.ac)
+
+# ---- flags -----------------------------------------------------------------------------------------
+
+# -fno-strict-aliasing: columns, LMDB pages and SIMD registers are read through several types; no
+# sanitizer finds a mistake there, and the gain of strict aliasing was not measurable.
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+            -Wno-missing-field-initializers
+DFT_CPPFLAGS = -D_GNU_SOURCE -Iinclude -I$(B) $(LIB_CFLAGS) $(CPPFLAGS)
+DFT_CFLAGS = -std=gnu11 $(WARNINGS) -fno-strict-aliasing -pthread $(CFLAGS) $(WERROR_CFLAGS) \
+             $(SANITIZE_CFLAGS) $(FUZZ_CFLAGS)
+DFT_LDFLAGS = -pthread $(CFLAGS) $(SANITIZE_CFLAGS) $(FUZZ_CFLAGS) $(LDFLAGS) -Wl,--as-needed
+DFT_LIBS = $(LIB_LIBS) $(LIBS) -lm
+
+# Files named for an instruction set, and only those; called when cpu_level() says so.
+ifeq ($(ARCH_X86),yes)
+AVX2_CFLAGS   := -mavx2 -mbmi -mbmi2 -mpopcnt
+AVX512_CFLAGS := $(AVX2_CFLAGS) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi \
+                 -mavx512vbmi2
+endif
+isa_flags = $(if $(filter %_avx2.c,$1),$(AVX2_CFLAGS))$(if $(filter %_avx512.c,$1),$(AVX512_CFLAGS))
+
+ifeq ($(V),)
+say = @printf '  %-5s %s\n' $1 $2;
+endif
+
+# ---- rooms -----------------------------------------------------------------------------------------
+
+# Lowest first: a room may use those before it. tools stands beside http.
+CHAIN := base trace index query format rewrite http daemon
+ROOMS := $(CHAIN) tools
+
+sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c))
+objects_of = $(patsubst %.c,$(B)/obj/%.o,$1)
+lib_of     = $(if $(call sources_of,$1),$(B)/lib$1.a)
+
+# up_to(room, list): the words of list up to and with room.
+up_to      = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call up_to,$1,$(wordlist 2,99,$2))))
+reverse    = $(if $1,$(call reverse,$(wordlist 2,99,$1)) $(firstword $1))
+BELOW_HTTP := $(call up_to,rewrite,$(CHAIN))
+rooms_to   = $(if $(filter tools,$1),$(BELOW_HTTP) tools,$(call up_to,$1,$(CHAIN)))
+# Libraries of a room and those below it, in link order.
+libs_to    = $(foreach r,$(call reverse,$(call rooms_to,$1)),$(call lib_of,$r))
+
+SOURCES := $(wildcard src/*/*.c src/tools/*/*.c)
+
+$(B)/obj/%.o: %.c $(B)/config.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(DFT_CPPFLAGS) $(DFT_CFLAGS) $(call isa_flags,$<) -MMD -MP -c -o $@ $<
+
+# The list makes an archive anew when a source file was removed or renamed.
+$(B)/lib%.list: FORCE
+	@mkdir -p $(@D)
+	@echo '$(call sources_of,$*)' | cmp -s - $@ || echo '$(call sources_of,$*)' >$@
+
+$(ROOMS:%=$(B)/lib%.a): $(B)/lib%.a: $$(call objects_of,$$(call sources_of,$$*)) $(B)/lib%.list
+	$(call say,AR,$@)rm -f $@ && $(AR) crs $@ $(filter %.o,$^)
+
+LIBS_ALL := $(foreach r,$(ROOMS),$(call lib_of,$r))
+
+# ---- programs --------------------------------------------------------------------------------------
+
+DAEMON := $(if $(wildcard src/daemon/*.c),$(B)/bin/dftracerd)
+
+$(B)/bin/dftracerd: $$(call objects_of,$$(call sources_of,daemon)) $$(call libs_to,http)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
+
+# Tools: single files (shared tool_*.c apart) and sub-folders.
+TOOL_FILES   := $(filter-out src/tools/tool_%,$(wildcard src/tools/*.c))
+TOOL_FOLDERS := $(sort $(patsubst %/,%,$(dir $(wildcard src/tools/*/*.c))))
+TOOL_SOURCES := $(basename $(TOOL_FILES)) $(TOOL_FOLDERS)
+ifeq ($(MPICC),)
+TOOL_SOURCES := $(filter-out %_mpi,$(TOOL_SOURCES))
+endif
+tool_name    = $(if $(filter dftracer_%,$(notdir $1)),$(notdir $1),$(subst _,-,$(notdir $1)))
+tool_parts   = $(wildcard $1.c) $(wildcard $1/*.c)
+TOOLS        := $(foreach t,$(TOOL_SOURCES),$(B)/bin/$(call tool_name,$t))
+
+define tool_rules
+$(B)/bin/$(call tool_name,$1): $(call objects_of,$(call tool_parts,$1)) $(call libs_to,tools)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)$(if $(filter %_mpi,$1),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$$(CC)) \
+	    $$(DFT_LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(DFT_LIBS)
+endef
+$(foreach t,$(TOOL_SOURCES),$(eval $(call tool_rules,$t)))
+
+MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)))
+$(MPI_OBJECTS): CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+
+CLIENT := $(patsubst src/client/%,$(B)/bin/%,$(wildcard src/client/dftracer*))
+$(B)/bin/dftracerctl $(filter-out %/dftracerctl,$(CLIENT)): $(B)/bin/%: src/client/%
+	@mkdir -p $(@D)
+	$(call say,COPY,$@)install -m 755 $< $@
+
+.PHONY: all
+all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
+	@:
+
+# ---- tests -----------------------------------------------------------------------------------------
+
+UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+UNIT := $(UNIT_SOURCES:tests/unit/%.c=$(B)/tests/%)
+FUZZ := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
+
+# Words file:room, from the first lines.
+FILE_ROOMS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
+    for f in $(UNIT_SOURCES) $(FUZZ_SOURCES); do \
+        sed -n "1s,^/\* room: \([a-z]*\).*,$$f:\1,p" $$f; done))
+room_of = $(or $(patsubst $1:%,%,$(filter $1:%,$(FILE_ROOMS))),$(error $1: the first line must be /* room: NAME */))
+
+$(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o $$(call libs_to,$$(call room_of,tests/unit/$$*.c))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
+
+ifeq ($(FUZZER),yes)
+FUZZ_MAIN :=
+else
+FUZZ_MAIN := $(B)/obj/tests/fuzz/standalone_main.o
+endif
+$(FUZZ): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(FUZZ_MAIN) \
+    $$(call libs_to,$$(call room_of,tests/fuzz/$$*.c))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) \
+	    $(filter %.a,$^) $(DFT_LIBS)
+
+.PHONY: programs
+programs: all $(UNIT) $(FUZZ)
+
+# Every suite is a call of tests/run; the first test of a suite is that what it needs can be built.
+# TALLY, set by `check`, is where the counts of the suites are added up.
+export DFTRACERD_BUILD := $(abspath $B)
+export DFTRACERD_SHARED ?= $(if $(wildcard ../shared/.),$(abspath ../shared))
+RUN_SUITE = tests/run $(if $(TALLY),--tally $(TALLY)) --suite
+executables = $(shell for f in $(wildcard $1); do test -f $$f -a -x $$f && echo $$f; done)
+SUB = $(MAKE) BUILD=$(BUILD) -j$(JOBS) -k
+
+.PHONY: check check-unit check-fuzz check-lint check-http check-golden check-fault check-sanitizers
+.PHONY: check-asan check-tsan
+SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault check-sanitizers
+
+check:
+	@$(MAKE) deps
+	@mkdir -p $(B)
+	@rm -f $(B)/check.tally
+	@-$(SUB) programs
+	@-for suite in $(SUITES); do \
+	    $(MAKE) BUILD=$(BUILD) TALLY=$(B)/check.tally $$suite || true; done
+	@tests/run --total $(B)/check.tally
+
+check-unit: $(B)/config.mk
+	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT)' $(UNIT)
+
+# A fuzz target without a corpus yet is still run, on the empty input.
+check-fuzz: $(B)/config.mk
+	@$(RUN_SUITE) fuzz$(SUITE_SUFFIX) --build '$(SUB) $(FUZZ)' --corpus tests/fuzz/corpus $(FUZZ)
+
+check-lint:
+	@$(RUN_SUITE) lint $(call executables,tests/lint/*)
+
+check-http check-golden check-fault: check-%: $(B)/config.mk
+	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' $(call executables,tests/$*/test_*)
+
+check-sanitizers:
+	@$(MAKE) check-asan; a=$$?; $(MAKE) check-tsan; b=$$?; test $$a = 0 -a $$b = 0
+
+SANITIZE_ENV := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:$(ASAN_OPTIONS) \
+    UBSAN_OPTIONS=print_stacktrace=1:$(UBSAN_OPTIONS) \
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:$(TSAN_OPTIONS)
+
+check-asan:
+	@for suite in check-unit check-fuzz check-http; do \
+	    $(SANITIZE_ENV) $(MAKE) BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined' \
+	        SUITE_SUFFIX=-asan $$suite || bad=1; done; test -z "$$bad"
+
+# setarch -R: with much address randomisation, ThreadSanitizer of gcc 12 does not find its shadow.
+check-tsan:
+	@for suite in check-unit check-http; do \
+	    $(SANITIZE_ENV) $(MAKE) BUILD=build/tsan CONFIG='--enable-sanitizer=thread' \
+	        SUITE_SUFFIX=-tsan $$suite || bad=1; done; test -z "$$bad"
+
+# Every target for MINUTES in all, with libFuzzer. New inputs go to build/fuzz/new/<x>, those worth
+# keeping are copied to tests/fuzz/corpus/<x> by hand; a crash is left in build/fuzz/crash/<x>.
+MINUTES ?= 10
+.PHONY: fuzz fuzz-programs
+fuzz:
+	@$(MAKE) BUILD=build/fuzz CONFIG='--enable-fuzzer --enable-sanitizer=address,undefined' \
+	    MINUTES=$(MINUTES) fuzz-programs
+
+fuzz-programs: $(FUZZ)
+	@seconds=$$(($(MINUTES) * 60 / $(words $(FUZZ) x))); bad=0; \
+	for program in $(FUZZ); do \
+	    x=$${program##*/fuzz_}; mkdir -p $(B)/new/$$x $(B)/crash/$$x; \
+	    corpus=; [ -d tests/fuzz/corpus/$$x ] && corpus=tests/fuzz/corpus/$$x; \
+	    echo "fuzz $$x for $$seconds s"; \
+	    $$program -max_total_time=$$seconds -artifact_prefix=$(B)/crash/$$x/ -print_final_stats=1 \
+	        -timeout=10 $(B)/new/$$x $$corpus || bad=1; \
+	done; exit $$bad
+
+# ---- measuring -------------------------------------------------------------------------------------
+
+.PHONY: bench bench-quick soak
+bench bench-quick soak: all
+	@if [ -x bench/run ]; then exec bench/run $@; else echo "bench/run is not there"; exit 1; fi
+
+# ---- running ---------------------------------------------------------------------------------------
+
+DIR  ?=
+PORT ?= 8080
+DEMO := $(B)/demo
+
+.PHONY: run
+run:
+	@$(MAKE) deps
+	@$(MAKE) -j$(JOBS) all
+	@dir='$(DIR)'; if [ -z "$$dir" ]; then \
+	    dir=$(DEMO); \
+	    [ -d "$$dir" ] || { $(B)/bin/gen-fake-trace --output-dir "$$dir.part" --num-processes 4 \
+	        --num-epochs 4 --steps-per-epoch 200 && mv "$$dir.part" "$$dir"; } || exit 1; \
+	fi; exec $(B)/bin/dftracerd --directory "$$dir" --port $(PORT)
+
+# ---- what Debian and its relatives have ------------------------------------------------------------
+
+DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libjansson-dev zlib1g-dev liblmdb-dev \
+        libevent-dev libzstd-dev libxxhash-dev libpcre2-dev libisal-dev libdeflate-dev libsystemd-dev \
+        curl tar gzip python3 jq shellcheck clang clang-format universal-ctags busybox dash
+# Installed where the release has them (the sanitizer and libFuzzer runtime of clang).
+DEPS_IF_KNOWN := libclang-rt-dev
+DEPS_BENCH := hyperfine pigz isal $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+
+# apt_install(packages, packages that may be unknown): nothing when all are there.
+define apt_install
+	@missing=; for p in $1 $2; do \
+	    dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || \
+	        missing="$$missing $$p"; done; \
+	[ -n "$$missing" ] || exit 0; \
+	command -v apt-get >/dev/null || { echo "install by hand:$$missing"; exit 1; }; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo='sudo'; \
+	$$sudo apt-get update -q </dev/null || echo 'package lists could not be updated'; \
+	known=; for p in $$missing; do \
+	    case ' $2 ' in *" $$p "*) apt-cache show $$p >/dev/null 2>&1 || continue ;; esac; \
+	    known="$$known $$p"; done; \
+	[ -n "$$known" ] || exit 0; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+	    $$known </dev/null
+endef
+
+.PHONY: deps deps-bench
+deps:
+	$(call apt_install,$(DEPS),$(DEPS_IF_KNOWN))
+
+deps-bench: deps
+	$(call apt_install,$(DEPS_BENCH))
+
+# ---- order and cleanliness ---------------------------------------------------------------------------
+
+C_FILES = $(wildcard include/dftracerd/*.h src/*/*.[ch] src/tools/*/*.[ch] tests/*/*.[ch])
+
+.PHONY: format clean distclean help
+format:
+	clang-format -i $(C_FILES)
+
+clean:
+	@[ -f $(B)/config.mk ] || [ ! -e $(B) ] || [ $(B) = build ] || \
+	    { echo '$(BUILD) is not a build folder'; exit 1; }
+	rm -rf $(B)
+
+distclean:
+	rm -rf build autom4te.cache configure configure~ config.log config.status
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+	@echo 'Targets:' all deps deps-bench run check $(SUITES) fuzz bench bench-quick soak format \
+	    install uninstall dist clean distclean | fold -s -w 90
+
+# ---- installing --------------------------------------------------------------------------------------
+
+DESTDIR ?=
+# The client answers to the names of the old commands too: one name a line, links to dftracerctl.
+OLD_NAMES = $(shell cat src/client/names 2>/dev/null)
+MAN_PAGES = $(wildcard docs/*.[1-8])
+UNITS = $(wildcard systemd/*.service systemd/*.socket)
+ETC = $(wildcard etc/*)
+DOCS = $(wildcard README.md LICENSE docs/*.md)
+
+.PHONY: install uninstall
+install: all
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(docdir)'
+	for f in $(filter-out $(DAEMON),$(TOOLS) $(CLIENT)); do \
+	    install -m 755 $$f '$(DESTDIR)$(bindir)' || exit 1; done
+	for f in $(OLD_NAMES); do ln -sf dftracerctl "$(DESTDIR)$(bindir)/$$f" || exit 1; done
+	if [ -n '$(DAEMON)' ]; then install -d '$(DESTDIR)$(sbindir)' && \
+	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
+	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
+	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
+	for f in $(UNITS); do d='$(DESTDIR)$(systemdsystemunitdir)'; install -d "$$d" && \
+	    sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \
+	        >"$$d/$${f##*/}" && chmod 644 "$$d/$${f##*/}" || exit 1; done
+	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)/dftracerd'; install -d "$$d"; \
+	    [ -e "$$d/$${f##*/}" ] || install -m 644 $$f "$$d" || exit 1; done
+	for f in $(DOCS); do install -m 644 $$f '$(DESTDIR)$(docdir)' || exit 1; done
+
+# Configuration files stay: they are the administrator's.
+uninstall:
+	for f in $(notdir $(TOOLS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
+	rm -f '$(DESTDIR)$(sbindir)/dftracerd'
+	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
+	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
+	rm -rf '$(DESTDIR)$(docdir)'
+
+# The tarball carries configure, so that building it needs no autoconf.
+.PHONY: dist
+dist: configure
+	@mkdir -p build
+	git archive --prefix=dftracerd-$(VERSION)/ -o build/dist.tar HEAD
+	tar --append -f build/dist.tar --owner=0 --group=0 --mtime=@0 \
+	    --transform 's,^,dftracerd-$(VERSION)/,' configure
+	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
+	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
+
+.PHONY: FORCE
+FORCE:
+
+-include $(wildcard $(B)/obj/src/*/*.d $(B)/obj/src/tools/*/*.d $(B)/obj/tests/*/*.d)
