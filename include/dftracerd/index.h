@@ -76,7 +76,7 @@ struct index_chunk {
 struct index_file {
     uint32_t id;                    /* new for each (re)indexing                                         */
     enum index_state state;
-    bool damaged;                   /* any damage, or invalid lines? no: damage only                     */
+    bool damaged;                   /* damage_count > 0 (invalid lines are not damage)                   */
     const char *name, *path;
     const char *error;              /* why FAILED, or the first damage in words; NULL                    */
     enum trace_format format;
@@ -141,7 +141,7 @@ struct index_process {
 };
 /* The name behind a hash as an object of `file` (of process `pid`, INT64_MIN if unknown) means it: its own file first, then the
  * parent process's file, then all files of the snapshot if they agree; else INDEX_NO_TEXT (unknown or conflicting:
- * *ret_conflict, may be NULL). A file with several names for the hash: the last one standing before... the first in it. */
+ * *ret_conflict, may be NULL). Where one file has several names for a hash, its first one (text order) is taken. */
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid, enum index_name_kind kind,
                        uint32_t hash, bool *ret_conflict);
 
