@@ -1,0 +1,164 @@
+/* check.h - the few lines every unit test program shares.
+ *
+ *   static void adds(void) { CHECK_INT(1 + 1, 2); }
+ *   static const struct check_test tests[] = {{"adds", adds}, {NULL, NULL}};
+ *   CHECK_MAIN(tests)
+ *
+ * A program runs all its tests, or those named as arguments. A failed CHECK is reported and the test
+ * goes on; CHECK_STOP (in a test function itself) leaves it. Exit status: 0 all passed, 1 not, 77
+ * everything was skipped (check_skip).
+ */
+#ifndef DFTRACERD_CHECK_H
+#define DFTRACERD_CHECK_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check_test {
+    const char *name;
+    void (*run)(void);
+};
+
+static atomic_int check_failures;   /* of the running test; threads may check too */
+static const char *check_skipped;   /* reason, set by check_skip */
+
+static void __attribute__((unused, format(printf, 3, 4))) check_fail(const char *file, int line,
+                                                                     const char *fmt, ...)
+{
+    va_list args;
+
+    flockfile(stdout);
+    printf("%s:%d: ", file, line);
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    printf("\n");
+    funlockfile(stdout);
+    atomic_fetch_add(&check_failures, 1);
+}
+
+static bool __attribute__((unused)) check_str(const char *file, int line, const char *what,
+                                              const char *got, const char *want)
+{
+    if (got == want || (got && want && strcmp(got, want) == 0))
+        return true;
+    check_fail(file, line, "%s is \"%s\", not \"%s\"", what, got ? got : "(null)",
+               want ? want : "(null)");
+    return false;
+}
+
+static bool __attribute__((unused)) check_mem(const char *file, int line, const char *what,
+                                              const void *got, size_t got_len, const void *want,
+                                              size_t want_len)
+{
+    if (got_len == want_len && (got_len == 0 || memcmp(got, want, got_len) == 0))
+        return true;
+    check_fail(file, line, "%s is \"%.*s\" (%zu bytes), not \"%.*s\" (%zu bytes)", what,
+               (int)got_len, got ? (const char *)got : "", got_len, (int)want_len,
+               want ? (const char *)want : "", want_len);
+    return false;
+}
+
+static bool __attribute__((unused)) check_int(const char *file, int line, const char *what,
+                                              intmax_t got, intmax_t want)
+{
+    if (got == want)
+        return true;
+    check_fail(file, line, "%s is %" PRIdMAX ", not %" PRIdMAX, what, got, want);
+    return false;
+}
+
+static bool __attribute__((unused)) check_near(const char *file, int line, const char *what,
+                                               double got, double want, double relative)
+{
+    double gap = got > want ? got - want : want - got;
+    double size = want < 0 ? -want : want;
+
+    if (gap <= relative * (size > 1e-300 ? size : 1) || got == want)
+        return true;
+    check_fail(file, line, "%s is %.17g, not near %.17g", what, got, want);
+    return false;
+}
+
+/* Each is an expression: true when it held. */
+#define CHECK(cond) ((cond) ? true : (check_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
+#define CHECK_INT(got, want) \
+    check_int(__FILE__, __LINE__, #got, (intmax_t)(got), (intmax_t)(want))
+#define CHECK_STR(got, want) check_str(__FILE__, __LINE__, #got, (got), (want))
+#define CHECK_MEM(got, got_len, want, want_len) \
+    check_mem(__FILE__, __LINE__, #got, (got), (got_len), (want), (want_len))
+/* `got` is a struct text (any struct with ptr and len); `want` a C string. */
+#define CHECK_TEXT(got, want) \
+    check_mem(__FILE__, __LINE__, #got, (got).ptr, (got).len, (want), strlen(want))
+#define CHECK_NEAR(got, want, relative) \
+    check_near(__FILE__, __LINE__, #got, (got), (want), (relative))
+#define CHECK_STOP(cond) \
+    do { \
+        if (!CHECK(cond)) \
+            return; \
+    } while (0)
+
+/* Marks the running test as skipped; return from it after that. */
+static void __attribute__((unused)) check_skip(const char *why)
+{
+    check_skipped = why;
+}
+
+static bool check_is_wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    }
+    return argc < 2;
+}
+
+/* 0 passed, 1 failed, 77 skipped */
+static int check_one(const struct check_test *test)
+{
+    atomic_store(&check_failures, 0);
+    check_skipped = NULL;
+    test->run();
+    if (atomic_load(&check_failures) > 0) {
+        printf("FAIL %s\n", test->name);
+        return 1;
+    }
+    if (check_skipped) {
+        printf("skip %s: %s\n", test->name, check_skipped);
+        return 77;
+    }
+    printf("ok %s\n", test->name);
+    return 0;
+}
+
+static int check_main(const struct check_test *tests, int argc, char **argv)
+{
+    int passed = 0, failed = 0, skipped = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);   /* what was printed before a crash is seen */
+    for (const struct check_test *t = tests; t->name; t++) {
+        if (!check_is_wanted(t->name, argc, argv))
+            continue;
+        int status = check_one(t);
+        passed += status == 0;
+        failed += status == 1;
+        skipped += status == 77;
+    }
+    printf("%d ok, %d failed, %d skipped\n", passed, failed, skipped);
+    if (failed > 0 || passed + skipped == 0)
+        return 1;
+    return passed > 0 ? 0 : 77;
+}
+
+#define CHECK_MAIN(tests) \
+    int main(int argc, char **argv) \
+    { \
+        return check_main(tests, argc, argv); \
+    }
+
+#endif
