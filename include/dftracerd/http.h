@@ -1,0 +1,47 @@
+/* http.h - the listener: from a socket to an endpoint and back.
+ *
+ * May use:   everything below; libmicrohttpd (src/http/server.c and mhd_*.c only), jansson, zlib, zstd (content encodings).
+ * Used by:   daemon.
+ * Threads:   libmicrohttpd's epoll threads parse, admit and suspend; request workers run the endpoints (open once, then
+ *            next() whenever the response's ring has room: no thread waits for a slow client); a 50 ms tick polls the
+ *            sockets of unfinished requests for POLLRDHUP.
+ */
+#ifndef DFTRACERD_HTTP_H
+#define DFTRACERD_HTTP_H
+
+#include "dftracerd/format.h"
+
+struct http_limits {
+    unsigned requests;               /* queries at once, 0 = 2 x workers; more wait in a queue                  */
+    unsigned queue;                  /* waiting ones, 0 = 256; more get 503 with Retry-After                    */
+    int64_t query_time_ms;           /* 0 = 300,000                                                             */
+    size_t query_memory, total_memory; /* bytes, 0 = 1 GiB and 4 GiB                                            */
+    unsigned connections;            /* 0 = 10,000                                                              */
+};
+struct http_options {
+    struct index *index;
+    const char *const *root_labels, *const *root_paths;   /* labels "" with one root                           */
+    size_t root_count;
+    const char *const *bind;         /* addresses; NULL = 127.0.0.1 and ::1 (the latter if it is there)         */
+    size_t bind_count;
+    int port;                        /* 0 = chosen by the kernel (the same for all addresses where possible)    */
+    const char *unix_path;           /* NULL = none; made 0600, removed at stop                                 */
+    bool no_auth;                    /* serve every loopback peer                                               */
+    const char *token;               /* bearer token for others, NULL = none can use one                        */
+    const uid_t *allow_users; size_t allow_user_count;
+    unsigned workers;                /* request workers and query threads, 0 = CPUs                             */
+    struct http_limits limits;
+    const char *version, *build;     /* texts                                                                   */
+    void (*log)(void *arg, int syslog_level, const char *line);  /* access lines; any thread                    */
+    void *log_arg;
+};
+struct http;
+int http_start(const struct http_options *options, struct err *err, struct http **ret);
+/* Listening addresses as URLs: "http://127.0.0.1:8080/", borrowed. */
+size_t http_urls(const struct http *h, const char *const **ret);
+/* Index progress changed: wakes wait=ready requests. Any thread. */
+void http_index_changed(struct http *h);
+/* Stops accepting, cancels and resumes everything, waits at most `grace_ms` for running requests, frees. */
+void http_stop(struct http *h, int grace_ms);
+
+#endif

@@ -1,0 +1,164 @@
+/* query.h - questions: which events, and what about them.
+ *
+ * May use:   base, measure, trace, index; PCRE2 (src/query/pattern.c only).    Used by: format, rewrite, http, tools.
+ * Way:       selection -> query_open (files pruned by catalog, DSL compiled, chunks pruned by zone maps, dictionaries and
+ *            bloom filters) -> scan (chunks are morsels, batches of 2,048 rows, selection vectors) -> stats, view or rows.
+ * Threads:   a query and its cursors belong to one thread at a time; inside, work is spread with pool_run over
+ *            query_env.pool. budget.cancelled may be set from any thread.
+ * Determinism: the same selection on the same generation gives the same answer whatever the number of threads.
+ * Transactions: none is open between calls: a cursor keeps a position and its snapshot only.
+ */
+#ifndef DFTRACERD_QUERY_H
+#define DFTRACERD_QUERY_H
+
+#include "dftracerd/index.h"
+
+/* ---- values as answers tell them ------------------------------------------------------------------- */
+
+enum value_type {
+    VALUE_NULL,
+    VALUE_INT,                       /* .i                                                              */
+    VALUE_UINT,                      /* .u: counts and sizes of ours                                    */
+    VALUE_WIDE,                      /* .wide: exact sums beyond 64 bits                                */
+    VALUE_TIME,                      /* .wide in ns, told as decimal microseconds                       */
+    VALUE_DOUBLE,                    /* .d; NaN and infinity are told as null                           */
+    VALUE_BOOL,                      /* .i 0 or 1                                                       */
+    VALUE_TEXT,                      /* .text UTF-8                                                     */
+    VALUE_JSON,                      /* .text is JSON already (arrays, {}, integers beyond 64 bits)     */
+};
+struct value {
+    enum value_type type;
+    union { int64_t i; uint64_t u; double d; struct text text; };
+    __int128 wide;
+};
+/* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
+int value_cmp(const struct value *a, const struct value *b);
+
+/* ---- which events ------------------------------------------------------------------------------------ */
+
+enum { PHASE_EVENTS = 1 << TRACE_EVENT, PHASE_COUNTERS = 1 << TRACE_COUNTER, PHASE_AGGREGATED = 1 << TRACE_AGGREGATED,
+       PHASE_METADATA = 1 << TRACE_METADATA, PHASE_DATA = 7, PHASE_ANY = 15 };
+
+/* Section 3 of API.md. Zero means "not given"; texts borrowed for the life of the query. selection_init sets defaults. */
+struct selection {
+    const char *const *dirs, *const *files;   /* root-relative, label/..., or absolute; globs in files  */
+    size_t dir_count, file_count;
+    bool not_recursive;
+    struct text query;                        /* DSL; empty = everything                                */
+    const char *preset;                       /* "io", "compute", "dlio" or NULL                        */
+    bool has_time_range, overlap;             /* overlap: [ts, ts+dur] meets the window                 */
+    int64_t time_from_ns, time_to_ns;         /* both inclusive                                         */
+    bool has_min_duration, has_max_duration;
+    int64_t min_duration_ns, max_duration_ns; /* inclusive                                              */
+    unsigned phases;                          /* PHASE_ bits                                            */
+};
+void selection_init(struct selection *s);     /* all files, recursive, PHASE_DATA */
+
+/* What all queries share. Borrowed by each query for its life. */
+struct query_env {
+    struct index *index;
+    struct pool *pool;                        /* query workers; NULL = only the calling thread           */
+    const char *const *root_paths, *const *root_labels; /* to understand absolute dir/file; labels "" with one root */
+    size_t root_count;
+    uint64_t max_groups;                      /* 0 = 10 M; more is ERR_ROW_LIMIT                          */
+};
+
+struct query;
+/* Takes a reference to the snapshot. ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM (err.param),
+ * ERR_NOT_FOUND (a `file` without glob, or a `dir`, that does not exist), -ENOMEM, ERR_PATTERN_LIMIT. budget borrowed. */
+int query_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
+               struct budget *budget, struct err *err, struct query **ret);
+void query_close(struct query *q);
+struct snapshot *query_snapshot(struct query *q);                 /* borrowed */
+/* Files selected, ordered by name: positions in the snapshot. */
+size_t query_files(const struct query *q, const uint32_t **ret);
+bool query_complete(const struct query *q);                       /* none of them pending, indexing or growing */
+/* True when nothing but dir/file/phase restricts the objects, so that summaries can answer. */
+bool query_unfiltered(const struct query *q);
+
+struct query_counters {
+    uint64_t files, damaged_files, chunks_total, chunks_scanned, chunks_skipped, chunks_from_summary, rows_scanned,
+        rows_selected, name_conflicts;
+    uint64_t generation;
+};
+void query_counters(const struct query *q, struct query_counters *ret);
+
+/* Only the choice of files (for /info): positions in the snapshot, *new* array. */
+int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
+                       struct err *err, uint32_t **ret, size_t *ret_count);
+
+/* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of caches, and fuzzing. */
+int query_normalise(struct text dsl, struct err *err, struct buf *out);
+
+/* ---- /stats --------------------------------------------------------------------------------------------- */
+
+enum stats_report { STATS_SUMMARY, STATS_CATEGORIES, STATS_NAMES, STATS_PID_TIDS, STATS_TIME_RANGE, STATS_DURATION,
+                    STATS_TOP_NAMES, STATS_TOP_CATEGORIES, STATS_DETAILED };
+int stats_report_parse(struct text name, enum stats_report *ret);
+const char *stats_report_name(enum stats_report r);
+
+#define STATS_QUANTILES 7            /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
+struct stats_options {
+    enum stats_report report;
+    const char *const *group_by;     /* paths; none: `name` for STATS_DETAILED, no groups for others     */
+    size_t group_by_count;
+    bool exact;                      /* percentiles from all values                                      */
+    uint64_t top_n, top_n_pid_tid;   /* 0 = all                                                          */
+    bool no_summary;                 /* scan although a summary could answer (tests)                     */
+};
+/* A measured quantity; all null when count == 0, std when count < 2. In us, bytes, bytes/s. */
+struct measured { uint64_t count; struct value sum, mean, std, min, max, quantiles[STATS_QUANTILES]; };
+struct stats_count { struct value cat, name, pid, tid, host; uint64_t count; };
+struct stats_group { struct value *keys; uint64_t count; struct measured duration, size, bandwidth, offset; };
+struct stats_bin { double lo, hi; uint64_t count; };
+struct stats {
+    enum stats_report report;
+    struct query_counters counters;
+    bool complete;
+    uint64_t events;                 /* objects selected                                                 */
+    struct value min_ts, max_te, span;
+    bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;
+    struct measured duration;
+    struct stats_count *categories, *names, *pid_tids;
+    size_t category_count, name_count, pid_tid_count;
+    uint64_t categories_total, names_total, pid_tids_total, groups_total; /* before cutting              */
+    const char **group_by;           /* keys of groups, pid_tid expanded                                 */
+    size_t group_by_count, group_count;
+    struct stats_group *groups;
+    struct stats_bin *histogram;
+    size_t histogram_count;
+    struct arena arena;              /* owns everything above                                            */
+};
+int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret); /* *new* */
+void stats_free(struct stats *s);
+
+/* ---- /view: lines ------------------------------------------------------------------------------------------ */
+
+struct view_options {
+    bool order_ts;                   /* merge all files by (ts, file, line); objects without ts first     */
+    bool no_metadata;                /* leave out the FH, HH, SH and process records events refer to       */
+    uint64_t limit, offset;          /* in data objects; limit UINT64_MAX = all                           */
+};
+struct view;
+int view_open(struct query *q, const struct view_options *options, struct err *err, struct view **ret);
+/* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0, ERR_END, or an error.
+ * Reads text in parallel and ahead within the memory budget. */
+int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
+void view_close(struct view *v);
+int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret); /* count_only */
+
+/* ---- rows: select=name,dur,args.ret --------------------------------------------------------------------------- */
+
+struct rows_options {
+    const char *const *columns;
+    size_t column_count;
+    bool order_ts;
+    uint64_t limit, offset;
+};
+struct rows;
+int rows_open(struct query *q, const struct rows_options *options, struct err *err, struct rows **ret);
+/* Next batch: `*ret_values` holds count * column_count values, row by row, borrowed until the next call. ERR_END. */
+int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
+void rows_close(struct rows *r);
+
+#endif
