@@ -11,6 +11,7 @@
 #ifndef DFTRACERD_BASE_H
 #define DFTRACERD_BASE_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdarg.h>
 #include <stdbool.h>

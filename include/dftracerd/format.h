@@ -16,25 +16,25 @@ const char *format_name(enum format f);            /* "json"                    
 const char *format_content_type(enum format f);    /* "application/json"             */
 int format_parse(struct text name, enum format *ret);
 
-/* ---- JSON writer: commas and nesting are its business --------------------------------------------------- */
+/* ---- JSON writer: commas and nesting are its business (`jw`: jansson has the prefix json_) ----------- */
 
-struct json { struct buf *out; bool pretty; unsigned depth; uint64_t nonempty; bool after_key; };
-void json_init(struct json *j, struct buf *out, bool pretty);
-void json_begin(struct json *j, char bracket);     /* '{' or '[' */
-void json_end(struct json *j, char bracket);       /* '}' or ']' */
-void json_key(struct json *j, const char *key);
-void json_key_text(struct json *j, struct text key);
-void json_text(struct json *j, struct text t);     /* invalid UTF-8 becomes U+FFFD */
-void json_str(struct json *j, const char *s);      /* NULL is null */
-void json_uint(struct json *j, uint64_t u);
-void json_int(struct json *j, int64_t i);
-void json_double(struct json *j, double d);
-void json_bool(struct json *j, bool b);
-void json_null(struct json *j);
-void json_time_ns(struct json *j, __int128 ns);    /* decimal microseconds */
-void json_value(struct json *j, const struct value *v);
-void json_finish(struct json *j);                  /* the newline at the end */
-void json_escape(struct buf *out, struct text t);  /* with the quotes */
+struct jw { struct buf *out; bool pretty; unsigned depth; uint64_t nonempty; bool after_key; };
+void jw_init(struct jw *j, struct buf *out, bool pretty);
+void jw_begin(struct jw *j, char bracket);     /* '{' or '[' */
+void jw_end(struct jw *j, char bracket);       /* '}' or ']' */
+void jw_key(struct jw *j, const char *key);
+void jw_key_text(struct jw *j, struct text key);
+void jw_text(struct jw *j, struct text t);     /* invalid UTF-8 becomes U+FFFD */
+void jw_str(struct jw *j, const char *s);      /* NULL is null */
+void jw_uint(struct jw *j, uint64_t u);
+void jw_int(struct jw *j, int64_t i);
+void jw_double(struct jw *j, double d);
+void jw_bool(struct jw *j, bool b);
+void jw_null(struct jw *j);
+void jw_time_ns(struct jw *j, __int128 ns);    /* decimal microseconds */
+void jw_value(struct jw *j, const struct value *v);
+void jw_finish(struct jw *j);                  /* the newline at the end */
+void jw_escape(struct buf *out, struct text t);  /* with the quotes */
 
 /* ---- flat rows --------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,148 @@
+/* access.c - peers, tokens, hosts and origins. */
+#include "access.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static bool uid_allowed(uid_t uid, const struct http_options *o)
+{
+    if (uid == geteuid())
+        return true;
+    for (size_t i = 0; i < o->allow_user_count; i++)
+        if (o->allow_users[i] == uid)
+            return true;
+    return false;
+}
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+    if (a->ss_family == AF_INET)
+        return (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127;
+    return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 addr[4])
+{
+    if (a->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)a;
+        *port = in->sin_port;
+        addr[0] = in->sin_addr.s_addr;
+    } else {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
+        *port = in6->sin6_port;
+        memcpy(addr, &in6->sin6_addr, 16);
+    }
+}
+
+/* Asks the kernel for the one TCP socket whose source is `peer` and whose destination is `local`. */
+static int ask_kernel(int nl, const struct sockaddr_storage *peer, const struct sockaddr_storage *local, uid_t *ret)
+{
+    struct { struct nlmsghdr h; struct inet_diag_req_v2 r; } q = {
+        .h = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .r = {.sdiag_family = (uint8_t)peer->ss_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u},
+    };
+    fill_side(peer, &q.r.id.idiag_sport, q.r.id.idiag_src);
+    fill_side(local, &q.r.id.idiag_dport, q.r.id.idiag_dst);
+    q.r.id.idiag_cookie[0] = q.r.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    if (send(nl, &q, sizeof q, 0) != (ssize_t)sizeof q)
+        return -errno;
+    union { struct nlmsghdr h; char bytes[4096]; } answer;
+    ssize_t n = recv(nl, &answer, sizeof answer, 0);
+    if (n < (ssize_t)(NLMSG_LENGTH(sizeof(struct inet_diag_msg))) || answer.h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return -ENOENT;
+    *ret = ((struct inet_diag_msg *)NLMSG_DATA(&answer.h))->idiag_uid;
+    return 0;
+}
+
+static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockaddr_storage *local, uid_t *ret)
+{
+    int nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (nl < 0)
+        return -errno;
+    struct timeval patience = {.tv_sec = 1};
+    setsockopt(nl, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    int rc = ask_kernel(nl, peer, local, ret);
+    close(nl);
+    return rc;
+}
+
+enum access_peer access_peer_of(int fd, const struct http_options *o)
+{
+    struct sockaddr_storage local = {0}, peer = {0};
+    socklen_t n = sizeof local, m = sizeof peer;
+    if (getsockname(fd, (struct sockaddr *)&local, &n) < 0)
+        return ACCESS_NEEDS_TOKEN;
+    if (local.ss_family == AF_UNIX) {
+        struct ucred cred;
+        socklen_t len = sizeof cred;
+        bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
+        return known && uid_allowed(cred.uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
+    }
+    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 || !is_loopback(&peer))
+        return ACCESS_NEEDS_TOKEN;
+    if (o->no_auth)
+        return ACCESS_TRUSTED;
+    uid_t uid;
+    return tcp_peer_uid(&peer, &local, &uid) == 0 && uid_allowed(uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
+}
+
+bool access_token_ok(const char *authorization, const char *token)
+{
+    if (!authorization || !token || !*token || strncasecmp(authorization, "Bearer ", 7) != 0)
+        return false;
+    const char *given = authorization + 7;
+    size_t n = strlen(token), g = strlen(given);
+    unsigned char differs = n != g;
+    for (size_t i = 0; i < n; i++)
+        differs |= (unsigned char)(token[i] ^ given[i < g ? i : 0]);
+    return !differs;
+}
+
+/* Length of the host part of "host", "host:port" or "[v6]:port"; 0 when malformed. */
+static size_t host_length(const char *h)
+{
+    size_t n = h[0] == '[' ? strcspn(h, "]") + 1 : strcspn(h, ":");
+    if (h[0] == '[' && h[n - 1] != ']')
+        return 0;
+    if (h[n] == '\0')
+        return n;
+    return h[n] == ':' && h[n + 1] && h[n + 1 + strspn(h + n + 1, "0123456789")] == '\0' ? n : 0;
+}
+
+static bool host_is(const char *h, size_t n, const char *name)
+{
+    return strlen(name) == n && strncasecmp(h, name, n) == 0;
+}
+
+bool access_host_ok(const char *host, const struct http_options *o)
+{
+    size_t n = host_length(host);
+    if (!n)
+        return false;
+    if (host_is(host, n, "localhost") || host_is(host, n, "127.0.0.1") || host_is(host, n, "[::1]"))
+        return true;
+    for (size_t i = 0; i < o->bind_count; i++) {
+        char bracketed[80];
+        snprintf(bracketed, sizeof bracketed, "[%s]", o->bind[i]);
+        if (host_is(host, n, o->bind[i]) || host_is(host, n, bracketed))
+            return true;
+    }
+    return false;
+}
+
+bool access_origin_ok(const char *origin, const char *host)
+{
+    if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 || strncmp(origin, "vscode-webview:", 15) == 0)
+        return true;
+    const char *authority = strncmp(origin, "http://", 7) == 0 ? origin + 7 : NULL;
+    return authority && host && strcasecmp(authority, host) == 0;
+}

@@ -1,0 +1,117 @@
+/* endpoint.h - what an endpoint is: one file, one const descriptor, three functions.
+ *
+ * The descriptor drives routing, the 405 `Allow` list, parameter checking, format negotiation and (later) /openapi.json.
+ * open() does the heavy work on a request worker and may fail before the first byte; next() appends the next piece of
+ * the answer whenever the response has room; close() frees. No function here ever waits for a client.
+ */
+#ifndef DFT_HTTP_ENDPOINT_H
+#define DFT_HTTP_ENDPOINT_H
+
+#include "dftracerd/http.h"
+
+enum param_type {
+    PARAM_TEXT,
+    PARAM_BOOL,        /* true false 1 0 yes no                     -> .number                          */
+    PARAM_UINT,        /* decimal                                   -> .number                          */
+    PARAM_DURATION,    /* "10ms"; bare microseconds                 -> .ns                              */
+    PARAM_TIME_RANGE,  /* "a,b" decimal microseconds or with unit   -> .ns, .ns_to                      */
+    PARAM_CHOICE,      /* one of `choices`, separated by '|'        -> .text                            */
+    PARAM_LIST,        /* comma-separated texts                     -> .items                           */
+};
+struct param_spec {
+    const char *name;
+    enum param_type type;
+    bool repeatable;           /* may be given more than once: .items holds all                         */
+    const char *fallback;      /* default, as text; NULL = not given                                    */
+    const char *choices;       /* PARAM_CHOICE                                                          */
+    const char *help;
+};
+struct param {
+    const struct param_spec *spec;
+    bool given;                /* by the client                                                         */
+    bool set;                  /* given, or by default                                                  */
+    struct text text;          /* NUL-terminated, too                                                   */
+    uint64_t number;
+    int64_t ns, ns_to;
+    const char **items;        /* repeatable and PARAM_LIST                                             */
+    size_t count;
+};
+
+enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
+
+struct request;
+struct endpoint {
+    const char *path;          /* "/stats"                                                              */
+    const char *summary;       /* one line of help                                                      */
+    unsigned methods;
+    const struct param_spec *const *params; /* NULL-terminated list of groups; a group ends with name NULL */
+    const enum format *formats;/* first is the default; NULL = no choice                                */
+    size_t format_count;
+    bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission */
+    bool public;               /* served to peers without access (liveness)                             */
+    int (*open)(struct request *rq);
+    int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, other: failed (rq->err) */
+    void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
+};
+
+/* What the server knows, for all endpoints. */
+struct http_context {
+    const struct http_options *options;
+    struct query_env env;
+    int64_t started_ns;
+};
+
+/* One request as an endpoint sees it. */
+struct request {
+    const struct http_context *http;
+    const struct endpoint *endpoint;
+    struct param *params;      /* in the order of the descriptor                                        */
+    size_t param_count;
+    enum format format;
+    bool pretty;
+    struct budget budget;
+    struct err err;            /* why open or next failed                                               */
+    struct snapshot *snapshot; /* pinned before open                                                    */
+    struct arena arena;        /* lives as long as the request                                          */
+    int64_t started_ns;
+    /* answers */
+    void *state;               /* the endpoint's own                                                    */
+    int status;                /* default 200                                                           */
+    const char *content_type;  /* NULL = that of the format                                             */
+    int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
+    bool no_store;             /* answers that no generation describes: no ETag                         */
+};
+const struct param *request_param(const struct request *rq, const char *name); /* must be in the descriptor */
+bool request_flag(const struct request *rq, const char *name);
+uint64_t request_uint(const struct request *rq, const char *name);
+const char *request_text(const struct request *rq, const char *name);          /* NULL when not set */
+
+/* ---- params.c ---- */
+/* Checks name/value pairs against the descriptor. 0, ERR_PARAM (rq->err.param), -ENOMEM. */
+int params_begin(struct request *rq);
+int params_add(struct request *rq, struct text name, struct text value);
+int params_finish(struct request *rq);
+/* "a=1&b=%20x" with + as blank. */
+int params_add_form(struct request *rq, struct text encoded);
+int params_add_json(struct request *rq, struct text body);
+/* Percent-decoding; -EINVAL on a bad escape or NUL. Result in the arena. */
+int params_decode(struct arena *arena, struct text encoded, bool plus, struct text *ret);
+/* Text that is equal for requests that mean the same: for ETags and caches. */
+void params_normalised(const struct request *rq, struct buf *out);
+
+/* ---- router.c ---- */
+const struct endpoint *router_find(struct text path);
+const struct endpoint *const *router_table(void);          /* NULL-terminated */
+void router_allow(const struct endpoint *e, char *out, size_t size);
+
+/* ---- selection.c: the parameters that all queries share ---- */
+extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
+extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
+extern const struct param_spec page_params[];              /* limit offset                              */
+int selection_read(struct request *rq, struct selection *ret);
+/* Opens the query that the request's selection describes and notes completeness in the answer. */
+int selection_open(struct request *rq, struct query **ret);
+
+extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
+
+#endif

@@ -1,0 +1,134 @@
+/* negotiate.c - Accept and Accept-Encoding with q-values (RFC 9110 section 12.5). */
+#include "negotiate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* One element of a header list: `name` trimmed, weight in 1/1000. */
+struct element { struct text name; int weight; };
+
+static struct text trim(struct text t)
+{
+    while (t.len && (t.ptr[0] == ' ' || t.ptr[0] == '\t'))
+        t.ptr++, t.len--;
+    while (t.len && (t.ptr[t.len - 1] == ' ' || t.ptr[t.len - 1] == '\t'))
+        t.len--;
+    return t;
+}
+
+static struct text cut(struct text *rest, char at)
+{
+    const char *end = memchr(rest->ptr, at, rest->len);
+    struct text head = {rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len};
+    rest->ptr += head.len + (end != NULL);
+    rest->len -= head.len + (end != NULL);
+    return trim(head);
+}
+
+static bool next_element(struct text *list, struct element *ret)
+{
+    if (!list->len)
+        return false;
+    struct text item = cut(list, ',');
+    ret->name = cut(&item, ';');
+    ret->weight = 1000;
+    while (item.len) {
+        struct text p = cut(&item, ';');
+        if (p.len > 2 && (p.ptr[0] | 0x20) == 'q' && p.ptr[1] == '=') {
+            double q;
+            bool ok = num_parse_double((struct text){p.ptr + 2, p.len - 2}, &q) == 0 && q >= 0 && q <= 1;
+            ret->weight = ok ? (int)(q * 1000 + 0.5) : 0;
+        }
+    }
+    return true;
+}
+
+/* How well a media range names a content type: 0 not at all, 1 any, 2 its main type, 3 itself. */
+static int match_range(struct text range, const char *type)
+{
+    if (text_eq(range, TEXT("*/*")))
+        return 1;
+    size_t main = strcspn(type, "/"), whole = strcspn(type, ";");
+    if (range.len == main + 2 && strncasecmp(range.ptr, type, main + 1) == 0 && range.ptr[main + 1] == '*')
+        return 2;
+    return range.len == whole && strncasecmp(range.ptr, type, whole) == 0 ? 3 : 0;
+}
+
+static int weight_of(const char *accept, const char *type)
+{
+    struct text list = text_of(accept);
+    struct element e;
+    int best = 0, weight = 0;
+    while (next_element(&list, &e)) {
+        int m = match_range(e.name, type);
+        if (m > best)
+            best = m, weight = e.weight;
+    }
+    return weight;
+}
+
+static int refuse(struct request *rq, const char *what)
+{
+    struct buf list = {0};
+    for (size_t i = 0; i < rq->endpoint->format_count; i++)
+        buf_printf(&list, "%s%s (%s)", i ? ", " : "", format_name(rq->endpoint->formats[i]),
+                   format_content_type(rq->endpoint->formats[i]));
+    buf_putc(&list, '\0');
+    int rc = err_set_param(&rq->err, ERR_FORMAT, "format", "%s: %s answers %s", what, rq->endpoint->path,
+                           list.error ? "other formats" : list.data);
+    buf_done(&list);
+    return rc;
+}
+
+static int by_name(struct request *rq, struct text name)
+{
+    enum format f;
+    if (format_parse(name, &f) < 0)
+        return refuse(rq, "unknown format");
+    for (size_t i = 0; i < rq->endpoint->format_count; i++)
+        if (rq->endpoint->formats[i] == f)
+            return rq->format = f, 0;
+    return refuse(rq, "this format is not available here");
+}
+
+int negotiate_format(struct request *rq, const char *accept)
+{
+    const struct endpoint *e = rq->endpoint;
+    if (!e->format_count)
+        return 0;
+    const struct param *p = request_param(rq, "format");
+    if (p && p->set)
+        return by_name(rq, p->text);
+    rq->format = e->formats[0];
+    if (!accept || !*accept)
+        return 0;
+    int best = 0;
+    for (size_t i = 0; i < e->format_count; i++) {
+        int w = weight_of(accept, format_content_type(e->formats[i]));
+        if (w > best)
+            best = w, rq->format = e->formats[i];
+    }
+    return best ? 0 : refuse(rq, "nothing that `Accept` allows");
+}
+
+enum coding negotiate_coding(const char *accept_encoding)
+{
+    struct text list = text_of(accept_encoding);
+    struct element e;
+    int gzip = 0, zstd = 0;
+    while (next_element(&list, &e)) {
+        if (text_eq_nocase(e.name, TEXT("gzip")) || text_eq_nocase(e.name, TEXT("x-gzip")))
+            gzip = e.weight;
+        else if (text_eq_nocase(e.name, TEXT("zstd")))
+            zstd = e.weight;
+    }
+    if (!gzip && !zstd)
+        return CODING_IDENTITY;
+    return zstd > gzip ? CODING_ZSTD : CODING_GZIP;
+}
+
+const char *coding_name(enum coding c)
+{
+    return c == CODING_GZIP ? "gzip" : c == CODING_ZSTD ? "zstd" : NULL;
+}

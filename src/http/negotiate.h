@@ -1,0 +1,15 @@
+/* negotiate.h - which representation, which content coding. */
+#ifndef DFT_HTTP_NEGOTIATE_H
+#define DFT_HTTP_NEGOTIATE_H
+
+#include "endpoint.h"
+
+enum coding { CODING_IDENTITY, CODING_GZIP, CODING_ZSTD };
+
+/* Chooses by `format=`, else by Accept (NULL = anything), else the endpoint's first. 0, ERR_FORMAT or ERR_PARAM. */
+int negotiate_format(struct request *rq, const char *accept);
+/* Best of what Accept-Encoding (NULL = identity only) allows. */
+enum coding negotiate_coding(const char *accept_encoding);
+const char *coding_name(enum coding c);
+
+#endif

@@ -1,0 +1,328 @@
+/* params.c - request parameters: decoded, checked against the endpoint's table, typed.
+ * Nothing is guessed: an unknown name, a bad value or a repeated single parameter is an error that names it. */
+#include "endpoint.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct param *request_param(const struct request *rq, const char *name)
+{
+    for (size_t i = 0; i < rq->param_count; i++)
+        if (strcmp(rq->params[i].spec->name, name) == 0)
+            return &rq->params[i];
+    return NULL;
+}
+
+bool request_flag(const struct request *rq, const char *name)
+{
+    const struct param *p = request_param(rq, name);
+    return p && p->set && p->number;
+}
+
+uint64_t request_uint(const struct request *rq, const char *name)
+{
+    const struct param *p = request_param(rq, name);
+    return p && p->set ? p->number : 0;
+}
+
+const char *request_text(const struct request *rq, const char *name)
+{
+    const struct param *p = request_param(rq, name);
+    return p && p->set ? p->text.ptr : NULL;
+}
+
+int params_begin(struct request *rq)
+{
+    size_t n = 0;
+    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
+        for (const struct param_spec *s = *g; s->name; s++)
+            n++;
+    rq->params = arena_alloc(&rq->arena, (n + 1) * sizeof *rq->params);
+    if (!rq->params)
+        return -ENOMEM;
+    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
+        for (const struct param_spec *s = *g; s->name; s++)
+            rq->params[rq->param_count++].spec = s;
+    return 0;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int params_decode(struct arena *arena, struct text encoded, bool plus, struct text *ret)
+{
+    char *out = arena_alloc(arena, encoded.len + 1);
+    if (!out)
+        return -ENOMEM;
+    size_t n = 0;
+    for (size_t i = 0; i < encoded.len; i++) {
+        char c = encoded.ptr[i];
+        if (c == '%') {
+            int hi = i + 2 < encoded.len ? hex_digit(encoded.ptr[i + 1]) : -1;
+            int lo = hi >= 0 ? hex_digit(encoded.ptr[i + 2]) : -1;
+            if (lo < 0)
+                return -EINVAL;
+            c = (char)(hi << 4 | lo);
+            i += 2;
+        } else if (plus && c == '+') {
+            c = ' ';
+        }
+        if (c == '\0')
+            return -EINVAL;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    *ret = (struct text){out, n};
+    return 0;
+}
+
+static int append_item(struct request *rq, struct param *p, struct text item)
+{
+    const char **items = arena_alloc(&rq->arena, (p->count + 1) * sizeof *items);
+    char *copy = arena_strdup(&rq->arena, item);
+    if (!items || !copy)
+        return -ENOMEM;
+    if (p->count)
+        memcpy(items, p->items, p->count * sizeof *items);
+    items[p->count++] = copy;
+    p->items = items;
+    return 0;
+}
+
+static int split_list(struct request *rq, struct param *p, struct text t)
+{
+    /* Items are few (column names), so growing one by one in the arena is fine. */
+    while (t.len) {
+        const char *comma = memchr(t.ptr, ',', t.len);
+        size_t n = comma ? (size_t)(comma - t.ptr) : t.len;
+        struct text item = {t.ptr, n};
+        while (item.len && item.ptr[0] == ' ')
+            item.ptr++, item.len--;
+        while (item.len && item.ptr[item.len - 1] == ' ')
+            item.len--;
+        if (item.len) {
+            int rc = append_item(rq, p, item);
+            if (rc < 0)
+                return rc;
+        }
+        t.ptr += n + (comma != NULL);
+        t.len -= n + (comma != NULL);
+    }
+    return 0;
+}
+
+static int parse_bool(struct text t, uint64_t *ret)
+{
+    static const char *const yes[] = {"true", "1", "yes", "on", ""}, *const no[] = {"false", "0", "no", "off"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (text_eq_nocase(t, text_of(yes[i])))
+            return *ret = 1, 0;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (text_eq_nocase(t, text_of(no[i])))
+            return *ret = 0, 0;
+    return -EINVAL;
+}
+
+static int parse_range(struct text t, struct param *p)
+{
+    const char *comma = memchr(t.ptr, ',', t.len);
+    if (!comma)
+        return -EINVAL;
+    struct text a = {t.ptr, (size_t)(comma - t.ptr)}, b = {comma + 1, t.len - a.len - 1};
+    if (num_parse_duration(a, 1000, &p->ns) < 0 || num_parse_duration(b, 1000, &p->ns_to) < 0)
+        return -EINVAL;
+    return 0;
+}
+
+static bool is_choice(const char *choices, struct text t)
+{
+    while (*choices) {
+        size_t n = strcspn(choices, "|");
+        if (text_eq(t, (struct text){choices, n}))
+            return true;
+        choices += n + (choices[n] == '|');
+    }
+    return false;
+}
+
+static int bad(struct request *rq, const struct param *p, const char *expected)
+{
+    return err_set_param(&rq->err, ERR_PARAM, p->spec->name, "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr,
+                         p->spec->name, expected);
+}
+
+/* Turns p->text into its typed form. */
+static int parse_value(struct request *rq, struct param *p)
+{
+    switch (p->spec->type) {
+    case PARAM_TEXT:
+        return 0;
+    case PARAM_BOOL:
+        return parse_bool(p->text, &p->number) < 0 ? bad(rq, p, "true or false") : 0;
+    case PARAM_UINT:
+        return num_parse_u64(p->text, &p->number) < 0 ? bad(rq, p, "a whole number, 0 or more") : 0;
+    case PARAM_DURATION:
+        return num_parse_duration(p->text, 1000, &p->ns) < 0 ? bad(rq, p, "a duration such as 250us, 10ms or 5s") : 0;
+    case PARAM_TIME_RANGE:
+        return parse_range(p->text, p) < 0 ? bad(rq, p, "two times, `from,to`, in microseconds or with units") : 0;
+    case PARAM_CHOICE:
+        return is_choice(p->spec->choices, p->text) ? 0 : bad(rq, p, p->spec->choices);
+    case PARAM_LIST:
+        return split_list(rq, p, p->text);
+    }
+    return 0;
+}
+
+static int set_value(struct request *rq, struct param *p, struct text value)
+{
+    char *copy = arena_strdup(&rq->arena, value);
+    if (!copy)
+        return -ENOMEM;
+    p->text = (struct text){copy, value.len};
+    p->set = true;
+    if (p->spec->repeatable && p->spec->type == PARAM_TEXT)
+        return append_item(rq, p, value);
+    return parse_value(rq, p);
+}
+
+int params_add(struct request *rq, struct text name, struct text value)
+{
+    struct param *p = NULL;
+    for (size_t i = 0; i < rq->param_count && !p; i++)
+        if (text_eq(name, text_of(rq->params[i].spec->name)))
+            p = &rq->params[i];
+    char shown[48];
+    snprintf(shown, sizeof shown, "%.*s", (int)(name.len < 40 ? name.len : 40), name.ptr);
+    if (!p)
+        return err_set_param(&rq->err, ERR_PARAM, shown, "%s has no parameter `%s`", rq->endpoint->path, shown);
+    if (p->given && !p->spec->repeatable)
+        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is given more than once", shown);
+    if (memchr(value.ptr ? value.ptr : "", '\0', value.len))
+        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` holds a NUL byte", shown);
+    if (!text_is_utf8(value))
+        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is not valid UTF-8", shown);
+    p->given = true;
+    return set_value(rq, p, value);
+}
+
+int params_add_form(struct request *rq, struct text encoded)
+{
+    while (encoded.len) {
+        const char *amp = memchr(encoded.ptr, '&', encoded.len);
+        struct text pair = {encoded.ptr, amp ? (size_t)(amp - encoded.ptr) : encoded.len};
+        const char *eq = memchr(pair.ptr, '=', pair.len);
+        struct text name = {pair.ptr, eq ? (size_t)(eq - pair.ptr) : pair.len};
+        struct text value = eq ? (struct text){eq + 1, pair.len - name.len - 1} : TEXT("");
+        if (pair.len) {
+            struct text n, v;
+            if (params_decode(&rq->arena, name, true, &n) < 0 || params_decode(&rq->arena, value, true, &v) < 0)
+                return err_set(&rq->err, ERR_PARAM, "a parameter holds a bad %%-escape or a NUL byte");
+            int rc = params_add(rq, n, v);
+            if (rc < 0)
+                return rc;
+        }
+        encoded.ptr += pair.len + (amp != NULL);
+        encoded.len -= pair.len + (amp != NULL);
+    }
+    return 0;
+}
+
+/* A JSON scalar as the text that the same parameter would have in a URL. */
+static int add_json_scalar(struct request *rq, const char *name, const json_t *v)
+{
+    char number[64];
+    struct text t;
+    if (json_is_string(v)) {
+        t = (struct text){json_string_value(v), json_string_length(v)};
+    } else if (json_is_integer(v)) {
+        t = (struct text){number, num_format_i64(json_integer_value(v), number)};
+    } else if (json_is_real(v)) {
+        t = (struct text){number, num_format_double(json_real_value(v), number)};
+    } else if (json_is_boolean(v)) {
+        t = json_is_true(v) ? TEXT("true") : TEXT("false");
+    } else {
+        return err_set_param(&rq->err, ERR_PARAM, name, "`%s` must be a text, number, boolean or list of them", name);
+    }
+    return params_add(rq, text_of(name), t);
+}
+
+/* A list is a repeated parameter, or the comma list of a PARAM_LIST. */
+static int add_json_array(struct request *rq, const char *name, const json_t *array)
+{
+    const struct param *p = request_param(rq, name);
+    if (!p || p->spec->type != PARAM_LIST || p->spec->repeatable) {
+        size_t i;
+        json_t *v;
+        json_array_foreach (array, i, v) {
+            int rc = add_json_scalar(rq, name, v);
+            if (rc < 0)
+                return rc;
+        }
+        return 0;
+    }
+    struct buf joined = {0};
+    size_t i;
+    json_t *v;
+    json_array_foreach (array, i, v) {
+        buf_puts(&joined, i ? "," : "");
+        buf_puts(&joined, json_is_string(v) ? json_string_value(v) : "");
+    }
+    int rc = joined.error ? joined.error : params_add(rq, text_of(name), (struct text){joined.data, joined.len});
+    buf_done(&joined);
+    return rc;
+}
+
+int params_add_json(struct request *rq, struct text body)
+{
+    json_error_t why;
+    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_REJECT_DUPLICATES, &why);
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s", root ? "another kind of value" : why.text);
+    }
+    int rc = 0;
+    const char *key;
+    json_t *v;
+    json_object_foreach (root, key, v) {
+        rc = json_is_array(v) ? add_json_array(rq, key, v) : add_json_scalar(rq, key, v);
+        if (rc < 0)
+            break;
+    }
+    json_decref(root);
+    return rc;
+}
+
+int params_finish(struct request *rq)
+{
+    for (size_t i = 0; i < rq->param_count; i++) {
+        struct param *p = &rq->params[i];
+        if (!p->set && p->spec->fallback) {
+            int rc = set_value(rq, p, text_of(p->spec->fallback));
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+void params_normalised(const struct request *rq, struct buf *out)
+{
+    buf_puts(out, rq->endpoint->path);
+    for (size_t i = 0; i < rq->param_count; i++) {
+        const struct param *p = &rq->params[i];
+        if (!p->set)
+            continue;
+        buf_printf(out, "\n%s=", p->spec->name);
+        if (!p->items)
+            buf_text(out, p->text);
+        for (size_t k = 0; k < p->count; k++)
+            buf_printf(out, "%s%zu:%s", k ? "," : "", strlen(p->items[k]), p->items[k]);
+    }
+    buf_printf(out, "\n=%s", format_name(rq->format));
+}
