@@ -1,0 +1,149 @@
+/* scan.h - the scan engine, private to the query room: a selection of objects in, batches of selected rows out.
+ *
+ * Used by:   stats*.c, group*.c, view*.c, rows*.c and other answers of this room.
+ * Way:       query_open compiles the selection; query_source names the columns an answer needs (before scanning);
+ *            then either scan_run (all chunks, spread over the pool, a sink gets batches) or a scan_worker and scan_chunk
+ *            for chunk after chunk in an order of the caller's.
+ * Threads:   query_source, scan_run: the query's thread. A scan_worker and everything reached from it (chunk, batch):
+ *            one thread at a time; several workers of one query may run at once. query_key_* : any thread.
+ * Lifetime:  what a batch gives is borrowed until the next batch (arrays) or until the chunk ends (texts of values).
+ *            Keys, and texts had from query_key_value, live as long as the query.
+ * Errors:    negative codes; an error of a worker stops the scan, the one of the first (file, chunk) is told.
+ */
+#ifndef DFTRACERD_QUERY_SCAN_H
+#define DFTRACERD_QUERY_SCAN_H
+
+#include "dftracerd/query.h"
+
+#define SCAN_BATCH 2048                 /* rows of a batch at most; batches start at multiples of it in their chunk */
+#define SCAN_WORDS (SCAN_BATCH / 64)    /* of a bitmap over a batch                                                  */
+
+/* ---- what answers may look at in a query ------------------------------------------------------------- */
+
+struct index *query_index(const struct query *q);
+const struct query_env *query_environment(const struct query *q);
+struct budget *query_budget(const struct query *q);           /* never NULL */
+unsigned query_phases(const struct query *q);
+/* Adds to the counters (chunks_from_summary ...; members that are not counts are ignored). Any thread. */
+void query_count(struct query *q, const struct query_counters *add);
+
+/* A chunk to scan: position of its file in the snapshot, position in index_file.chunks. */
+struct scan_place { uint32_t file, chunk; };
+/* All chunks of the selected files which the catalog could not rule out, in (file, chunk) order. Borrowed from q. */
+size_t scan_places(const struct query *q, const struct scan_place **ret);
+
+/* ---- columns of a query: stored or derived ------------------------------------------------------------- */
+
+/* Paths as in the DSL: name cat pid tid ts te dur ph id type hhash fhash shash args.x.y, file host cmd exec size rank
+ * trace, any other bare name = args.<name>; besides "@class", "@gap", "@len", "@repaired". dur of an X event without
+ * one is 0; te of an object without dur is its ts. */
+struct source;
+/* Borrowed from the query; the same path gives the same source. Before the first scan or between scans. 0, -ENOMEM. */
+int query_source(struct query *q, struct text path, const struct source **ret);
+/* floor((ts - origin) / interval) * interval in time: a COLUMN_TIME source. interval_ns 0: all objects (with a ts or
+ * not) are in one bucket 0. Objects without ts: null. */
+int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns, const struct source **ret);
+struct text source_path(const struct source *s);              /* as asked */
+bool source_is_time(const struct source *s);                  /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */
+
+/* ---- one chunk ---------------------------------------------------------------------------------------- */
+
+enum scan_shape {
+    SHAPE_NULL,                         /* no row of the chunk has it                                    */
+    SHAPE_INT,                          /* int64: batch_i64                                              */
+    SHAPE_TIME,                         /* int64 in us, or ns where scan_is_nano                          */
+    SHAPE_BOOL,                         /* int64 0 or 1                                                  */
+    SHAPE_DOUBLE,                       /* batch_f64                                                     */
+    SHAPE_TEXT,                         /* texts only                                                    */
+    SHAPE_MIXED,                        /* values of several types                                       */
+};
+
+struct scan_worker;
+struct scan_chunk {
+    struct scan_worker *worker;
+    struct query *query;
+    size_t position;                    /* in scan_places                                                */
+    struct scan_place place;
+    const struct index_file *file;
+    const struct index_chunk *info;
+    struct chunk_view *view;
+    uint32_t rows;
+    bool all;                           /* every row of the chunk is selected                            */
+};
+enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
+bool scan_is_nano(struct scan_chunk *c, const struct source *s);    /* SHAPE_TIME in ns                  */
+/* True when all rows of the chunk have this one key (null included). */
+bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key);
+
+/* ---- one batch ---------------------------------------------------------------------------------------- */
+
+struct scan_batch {
+    struct scan_chunk *chunk;
+    uint32_t first;                     /* row of the chunk at which the batch starts                    */
+    uint32_t rows;                      /* rows of the batch                                             */
+    uint32_t count;                     /* selected ones, > 0                                            */
+    const uint16_t *select;             /* their numbers in the batch, ascending; NULL when count == rows */
+    const uint64_t *mask;               /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows`  */
+};
+
+/* Dense arrays over all rows of the batch (not only the selected), decoded when first asked for; value of a null row is
+ * 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in
+ * this chunk (SHAPE_NULL included); -ENOMEM, ERR_CORRUPT, ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT. */
+/* SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; *ret_nano: see scan_is_nano (may be NULL). */
+int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret, const uint64_t **ret_valid, bool *ret_nano);
+/* Numbers as doubles, times in us; of SHAPE_MIXED the rows that are numbers. Not SHAPE_BOOL, SHAPE_TEXT. */
+int batch_f64(struct scan_batch *b, const struct source *s, const double **ret, const uint64_t **ret_valid);
+/* One key a row, for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
+ * units (the time 5 us equals 5000 ns; 5 equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
+int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret);
+/* The fast way of grouping: small dense codes within the chunk, 0 <= code < *ret_count, and scan_code_keys() their keys
+ * (some codes may not occur; a null row has the code whose key is QUERY_KEY_NULL; two codes may have the same key).
+ * Given for texts, mixed values, bools, and integers and times that span at most `limit` values in this chunk; -EDOM
+ * otherwise or when there would be more than `limit` codes. scan_codes decides, once a chunk and source;
+ * batch_codes then gives them. *ret_keys is borrowed until the chunk ends. */
+int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count, const uint64_t **ret_keys);
+int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret);
+/* Value of one row (number in the batch); texts are borrowed until the chunk ends. */
+int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, struct value *ret);
+
+/* ---- keys ----------------------------------------------------------------------------------------------- */
+
+#define QUERY_KEY_NULL 0ull
+/* Texts borrowed from the query. */
+void query_key_value(struct query *q, uint64_t key, struct value *ret);
+/* Key of a text (of a global id of the index), as batch_keys gives it. */
+uint64_t query_key_text_id(uint32_t id);
+/* Name behind a hash (text ids) as query sources tell it: the name's id, else `hash` itself. Counts conflicts. */
+uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid, enum index_name_kind kind, uint32_t hash);
+
+/* ---- scanning -------------------------------------------------------------------------------------------- */
+
+/* Callbacks of a scan. All but `batch` may be NULL. `state` is what worker_begin made. A negative return stops the scan
+ * with that error. */
+struct scan_sink {
+    void *arg;
+    int (*worker_begin)(void *arg, unsigned worker, void **ret_state);   /* on the worker's thread */
+    int (*chunk_begin)(void *state, struct scan_chunk *c);               /* only chunks that may have selected rows */
+    int (*batch)(void *state, struct scan_batch *b);                     /* only batches with selected rows */
+    /* *ret_part (NULL: nothing) is given to `merge`. Called for each chunk that chunk_begin was called for, if ok. */
+    int (*chunk_end)(void *state, struct scan_chunk *c, void **ret_part);
+    /* Takes the part. Called in (file, chunk) order, one at a time, from any worker's thread. On errors too, so that
+     * parts are freed: `failed` says that the scan has failed already. */
+    int (*merge)(void *arg, size_t position, void *part, bool failed);
+    /* After all chunks, in worker order, on the calling thread, for each successful worker_begin. Takes the state. */
+    int (*worker_end)(void *arg, unsigned worker, void *state, bool failed);
+};
+/* Scans all places. Marks index_query_running while it works; checks the budget once a batch. Counters are added. */
+int scan_run(struct query *q, const struct scan_sink *sink, struct err *err);
+
+/* Chunk by chunk. */
+int scan_worker_new(struct query *q, struct scan_worker **ret);
+void scan_worker_free(struct scan_worker *w);
+/* Scans one place: batch(arg, b) for each batch that has selected rows, in row order. 0; ERR_END of `batch` stops this
+ * chunk early and gives 0; its other negative returns are passed on; or an error. Counts chunks and rows. */
+int scan_chunk(struct scan_worker *w, size_t position, int (*batch)(void *arg, struct scan_batch *b), void *arg);
+
+/* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
+uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
+
+#endif
