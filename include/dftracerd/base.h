@@ -68,6 +68,17 @@ bool text_eq_nocase(struct text a, struct text b);           /* ASCII letters on
 int text_cmp(struct text a, struct text b);                  /* byte order, as sorting promises */
 bool text_is_utf8(struct text t);
 uint64_t text_hash(struct text t);                           /* XXH3-64 */
+struct hash128 { uint64_t high, low; };
+struct hash128 text_hash128(struct text t);                  /* XXH3-128 */
+bool text_starts(struct text t, struct text prefix);
+bool text_ends(struct text t, struct text suffix);
+struct text text_trim(struct text t);                        /* without bytes 0x00-0x20 at both ends */
+/* Takes the part before the next separator off `rest`; the last part leaves rest->ptr NULL, and a NULL
+ * rest gives false: "a,,b" has three parts, "" one. */
+bool text_split(struct text *rest, char separator, struct text *ret_part);
+/* Length of the first character (t must not be empty). Ill-formed: *ret_code = -1 and the length of the
+ * maximal ill-formed part (1-3), which one U+FFFD stands for. */
+size_t text_utf8_next(struct text t, int32_t *ret_code);
 
 /* ---- growable buffer (sticky error) -------------------------------------------------------- */
 
@@ -80,6 +91,7 @@ void buf_text(struct buf *b, struct text t);
 void buf_puts(struct buf *b, const char *cstr);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_json_text(struct buf *b, struct text t);            /* quoted; ill-formed UTF-8 becomes U+FFFD */
 char *buf_steal(struct buf *b, size_t *ret_len);             /* *new*, NUL-terminated; NULL on error */
 
 /* ---- arena: many small allocations, freed at once ------------------------------------------ */
@@ -105,15 +117,20 @@ size_t intern_bytes(const struct intern *t);
 /* Whole text must be consumed. 0 or -EINVAL / -ERANGE. */
 int num_parse_i64(struct text t, int64_t *ret);
 int num_parse_u64(struct text t, uint64_t *ret);
-int num_parse_double(struct text t, double *ret);            /* JSON grammar, finite */
-/* Decimal text (optional fraction, exponent) times 10^scale rounded half to even to an integer.
- * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_inexact_int` (may be NULL) says whether
+int num_parse_double(struct text t, double *ret);            /* JSON grammar; -ERANGE if not finite; -ENOMEM */
+/* digits * 10^exponent, correctly rounded; false when the quick way cannot tell (then num_parse_double). */
+bool num_make_double(uint64_t digits, int exponent, bool negative, double *ret);
+/* A JSON number times 10^scale rounded half to even to an integer.
+ * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_has_fraction` (may be NULL) says whether
  * the value had a non-zero fraction at scale 0. -ERANGE beyond int64. */
 int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fraction);
-int num_parse_duration(struct text t, int64_t bare_unit_ns, int64_t *ret_ns); /* "250us", "10ms" -> ns */
-int num_parse_bytes(struct text t, uint64_t *ret);           /* "4MiB", "4MB", "512k", "100" */
-/* Shortest decimal text that reads back equal; integers without ".0"; never an exponent without need.
- * Returns the length written to `out` (>= 32 bytes). NaN and infinity must not come here (assert). */
+/* "250us", "1.5s" -> ns, half to even; ns us ms s sec m min h d. A bare number is in bare_unit_ns (0: -EINVAL). */
+int num_parse_duration(struct text t, int64_t bare_unit_ns, int64_t *ret_ns);
+/* "4MiB", "512k" (1024s), "4MB" (1000s), "1.5GiB", "100"; any case; -ERANGE beyond int64. */
+int num_parse_bytes(struct text t, uint64_t *ret);
+/* All num_format_* end the text with NUL and return its length without it.
+ * Shortest decimal text that reads back equal (the nearest of these); integers without ".0"; -0 is "0";
+ * an exponent only from 1e21 up and below 1e-6. `out` >= 32 bytes. NaN and infinity must not come here (assert). */
 size_t num_format_double(double value, char *out);
 size_t num_format_i64(int64_t value, char *out);             /* out >= 24 bytes */
 size_t num_format_u64(uint64_t value, char *out);
@@ -136,7 +153,7 @@ struct budget {
     size_t memory_limit;           /* bytes, 0 = none                                           */
     atomic_size_t memory_used;
 };
-int budget_check(struct budget *b);                 /* 0, ERR_CANCELLED, ERR_DEADLINE: call per batch */
+int budget_check(struct budget *b);                 /* 0, or why to stop (the first reason stays): call per batch */
 int budget_charge(struct budget *b, size_t bytes);  /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
 void budget_release(struct budget *b, size_t bytes);
 void budget_cancel(struct budget *b, int code);
@@ -157,7 +174,8 @@ size_t queue_length(struct queue *q);
 
 struct pool;
 typedef void pool_job(void *arg);
-int pool_new(unsigned threads, const char *name, struct pool **ret);  /* name: at most 12 letters, for ps -T */
+/* threads 0 = cpu_count(). name: at most 12 letters, for ps -T. The threads block all signals but faults. */
+int pool_new(unsigned threads, const char *name, struct pool **ret);
 int pool_submit(struct pool *p, pool_job *job, void *arg);            /* FIFO, unbounded; -EPIPE when stopping */
 /* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread; returns when
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
@@ -171,5 +189,6 @@ enum cpu_level { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
 /* Best level this machine has, lowered by $DFTRACERD_CPU = portable|avx2|avx512 (for tests). Cached. */
 enum cpu_level cpu_level(void);
 const char *cpu_level_name(enum cpu_level level);
+unsigned cpu_count(void);                            /* processors this process may run on */
 
 #endif

@@ -1,0 +1,86 @@
+/* arena.c - allocations that die together. Blocks double in size, so that a small arena stays small. */
+#include "dftracerd/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 1024, LAST_BLOCK = 256 * 1024, ALIGNMENT = 16 };
+
+struct block {
+    struct block *next;
+    size_t used, size; /* of data */
+    char data[] __attribute__((aligned(ALIGNMENT)));
+};
+
+static struct block *block_new(const struct block *head, size_t need)
+{
+    size_t size = head ? head->size * 2 : FIRST_BLOCK;
+
+    if (size > LAST_BLOCK)
+        size = LAST_BLOCK;
+    if (size < need)
+        size = need;
+    struct block *block = calloc(1, sizeof(*block) + size);
+    if (block)
+        block->size = size;
+    return block;
+}
+
+/* A large request gets a block of its own behind the head, which may still have room. */
+static void block_link(struct arena *a, struct block *block)
+{
+    struct block *head = a->head;
+
+    if (head && head->size - head->used > block->size - block->used) {
+        block->next = head->next;
+        head->next = block;
+    } else {
+        block->next = head;
+        a->head = block;
+    }
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    struct block *block = a->head;
+
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (size == 0)
+        size = ALIGNMENT;
+    if (a->limit && (a->used > a->limit || size > a->limit - a->used))
+        return NULL;
+    if (!block || block->size - block->used < size) {
+        block = block_new(block, size);
+        if (!block)
+            return NULL;
+        block->used = size;
+        block_link(a, block);
+    } else {
+        block->used += size;
+    }
+    a->used += size;
+    return block->data + (block->used - size);
+}
+
+char *arena_strdup(struct arena *a, struct text t)
+{
+    char *copy = t.len < SIZE_MAX / 2 ? arena_alloc(a, t.len + 1) : NULL;
+
+    if (copy && t.len)
+        memcpy(copy, t.ptr, t.len);
+    return copy;
+}
+
+void arena_done(struct arena *a)
+{
+    if (!a)
+        return;
+    for (struct block *block = a->head, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    a->head = NULL;
+    a->used = 0;
+}

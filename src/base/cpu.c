@@ -1,0 +1,66 @@
+/* cpu.c - which of the vectorised variants may run here, and on how many processors. */
+#include "dftracerd/base.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const level_names[] = {"portable", "avx2", "avx512"};
+
+/* As wide as the flags that the Makefile gives to *_avx2.c and *_avx512.c. */
+static enum cpu_level detect(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
+        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
+        return CPU_PORTABLE;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+        return CPU_AVX2;
+    return CPU_AVX512;
+#else
+    return CPU_PORTABLE;
+#endif
+}
+
+static enum cpu_level lowered(enum cpu_level best)
+{
+    const char *wanted = getenv("DFTRACERD_CPU");
+
+    for (int level = CPU_PORTABLE; wanted && level < (int)best; level++) {
+        if (strcmp(wanted, level_names[level]) == 0)
+            return (enum cpu_level)level;
+    }
+    return best;
+}
+
+enum cpu_level cpu_level(void)
+{
+    /* level + 1; two threads that both find 0 compute the same */
+    static atomic_int cached;
+    int level = atomic_load_explicit(&cached, memory_order_relaxed);
+
+    if (level == 0) {
+        level = (int)lowered(detect()) + 1;
+        atomic_store_explicit(&cached, level, memory_order_relaxed);
+    }
+    return (enum cpu_level)(level - 1);
+}
+
+const char *cpu_level_name(enum cpu_level level)
+{
+    return level >= CPU_PORTABLE && level <= CPU_AVX512 ? level_names[level] : "unknown";
+}
+
+unsigned cpu_count(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}

@@ -1,0 +1,257 @@
+/* num_format.c - numbers to decimal text. Always '.' as point, whatever the locale. */
+#include "dftracerd/base.h"
+#include "num_pow10.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+static const char pairs[] = "0001020304050607080910111213141516171819"
+                            "2021222324252627282930313233343536373839"
+                            "4041424344454647484950515253545556575859"
+                            "6061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
+enum { U64_DIGITS = 20, U128_DIGITS = 39 };
+
+/* Writes the digits so that they end before `end`; returns where they begin. */
+static char *digits_before(uint64_t value, char *end)
+{
+    while (value >= 100) {
+        end -= 2;
+        memcpy(end, pairs + 2 * (value % 100), 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        end -= 2;
+        memcpy(end, pairs + 2 * value, 2);
+    } else {
+        *--end = (char)('0' + value);
+    }
+    return end;
+}
+
+/* The same for 128 bits, 19 digits at a time. */
+static char *digits_before128(unsigned __int128 value, char *end)
+{
+    const uint64_t limb = UINT64_C(10000000000000000000);
+
+    while (value > UINT64_MAX) {
+        char *limb_begin = end - 19;
+        char *begin = digits_before((uint64_t)(value % limb), end);
+        memset(limb_begin, '0', (size_t)(begin - limb_begin));
+        end = limb_begin;
+        value /= limb;
+    }
+    return digits_before((uint64_t)value, end);
+}
+
+static size_t copy_number(bool negative, const char *begin, const char *end, char *out)
+{
+    size_t len = (size_t)(end - begin);
+
+    if (negative)
+        *out++ = '-';
+    memcpy(out, begin, len);
+    out[len] = '\0';
+    return len + negative;
+}
+
+size_t num_format_u64(uint64_t value, char *out)
+{
+    char digits[U64_DIGITS], *end = digits + sizeof(digits);
+
+    return copy_number(false, digits_before(value, end), end, out);
+}
+
+size_t num_format_i64(int64_t value, char *out)
+{
+    char digits[U64_DIGITS], *end = digits + sizeof(digits);
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+    return copy_number(value < 0, digits_before(magnitude, end), end, out);
+}
+
+static unsigned __int128 magnitude128(__int128 value)
+{
+    return value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+}
+
+size_t num_format_i128(__int128 value, char *out)
+{
+    char digits[U128_DIGITS], *end = digits + sizeof(digits);
+
+    return copy_number(value < 0, digits_before128(magnitude128(value), end), end, out);
+}
+
+size_t num_format_milli128(__int128 value, char *out)
+{
+    unsigned __int128 magnitude = magnitude128(value);
+    unsigned thousandths = (unsigned)(magnitude % 1000);
+    char digits[U128_DIGITS], *end = digits + sizeof(digits);
+    size_t len = copy_number(value < 0, digits_before128(magnitude / 1000, end), end, out);
+
+    if (thousandths == 0)
+        return len;
+    out[len++] = '.';
+    out[len++] = (char)('0' + thousandths / 100);
+    out[len++] = (char)('0' + thousandths / 10 % 10);
+    out[len++] = (char)('0' + thousandths % 10);
+    while (out[len - 1] == '0')
+        len--;
+    out[len] = '\0';
+    return len;
+}
+
+size_t num_format_milli(int64_t value, char *out)
+{
+    return num_format_milli128(value, out);
+}
+
+/* ---- doubles: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020) ------ */
+
+struct decimal {
+    uint64_t digits;
+    int exponent; /* value = digits * 10^exponent */
+};
+
+/* floor(log10(2^e)), floor(log10(3/4 * 2^e)) and floor(log2(10^e)), exact in the range of doubles. */
+static int floor_log10_pow2(int e)
+{
+    return (e * 1262611) >> 22;
+}
+
+static int floor_log10_three_quarters_pow2(int e)
+{
+    return (e * 1262611 - 524031) >> 22;
+}
+
+static int floor_log2_pow10(int e)
+{
+    return (e * 1741647) >> 19;
+}
+
+/* The upper 64 bits of g * x, with the lowest bit set when anything is below them. */
+static uint64_t round_to_odd(unsigned __int128 g, uint64_t x)
+{
+    uint64_t low_high = (uint64_t)(((unsigned __int128)(uint64_t)g * x) >> 64);
+    unsigned __int128 high = (unsigned __int128)(uint64_t)(g >> 64) * x + low_high;
+
+    return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
+}
+
+/* Schubfach wants the next number above 10^k where the table has cut something off. */
+static unsigned __int128 pow10_above(int k)
+{
+    const uint64_t *entry = num_pow10[k - POW10_MIN];
+    bool exact = k >= 0 && k <= 55; /* 5^55 is the last power below 2^128 */
+
+    return (((unsigned __int128)entry[0] << 64) | entry[1]) + !exact;
+}
+
+/* The shortest decimal that reads back as fraction * 2^exponent, the nearest of these. */
+static struct decimal shortest(uint64_t c, int q, bool lower_is_closer)
+{
+    bool even = c % 2 == 0;
+    int k = lower_is_closer ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
+    int h = q + floor_log2_pow10(-k) + 1;
+    unsigned __int128 g = pow10_above(-k);
+
+    uint64_t lower = round_to_odd(g, (4 * c - 2 + lower_is_closer) << h) + !even;
+    uint64_t value = round_to_odd(g, (4 * c) << h);
+    uint64_t upper = round_to_odd(g, (4 * c + 2) << h) - !even;
+
+    uint64_t s = value / 4;
+    if (s >= 10) {
+        uint64_t tens = s / 10;
+        bool down = lower <= 40 * tens, up = 40 * tens + 40 <= upper;
+        if (down != up)
+            return (struct decimal){tens + up, k + 1};
+    }
+    bool down = lower <= 4 * s, up = 4 * s + 4 <= upper;
+    if (down != up)
+        return (struct decimal){s + up, k};
+    uint64_t middle = 4 * s + 2;
+    bool round_up = value > middle || (value == middle && s % 2 == 1);
+    return (struct decimal){s + round_up, k};
+}
+
+static struct decimal decimal_of(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+    int biased = (int)(bits >> 52 & 0x7FF);
+    if (biased == 0)
+        return shortest(fraction, 1 - 1075, false);
+    return shortest(fraction | UINT64_C(1) << 52, biased - 1075, fraction == 0 && biased > 1);
+}
+
+/* ---- doubles: the text ------------------------------------------------------------------------- */
+
+/* Plain form up to these many zeros that are not digits of the number. */
+enum { PLAIN_INTEGER_DIGITS = 21, PLAIN_LEADING_ZEROS = 6 };
+
+static size_t put_exponent(int exponent, char *out)
+{
+    *out = 'e';
+    return 1 + num_format_i64(exponent, out + 1);
+}
+
+/* `point`: how many of the digits stand before the decimal point. */
+static size_t put_decimal(const char *digits, int count, int point, char *out)
+{
+    char *p = out;
+
+    if (point >= count && point <= PLAIN_INTEGER_DIGITS) { /* 1200 */
+        memcpy(p, digits, (size_t)count);
+        memset(p + count, '0', (size_t)(point - count));
+        p += point;
+    } else if (point > 0 && point < count) { /* 1.25 */
+        memcpy(p, digits, (size_t)point);
+        p[point] = '.';
+        memcpy(p + point + 1, digits + point, (size_t)(count - point));
+        p += count + 1;
+    } else if (point <= 0 && -point < PLAIN_LEADING_ZEROS) { /* 0.0125 */
+        memcpy(p, "0.", 2);
+        memset(p + 2, '0', (size_t)-point);
+        memcpy(p + 2 - point, digits, (size_t)count);
+        p += 2 - point + count;
+    } else { /* 1.25e-9 */
+        *p++ = digits[0];
+        if (count > 1) {
+            *p++ = '.';
+            memcpy(p, digits + 1, (size_t)(count - 1));
+            p += count - 1;
+        }
+        p += put_exponent(point - 1, p);
+    }
+    *p = '\0';
+    return (size_t)(p - out);
+}
+
+size_t num_format_double(double value, char *out)
+{
+    char digits[U64_DIGITS], *end = digits + sizeof(digits);
+    size_t sign = 0;
+
+    assert(isfinite(value));
+    if (value == floor(value) && fabs(value) < 9007199254740992.0)
+        return num_format_i64((int64_t)value, out); /* also makes 0 of -0 */
+    if (value < 0) {
+        *out++ = '-';
+        sign = 1;
+        value = -value;
+    }
+    struct decimal decimal = decimal_of(value);
+    while (decimal.digits % 10 == 0) {
+        decimal.digits /= 10;
+        decimal.exponent++;
+    }
+    char *begin = digits_before(decimal.digits, end);
+    int count = (int)(end - begin);
+    return sign + put_decimal(begin, count, count + decimal.exponent, out);
+}

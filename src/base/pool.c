@@ -1,0 +1,233 @@
+/* pool.c - worker threads with one FIFO. */
+#include "dftracerd/base.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct work {
+    struct work *next;
+    pool_job *job;
+    void *arg;
+};
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct work *first, **last; /* last: where the next one is hooked in */
+    bool stopping;
+    unsigned count;
+    pthread_t threads[];
+};
+
+static struct work *take(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    while (!p->first && !p->stopping)
+        pthread_cond_wait(&p->wake, &p->lock);
+    struct work *work = p->first;
+    if (work) {
+        p->first = work->next;
+        if (!p->first)
+            p->last = &p->first;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return work;
+}
+
+static void *worker(void *arg)
+{
+    struct pool *p = arg;
+
+    for (;;) {
+        struct work *work = take(p);
+        if (!work)
+            return NULL;
+        work->job(work->arg);
+        free(work);
+    }
+}
+
+/* Signals are the main thread's: a worker must never be the one that is interrupted. Faults stay. */
+static int start_thread(struct pool *p, const char *name)
+{
+    sigset_t all, before;
+    char label[16];
+
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&p->threads[p->count], NULL, worker, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        return -rc;
+    snprintf(label, sizeof(label), "%.12s-%u", name, p->count);
+    pthread_setname_np(p->threads[p->count], label);
+    p->count++;
+    return 0;
+}
+
+int pool_new(unsigned threads, const char *name, struct pool **ret)
+{
+    int rc = 0;
+
+    if (threads == 0)
+        threads = cpu_count();
+    struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
+    if (!p)
+        return -ENOMEM;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    p->last = &p->first;
+    while (rc == 0 && p->count < threads)
+        rc = start_thread(p, name);
+    if (rc < 0) {
+        pool_free(p);
+        return rc;
+    }
+    *ret = p;
+    return 0;
+}
+
+void pool_free(struct pool *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->count; i++)
+        pthread_join(p->threads[i], NULL);
+    assert(!p->first);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+unsigned pool_threads(const struct pool *p)
+{
+    return p->count;
+}
+
+int pool_submit(struct pool *p, pool_job *job, void *arg)
+{
+    struct work *work = malloc(sizeof(*work));
+
+    if (!work)
+        return -ENOMEM;
+    *work = (struct work){.job = job, .arg = arg};
+    pthread_mutex_lock(&p->lock);
+    bool stopping = p->stopping;
+    if (!stopping) {
+        *p->last = work;
+        p->last = &work->next;
+        pthread_cond_signal(&p->wake);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (stopping)
+        free(work);
+    return stopping ? -EPIPE : 0;
+}
+
+/* ---- pool_run -------------------------------------------------------------------------------- */
+
+/* Helpers that start late find nothing left to do and only drop their reference, so the caller waits
+ * for indexes that are being worked on, never for a place in the queue. */
+struct run {
+    pthread_mutex_t lock;
+    pthread_cond_t all_done;
+    void (*job)(void *arg, unsigned i);
+    void *arg;
+    unsigned n;
+    atomic_uint next;
+    unsigned done;       /* under lock */
+    unsigned references; /* under lock */
+};
+
+static void run_some(struct run *run)
+{
+    unsigned worked = 0;
+
+    for (;;) {
+        unsigned i = atomic_fetch_add(&run->next, 1);
+        if (i >= run->n)
+            break;
+        run->job(run->arg, i);
+        worked++;
+    }
+    if (worked == 0)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->done += worked;
+    if (run->done == run->n)
+        pthread_cond_signal(&run->all_done);
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void run_release(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool last = --run->references == 0;
+    pthread_mutex_unlock(&run->lock);
+    if (!last)
+        return;
+    pthread_cond_destroy(&run->all_done);
+    pthread_mutex_destroy(&run->lock);
+    free(run);
+}
+
+static void run_help(void *arg)
+{
+    struct run *run = arg;
+
+    run_some(run);
+    run_release(run);
+}
+
+/* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
+static void call_helpers(struct pool *p, struct run *run)
+{
+    unsigned helpers = run->n - 1 < p->count ? run->n - 1 : p->count;
+
+    for (unsigned i = 0; i < helpers; i++) {
+        pthread_mutex_lock(&run->lock);
+        run->references++;
+        pthread_mutex_unlock(&run->lock);
+        if (pool_submit(p, run_help, run) < 0) {
+            run_release(run);
+            return;
+        }
+    }
+}
+
+int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
+{
+    struct run *run = n > 1 ? calloc(1, sizeof(*run)) : NULL;
+
+    if (!run) {
+        for (unsigned i = 0; i < n; i++)
+            job(arg, i);
+        return 0;
+    }
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->all_done, NULL);
+    run->job = job;
+    run->arg = arg;
+    run->n = n;
+    run->references = 1;
+    call_helpers(p, run);
+    run_some(run);
+    pthread_mutex_lock(&run->lock);
+    while (run->done < run->n)
+        pthread_cond_wait(&run->all_done, &run->lock);
+    pthread_mutex_unlock(&run->lock);
+    run_release(run);
+    return 0;
+}
