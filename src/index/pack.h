@@ -1,0 +1,92 @@
+/* pack.h - arrays of int64 as bytes: the encodings of all columns.
+ *
+ * May use:   base; zstd.      Used by: chunk_*.c, column_*.c.
+ * What data look like: time stamps grow by small steps with now and then a jump (delta, patched), durations are small
+ *            with a long tail (frame of reference, patched), codes of names come in runs or in repeating patterns (bits,
+ *            runs, zstd), sizes are a handful of values spread widely (dictionary), ids count up (delta of 0 bits).
+ * A stream:  16 bytes of head, then by its kind
+ *   CONSTANT  nothing: `base` is every value
+ *   BLOCKS    8 bytes for each block of 1,024 values (offset, kind, width, count of patches or runs), then their payloads
+ *   ALIGNED   values minus base (or the differences of neighbours) in 1, 2, 4 or 8 bytes each under zstd: repeating
+ *             patterns are visible to zstd only where values begin at bytes
+ *   DICT      two streams: the distinct values, ascending; their codes
+ * Bits are packed low bit first, in groups of 8 values = `width` bytes. Widths 58 to 63 are written as 64.
+ * Readers may touch PACK_SLACK bytes behind a stream: whoever keeps streams leaves them there.
+ */
+#ifndef DFTRACERD_INDEX_PACK_H
+#define DFTRACERD_INDEX_PACK_H
+
+#include "dftracerd/base.h"
+
+#define PACK_BLOCK 1024u
+#define PACK_SLACK 32u
+#define PACK_DICT_MAX 4096u
+
+enum pack_kind { PACK_CONSTANT = 1, PACK_BLOCKS, PACK_ALIGNED, PACK_DICT };
+enum pack_block { PACK_FOR = 1, PACK_DELTA, PACK_RUNS };
+
+struct pack_head { uint8_t kind, width, delta, unused; uint32_t count; int64_t base; };
+/* `kind`: enum pack_block in the low 4 bits, above them the bytes of the base (0-8), which opens the payload. */
+struct pack_entry { uint32_t offset; uint8_t kind, width; uint16_t extra; };
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+struct pack_encoder;                 /* scratch memory and a zstd context; one thread */
+int pack_encoder_new(struct pack_encoder **ret);      /* 0 or -ENOMEM */
+void pack_encoder_free(struct pack_encoder *e);
+size_t pack_encoder_bytes(const struct pack_encoder *e);
+#define PACK_MAY_COMPRESS 1u         /* zstd where it saves a quarter */
+#define PACK_NO_DICT 2u
+/* Appends one stream of n values (n < 2^27). 0 or -ENOMEM. */
+int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags, struct buf *out);
+/* Appends `len` bytes, under zstd where that saves a tenth: head of 8 bytes (u32 length as is, u32 length compressed,
+ * 0 = not), then the bytes. */
+int pack_encode_bytes(struct pack_encoder *e, const void *data, size_t len, struct buf *out);
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+struct pack_stream {
+    struct pack_head head;
+    const uint8_t *payload;
+    size_t len;                      /* of the payload */
+    uint8_t *heap;                   /* ALIGNED: once inflated */
+    struct pack_stream *codes;       /* DICT */
+    int64_t *dict;                   /* DICT: its values, once read */
+    uint32_t dict_count;
+};
+/* `data` is borrowed until pack_close. `count`: how many values are expected. 0, ERR_CORRUPT, -ENOMEM. */
+int pack_open(struct pack_stream *s, const void *data, size_t len, uint32_t count);
+void pack_close(struct pack_stream *s);          /* a zeroed stream is fine */
+/* Values [first, first + n): first is a multiple of 1,024; beyond the end is a bug (assert). ERR_CORRUPT, -ENOMEM. */
+int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out);
+/* The same as uint32 (low halves): for codes. */
+int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out);
+/* *new*, `*ret_len` bytes and a NUL byte behind. */
+int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len);
+
+/* ---- kernels ------------------------------------------------------------------------------------------- */
+
+struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };
+struct pack_kernels {
+    /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n. */
+    void (*unpack64)(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
+    void (*unpack32)(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out);
+    /* little-endian integers of 1, 2, 4 bytes plus base */
+    void (*widen64)(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out);
+    void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
+    /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most */
+    const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
+    void (*measure)(const int64_t *v, size_t n, struct pack_range *ret);  /* n >= 1 */
+};
+extern const struct pack_kernels pack_kernels_portable, pack_kernels_avx2;
+const struct pack_kernels *pack_kernels(void);   /* the best of this machine (cpu_level) */
+
+static inline size_t pack_bits_bytes(size_t n, unsigned width) { return (n + 7) / 8 * width; }
+/* Writes n values below 2^width, appends pack_bits_bytes. */
+void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
+/* Any width 0-57 or 64, by the best kernel. */
+void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
+static inline unsigned pack_bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }
+static inline unsigned pack_stored_width(unsigned width) { return width > 57 ? 64 : width; }
+
+#endif

@@ -1,0 +1,235 @@
+/* pack_avx2.c - the kernels with AVX2: 8 packed values take `width` bytes, so the places of the 8 values within their
+ * bytes are the same for every group, and one byte shuffle, one shift by lane and one mask unpack 8 (or 4) of them. */
+#ifdef __x86_64__
+#pragma GCC optimize("O3")
+#include "pack.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+/* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first byte, 4-7 from byte
+ * width / 2. */
+struct plan32 { __m256i shuffle, shift, mask; unsigned high; };
+
+static inline struct plan32 plan32(unsigned width)
+{
+    uint8_t shuffle[32];
+    uint32_t shift[8];
+    struct plan32 p;
+
+    p.high = 4 * width / 8;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned bit = i * width - (i < 4 ? 0 : 8 * p.high);
+        for (unsigned b = 0; b < 4; b++)
+            shuffle[4 * i + b] = (uint8_t)(bit / 8 + b);
+        shift[i] = bit % 8;
+    }
+    p.shuffle = _mm256_loadu_si256((const __m256i *)shuffle);
+    p.shift = _mm256_loadu_si256((const __m256i *)shift);
+    p.mask = _mm256_set1_epi32((int)(((uint32_t)1 << width) - 1));
+    return p;
+}
+
+static inline __m256i group32(const uint8_t *in, const struct plan32 *p)
+{
+    __m128i low = _mm_loadu_si128((const __m128i *)in);
+    __m128i high = _mm_loadu_si128((const __m128i *)(in + p->high));
+    __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    __m256i words = _mm256_srlv_epi32(_mm256_shuffle_epi8(both, p->shuffle), p->shift);
+    return _mm256_and_si256(words, p->mask);
+}
+
+static void narrow_unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+{
+    struct plan32 p = plan32(width);
+    __m256i add = _mm256_set1_epi64x((long long)base);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8, in += width) {
+        __m256i v = group32(in, &p);
+        __m256i low = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(v));
+        __m256i high = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(v, 1));
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_add_epi64(low, add));
+        _mm256_storeu_si256((__m256i *)(out + i + 4), _mm256_add_epi64(high, add));
+    }
+    if (i < n) {
+        uint32_t rest[8];
+        _mm256_storeu_si256((__m256i *)rest, group32(in, &p));
+        for (size_t k = 0; i < n; i++, k++)
+            out[i] = rest[k] + base;
+    }
+}
+
+/* Widths up to 57: each value lies within 8 bytes, each pair of values within 16. */
+static void wide_unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+{
+    uint8_t shuffle[4][16];
+    uint64_t shift[8];
+    unsigned start[4];
+    __m256i shuffles[2], shifts[2];
+    __m256i mask = _mm256_set1_epi64x((long long)(((uint64_t)1 << width) - 1));
+    __m256i add = _mm256_set1_epi64x((long long)base);
+
+    for (unsigned i = 0; i < 8; i++) {
+        start[i / 2] = i % 2 ? start[i / 2] : i * width / 8;
+        unsigned bit = i * width - 8 * start[i / 2];
+        for (unsigned b = 0; b < 8; b++)
+            shuffle[i / 2][8 * (i % 2) + b] = (uint8_t)(bit / 8 + b);
+        shift[i] = bit % 8;
+    }
+    for (unsigned h = 0; h < 2; h++) {
+        shuffles[h] = _mm256_loadu_si256((const __m256i *)shuffle[2 * h]);
+        shifts[h] = _mm256_loadu_si256((const __m256i *)(shift + 4 * h));
+    }
+    for (size_t i = 0; i < n; i += 8, in += width) {
+        uint64_t rest[8], *to = i + 8 <= n ? out + i : rest;
+        for (unsigned h = 0; h < 2; h++) {
+            __m128i low = _mm_loadu_si128((const __m128i *)(in + start[2 * h]));
+            __m128i high = _mm_loadu_si128((const __m128i *)(in + start[2 * h + 1]));
+            __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+            __m256i v = _mm256_srlv_epi64(_mm256_shuffle_epi8(both, shuffles[h]), shifts[h]);
+            v = _mm256_add_epi64(_mm256_and_si256(v, mask), add);
+            _mm256_storeu_si256((__m256i *)(to + 4 * h), v);
+        }
+        if (to == rest)
+            memcpy(out + i, rest, (n - i) * 8);
+    }
+}
+
+static void unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+{
+    if (width <= 25)
+        narrow_unpack64(in, width, n, base, out);
+    else
+        wide_unpack64(in, width, n, base, out);
+}
+
+static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out)
+{
+    if (width > 25) {
+        pack_kernels_portable.unpack32(in, width, n, base, out);
+        return;
+    }
+    struct plan32 p = plan32(width);
+    __m256i add = _mm256_set1_epi32((int)base);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8, in += width)
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_add_epi32(group32(in, &p), add));
+    if (i < n) {
+        uint32_t rest[8];
+        _mm256_storeu_si256((__m256i *)rest, _mm256_add_epi32(group32(in, &p), add));
+        memcpy(out + i, rest, (n - i) * 4);
+    }
+}
+
+/* The same loops as the portable ones: here the compiler may use wider registers. */
+#define WIDEN(type, out_type) \
+    for (size_t i = 0; i < n; i++) { \
+        type v; \
+        memcpy(&v, in + i * sizeof(v), sizeof(v)); \
+        out[i] = (out_type)v + base; \
+    }
+
+static void widen64(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out)
+{
+    switch (bytes) {
+    case 1: WIDEN(uint8_t, uint64_t) break;
+    case 2: WIDEN(uint16_t, uint64_t) break;
+    case 4: WIDEN(uint32_t, uint64_t) break;
+    default: WIDEN(uint64_t, uint64_t)
+    }
+}
+
+static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out)
+{
+    switch (bytes) {
+    case 1: WIDEN(uint8_t, uint32_t) break;
+    case 2: WIDEN(uint16_t, uint32_t) break;
+    case 4: WIDEN(uint32_t, uint32_t) break;
+    default: WIDEN(uint64_t, uint32_t)
+    }
+}
+
+/* Lane moves that bring the values of a 4-bit mask to their places: lane k takes value number popcount(mask below k). */
+static const uint32_t expand_lanes[16][8] = {
+#define LANE(k, m) (2 * __builtin_popcount((m) & ((1u << (k)) - 1))), (2 * __builtin_popcount((m) & ((1u << (k)) - 1)) + 1)
+#define LANES(m) {LANE(0, m), LANE(1, m), LANE(2, m), LANE(3, m)}
+    LANES(0u), LANES(1u), LANES(2u), LANES(3u), LANES(4u), LANES(5u), LANES(6u), LANES(7u),
+    LANES(8u), LANES(9u), LANES(10u), LANES(11u), LANES(12u), LANES(13u), LANES(14u), LANES(15u),
+};
+
+static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out)
+{
+    const __m256i bits = _mm256_set_epi64x(8, 4, 2, 1);
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        unsigned mask = (unsigned)(valid[i / 64] >> (i % 64)) & 15;
+        __m256i v = _mm256_loadu_si256((const __m256i *)in);
+        __m256i lanes = _mm256_loadu_si256((const __m256i *)expand_lanes[mask]);
+        __m256i has = _mm256_and_si256(_mm256_set1_epi64x(mask), bits);
+        v = _mm256_permutevar8x32_epi32(v, lanes);
+        v = _mm256_and_si256(v, _mm256_cmpeq_epi64(has, bits));
+        _mm256_storeu_si256((__m256i *)(out + i), v);
+        in += __builtin_popcount(mask);
+    }
+    for (; i < n; i++) {
+        uint64_t bit = valid[i / 64] >> (i % 64) & 1;
+        out[i] = *in & -(int64_t)bit;
+        in += bit;
+    }
+    return in;
+}
+
+static inline __m256i smaller(__m256i a, __m256i b) { return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)); }
+static inline __m256i larger(__m256i a, __m256i b) { return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)); }
+
+static int64_t across(__m256i v, bool least)
+{
+    int64_t lane[4];
+    _mm256_storeu_si256((__m256i *)lane, v);
+    for (unsigned i = 1; i < 4; i++)
+        lane[0] = (lane[i] < lane[0]) == least ? lane[i] : lane[0];
+    return lane[0];
+}
+
+static void measure(const int64_t *v, size_t n, struct pack_range *ret)
+{
+    if (n < 16) {
+        pack_kernels_portable.measure(v, n, ret);
+        return;
+    }
+    __m256i min = _mm256_set1_epi64x(v[0]), max = min, same = _mm256_setzero_si256();
+    __m256i dmin = _mm256_set1_epi64x(INT64_MAX), dmax = _mm256_set1_epi64x(INT64_MIN);
+    size_t i = 1;
+
+    for (; i + 4 <= n; i += 4) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(v + i));
+        __m256i d = _mm256_sub_epi64(x, _mm256_loadu_si256((const __m256i *)(v + i - 1)));
+        min = smaller(min, x);
+        max = larger(max, x);
+        dmin = smaller(dmin, d);
+        dmax = larger(dmax, d);
+        same = _mm256_add_epi64(same, _mm256_cmpeq_epi64(d, _mm256_setzero_si256()));
+    }
+    struct pack_range r = {across(min, true), across(max, false), across(dmin, true), across(dmax, false), 0};
+    int64_t lane[4];
+    _mm256_storeu_si256((__m256i *)lane, same);
+    r.runs = (uint32_t)((int64_t)i + lane[0] + lane[1] + lane[2] + lane[3]);
+    if (i < n) {
+        struct pack_range tail;
+        pack_kernels_portable.measure(v + i - 1, n - i + 1, &tail);
+        r.min = tail.min < r.min ? tail.min : r.min;
+        r.max = tail.max > r.max ? tail.max : r.max;
+        r.delta_min = tail.delta_min < r.delta_min ? tail.delta_min : r.delta_min;
+        r.delta_max = tail.delta_max > r.delta_max ? tail.delta_max : r.delta_max;
+        r.runs += tail.runs - 1;
+    }
+    *ret = r;
+}
+
+const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, widen64, widen32, expand64, measure};
+#else
+typedef int pack_avx2_is_for_x86_only;
+#endif

@@ -1,0 +1,123 @@
+/* pack_bits.c - bits in and out without special instructions, and the choice of kernels. */
+#include "pack.h"
+
+#include <string.h>
+
+/* Bits gather in one word, which is stored when full; a group of 8 values is a whole number of bytes, so what is left at
+ * the end is so, too. */
+void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out)
+{
+    size_t groups = (n + 7) / 8;
+    uint64_t word = 0;
+    unsigned have = 0;
+
+    if (width == 64) {
+        memcpy(out, values, n * 8);
+        memset(out + n * 8, 0, groups * 64 - n * 8);
+        return;
+    }
+    for (size_t i = 0; width > 0 && i < groups * 8; i++) {
+        uint64_t v = i < n ? values[i] : 0;
+        word |= v << have;
+        have += width;
+        if (have >= 64) {
+            memcpy(out, &word, 8);
+            out += 8;
+            have -= 64;
+            word = have ? v >> (width - have) : 0;
+        }
+    }
+    if (width > 0)
+        memcpy(out, &word, (have + 7) / 8);
+}
+
+static inline uint64_t bits_at(const uint8_t *in, size_t bit, uint64_t mask)
+{
+    uint64_t word;
+    memcpy(&word, in + bit / 8, 8);
+    return word >> (bit % 8) & mask;
+}
+
+static void unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+{
+    uint64_t mask = ((uint64_t)1 << width) - 1;
+    for (size_t i = 0, bit = 0; i < n; i++, bit += width)
+        out[i] = bits_at(in, bit, mask) + base;
+}
+
+static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out)
+{
+    uint64_t mask = ((uint64_t)1 << width) - 1;
+    for (size_t i = 0, bit = 0; i < n; i++, bit += width)
+        out[i] = (uint32_t)bits_at(in, bit, mask) + base;
+}
+
+#define WIDEN(type, out_type) \
+    for (size_t i = 0; i < n; i++) { \
+        type v; \
+        memcpy(&v, in + i * sizeof(v), sizeof(v)); \
+        out[i] = (out_type)v + base; \
+    }
+
+static void widen64(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out)
+{
+    switch (bytes) {
+    case 1: WIDEN(uint8_t, uint64_t) break;
+    case 2: WIDEN(uint16_t, uint64_t) break;
+    case 4: WIDEN(uint32_t, uint64_t) break;
+    default: WIDEN(uint64_t, uint64_t)
+    }
+}
+
+static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out)
+{
+    switch (bytes) {
+    case 1: WIDEN(uint8_t, uint32_t) break;
+    case 2: WIDEN(uint16_t, uint32_t) break;
+    case 4: WIDEN(uint32_t, uint32_t) break;
+    default: WIDEN(uint64_t, uint32_t)
+    }
+}
+
+static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bit = valid[i / 64] >> (i % 64) & 1;
+        out[i] = *in & -(int64_t)bit;
+        in += bit;
+    }
+    return in;
+}
+
+static void measure(const int64_t *v, size_t n, struct pack_range *ret)
+{
+    struct pack_range r = {v[0], v[0], INT64_MAX, INT64_MIN, 1};
+    for (size_t i = 1; i < n; i++) {
+        int64_t d = (int64_t)((uint64_t)v[i] - (uint64_t)v[i - 1]);
+        r.min = v[i] < r.min ? v[i] : r.min;
+        r.max = v[i] > r.max ? v[i] : r.max;
+        r.delta_min = d < r.delta_min ? d : r.delta_min;
+        r.delta_max = d > r.delta_max ? d : r.delta_max;
+        r.runs += d != 0;
+    }
+    *ret = r;
+}
+
+const struct pack_kernels pack_kernels_portable = {unpack64, unpack32, widen64, widen32, expand64, measure};
+
+const struct pack_kernels *pack_kernels(void)
+{
+#ifdef __x86_64__
+    if (cpu_level() >= CPU_AVX2)
+        return &pack_kernels_avx2;
+#endif
+    return &pack_kernels_portable;
+}
+
+void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+{
+    if (width == 64)
+        pack_kernels()->widen64(in, 8, n, base, out);
+    else
+        pack_kernels()->unpack64(in, width, n, base, out);
+}

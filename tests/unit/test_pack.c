@@ -1,0 +1,312 @@
+/* room: index */
+/* test_pack.c - every encoding gives back what went in, with and without special instructions; speeds are printed. */
+#include "../../src/index/pack.h"
+#include "check.h"
+
+#include <math.h>
+#include <time.h>
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t rnd(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* ---- shapes of columns ------------------------------------------------------------------------------ */
+
+static int64_t shape_zero(size_t i) { (void)i; return 0; }
+static int64_t shape_constant(size_t i) { (void)i; return -123456789012345; }
+static int64_t shape_count(size_t i) { return (int64_t)i * 3 - 7; }
+static int64_t shape_bit(size_t i) { (void)i; return (int64_t)(rnd() & 1); }
+static int64_t shape_random(size_t i) { (void)i; return (int64_t)rnd(); }
+static int64_t shape_narrow(size_t i) { (void)i; return (int64_t)(rnd() % 1000) - 500; }
+static int64_t shape_any_width(size_t i) { return (int64_t)(rnd() >> (i / 1024 % 64)); }
+static int64_t shape_times(size_t i) { return 1727387307981693 + (int64_t)i * 40 + (int64_t)(rnd() % 60); }
+static int64_t shape_jumps(size_t i) { return (int64_t)i * 11 + (i % 300 == 7 ? 1000000000 : 0) + (int64_t)(rnd() % 9); }
+static int64_t shape_spikes(size_t i) { (void)i; return rnd() % 97 ? (int64_t)(rnd() % 50) : (int64_t)(rnd() >> 3); }
+static int64_t shape_extremes(size_t i)
+{
+    static const int64_t ends[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1, INT64_MAX - 1};
+    return ends[(i * 5 + rnd() % 2) % 7];
+}
+static int64_t shape_rare_extreme(size_t i) { return i % 500 == 3 ? INT64_MIN : i % 700 == 9 ? INT64_MAX : (int64_t)(rnd() % 4); }
+static int64_t shape_runs(size_t i) { return (int64_t)(i / 37 % 5) * 1000003; }
+static int64_t shape_few(size_t i)
+{
+    static const int64_t sizes[] = {4096, 1048576, 0, -1, 262144, 77777777777, 512, 65536};
+    (void)i;
+    return sizes[rnd() % 8];
+}
+static int64_t shape_pattern(size_t i) { return (int64_t)("3141592653589793238462643383279"[i % 31] - '0') * 17; }
+static int64_t shape_pattern_steps(size_t i) { return (int64_t)i * 1000 + (int64_t)(i % 31 * 7); }
+static int64_t shape_doubles(size_t i) { double d = (double)i / 7; int64_t v; memcpy(&v, &d, 8); return v; }
+static int64_t shape_many_distinct(size_t i) { (void)i; return (int64_t)(rnd() % 4000) * 1000000007; }
+
+static const struct shape { const char *name; int64_t (*at)(size_t i); } shapes[] = {
+    {"zero", shape_zero}, {"constant", shape_constant}, {"count", shape_count}, {"bit", shape_bit},
+    {"random", shape_random}, {"narrow", shape_narrow}, {"any width", shape_any_width}, {"times", shape_times},
+    {"jumps", shape_jumps}, {"spikes", shape_spikes}, {"extremes", shape_extremes},
+    {"rare extreme", shape_rare_extreme}, {"runs", shape_runs}, {"few", shape_few}, {"pattern", shape_pattern},
+    {"pattern of steps", shape_pattern_steps}, {"doubles", shape_doubles}, {"many distinct", shape_many_distinct},
+};
+#define SHAPES (sizeof(shapes) / sizeof(*shapes))
+
+/* ---- round trips -------------------------------------------------------------------------------------- */
+
+static struct pack_encoder *encoder;
+
+static void read_back(const struct buf *bytes, const int64_t *v, size_t n, const char *name)
+{
+    struct pack_stream s;
+    int64_t *out = malloc((n + 1) * 8);
+    uint32_t *out32 = malloc((n + 1) * 4);
+
+    out[n] = 77;
+    out32[n] = 78;
+    CHECK_INT(pack_open(&s, bytes->data, bytes->len - PACK_SLACK, (uint32_t)n), 0);
+    CHECK_INT(pack_read_i64(&s, 0, (uint32_t)n, out), 0);
+    if (n > 0 && !CHECK(memcmp(out, v, n * 8) == 0))
+        printf("  shape %s, %zu values, kind %u\n", name, n, s.head.kind);
+    CHECK_INT(pack_read_u32(&s, 0, (uint32_t)n, out32), 0);
+    for (size_t i = 0; i < n; i++)
+        if (out32[i] != (uint32_t)v[i]) {
+            CHECK_INT(out32[i], (uint32_t)v[i]);
+            break;
+        }
+    CHECK_INT(out[n], 77);
+    CHECK_INT(out32[n], 78);
+    for (uint32_t first = 0; first < n; first += 2048) {   /* parts, also ones that end within a block */
+        uint32_t some = (uint32_t)(n - first < 1500 ? n - first : 1500);
+        CHECK_INT(pack_read_i64(&s, first, some, out), 0);
+        CHECK(memcmp(out, v + first, some * 8) == 0);
+        CHECK_INT(pack_read_u32(&s, first, some, out32), 0);
+        CHECK_INT(out32[some - 1], (uint32_t)v[first + some - 1]);
+    }
+    pack_close(&s);
+    free(out);
+    free(out32);
+}
+
+static void round_trip(const int64_t *v, size_t n, unsigned flags, const char *name)
+{
+    struct buf out = {0};
+    static const char slack[PACK_SLACK];
+
+    CHECK_INT(pack_encode(encoder, v, n, flags, &out), 0);
+    buf_append(&out, slack, sizeof(slack));
+    /* at an odd address, and with nothing readable behind (ASan looks) */
+    char *copy = malloc(out.len + 1);
+    memcpy(copy + 1, out.data, out.len);
+    struct buf moved = {copy + 1, out.len, 0, 0};
+    read_back(&moved, v, n, name);
+    free(copy);
+    buf_done(&out);
+}
+
+static void all_shapes(void)
+{
+    static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 100, 1023, 1024, 1025, 2047, 2049, 17000, 70000};
+    int64_t *v = malloc(70000 * 8);
+
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    for (size_t k = 0; k < SHAPES; k++)
+        for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
+            for (size_t i = 0; i < lengths[l]; i++)
+                v[i] = shapes[k].at(i);
+            for (unsigned flags = 0; flags < 4; flags++)
+                round_trip(v, lengths[l], flags, shapes[k].name);
+        }
+    pack_encoder_free(encoder);
+    free(v);
+}
+
+static void equal_values_equal_bytes(void)
+{
+    struct pack_encoder *other;
+    int64_t v[5000];
+    struct buf a = {0}, b = {0};
+
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    CHECK_INT(pack_encoder_new(&other), 0);
+    for (size_t k = 0; k < SHAPES; k++) {
+        for (size_t i = 0; i < 5000; i++)
+            v[i] = shapes[k].at(i);
+        buf_clear(&a);
+        buf_clear(&b);
+        pack_encode(encoder, v, 5000, PACK_MAY_COMPRESS, &a);
+        pack_encode(other, v, 5000, PACK_MAY_COMPRESS, &b);
+        CHECK_MEM(a.data, a.len, b.data, b.len);
+    }
+    buf_done(&a);
+    buf_done(&b);
+    pack_encoder_free(encoder);
+    pack_encoder_free(other);
+}
+
+static void kernels_agree(void)
+{
+#ifdef __x86_64__
+    if (cpu_level() < CPU_AVX2) {
+        check_skip("no AVX2");
+        return;
+    }
+    const struct pack_kernels *p = &pack_kernels_portable, *q = &pack_kernels_avx2;
+    uint8_t bytes[1024 * 8 + 64];
+    uint64_t a[1024], b[1024];
+    uint32_t c[1024], d[1024];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)rnd();
+    for (unsigned width = 0; width <= 57; width++)
+        for (size_t n = 0; n < 1024; n = n < 20 ? n + 1 : n * 3) {
+            uint64_t base = rnd();
+            p->unpack64(bytes + n % 3, width, n, base, a);
+            q->unpack64(bytes + n % 3, width, n, base, b);
+            CHECK(memcmp(a, b, n * 8) == 0);
+            p->unpack32(bytes + n % 3, width, n, (uint32_t)base, c);
+            q->unpack32(bytes + n % 3, width, n, (uint32_t)base, d);
+            CHECK(memcmp(c, d, n * 4) == 0);
+        }
+    for (unsigned w = 1; w <= 8; w *= 2) {
+        p->widen64(bytes, w, 999, 5, a);
+        q->widen64(bytes, w, 999, 5, b);
+        CHECK(memcmp(a, b, 999 * 8) == 0);
+        p->widen32(bytes, w, 999, 5, c);
+        q->widen32(bytes, w, 999, 5, d);
+        CHECK(memcmp(c, d, 999 * 4) == 0);
+    }
+    for (size_t n = 1; n <= 1000; n += 1 + n / 5) {
+        struct pack_range x, y;
+        uint64_t valid[16];
+        int64_t e[1024], f[1024];
+        for (size_t i = 0; i < 16; i++)
+            valid[i] = n % 2 ? rnd() : rnd() & rnd() & rnd();
+        const int64_t *in = (const int64_t *)a;
+        CHECK(p->expand64(in, valid, n, e) == q->expand64(in, valid, n, f));
+        CHECK(memcmp(e, f, n * 8) == 0);
+        int64_t v[1024];
+        for (size_t i = 0; i < n; i++)
+            v[i] = shapes[n % SHAPES].at(i);
+        p->measure(v, n, &x);
+        q->measure(v, n, &y);
+        CHECK(memcmp(&x, &y, sizeof(x)) == 0 || (x.min == y.min && x.max == y.max && x.runs == y.runs &&
+                                                 x.delta_min == y.delta_min && x.delta_max == y.delta_max));
+    }
+#endif
+}
+
+static void bytes_round_trip(void)
+{
+    char text[5000], *got;
+    size_t len;
+
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    for (size_t n = 0; n < sizeof(text); n = n * 2 + 1)
+        for (unsigned noise = 0; noise < 2; noise++) {
+            struct buf out = {0};
+            for (size_t i = 0; i < n; i++)
+                text[i] = noise ? (char)rnd() : (char)('a' + i % 7);
+            CHECK_INT(pack_encode_bytes(encoder, text, n, &out), 0);
+            CHECK_INT(pack_decode_bytes(out.data, out.len, &got, &len), 0);
+            CHECK_MEM(got, len, text, n);
+            free(got);
+            for (size_t cut = 0; cut < out.len; cut += 1 + cut / 3)
+                if (pack_decode_bytes(out.data, cut, &got, &len) == 0)
+                    free(got);
+            buf_done(&out);
+        }
+    pack_encoder_free(encoder);
+}
+
+static void damage_is_no_crash(void)
+{
+    int64_t v[3000], *out = malloc(3000 * 8);
+
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    for (unsigned round = 0; round < 4000; round++) {
+        struct buf bytes = {0};
+        struct pack_stream s;
+        for (size_t i = 0; i < 3000; i++)
+            v[i] = shapes[round % SHAPES].at(i);
+        pack_encode(encoder, v, 3000, round & 3, &bytes);
+        size_t len = round % 5 ? bytes.len : rnd() % bytes.len;
+        char *copy = malloc(len + PACK_SLACK);
+        memcpy(copy, bytes.data, len);
+        for (unsigned k = 0; k < 1 + round % 3; k++)
+            if (len > 0)
+                copy[rnd() % (rnd() % 2 ? len : len < 200 ? len : 200)] = (char)rnd();
+        if (pack_open(&s, copy, len, 3000) == 0) {
+            pack_read_i64(&s, 0, 3000, out);
+            pack_read_u32(&s, 1024, 1000, (uint32_t *)out);
+            pack_close(&s);
+        }
+        free(copy);
+        buf_done(&bytes);
+    }
+    pack_encoder_free(encoder);
+    free(out);
+}
+
+/* ---- speed, for people ------------------------------------------------------------------------------------ */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void speed(void)
+{
+    enum { N = 16384 };
+    int64_t *v = malloc(N * 8), *out = malloc(N * 8);
+
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    for (size_t k = 0; k < SHAPES; k++)
+        for (unsigned flags = 0; flags < 2; flags++) {
+            struct buf bytes = {0};
+            struct pack_stream s;
+            char slack[PACK_SLACK] = {0};
+            for (size_t i = 0; i < N; i++)
+                v[i] = shapes[k].at(i);
+            double t = seconds();
+            for (unsigned r = 0; r < 20; r++) {
+                buf_clear(&bytes);
+                pack_encode(encoder, v, N, flags, &bytes);
+            }
+            double encode = (seconds() - t) * 1e9 / 20 / N;
+            buf_append(&bytes, slack, sizeof(slack));
+            pack_open(&s, bytes.data, bytes.len - PACK_SLACK, N);
+            pack_read_i64(&s, 0, N, out);
+            t = seconds();
+            for (unsigned r = 0; r < 100; r++)
+                pack_read_i64(&s, 0, N, out);
+            double wide = 100e-9 * N / (seconds() - t);
+            t = seconds();
+            for (unsigned r = 0; r < 100; r++)
+                pack_read_u32(&s, 0, N, (uint32_t *)out);
+            double codes = 100e-9 * N / (seconds() - t);
+            printf("  %-16s kind %u%s %7.3f bits/value, encode %6.2f ns, read i64 %5.2f G/s, u32 %5.2f G/s\n",
+                   shapes[k].name, s.head.kind, flags ? " zstd may" : "         ",
+                   8.0 * (double)(bytes.len - PACK_SLACK) / N, encode, wide, codes);
+            pack_close(&s);
+            buf_done(&bytes);
+        }
+    pack_encoder_free(encoder);
+    free(v);
+    free(out);
+}
+
+static const struct check_test tests[] = {
+    {"all_shapes", all_shapes},
+    {"equal_values_equal_bytes", equal_values_equal_bytes},
+    {"kernels_agree", kernels_agree},
+    {"bytes_round_trip", bytes_round_trip},
+    {"damage_is_no_crash", damage_is_no_crash},
+    {"speed", speed},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)
