@@ -243,8 +243,20 @@ static const struct unit sizes[] = {
     {NULL, 0},
 };
 
-/* d * factor, half to even: the powers of ten in the factor go into the scale, so that "0.1s" and
- * "0.000001s" are exact. */
+/* a / 10^9, half to even. */
+static __int128 divide_by_billion(__int128 a)
+{
+    const __int128 billion = 1000000000;
+    __int128 whole = a / billion, rest = a % billion;
+
+    rest = rest < 0 ? -rest : rest;
+    if (2 * rest > billion || (2 * rest == billion && whole % 2 != 0))
+        whole += a < 0 ? -1 : 1;
+    return whole;
+}
+
+/* d * factor, half to even. The tens in the factor go into the scale, so "0.1s" is exact; what is
+ * left (36 of an hour, 2^20 of a MiB) is multiplied with nine more decimals while these fit. */
 static int multiply_decimal(const struct decimal *d, uint64_t factor, int64_t *ret)
 {
     int64_t value;
@@ -254,24 +266,16 @@ static int multiply_decimal(const struct decimal *d, uint64_t factor, int64_t *r
         factor /= 10;
         scale++;
     }
-    /* What is left is a power of two times 3, 9 or 27: nine more decimals are kept while there is
-     * room, and divided away after the multiplication. */
-    int rc = scale_decimal(d, scale + 9, &value);
-    if (rc == -ERANGE || factor == 1) {
-        rc = scale_decimal(d, scale, &value);
-        if (rc < 0 || __builtin_mul_overflow(value, (int64_t)factor, ret))
-            return -ERANGE;
-        return 0;
-    }
-    const __int128 billion = 1000000000;
-    __int128 product = (__int128)value * (int64_t)factor;
-    __int128 whole = product / billion, rest = product % billion;
-    rest = rest < 0 ? -rest : rest;
-    if (2 * rest > billion || (2 * rest == billion && whole % 2 != 0))
-        whole += product < 0 ? -1 : 1;
-    if (whole > INT64_MAX || whole < INT64_MIN)
+    bool finer = factor > 1 && scale_decimal(d, scale + 9, &value) == 0;
+    int rc = finer ? 0 : scale_decimal(d, scale, &value);
+    if (rc < 0)
+        return rc;
+    __int128 product = (__int128)value * (__int128)factor;
+    if (finer)
+        product = divide_by_billion(product);
+    if (product > INT64_MAX || product < INT64_MIN)
         return -ERANGE;
-    *ret = (int64_t)whole;
+    *ret = (int64_t)product;
     return 0;
 }
 

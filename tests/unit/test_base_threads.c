@@ -1,0 +1,458 @@
+/* room: base */
+#include "check.h"
+#include "dftracerd/base.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void sleep_ms(int ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+    nanosleep(&t, NULL);
+}
+
+/* ---- clocks and budget ------------------------------------------------------------------------- */
+
+static void clocks_go_on(void)
+{
+    int64_t before = clock_mono_ns();
+
+    sleep_ms(2);
+    CHECK(clock_mono_ns() - before >= 2000000);
+    CHECK(clock_real_ns() / 1000000000 >= time(NULL) - 1);
+    CHECK(clock_real_ns() / 1000000000 <= time(NULL));
+}
+
+static void budget_tells_why(void)
+{
+    struct budget b = {.memory_limit = 100};
+
+    CHECK_INT(budget_check(&b), 0);
+    b.deadline_ns = clock_mono_ns() + INT64_C(3600) * 1000000000;
+    CHECK_INT(budget_check(&b), 0);
+    b.deadline_ns = clock_mono_ns();
+    CHECK_INT(budget_check(&b), ERR_DEADLINE);
+    budget_cancel(&b, ERR_CANCELLED); /* too late: the first reason stays */
+    CHECK_INT(budget_check(&b), ERR_DEADLINE);
+
+    struct budget c = {0};
+    budget_cancel(&c, ERR_ROW_LIMIT);
+    CHECK_INT(budget_check(&c), ERR_ROW_LIMIT);
+    c.deadline_ns = 1;
+    CHECK_INT(budget_check(&c), ERR_ROW_LIMIT);
+}
+
+static void budget_counts_memory(void)
+{
+    struct budget b = {.memory_limit = 100};
+
+    CHECK_INT(budget_charge(&b, 60), 0);
+    CHECK_INT(budget_charge(&b, 41), ERR_MEMORY_LIMIT);
+    CHECK_INT(budget_charge(&b, SIZE_MAX), ERR_MEMORY_LIMIT);
+    CHECK_INT(budget_charge(&b, 40), 0);
+    CHECK_INT(budget_charge(&b, 1), ERR_MEMORY_LIMIT);
+    budget_release(&b, 100);
+    CHECK_INT(atomic_load(&b.memory_used), 0);
+    struct budget unlimited = {0};
+    CHECK_INT(budget_charge(&unlimited, SIZE_MAX), 0);
+}
+
+static void charge_some(void *arg, unsigned i)
+{
+    struct budget *b = arg;
+
+    for (int n = 0; n < 2000; n++) {
+        if (budget_charge(b, i + 1) == 0)
+            budget_release(b, i + 1);
+    }
+}
+
+static void budget_is_shared(void)
+{
+    struct budget b = {.memory_limit = 10};
+    struct pool *p;
+
+    CHECK_STOP(pool_new(4, "budget", &p) == 0);
+    pool_run(p, 8, charge_some, &b);
+    CHECK_INT(atomic_load(&b.memory_used), 0);
+    pool_free(p);
+}
+
+/* ---- queue ------------------------------------------------------------------------------------- */
+
+static void queue_keeps_order(void)
+{
+    struct queue *q = queue_new(3);
+    int items[4];
+    void *item = NULL;
+    CHECK_STOP(q != NULL);
+
+    CHECK_INT(queue_try_pop(q, &item), -EAGAIN);
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < 3; i++)
+            CHECK_INT(queue_push(q, &items[i]), 0);
+        CHECK_INT(queue_try_push(q, &items[3]), -EAGAIN);
+        CHECK_INT(queue_length(q), 3);
+        CHECK_INT(queue_pop(q, &item), 0);
+        CHECK(item == &items[0]);
+        CHECK_INT(queue_try_push(q, &items[3]), 0);
+        for (int i = 1; i < 4; i++) {
+            CHECK_INT(queue_try_pop(q, &item), 0);
+            CHECK(item == &items[i]);
+        }
+    }
+    queue_free(q);
+    queue_free(NULL);
+    CHECK(queue_new(0) == NULL);
+    CHECK(queue_new(SIZE_MAX / 2) == NULL);
+}
+
+static void closed_queue_drains(void)
+{
+    struct queue *q = queue_new(2);
+    int one;
+    void *item = NULL;
+    CHECK_STOP(q != NULL);
+
+    CHECK_INT(queue_push(q, &one), 0);
+    queue_close(q);
+    CHECK_INT(queue_push(q, &one), -EPIPE);
+    CHECK_INT(queue_try_push(q, &one), -EPIPE);
+    CHECK_INT(queue_pop(q, &item), 0);
+    CHECK(item == &one);
+    CHECK_INT(queue_pop(q, &item), ERR_END);
+    CHECK_INT(queue_try_pop(q, &item), ERR_END);
+    queue_close(q);
+    queue_free(q);
+}
+
+enum { PRODUCERS = 3, CONSUMERS = 3, ITEMS = 5000 };
+
+struct traffic {
+    struct queue *q;
+    atomic_int producing, consumed;
+    atomic_uchar seen[PRODUCERS * ITEMS];
+};
+
+static void produce(struct traffic *t, unsigned producer)
+{
+    for (size_t i = 0; i < ITEMS; i++)
+        CHECK_INT(queue_push(t->q, (void *)(producer * ITEMS + i + 1)), 0);
+    if (atomic_fetch_sub(&t->producing, 1) == 1)
+        queue_close(t->q);
+}
+
+static void consume(struct traffic *t)
+{
+    void *item;
+    int rc;
+
+    while ((rc = queue_pop(t->q, &item)) == 0) {
+        atomic_fetch_add(&t->seen[(size_t)item - 1], 1);
+        atomic_fetch_add(&t->consumed, 1);
+    }
+    CHECK_INT(rc, ERR_END);
+}
+
+static void *traffic_thread(void *arg)
+{
+    static atomic_uint next;
+    struct traffic *t = arg;
+    unsigned i = atomic_fetch_add(&next, 1) % (PRODUCERS + CONSUMERS);
+
+    if (i < PRODUCERS)
+        produce(t, i);
+    else
+        consume(t);
+    return NULL;
+}
+
+static void queue_loses_nothing(void)
+{
+    struct traffic *t = calloc(1, sizeof(*t));
+    pthread_t threads[PRODUCERS + CONSUMERS];
+    CHECK_STOP(t && (t->q = queue_new(7)));
+
+    atomic_store(&t->producing, PRODUCERS);
+    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, traffic_thread, t), 0);
+    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(atomic_load(&t->consumed), PRODUCERS * ITEMS);
+    for (int i = 0; i < PRODUCERS * ITEMS; i++) {
+        if (atomic_load(&t->seen[i]) != 1)
+            CHECK_INT(i, -1);
+    }
+    queue_free(t->q);
+    free(t);
+}
+
+static void *push_until_closed(void *arg)
+{
+    int item, rc;
+
+    while ((rc = queue_push(arg, &item)) == 0)
+        ;
+    return (void *)(intptr_t)rc;
+}
+
+static void close_wakes_producers(void)
+{
+    struct queue *q = queue_new(1);
+    pthread_t thread;
+    void *rc;
+    CHECK_STOP(q != NULL);
+
+    CHECK_INT(pthread_create(&thread, NULL, push_until_closed, q), 0);
+    sleep_ms(5);
+    queue_close(q);
+    pthread_join(thread, &rc);
+    CHECK_INT((intptr_t)rc, -EPIPE);
+    queue_free(q);
+}
+
+/* ---- pool -------------------------------------------------------------------------------------- */
+
+static void count_job(void *arg)
+{
+    atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static void slow_count_job(void *arg)
+{
+    sleep_ms(1);
+    count_job(arg);
+}
+
+static void pool_runs_what_is_queued(void)
+{
+    struct pool *p;
+    atomic_int count = 0;
+    CHECK_STOP(pool_new(3, "worker", &p) == 0);
+
+    CHECK_INT(pool_threads(p), 3);
+    for (int i = 0; i < 200; i++)
+        CHECK_INT(pool_submit(p, i % 10 ? count_job : slow_count_job, &count), 0);
+    pool_free(p);
+    CHECK_INT(atomic_load(&count), 200);
+    pool_free(NULL);
+}
+
+struct order {
+    int next;
+    bool broken;
+    int numbers[100];
+};
+
+static void note_number(void *arg)
+{
+    int *number = arg;
+    struct order *order = (struct order *)((char *)(number - *number) - offsetof(struct order, numbers));
+
+    order->broken |= *number != order->next++;
+}
+
+static void pool_keeps_order(void)
+{
+    struct order order = {0};
+    struct pool *p;
+    CHECK_STOP(pool_new(1, "order", &p) == 0);
+
+    for (int i = 0; i < 100; i++) {
+        order.numbers[i] = i;
+        CHECK_INT(pool_submit(p, note_number, &order.numbers[i]), 0);
+    }
+    pool_free(p);
+    CHECK(!order.broken && order.next == 100);
+}
+
+static void mark(void *arg, unsigned i)
+{
+    atomic_fetch_add((atomic_uchar *)arg + i, 1);
+}
+
+static void run_covers_every_index_once(void)
+{
+    static const unsigned sizes[] = {0, 1, 2, 3, 7, 1000};
+    atomic_uchar *marks = calloc(1000, sizeof(*marks));
+    struct pool *p;
+    CHECK_STOP(marks && pool_new(3, "run", &p) == 0);
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        for (int round = 0; round < 50; round++) {
+            memset((void *)marks, 0, 1000);
+            CHECK_INT(pool_run(p, sizes[s], mark, marks), 0);
+            for (unsigned i = 0; i < 1000; i++) {
+                if (atomic_load(&marks[i]) != (i < sizes[s]))
+                    CHECK_INT(i, -1);
+            }
+        }
+    }
+    pool_free(p);
+    free((void *)marks);
+}
+
+struct nest {
+    struct pool *p;
+    atomic_int leaves;
+    int depth;
+};
+
+static void run_nested(void *arg, unsigned i)
+{
+    struct nest *outer = arg;
+    struct nest inner = {.p = outer->p, .depth = outer->depth - 1};
+
+    (void)i;
+    if (outer->depth == 0) {
+        atomic_fetch_add(&outer->leaves, 1);
+        return;
+    }
+    pool_run(inner.p, 3, run_nested, &inner);
+    atomic_fetch_add(&outer->leaves, atomic_load(&inner.leaves));
+}
+
+static void run_works_within_jobs(void)
+{
+    struct nest nest = {.depth = 4};
+    CHECK_STOP(pool_new(2, "nest", &nest.p) == 0);
+
+    for (int round = 0; round < 20; round++) {
+        atomic_store(&nest.leaves, 0);
+        pool_run(nest.p, 3, run_nested, &nest);
+        CHECK_INT(atomic_load(&nest.leaves), 3 * 3 * 3 * 3 * 3);
+    }
+    pool_free(nest.p);
+}
+
+struct gate {
+    atomic_bool open;
+    atomic_int inside;
+};
+
+static void wait_at_gate(void *arg)
+{
+    struct gate *gate = arg;
+
+    atomic_fetch_add(&gate->inside, 1);
+    while (!atomic_load(&gate->open))
+        sleep_ms(1);
+}
+
+/* All threads are busy for as long as pool_run takes: the caller does it alone, and helpers that come
+ * when it is over find nothing. */
+static void run_does_not_need_the_pool(void)
+{
+    struct gate gate = {0};
+    atomic_uchar marks[100] = {0};
+    struct pool *p;
+    CHECK_STOP(pool_new(2, "busy", &p) == 0);
+
+    pool_submit(p, wait_at_gate, &gate);
+    pool_submit(p, wait_at_gate, &gate);
+    while (atomic_load(&gate.inside) < 2)
+        sleep_ms(1);
+    CHECK_INT(pool_run(p, 100, mark, marks), 0);
+    for (int i = 0; i < 100; i++)
+        CHECK_INT(atomic_load(&marks[i]), 1);
+    atomic_store(&gate.open, true);
+    pool_free(p);
+}
+
+struct late {
+    struct pool *p;
+    atomic_bool open;
+    atomic_int rc;
+};
+
+static void submit_late(void *arg)
+{
+    struct late *late = arg;
+
+    /* pool_free has been called, or soon is: from then on nothing is taken */
+    while (pool_submit(late->p, count_job, &late->rc) == 0)
+        sleep_ms(1);
+    atomic_store(&late->open, true);
+}
+
+static void stopping_pool_takes_nothing(void)
+{
+    struct late late = {0};
+    CHECK_STOP(pool_new(2, "late", &late.p) == 0);
+
+    CHECK_INT(pool_submit(late.p, submit_late, &late), 0);
+    sleep_ms(3);
+    pool_free(late.p);
+    CHECK(atomic_load(&late.open));
+}
+
+static void note_thread(void *arg)
+{
+    sigset_t blocked;
+    char *name = arg;
+
+    pthread_getname_np(pthread_self(), name, 16);
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    CHECK(sigismember(&blocked, SIGTERM) == 1);
+    CHECK(sigismember(&blocked, SIGSEGV) == 0);
+}
+
+static void threads_have_names_and_no_signals(void)
+{
+    struct pool *p;
+    sigset_t mask;
+    char name[16] = "";
+    CHECK_STOP(pool_new(1, "query-worker-pool", &p) == 0);
+
+    sleep_ms(2);
+    pool_submit(p, note_thread, name);
+    pool_free(p);
+    CHECK_STR(name, "query-worker-0");
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    CHECK(sigismember(&mask, SIGTERM) == 0);
+}
+
+static void pool_counts_processors(void)
+{
+    struct pool *p;
+    CHECK_STOP(pool_new(0, "all", &p) == 0);
+
+    CHECK(cpu_count() >= 1);
+    CHECK_INT(pool_threads(p), cpu_count());
+    pool_free(p);
+}
+
+static void cpu_has_a_level(void)
+{
+    CHECK(cpu_level() >= CPU_PORTABLE && cpu_level() <= CPU_AVX512);
+    CHECK_INT(cpu_level(), cpu_level());
+    CHECK_STR(cpu_level_name(CPU_PORTABLE), "portable");
+    CHECK_STR(cpu_level_name(CPU_AVX512), "avx512");
+    CHECK_STR(cpu_level_name((enum cpu_level)7), "unknown");
+}
+
+static const struct check_test tests[] = {
+    {"clocks_go_on", clocks_go_on},
+    {"budget_tells_why", budget_tells_why},
+    {"budget_counts_memory", budget_counts_memory},
+    {"budget_is_shared", budget_is_shared},
+    {"queue_keeps_order", queue_keeps_order},
+    {"closed_queue_drains", closed_queue_drains},
+    {"queue_loses_nothing", queue_loses_nothing},
+    {"close_wakes_producers", close_wakes_producers},
+    {"pool_runs_what_is_queued", pool_runs_what_is_queued},
+    {"pool_keeps_order", pool_keeps_order},
+    {"run_covers_every_index_once", run_covers_every_index_once},
+    {"run_works_within_jobs", run_works_within_jobs},
+    {"run_does_not_need_the_pool", run_does_not_need_the_pool},
+    {"stopping_pool_takes_nothing", stopping_pool_takes_nothing},
+    {"threads_have_names_and_no_signals", threads_have_names_and_no_signals},
+    {"pool_counts_processors", pool_counts_processors},
+    {"cpu_has_a_level", cpu_has_a_level},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)
