@@ -23,11 +23,11 @@ static bool uid_allowed(uid_t uid, const struct http_options *o)
     return false;
 }
 
-static bool is_loopback(const struct sockaddr_storage *a)
+bool access_is_loopback(const struct sockaddr *a)
 {
-    if (a->ss_family == AF_INET)
+    if (a->sa_family == AF_INET)
         return (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127;
-    return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 addr[4])
@@ -87,7 +87,7 @@ enum access_peer access_peer_of(int fd, const struct http_options *o)
         bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
         return known && uid_allowed(cred.uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
     }
-    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 || !is_loopback(&peer))
+    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 || !access_is_loopback((struct sockaddr *)&peer))
         return ACCESS_NEEDS_TOKEN;
     if (o->no_auth)
         return ACCESS_TRUSTED;

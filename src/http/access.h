@@ -12,6 +12,7 @@
 
 enum access_peer { ACCESS_UNKNOWN, ACCESS_TRUSTED, ACCESS_NEEDS_TOKEN };
 
+bool access_is_loopback(const struct sockaddr *a);
 /* What may be told from the socket alone. */
 enum access_peer access_peer_of(int fd, const struct http_options *o);
 /* `authorization`: the header's value or NULL. Constant time in the token's content. */

@@ -79,7 +79,6 @@ struct request {
     int status;                /* default 200                                                           */
     const char *content_type;  /* NULL = that of the format                                             */
     int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
-    bool no_store;             /* answers that no generation describes: no ETag                         */
 };
 const struct param *request_param(const struct request *rq, const char *name); /* must be in the descriptor */
 bool request_flag(const struct request *rq, const char *name);

@@ -1,0 +1,62 @@
+/* endpoint_health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
+#include "endpoint.h"
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static int open_nothing(struct request *rq)
+{
+    rq->format = FORMAT_JSON;
+    return 0;
+}
+
+static int next_healthz(struct request *rq, struct buf *out)
+{
+    (void)rq;
+    buf_puts(out, "{\"status\":\"ok\"}\n");
+    return ERR_END;
+}
+
+static int next_readyz(struct request *rq, struct buf *out)
+{
+    struct index_progress p;
+    struct jw j;
+    index_progress(rq->http->options->index, &p);
+    bool ready = p.listed && p.files_pending == 0;
+    rq->status = ready ? 200 : 503;
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_key(&j, "status");
+    jw_str(&j, ready ? "ready" : p.store_error ? "stopped" : "indexing");
+    if (p.store_error) {
+        jw_key(&j, "error");
+        jw_str(&j, err_text(p.store_error));
+    }
+    const struct { const char *name; uint64_t value; } counts[] = {
+        {"files", p.files}, {"files_ready", p.files_ready}, {"files_failed", p.files_failed},
+        {"files_pending", p.files_pending}, {"bytes", p.bytes}, {"bytes_done", p.bytes_done},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        jw_key(&j, counts[i].name);
+        jw_uint(&j, counts[i].value);
+    }
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static const struct param_spec pretty_params[] = {
+    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const no_params[] = {NULL};
+static const struct param_spec *const readyz_params[] = {pretty_params, NULL};
+
+const struct endpoint endpoint_healthz = {
+    .path = "/healthz", .summary = "the daemon is alive", .methods = METHOD_GET, .params = no_params, .formats = formats,
+    .format_count = 1, .immediate = true, .public = true, .open = open_nothing, .next = next_healthz,
+};
+const struct endpoint endpoint_readyz = {
+    .path = "/readyz", .summary = "200 when every file found at start is indexed, else 503 with progress", .methods = METHOD_GET,
+    .params = readyz_params, .formats = formats, .format_count = 1, .immediate = true, .public = true, .open = open_nothing,
+    .next = next_readyz,
+};

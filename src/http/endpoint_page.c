@@ -1,0 +1,70 @@
+/* endpoint_page.c - /: what this daemon serves, for a person with a browser. */
+#include "endpoint.h"
+
+static int open_page(struct request *rq)
+{
+    rq->content_type = "text/html; charset=utf-8";
+    return 0;
+}
+
+static void write_text(struct buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '<')
+            buf_puts(out, "&lt;");
+        else if (*s == '&')
+            buf_puts(out, "&amp;");
+        else
+            buf_putc(out, *s);
+    }
+}
+
+static void write_endpoint(struct buf *out, const struct endpoint *e)
+{
+    buf_printf(out, "<details><summary><a href=\"%s\"><code>%s</code></a> ", e->path, e->path);
+    write_text(out, e->summary);
+    buf_puts(out, "</summary><table>");
+    for (const struct param_spec *const *g = e->params; g && *g; g++) {
+        for (const struct param_spec *p = *g; p->name; p++) {
+            buf_printf(out, "<tr><td><code>%s</code></td><td>", p->name);
+            write_text(out, p->help);
+            if (p->choices) {
+                buf_puts(out, " (");
+                write_text(out, p->choices);
+                buf_puts(out, ")");
+            }
+            buf_puts(out, "</td></tr>");
+        }
+    }
+    buf_puts(out, "</table></details>\n");
+}
+
+static int next_page(struct request *rq, struct buf *out)
+{
+    const struct http_options *o = rq->http->options;
+    struct index_progress p;
+    index_progress(o->index, &p);
+    buf_puts(out, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>dftracerd</title>"
+                  "<meta name=\"viewport\" content=\"width=device-width\"><style>:root{color-scheme:light dark}"
+                  "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+                  "td{padding:0 1rem 0 0;vertical-align:top}summary{cursor:pointer;padding:.2rem 0}"
+                  "</style></head><body><h1>dftracerd</h1>\n<p>");
+    for (size_t i = 0; i < o->root_count; i++) {
+        buf_puts(out, i ? ", <code>" : "Serving <code>");
+        write_text(out, o->root_paths[i]);
+        buf_puts(out, "</code>");
+    }
+    buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n", (unsigned long long)p.files,
+               (unsigned long long)p.files_ready, (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
+    for (const struct endpoint *const *e = router_table(); *e; e++)
+        write_endpoint(out, *e);
+    buf_printf(out, "<p><small>version %s</small></p></body></html>\n", o->version);
+    return ERR_END;
+}
+
+static const struct param_spec *const no_params[] = {NULL};
+
+const struct endpoint endpoint_page = {
+    .path = "/", .summary = "this page", .methods = METHOD_GET, .params = no_params, .immediate = true, .open = open_page,
+    .next = next_page,
+};

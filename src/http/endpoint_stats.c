@@ -1,0 +1,65 @@
+/* endpoint_stats.c - /stats: counts, durations, sizes, by any columns. */
+#include "endpoint.h"
+
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
+
+static const struct param_spec own_params[] = {
+    {"report", PARAM_CHOICE, false, "summary",
+     "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed", "which report"},
+    {"group_by", PARAM_LIST, false, NULL, NULL, "columns of the groups, comma-separated; pid_tid means pid,tid"},
+    {"top_n", PARAM_UINT, false, "10", NULL, "rows of top-* reports and groups; 0 = all"},
+    {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "threads shown; 0 = all"},
+    {"exact", PARAM_BOOL, false, "false", NULL, "percentiles from all values instead of a 1 % sketch"},
+    {"scan", PARAM_BOOL, false, "false", NULL, "read the columns even where summaries could answer (the answer is the same)"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, answer_params, NULL};
+
+struct state { struct query *query; struct stats *stats; };
+
+static void read_options(const struct request *rq, struct stats_options *o)
+{
+    const struct param *group_by = request_param(rq, "group_by");
+    stats_report_parse(text_of(request_text(rq, "report")), &o->report);
+    o->group_by = (const char *const *)group_by->items;
+    o->group_by_count = group_by->count;
+    o->exact = request_flag(rq, "exact");
+    o->no_summary = request_flag(rq, "scan");
+    o->top_n = request_uint(rq, "top_n");
+    o->top_n_pid_tid = request_uint(rq, "top_n_pid_tid");
+}
+
+static int open_stats(struct request *rq)
+{
+    struct stats_options options = {0};
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    read_options(rq, &options);
+    int rc = selection_open(rq, &s->query);
+    return rc < 0 ? rc : stats_run(s->query, &options, &rq->err, &s->stats);
+}
+
+static int next_stats(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    const char *query = request_text(rq, "query");
+    int rc = format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
+    return rc < 0 ? rc : ERR_END;
+}
+
+static void close_stats(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    stats_free(s->stats);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_stats = {
+    .path = "/stats", .summary = "statistics of the chosen events", .methods = METHOD_GET | METHOD_POST, .params = params,
+    .formats = formats, .format_count = 4, .open = open_stats, .next = next_stats, .close = close_stats,
+};

@@ -1,0 +1,173 @@
+/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`), or their number. */
+#include "endpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW};
+
+static const struct param_spec own_params[] = {
+    {"order", PARAM_CHOICE, false, "file", "file|ts", "file: as they stand; ts: all files merged by time"},
+    {"metadata", PARAM_BOOL, false, "true", NULL, "also the name records that the events refer to"},
+    {"select", PARAM_LIST, false, NULL, NULL, "columns: flat rows from the index instead of lines"},
+    {"count_only", PARAM_BOOL, false, "false", NULL, "only the number of matching objects"},
+    {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, page_params, answer_params, NULL};
+
+enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT };
+struct state {
+    enum mode mode;
+    struct query *query;
+    struct view *view;
+    struct rows *rows;
+    struct format_table *table;
+    size_t columns;
+    uint64_t count;
+    bool begun, ended;
+};
+
+static uint64_t limit_of(const struct request *rq)
+{
+    const struct param *limit = request_param(rq, "limit");
+    return limit->set ? limit->number : UINT64_MAX;
+}
+
+static bool order_ts(const struct request *rq)
+{
+    return strcmp(request_text(rq, "order"), "ts") == 0;
+}
+
+static int open_rows(struct request *rq, struct state *s)
+{
+    const struct param *select = request_param(rq, "select");
+    const char *const *columns = (const char *const *)select->items;
+    struct rows_options o = {.columns = columns, .column_count = select->count, .order_ts = order_ts(rq),
+                             .limit = limit_of(rq), .offset = request_uint(rq, "offset")};
+    s->columns = select->count;
+    int rc = rows_open(s->query, &o, &rq->err, &s->rows);
+    return rc < 0 ? rc : format_table_new(rq->format, columns, select->count, &s->table);
+}
+
+static int open_lines(struct request *rq, struct state *s)
+{
+    struct view_options o = {.order_ts = order_ts(rq), .no_metadata = !request_flag(rq, "metadata"), .limit = limit_of(rq),
+                             .offset = request_uint(rq, "offset")};
+    return view_open(s->query, &o, &rq->err, &s->view);
+}
+
+/* Which formats a mode has: lines are ndjson or pfw; rows and counts are the others. */
+static int check_format(struct request *rq, enum mode mode)
+{
+    bool chosen = request_param(rq, "format")->set;
+    enum format f = rq->format;
+    if (mode == MODE_COUNT) {
+        if (!chosen)
+            rq->format = FORMAT_JSON;
+        return rq->format == FORMAT_JSON || rq->format == FORMAT_NDJSON || rq->format == FORMAT_TEXT
+                   ? 0 : err_set_param(&rq->err, ERR_FORMAT, "format", "a count comes as json, ndjson or text");
+    }
+    if (mode == MODE_ROWS && f == FORMAT_PFW)
+        return err_set_param(&rq->err, ERR_FORMAT, "format", "flat rows come as ndjson, json, csv or text; pfw holds lines");
+    if (mode == MODE_LINES && f != FORMAT_NDJSON && f != FORMAT_PFW)
+        return err_set_param(&rq->err, ERR_FORMAT, "format", "lines come as ndjson or pfw; use `select` for %s", format_name(f));
+    return 0;
+}
+
+static int open_view(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    const struct param *select = request_param(rq, "select");
+    s->mode = request_flag(rq, "count_only") ? MODE_COUNT : select->set ? MODE_ROWS : MODE_LINES;
+    if (select->set && !select->count)
+        return err_set_param(&rq->err, ERR_PARAM, "select", "`select` names no column");
+    int rc = check_format(rq, s->mode);
+    if (rc == 0)
+        rc = selection_open(rq, &s->query);
+    if (rc < 0)
+        return rc;
+    if (s->mode == MODE_COUNT)
+        return view_count(s->query, limit_of(rq), request_uint(rq, "offset"), &rq->err, &s->count);
+    return s->mode == MODE_ROWS ? open_rows(rq, s) : open_lines(rq, s);
+}
+
+static int next_rows(struct request *rq, struct state *s, struct buf *out)
+{
+    const struct value *values;
+    size_t n;
+    int rc = rows_next(s->rows, &rq->err, &values, &n);
+    if (rc == ERR_END)
+        format_table_end(s->table, out);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        format_table_row(s->table, values + i * s->columns, out);
+    s->count += rc == 0 ? n : 0;
+    return rc;
+}
+
+static int next_lines(struct request *rq, struct state *s, struct buf *out)
+{
+    if (!s->begun && rq->format == FORMAT_PFW)
+        buf_puts(out, "[\n");
+    s->begun = true;
+    int rc = view_next(s->view, 256u << 10, out, &rq->err);
+    if (rc == ERR_END && rq->format == FORMAT_PFW)
+        buf_puts(out, "]\n");
+    return rc;
+}
+
+static int next_count(struct request *rq, struct state *s, struct buf *out)
+{
+    bool text = rq->format == FORMAT_TEXT;
+    buf_printf(out, text ? "%llu\n" : "{\"count\":%llu}\n", (unsigned long long)s->count);
+    return ERR_END;
+}
+
+static void write_summary(struct request *rq, struct state *s, struct buf *out)
+{
+    struct query_counters c;
+    struct jw j;
+    query_counters(s->query, &c);
+    jw_init(&j, out, false);
+    jw_begin(&j, '{');
+    jw_key(&j, "summary");
+    jw_begin(&j, '{');
+    const struct { const char *name; uint64_t value; } members[] = {
+        {"rows", s->mode == MODE_COUNT ? 1 : c.rows_selected}, {"scanned", c.chunks_scanned}, {"skipped", c.chunks_skipped},
+        {"generation", c.generation}, {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        jw_key(&j, members[i].name);
+        jw_uint(&j, members[i].value);
+    }
+    jw_end(&j, '}');
+    jw_end(&j, '}');
+    jw_finish(&j);
+}
+
+static int next_view(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    int rc = s->mode == MODE_ROWS ? next_rows(rq, s, out) : s->mode == MODE_COUNT ? next_count(rq, s, out) : next_lines(rq, s, out);
+    if (rc == ERR_END && rq->format == FORMAT_NDJSON && request_flag(rq, "summary"))
+        write_summary(rq, s, out);
+    return rc;
+}
+
+static void close_view(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    format_table_free(s->table);
+    rows_close(s->rows);
+    view_close(s->view);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_view = {
+    .path = "/view", .summary = "the matching events: lines, rows or their number", .methods = METHOD_GET | METHOD_POST,
+    .params = params, .formats = formats, .format_count = 5, .open = open_view, .next = next_view, .close = close_view,
+};

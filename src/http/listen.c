@@ -1,0 +1,140 @@
+/* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the client script. */
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int add(struct http *h, int fd, const char *url)
+{
+    h->fds[h->listeners] = fd;
+    h->urls[h->listeners] = url ? strdup(url) : NULL;
+    if (url)
+        h->url_count = h->listeners + 1;
+    h->listeners++;
+    return 0;
+}
+
+static int bound_port(int fd)
+{
+    struct sockaddr_storage a;
+    socklen_t n = sizeof a;
+    if (getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+        return -errno;
+    return ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port : ((struct sockaddr_in6 *)&a)->sin6_port);
+}
+
+static int open_socket(const struct addrinfo *a)
+{
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (a->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, 1024) < 0) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* One address. `port` 0 takes a free one, which the next addresses then share. */
+static int listen_tcp(struct http *h, const char *address, int *port, struct err *err)
+{
+    char service[16], url[128];
+    snprintf(service, sizeof service, "%d", *port);
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    int why = getaddrinfo(address, service, &hints, &found);
+    if (why)
+        return err_set_param(err, -EADDRNOTAVAIL, "bind", "cannot resolve %s: %s", address, gai_strerror(why));
+    bool loopback = access_is_loopback(found->ai_addr);
+    bool v6 = found->ai_family == AF_INET6;
+    int fd = loopback ? open_socket(found) : -EPERM;
+    freeaddrinfo(found);
+    if (!loopback)
+        return err_set_param(err, -EPERM, "bind", "%s is not a loopback address: listening beyond loopback needs TLS, which is "
+                             "not built in yet; use an ssh tunnel", address);
+    if (fd < 0)
+        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port, strerror(-fd));
+    *port = bound_port(fd);
+    snprintf(url, sizeof url, v6 ? "http://[%s]:%d/" : "http://%s:%d/", address, *port);
+    return add(h, fd, url);
+}
+
+/* A socket file that nobody answers on is a left-over of a daemon that was killed. */
+static int remove_stale(const struct sockaddr_un *a)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int rc = connect(fd, (const struct sockaddr *)a, sizeof *a);
+    int why = errno;
+    close(fd);
+    if (rc == 0)
+        return -EADDRINUSE;
+    if (why == ECONNREFUSED)
+        unlink(a->sun_path);
+    return 0;
+}
+
+static int listen_unix(struct http *h, const char *path, struct err *err)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof a.sun_path)
+        return err_set_param(err, -ENAMETOOLONG, "unix", "the socket path %s is longer than %zu bytes", path, sizeof a.sun_path - 1);
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    int rc = remove_stale(&a);
+    int fd = rc < 0 ? rc : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_set_param(err, fd, "unix", "cannot listen on %s: %s", path, strerror(-fd));
+    mode_t old = umask(0177);
+    rc = bind(fd, (struct sockaddr *)&a, sizeof a);
+    umask(old);
+    if (rc < 0 || listen(fd, 1024) < 0) {
+        rc = -errno;
+        close(fd);
+        return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
+    }
+    h->has_unix = true;
+    return add(h, fd, NULL);
+}
+
+int listen_all(struct http *h, struct err *err)
+{
+    static const char *const loopback[] = {"127.0.0.1", "::1"};
+    const struct http_options *o = &h->options;
+    bool chosen = o->bind_count > 0;
+    const char *const *addresses = chosen ? o->bind : loopback;
+    size_t n = chosen ? o->bind_count : 2;
+    int port = o->port, rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct err quiet = {0};
+        /* Where IPv6 is switched off, 127.0.0.1 alone will do. */
+        rc = listen_tcp(h, addresses[i], &port, !chosen && i > 0 ? &quiet : err);
+        if (rc < 0 && !chosen && i > 0)
+            rc = 0;
+        err_done(&quiet);
+    }
+    if (rc == 0 && o->unix_path)
+        rc = listen_unix(h, o->unix_path, err);
+    return rc;
+}
+
+void listen_close(struct http *h)
+{
+    for (size_t i = 0; i < h->listeners; i++) {
+        if (h->fds[i] >= 0)
+            close(h->fds[i]);
+        free(h->urls[i]);
+    }
+    if (h->has_unix)
+        unlink(h->options.unix_path);
+}

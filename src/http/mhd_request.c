@@ -1,0 +1,193 @@
+/* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through (duplicate Host, two
+ * lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs: RFC 9112, RFC 9110. */
+#include "problem.h"
+#include "server.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Headers that matter, counted: some must not come twice. */
+struct headers { unsigned hosts, lengths, encodings; const char *host, *encoding; };
+
+static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct headers *h = arg;
+    (void)kind;
+    if (strcasecmp(name, "Host") == 0) {
+        h->hosts++;
+        h->host = value;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        h->lengths++;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        h->encodings++;
+        h->encoding = value;
+    }
+    return MHD_YES;
+}
+
+static bool refuse(struct exchange_refusal *r, int status, int code, const char *detail)
+{
+    r->status = status;
+    r->detail = detail;
+    r->err.code = code;
+    return false;
+}
+
+static bool refuse_closing(struct exchange_refusal *r, int status, const char *detail)
+{
+    r->close = true;
+    return refuse(r, status, 0, detail);
+}
+
+static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)
+{
+    if (h->hosts > 1 || (h->hosts == 0 && !http10))
+        return refuse_closing(r, 400, "exactly one Host header is needed");
+    if (h->lengths > 1 || (h->lengths && h->encodings))
+        return refuse_closing(r, 400, "the length of the body is given twice");
+    if (h->encodings && (h->encodings > 1 || !h->encoding || strcasecmp(h->encoding, "chunked") != 0))
+        return refuse_closing(r, 501, "no transfer coding but chunked is understood");
+    return true;
+}
+
+/* `http://host/path` is allowed by the standard; its authority then takes the place of Host. */
+static const char *strip_authority(char *uri, char *authority, size_t size)
+{
+    if (strncasecmp(uri, "http://", 7) != 0)
+        return uri;
+    size_t n = strcspn(uri + 7, "/?");
+    snprintf(authority, size, "%.*s", (int)n, uri + 7);
+    return uri[7 + n] ? uri + 7 + n : "/";
+}
+
+static bool decode_path(struct exchange *x, const char *target, struct exchange_refusal *r)
+{
+    struct text raw = {target, strcspn(target, "?")}, path;
+    for (const char *c = target; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return refuse_closing(r, 400, "the request target holds a blank or control character");
+    if (raw.len == 0 || raw.ptr[0] != '/')
+        return refuse_closing(r, 400, "the request target must be a path");
+    if (params_decode(&x->rq.arena, raw, false, &path) < 0)
+        return refuse(r, 400, ERR_PARAM, "the path holds a bad %-escape or a NUL byte");
+    /* An encoded slash is no separator: such a path names nothing here. */
+    for (size_t i = 0; i + 2 < raw.len; i++)
+        if (raw.ptr[i] == '%' && raw.ptr[i + 1] == '2' && (raw.ptr[i + 2] | 0x20) == 'f')
+            return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint");
+    x->path = strdup(path.ptr);
+    return x->path ? true : refuse(r, 503, -ENOMEM, "out of memory");
+}
+
+static const struct { const char *name; unsigned bit; } methods[] = {
+    {"GET", METHOD_GET}, {"HEAD", METHOD_HEAD}, {"POST", METHOD_POST}, {"OPTIONS", METHOD_OPTIONS}, {"DELETE", METHOD_DELETE},
+    {"PUT", 0}, {"PATCH", 0}, {"TRACE", 0}, {"CONNECT", 0},
+};
+
+static bool check_method(struct exchange *x, struct exchange_refusal *r)
+{
+    static _Thread_local char allow[80];
+    const struct endpoint *e = x->rq.endpoint;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(x->method, methods[i].name) != 0)
+            continue;
+        unsigned served = e->methods | METHOD_OPTIONS | (e->methods & METHOD_GET ? METHOD_HEAD : 0);
+        x->head = methods[i].bit == METHOD_HEAD;
+        if (served & methods[i].bit)
+            return true;
+        router_allow(e, allow, sizeof allow);
+        r->allow = allow;
+        return refuse(r, 405, 0, "this endpoint does not have that method");
+    }
+    return refuse_closing(r, 501, "unknown method");
+}
+
+static bool check_access(struct exchange *x, struct MHD_Connection *c, const char *host, enum access_peer peer,
+                         struct exchange_refusal *r)
+{
+    const struct http_options *o = &x->http->options;
+    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+    if (host && !access_host_ok(host, o))
+        return refuse(r, 421, 0, "this server does not answer for that host");
+    if (!access_origin_ok(origin, host))
+        return refuse(r, 403, 0, "requests from that origin are not allowed");
+    if (peer == ACCESS_TRUSTED || (x->rq.endpoint && x->rq.endpoint->public))
+        return true;
+    if (access_token_ok(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"), o->token))
+        return true;
+    return refuse(r, 401, 0, "this daemon serves the user that runs it; others need `Authorization: Bearer TOKEN`");
+}
+
+bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_peer peer,
+                   struct exchange_refusal *r)
+{
+    struct headers h = {0};
+    char authority[256] = "";
+    x->http10 = strcmp(version, "HTTP/1.0") == 0;
+    if (strncmp(version, "HTTP/1.", 7) != 0)
+        return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+    MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &h);
+    if (!check_framing(&h, x->http10, r))
+        return false;
+    if (strlen(x->uri) > HTTP_URI_MAX)
+        return refuse_closing(r, 414, "the URL is longer than 16 KiB; send long queries by POST");
+    const char *target = strip_authority(x->uri, authority, sizeof authority);
+    if (!decode_path(x, target, r))
+        return false;
+    x->rq.endpoint = router_find(text_of(x->path));
+    if (!check_access(x, c, *authority ? authority : h.host, peer, r))
+        return false;
+    if (!x->rq.endpoint)
+        return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
+    return check_method(x, r);
+}
+
+static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
+{
+    r->status = problem_status(rc);
+    r->err = x->rq.err;
+    if (!r->err.code)
+        r->err.code = rc;
+    return false;
+}
+
+/* The parameters of a POST: a form (what curl sends) or a JSON object. */
+static int add_body(struct exchange *x, struct MHD_Connection *c)
+{
+    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+    struct text body = {x->body.data, x->body.len};
+    if (!body.len && !type)
+        return 0;
+    size_t n = type ? strcspn(type, "; ") : 0;
+    if (n == 33 && strncasecmp(type, "application/x-www-form-urlencoded", n) == 0)
+        return params_add_form(&x->rq, body);
+    if (n == 16 && strncasecmp(type, "application/json", n) == 0)
+        return params_add_json(&x->rq, body);
+    return -EPROTOTYPE;
+}
+
+bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
+{
+    if (x->body.error)
+        return refuse(r, 503, -ENOMEM, "out of memory");
+    int rc = params_begin(&x->rq);
+    const char *search = strchr(x->uri, '?');
+    if (rc == 0 && search)
+        rc = params_add_form(&x->rq, text_of(search + 1));
+    if (rc == 0 && strcmp(x->method, "POST") == 0)
+        rc = add_body(x, c);
+    if (rc == -EPROTOTYPE)
+        return refuse(r, 415, 0, "a body must be application/x-www-form-urlencoded or application/json");
+    if (rc == 0)
+        rc = params_finish(&x->rq);
+    if (rc == 0)
+        rc = negotiate_format(&x->rq, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
+    if (rc < 0)
+        return refuse_err(x, r, rc);
+    x->rq.pretty = request_flag(&x->rq, "pretty");
+    x->coding = negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+    if (!x->rq.endpoint->format_count)
+        x->coding = CODING_IDENTITY;
+    return true;
+}

@@ -1,0 +1,168 @@
+/* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
+#include "problem.h"
+#include "server.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <xxhash.h>
+
+static void common_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
+{
+    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+    MHD_add_response_header(r, "X-Request-Id", x->id);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Cache-Control", "private, no-cache");
+    MHD_add_response_header(r, "Accept-Ranges", "none");
+    MHD_add_response_header(r, "Vary", "Accept, Accept-Encoding, Origin");
+    if (origin && !x->refused) {
+        MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
+        MHD_add_response_header(r, "Access-Control-Expose-Headers", "X-Request-Id, X-Dftracer-Generation, X-Dftracer-Complete");
+    }
+}
+
+static int queue(struct exchange *x, struct MHD_Connection *c, int status, struct MHD_Response *r)
+{
+    x->status = status;
+    int rc = MHD_queue_response(c, (unsigned)status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+int response_refuse(struct exchange *x, struct MHD_Connection *c, const struct exchange_refusal *why)
+{
+    struct buf out = {0};
+    x->refused = true;
+    problem_write(&out, why->status, &why->err, why->detail, x->id);
+    size_t len = out.error ? 0 : out.len;
+    struct MHD_Response *r = MHD_create_response_from_buffer(len, len ? out.data : (void *)"", len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    buf_done(&out);
+    if (!r)
+        return MHD_NO;
+    common_headers(x, c, r);
+    MHD_add_response_header(r, "Content-Type", "application/problem+json");
+    if (why->allow)
+        MHD_add_response_header(r, "Allow", why->allow);
+    if (why->status == 401)
+        MHD_add_response_header(r, "WWW-Authenticate", "Bearer realm=\"dftracerd\"");
+    if (why->status == 503)
+        MHD_add_response_header(r, "Retry-After", "1");
+    if (why->close)
+        MHD_add_response_header(r, "Connection", "close");
+    return queue(x, c, why->status, r);
+}
+
+/* ETag: what the answer depends on, hashed. Weak, since content codings share it. */
+static void make_etag(struct exchange *x)
+{
+    struct buf key = {0};
+    buf_printf(&key, "%s %llu %s ", snapshot_uuid(x->rq.snapshot), (unsigned long long)snapshot_generation(x->rq.snapshot),
+               x->rq.http->options->version);
+    params_normalised(&x->rq, &key);
+    if (!key.error) {
+        XXH128_hash_t h = XXH3_128bits(key.data, key.len);
+        snprintf(x->etag, sizeof x->etag, "W/\"%016llx%016llx\"", (unsigned long long)h.high64, (unsigned long long)h.low64);
+    }
+    buf_done(&key);
+}
+
+static bool etag_matches(const char *header, const char *etag)
+{
+    if (!header || !*etag)
+        return false;
+    if (strcmp(header, "*") == 0)
+        return true;
+    const char *opaque = etag + 2;                     /* weak comparison: without W/ */
+    return strstr(header, opaque) != NULL;
+}
+
+static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
+{
+    char number[24];
+    const struct request *rq = &x->rq;
+    common_headers(x, c, r);
+    const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
+    MHD_add_response_header(r, "Content-Type", type);
+    if (rq->snapshot) {
+        snprintf(number, sizeof number, "%llu", (unsigned long long)snapshot_generation(rq->snapshot));
+        MHD_add_response_header(r, "X-Dftracer-Generation", number);
+    }
+    if (rq->incomplete)
+        MHD_add_response_header(r, "X-Dftracer-Complete", "false");
+    if (*x->etag)
+        MHD_add_response_header(r, "ETag", x->etag);
+    if (x->coding != CODING_IDENTITY)
+        MHD_add_response_header(r, "Content-Encoding", coding_name(x->coding));
+    if (rq->status == 503)
+        MHD_add_response_header(r, "Retry-After", "1");
+}
+
+static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code)
+{
+    struct exchange_refusal why = {.status = problem_status(code), .err = x->rq.err};
+    if (!why.err.code)
+        why.err.code = code;
+    return response_refuse(x, c, &why);
+}
+
+static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
+{
+    struct exchange *x = arg;
+    (void)at;
+    ssize_t n = exchange_read(x, out, max);
+    if (n == -1)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n != -2)
+        return n;
+    if (x->http10) {
+        /* Without chunks only a reset tells the client that the answer was cut. */
+        struct linger now = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    }
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* The whole answer is there: a body with a length. Caller holds the lock. */
+static struct MHD_Response *whole(struct exchange *x)
+{
+    size_t len = x->pending.len;
+    char *data = x->pending.data;
+    x->pending = (struct buf){0};
+    x->sent = len;
+    if (!len) {
+        free(data);
+        return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    }
+    return MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+}
+
+int response_answer(struct exchange *x, struct MHD_Connection *c)
+{
+    pthread_mutex_lock(&x->lock);
+    int broken = x->ended ? x->error : 0;
+    bool whole_answer = x->ended && !broken;
+    x->phase = EXCHANGE_STREAMING;
+    pthread_mutex_unlock(&x->lock);
+    if (broken)
+        return answer_problem(x, c, broken);
+    struct MHD_Response *r = whole_answer ? whole(x) : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
+    if (!r)
+        return MHD_NO;
+    answer_headers(x, c, r);
+    return queue(x, c, x->rq.status, r);
+}
+
+int response_not_modified(struct exchange *x, struct MHD_Connection *c)
+{
+    make_etag(x);
+    if (!etag_matches(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"), x->etag))
+        return -ENOENT;
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return MHD_NO;
+    common_headers(x, c, r);
+    MHD_add_response_header(r, "ETag", x->etag);
+    return queue(x, c, 304, r);
+}

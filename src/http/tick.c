@@ -1,0 +1,131 @@
+/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines of those.
+ *
+ * A suspended connection never notices that its client has gone, so the sockets of all unfinished requests are polled for
+ * POLLRDHUP under the table's lock: a request leaves the table before its socket is closed. */
+#include "server.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define TICK_NS (50 * 1000000l)
+
+bool tick_index_ready(struct http *h)
+{
+    struct index_progress p;
+    index_progress(h->options.index, &p);
+    return p.listed && p.files_pending == 0;
+}
+
+/* Takes a reference to each unfinished request. *new* array or NULL. */
+static struct exchange **hold_all(struct http *h, size_t *ret)
+{
+    size_t n = 0;
+    struct exchange **all = h->table_count ? malloc(h->table_count * sizeof *all) : NULL;
+    for (struct exchange *x = h->table; all && x; x = x->next) {
+        pthread_mutex_lock(&x->lock);
+        x->refs++;
+        pthread_mutex_unlock(&x->lock);
+        all[n++] = x;
+    }
+    *ret = all ? n : 0;
+    return all;
+}
+
+static void poll_sockets(struct exchange **all, size_t n, struct pollfd *fds)
+{
+    for (size_t i = 0; i < n; i++)
+        fds[i] = (struct pollfd){.fd = all[i]->fd, .events = POLLRDHUP};
+    if (poll(fds, n, 0) <= 0)
+        for (size_t i = 0; i < n; i++)
+            fds[i].revents = 0;
+}
+
+static void unpark(struct exchange *x, bool ready)
+{
+    pthread_mutex_lock(&x->lock);
+    bool parked = x->phase == EXCHANGE_PARKED;
+    int rc = parked && ready ? exchange_submit_open(x) : 0;
+    pthread_mutex_unlock(&x->lock);
+    if (!parked)
+        return;
+    if (!ready && budget_check(&x->rq.budget) == ERR_DEADLINE)
+        exchange_cancel(x, ERR_DEADLINE, false);
+    else if (rc < 0)
+        exchange_cancel(x, ERR_CANCELLED, false);
+}
+
+static void tick(struct http *h)
+{
+    size_t n;
+    pthread_mutex_lock(&h->table_lock);
+    struct exchange **all = hold_all(h, &n);
+    struct pollfd *fds = n ? malloc(n * sizeof *fds) : NULL;
+    if (fds)
+        poll_sockets(all, n, fds);
+    pthread_mutex_unlock(&h->table_lock);
+    bool ready = n && tick_index_ready(h);
+    for (size_t i = 0; i < n; i++) {
+        if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
+            exchange_cancel(all[i], ERR_CANCELLED, true);
+        else
+            unpark(all[i], ready);
+        exchange_unref(all[i]);
+    }
+    free(fds);
+    free(all);
+}
+
+static void *run(void *arg)
+{
+    struct http *h = arg;
+    pthread_mutex_lock(&h->tick_lock);
+    while (!h->tick_stop) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK_NS;
+        if (until.tv_nsec >= 1000000000l) {
+            until.tv_nsec -= 1000000000l;
+            until.tv_sec++;
+        }
+        if (!h->tick_now)
+            pthread_cond_timedwait(&h->tick_wake, &h->tick_lock, &until);
+        h->tick_now = false;
+        pthread_mutex_unlock(&h->tick_lock);
+        tick(h);
+        pthread_mutex_lock(&h->tick_lock);
+    }
+    pthread_mutex_unlock(&h->tick_lock);
+    return NULL;
+}
+
+int tick_start(struct http *h)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->tick_wake, &attr);
+    pthread_condattr_destroy(&attr);
+    int rc = pthread_create(&h->ticker, NULL, run, h);
+    h->ticking = rc == 0;
+    return -rc;
+}
+
+void tick_stop(struct http *h)
+{
+    if (!h->ticking)
+        return;
+    pthread_mutex_lock(&h->tick_lock);
+    h->tick_stop = true;
+    pthread_cond_signal(&h->tick_wake);
+    pthread_mutex_unlock(&h->tick_lock);
+    pthread_join(h->ticker, NULL);
+}
+
+void http_index_changed(struct http *h)
+{
+    pthread_mutex_lock(&h->tick_lock);
+    h->tick_now = true;
+    pthread_cond_signal(&h->tick_wake);
+    pthread_mutex_unlock(&h->tick_lock);
+}
