@@ -318,11 +318,12 @@ deps-bench: deps
 
 # ---- order and cleanliness ---------------------------------------------------------------------------
 
-C_FILES = $(wildcard include/dftracerd/*.h src/*/*.[ch] src/tools/*/*.[ch] tests/*/*.[ch])
+# Headers are laid out by hand. make format FILES='src/trace/a.c ...' for some only.
+FILES ?= $(wildcard src/*/*.c src/tools/*/*.c tests/*/*.c)
 
 .PHONY: format clean distclean help
 format:
-	clang-format -i $(C_FILES)
+	clang-format -i $(FILES)
 
 clean:
 	@[ -f $(B)/config.mk ] || [ ! -e $(B) ] || [ $(B) = build ] || \

@@ -228,18 +228,22 @@ static const struct unit durations[] = {
     {NULL, 0},
 };
 
-#define KI UINT64_C(1024)
-#define KB UINT64_C(1000)
-
 /* As GNU tools do: a lone letter and ...iB are powers of 1024, ...B powers of 1000. Any case. */
 static const struct unit sizes[] = {
-    {"", 1},          {"B", 1},
-    {"k", KI},        {"KiB", KI},
-    {"kB", KB},       {"M", KI * KI},
-    {"MiB", KI * KI}, {"MB", KB * KB},
-    {"G", KI * KI * KI}, {"GiB", KI * KI * KI},
-    {"GB", KB * KB * KB}, {"T", KI * KI * KI * KI},
-    {"TiB", KI * KI * KI * KI}, {"TB", KB * KB * KB * KB},
+    {"", 1},
+    {"B", 1},
+    {"k", 1 << 10},
+    {"KiB", 1 << 10},
+    {"kB", 1000},
+    {"M", 1 << 20},
+    {"MiB", 1 << 20},
+    {"MB", 1000000},
+    {"G", 1 << 30},
+    {"GiB", 1 << 30},
+    {"GB", 1000000000},
+    {"T", UINT64_C(1) << 40},
+    {"TiB", UINT64_C(1) << 40},
+    {"TB", UINT64_C(1000000000000)},
     {NULL, 0},
 };
 
@@ -320,7 +324,8 @@ int num_parse_bytes(struct text t, uint64_t *ret)
 
 static double compose(uint64_t fraction, uint64_t exponent, bool negative)
 {
-    uint64_t bits = (uint64_t)negative << 63 | exponent << 52 | (fraction & ((UINT64_C(1) << 52) - 1));
+    uint64_t stored = fraction & ((UINT64_C(1) << 52) - 1); /* without the leading 1 */
+    uint64_t bits = (uint64_t)negative << 63 | exponent << 52 | stored;
     double value;
 
     memcpy(&value, &bits, sizeof(value));
@@ -334,7 +339,7 @@ static bool eisel_lemire(uint64_t digits, int exponent, bool negative, double *r
     const uint64_t *power = num_pow10[exponent - POW10_MIN];
     int zeros = __builtin_clzll(digits);
     uint64_t man = digits << zeros;
-    uint64_t binary = (uint64_t)(((217706 * (int64_t)exponent) >> 16) + 64 + 1023) - (uint64_t)zeros;
+    uint64_t binary = (uint64_t)((217706 * (int64_t)exponent >> 16) + 64 + 1023 - zeros);
     unsigned __int128 x = (unsigned __int128)man * power[0];
     uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
 

@@ -24,11 +24,11 @@ struct check_test {
     void (*run)(void);
 };
 
-static atomic_int check_failures;   /* of the running test; threads may check too */
-static const char *check_skipped;   /* reason, set by check_skip */
+static atomic_int check_failures; /* of the running test; threads may check too */
+static const char *check_skipped; /* reason, set by check_skip */
 
-static void __attribute__((unused, format(printf, 3, 4))) check_fail(const char *file, int line,
-                                                                     const char *fmt, ...)
+static void __attribute__((unused, format(printf, 3, 4)))
+check_fail(const char *file, int line, const char *fmt, ...)
 {
     va_list args;
 
@@ -42,8 +42,8 @@ static void __attribute__((unused, format(printf, 3, 4))) check_fail(const char 
     atomic_fetch_add(&check_failures, 1);
 }
 
-static bool __attribute__((unused)) check_str(const char *file, int line, const char *what,
-                                              const char *got, const char *want)
+static bool __attribute__((unused))
+check_str(const char *file, int line, const char *what, const char *got, const char *want)
 {
     if (got == want || (got && want && strcmp(got, want) == 0))
         return true;
@@ -52,9 +52,9 @@ static bool __attribute__((unused)) check_str(const char *file, int line, const 
     return false;
 }
 
-static bool __attribute__((unused)) check_mem(const char *file, int line, const char *what,
-                                              const void *got, size_t got_len, const void *want,
-                                              size_t want_len)
+static bool __attribute__((unused))
+check_mem(const char *file, int line, const char *what, const void *got, size_t got_len,
+          const void *want, size_t want_len)
 {
     if (got_len == want_len && (got_len == 0 || memcmp(got, want, got_len) == 0))
         return true;
@@ -64,8 +64,8 @@ static bool __attribute__((unused)) check_mem(const char *file, int line, const 
     return false;
 }
 
-static bool __attribute__((unused)) check_int(const char *file, int line, const char *what,
-                                              intmax_t got, intmax_t want)
+static bool __attribute__((unused))
+check_int(const char *file, int line, const char *what, intmax_t got, intmax_t want)
 {
     if (got == want)
         return true;
@@ -73,8 +73,8 @@ static bool __attribute__((unused)) check_int(const char *file, int line, const 
     return false;
 }
 
-static bool __attribute__((unused)) check_near(const char *file, int line, const char *what,
-                                               double got, double want, double relative)
+static bool __attribute__((unused))
+check_near(const char *file, int line, const char *what, double got, double want, double relative)
 {
     double gap = got > want ? got - want : want - got;
     double size = want < 0 ? -want : want;
@@ -87,8 +87,7 @@ static bool __attribute__((unused)) check_near(const char *file, int line, const
 
 /* Each is an expression: true when it held. */
 #define CHECK(cond) ((cond) ? true : (check_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
-#define CHECK_INT(got, want) \
-    check_int(__FILE__, __LINE__, #got, (intmax_t)(got), (intmax_t)(want))
+#define CHECK_INT(got, want) check_int(__FILE__, __LINE__, #got, (intmax_t)(got), (intmax_t)(want))
 #define CHECK_STR(got, want) check_str(__FILE__, __LINE__, #got, (got), (want))
 #define CHECK_MEM(got, got_len, want, want_len) \
     check_mem(__FILE__, __LINE__, #got, (got), (got_len), (want), (want_len))
@@ -140,7 +139,7 @@ static int check_main(const struct check_test *tests, int argc, char **argv)
 {
     int passed = 0, failed = 0, skipped = 0;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);   /* what was printed before a crash is seen */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed before a crash is seen */
     for (const struct check_test *t = tests; t->name; t++) {
         if (!check_is_wanted(t->name, argc, argv))
             continue;

@@ -116,10 +116,19 @@ static void formats_thousandths(void)
         int64_t value;
         const char *want;
     } cases[] = {
-        {0, "0"},         {1, "0.001"},          {-1, "-0.001"},        {10, "0.01"},
-        {100, "0.1"},     {-500, "-0.5"},        {1500, "1.5"},         {2000, "2"},
-        {-2000, "-2"},    {119687, "119.687"},   {1000010, "1000.01"},
-        {INT64_MAX, "9223372036854775.807"},     {INT64_MIN, "-9223372036854775.808"},
+        {0, "0"},
+        {1, "0.001"},
+        {-1, "-0.001"},
+        {10, "0.01"},
+        {100, "0.1"},
+        {-500, "-0.5"},
+        {1500, "1.5"},
+        {2000, "2"},
+        {-2000, "-2"},
+        {119687, "119.687"},
+        {1000010, "1000.01"},
+        {INT64_MAX, "9223372036854775.807"},
+        {INT64_MIN, "-9223372036854775.808"},
     };
     char out[48];
 
@@ -232,7 +241,8 @@ static void check_round_trip(double value, bool shortest)
     char nearest[40];
     int digits = (int)significant_digits(out);
     snprintf(nearest, sizeof(nearest), "%.*e", digits > 0 ? digits - 1 : 0, value);
-    if (shortest && strtod(nearest, NULL) == value && significant_digits(nearest) == (size_t)digits &&
+    if (shortest && strtod(nearest, NULL) == value &&
+        significant_digits(nearest) == (size_t)digits &&
         strtold(nearest, NULL) != strtold(out, NULL))
         check_fail(__FILE__, __LINE__, "%s is not the nearest to %.20g", out, value);
 }
@@ -259,21 +269,45 @@ static void doubles_round_trip(void)
 static void parses_doubles(void)
 {
     static const char *const good[] = {
-        "0", "-0", "1", "-1", "0.5", "1e5", "1E5", "1e+5", "1e-5", "123.456e7", "1e308",
-        "1.7976931348623157e308", "5e-324", "4.9e-324", "2.4703282292062328e-324",
-        "2.2250738585072011e-308", "2.2250738585072012e-308", "9007199254740993",
-        "9007199254740992.5", "9007199254740993.00000000000000000000000000000000001",
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "0.5",
+        "1e5",
+        "1E5",
+        "1e+5",
+        "1e-5",
+        "123.456e7",
+        "1e308",
+        "1.7976931348623157e308",
+        "5e-324",
+        "4.9e-324",
+        "2.4703282292062328e-324",
+        "2.2250738585072011e-308",
+        "2.2250738585072012e-308",
+        "9007199254740993",
+        "9007199254740992.5",
+        "9007199254740993.00000000000000000000000000000000001",
         "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017"
         "977587207096330286416692887910946555547851940402630657488671505820681908902000708383676273"
         "854845817711531764475730270069855571366959622842914819860834936475292719074168444365510704"
         "342711559699508093042880177904174497791",
         "0.00000000000000000000000000000000000000000000000000000000000000000000000000000000000001",
-        "1e-400", "0e999999999999", "1e-99999999999999999999", "7.038531e-26", "1448997445238699",
-        "8.589934592000000000e9", "6929495644600919.5", "3.7e22", "1e23", "8.5e22",
+        "1e-400",
+        "0e999999999999",
+        "1e-99999999999999999999",
+        "7.038531e-26",
+        "1448997445238699",
+        "8.589934592000000000e9",
+        "6929495644600919.5",
+        "3.7e22",
+        "1e23",
+        "8.5e22",
     };
-    static const char *const bad[] = {"",    "-",    "+1",  ".5",  "1.",  "1.e5", "01",   "1e",
-                                      "1e+", "0x10", "nan", "inf", "1 ",  " 1",   "-01",  "1_0",
-                                      "--1", "1e5x", "1..2", "1.2.3"};
+    static const char *const bad[] = {"",    "-",   "+1",   ".5",   "1.",   "1.e5", "01",
+                                      "1e",  "1e+", "0x10", "nan",  "inf",  "1 ",   " 1",
+                                      "-01", "1_0", "--1",  "1e5x", "1..2", "1.2.3"};
     double value;
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -297,8 +331,8 @@ static void parses_random_doubles(void)
 
     for (int i = 0; i < 200000; i++) {
         int exponent = (int)(random_u64() % 700) - 360;
-        snprintf(text, sizeof(text), "%" PRIu64 ".%" PRIu64 "e%d", random_u64() >> random_u64() % 64,
-                 random_u64() >> random_u64() % 64, exponent);
+        snprintf(text, sizeof(text), "%" PRIu64 ".%" PRIu64 "e%d",
+                 random_u64() >> random_u64() % 64, random_u64() >> random_u64() % 64, exponent);
         double want = strtod(text, NULL);
         int rc = num_parse_double(text_of(text), &value);
         if (isinf(want) ? rc != -ERANGE : rc != 0 || value != want)
@@ -380,8 +414,8 @@ static void scales(void)
         int64_t value = 0;
         bool fraction = false;
         int rc = num_parse_scaled(text_of(cases[i].text), cases[i].scale, &value, &fraction);
-        if (rc != cases[i].rc || (rc == 0 && (value != cases[i].value ||
-                                              fraction != cases[i].fraction)))
+        if (rc != cases[i].rc ||
+            (rc == 0 && (value != cases[i].value || fraction != cases[i].fraction)))
             check_fail(__FILE__, __LINE__, "%s at %d: %d, %" PRId64 ", %d", cases[i].text,
                        cases[i].scale, rc, value, fraction);
     }
@@ -548,27 +582,20 @@ static void table_of_powers(void)
         if (k <= POW10_MAX && table_entry(k) != top_128(power))
             check_fail(__FILE__, __LINE__, "10^%d is wrong", k);
         /* m = floor(2^s / 10^k): m * 10^k < 2^s <= (m + 1) * 10^k */
-        if (k > 0 && (reaches_one(power, table_entry(-k)) ||
-                      !reaches_one(power, table_entry(-k) + 1)))
+        if (k > 0 &&
+            (reaches_one(power, table_entry(-k)) || !reaches_one(power, table_entry(-k) + 1)))
             check_fail(__FILE__, __LINE__, "10^-%d is wrong", k);
         multiply_by_ten(power);
     }
 }
 
 static const struct check_test tests[] = {
-    {"parses_integers", parses_integers},
-    {"formats_integers", formats_integers},
-    {"formats_128_bits", formats_128_bits},
-    {"formats_thousandths", formats_thousandths},
-    {"formats_doubles", formats_doubles},
-    {"doubles_round_trip", doubles_round_trip},
-    {"parses_doubles", parses_doubles},
-    {"parses_random_doubles", parses_random_doubles},
-    {"makes_doubles", makes_doubles},
-    {"scales", scales},
-    {"parses_durations", parses_durations},
-    {"parses_sizes", parses_sizes},
-    {"table_of_powers", table_of_powers},
-    {NULL, NULL},
+    {"parses_integers", parses_integers},   {"formats_integers", formats_integers},
+    {"formats_128_bits", formats_128_bits}, {"formats_thousandths", formats_thousandths},
+    {"formats_doubles", formats_doubles},   {"doubles_round_trip", doubles_round_trip},
+    {"parses_doubles", parses_doubles},     {"parses_random_doubles", parses_random_doubles},
+    {"makes_doubles", makes_doubles},       {"scales", scales},
+    {"parses_durations", parses_durations}, {"parses_sizes", parses_sizes},
+    {"table_of_powers", table_of_powers},   {NULL, NULL},
 };
 CHECK_MAIN(tests)

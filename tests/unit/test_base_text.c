@@ -69,14 +69,38 @@ static void hashes(void)
 static void knows_utf8(void)
 {
     static const char *const good[] = {
-        "", "plain", "a long plain text of more than eight bytes", "gr\xC3\xBC\xC3\x9F",
-        "12345678\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF",
-        "\xED\x9F\xBF", "\xEE\x80\x80", "\x7F",
+        "",
+        "plain",
+        "a long plain text of more than eight bytes",
+        "gr\xC3\xBC\xC3\x9F",
+        "12345678\xC3\xBC",
+        "\xE2\x82\xAC",
+        "\xF0\x9F\x98\x80",
+        "\xF4\x8F\xBF\xBF",
+        "\xEF\xBF\xBF",
+        "\xED\x9F\xBF",
+        "\xEE\x80\x80",
+        "\x7F",
     };
     static const char *const bad[] = {
-        "\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC3", "abcdefghi\xC3", "\xC3(", "\xE0\x9F\xBF",
-        "\xE2\x82", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-        "\xF5\x80\x80\x80", "\xFF", "\xFE", "\xF0\x9F\x98", "\xE2\x28\xA1",
+        "\x80",
+        "\xBF",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xC3",
+        "abcdefghi\xC3",
+        "\xC3(",
+        "\xE0\x9F\xBF",
+        "\xE2\x82",
+        "\xED\xA0\x80",
+        "\xED\xBF\xBF",
+        "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80",
+        "\xFF",
+        "\xFE",
+        "\xF0\x9F\x98",
+        "\xE2\x28\xA1",
     };
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -118,7 +142,8 @@ static void writes_json(void)
 {
     struct buf b = {0};
 
-    buf_json_text(&b, TEXT("a\"b\\c\n\t\b\f\r\v\0\x1F\x7F/\xC3\xBC\xF0\x9F\x98\x80 \xE2\x82! \xFF\xFE"));
+    buf_json_text(
+        &b, TEXT("a\"b\\c\n\t\b\f\r\v\0\x1F\x7F/\xC3\xBC\xF0\x9F\x98\x80 \xE2\x82! \xFF\xFE"));
     CHECK_TEXT(((struct text){b.data, b.len}),
                "\"a\\\"b\\\\c\\n\\t\\b\\f\\r\\u000b\\u0000\\u001f\x7F/\xC3\xBC\xF0\x9F\x98\x80 "
                "\xEF\xBF\xBD! \xEF\xBF\xBD\xEF\xBF\xBD\"");

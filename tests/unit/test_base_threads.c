@@ -251,7 +251,8 @@ struct order {
 static void note_number(void *arg)
 {
     int *number = arg;
-    struct order *order = (struct order *)((char *)(number - *number) - offsetof(struct order, numbers));
+    struct order *order =
+        (struct order *)((char *)(number - *number) - offsetof(struct order, numbers));
 
     order->broken |= *number != order->next++;
 }
