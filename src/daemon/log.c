@@ -1,0 +1,59 @@
+/* log.c - one line an event; control characters escaped, so that a hostile file name cannot forge a line. */
+#include "log.h"
+
+#include "dftracerd/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int threshold = LOG_LEVEL_INFO;
+
+int log_set_level(const char *name)
+{
+    static const struct { const char *name; int level; } levels[] = {
+        {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO}, {"debug", LOG_LEVEL_DEBUG},
+    };
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (strcmp(name, levels[i].name) == 0)
+            return threshold = levels[i].level, 0;
+    return -EINVAL;
+}
+
+static void write_line(int level, const char *line)
+{
+    struct buf out = {0};
+    if (getenv("JOURNAL_STREAM"))
+        buf_printf(&out, "<%d>", level);
+    for (; *line; line++) {
+        if ((unsigned char)*line < 0x20 || *line == 0x7f)
+            buf_printf(&out, "\\x%02x", (unsigned char)*line);
+        else
+            buf_putc(&out, *line);
+    }
+    buf_putc(&out, '\n');
+    if (!out.error && write(STDERR_FILENO, out.data, out.len) < 0)
+        threshold = LOG_LEVEL_ERROR;       /* nobody reads: say less */
+    buf_done(&out);
+}
+
+void log_line(int level, const char *fmt, ...)
+{
+    char line[2048];
+    va_list ap;
+    if (level > threshold)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    write_line(level, line);
+}
+
+void log_http(void *arg, int level, const char *line)
+{
+    (void)arg;
+    if (level <= threshold)
+        write_line(level, line);
+}

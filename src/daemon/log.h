@@ -1,0 +1,13 @@
+/* log.h - lines `event key=value` to stderr, with the syslog level prefix where journald reads it. Any thread. */
+#ifndef DFT_DAEMON_LOG_H
+#define DFT_DAEMON_LOG_H
+
+enum { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+
+/* "error", "warning", "info", "debug"; -EINVAL else. */
+int log_set_level(const char *name);
+void log_line(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As http wants it. */
+void log_http(void *arg, int level, const char *line);
+
+#endif

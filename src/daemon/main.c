@@ -1,0 +1,273 @@
+/* main.c - puts the rooms together: options, index, watcher thread, http; then libevent until a signal says stop. */
+#include "config.h"
+
+#include "dftracerd/http.h"
+#include "log.h"
+#include "options.h"
+#include "roots.h"
+#include "watch.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS 5000
+
+struct daemon {
+    struct options options;
+    struct roots roots;
+    char *index_path, *token, *dimensions;
+    struct index *index;
+    struct http *http;
+    struct watch *watch;
+    pthread_t watcher;
+    bool watching;
+    atomic_bool stop;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct event_base *base;
+};
+
+/* ---- the watcher's thread: a walk over a slow file system must not hold up signals ---- */
+
+static void *watch_loop(void *arg)
+{
+    struct daemon *d = arg;
+    while (!atomic_load(&d->stop)) {
+        watch_scan(d->watch, &d->stop);
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)(d->options.rescan_ms / 1000);
+        until.tv_nsec += (long)(d->options.rescan_ms % 1000) * 1000000;
+        if (until.tv_nsec >= 1000000000l) {
+            until.tv_nsec -= 1000000000l;
+            until.tv_sec++;
+        }
+        pthread_mutex_lock(&d->lock);
+        if (!atomic_load(&d->stop))
+            pthread_cond_timedwait(&d->wake, &d->lock, &until);
+        pthread_mutex_unlock(&d->lock);
+    }
+    return NULL;
+}
+
+static void stop_watcher(struct daemon *d)
+{
+    atomic_store(&d->stop, true);
+    if (!d->watching)
+        return;
+    pthread_mutex_lock(&d->lock);
+    pthread_cond_signal(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->watcher, NULL);
+}
+
+/* ---- start ---- */
+
+static void on_index_change(void *arg)
+{
+    struct daemon *d = arg;
+    if (d->http)
+        http_index_changed(d->http);
+}
+
+/* One descriptor a connection: take what we are allowed to. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
+        l.rlim_cur = l.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
+static int read_token(struct daemon *d, struct err *err)
+{
+    const char *path = d->options.token_file;
+    char line[1024];
+    struct stat st;
+    FILE *f = path ? fopen(path, "re") : NULL;
+    if (!path)
+        return 0;
+    if (!f)
+        return err_set_param(err, -errno, "token-file", "%s: %s", path, strerror(errno));
+    bool ok = fstat(fileno(f), &st) == 0 && (st.st_mode & 077) == 0;
+    char *got = fgets(line, sizeof line, f);
+    fclose(f);
+    if (!ok)
+        return err_set_param(err, -EPERM, "token-file", "%s can be read by others: chmod 600", path);
+    line[got ? strcspn(line, "\r\n") : 0] = '\0';
+    if (!line[0])
+        return err_set_param(err, -EINVAL, "token-file", "%s holds no token", path);
+    d->token = strdup(line);
+    return d->token ? 0 : -ENOMEM;
+}
+
+static const char **split_dimensions(char *list)
+{
+    static const char *names[OPTIONS_LIST_MAX + 1];
+    size_t n = 0;
+    for (char *save, *item = strtok_r(list, ",", &save); item && n < OPTIONS_LIST_MAX; item = strtok_r(NULL, ",", &save))
+        names[n++] = item;
+    return names;
+}
+
+static int start_index(struct daemon *d, struct err *err)
+{
+    struct index_options o = {.path = d->index_path, .checkpoint_size = d->options.checkpoint_size,
+                              .workers = (unsigned)d->options.executor_threads};
+    if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
+        return -ENOMEM;
+    if (d->dimensions)
+        o.dimensions = split_dimensions(d->dimensions);
+    int rc = index_open(&o, err, &d->index);
+    if (rc == 0)
+        rc = watch_new(d->index, &d->roots, &d->watch);
+    return rc;
+}
+
+static int start_http(struct daemon *d, struct err *err)
+{
+    const struct options *o = &d->options;
+    struct http_options h = {
+        .index = d->index,
+        .root_labels = (const char *const *)d->roots.labels, .root_paths = (const char *const *)d->roots.paths, .root_count = d->roots.count,
+        .bind = o->bind, .bind_count = o->bind_count, .port = (int)o->port, .unix_path = o->unix_path,
+        .no_auth = o->no_auth, .token = d->token, .workers = (unsigned)o->executor_threads,
+        .limits = {.query_time_ms = (int64_t)o->query_timeout_ms},
+        .version = DFT_VERSION, .build = DFT_BUILD_SUMMARY, .log = log_http,
+    };
+    int rc = http_start(&h, err, &d->http);
+    if (rc == 0)
+        index_on_change(d->index, on_index_change, d);
+    return rc;
+}
+
+static int start_watcher(struct daemon *d)
+{
+    int rc = pthread_create(&d->watcher, NULL, watch_loop, d);
+    d->watching = rc == 0;
+    return -rc;
+}
+
+static void announce(const struct daemon *d)
+{
+    const char *const *urls;
+    size_t n = http_urls(d->http, &urls);
+    for (size_t i = 0; i < n; i++)
+        if (urls[i])
+            printf("dftracerd listening on %s\n", urls[i]);
+    fflush(stdout);
+    if (d->options.unix_path)
+        log_line(LOG_LEVEL_INFO, "listening unix=%s", d->options.unix_path);
+    for (size_t i = 0; i < d->roots.count; i++)
+        log_line(LOG_LEVEL_INFO, "root path=%s label=%s", d->roots.paths[i], d->roots.labels[i]);
+    log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
+}
+
+static int start(struct daemon *d, struct err *err)
+{
+    int rc = roots_open(&d->roots, &d->options, err);
+    if (rc == 0)
+        rc = read_token(d, err);
+    if (rc == 0)
+        rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
+    if (rc < 0 || d->options.check_only)
+        return rc;
+    raise_descriptor_limit();
+    rc = start_index(d, err);
+    if (rc == 0)
+        rc = start_http(d, err);
+    if (rc == 0)
+        rc = start_watcher(d);
+    return rc;
+}
+
+/* ---- signals and the loop ---- */
+
+static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct daemon *d = arg;
+    (void)what;
+    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
+    event_base_loopbreak(d->base);
+}
+
+static void on_hup(evutil_socket_t signal, short what, void *arg)
+{
+    (void)signal, (void)what, (void)arg;
+    log_line(LOG_LEVEL_INFO, "reload nothing_to_reload=true");
+}
+
+static int loop(struct daemon *d)
+{
+    d->base = event_base_new();
+    struct event *term = evsignal_new(d->base, SIGTERM, on_stop_signal, d);
+    struct event *interrupt = evsignal_new(d->base, SIGINT, on_stop_signal, d);
+    struct event *hup = evsignal_new(d->base, SIGHUP, on_hup, d);
+    bool ok = d->base && term && interrupt && hup && !event_add(term, NULL) && !event_add(interrupt, NULL) && !event_add(hup, NULL);
+    if (ok)
+        announce(d);
+    int rc = ok ? event_base_dispatch(d->base) : -1;
+    for (size_t i = 0; i < 3; i++) {
+        struct event *e = i == 0 ? term : i == 1 ? interrupt : hup;
+        if (e)
+            event_free(e);
+    }
+    if (d->base)
+        event_base_free(d->base);
+    return rc < 0 ? -EIO : 0;
+}
+
+static void stop(struct daemon *d)
+{
+    stop_watcher(d);
+    if (d->index)
+        index_on_change(d->index, NULL, NULL);
+    http_stop(d->http, GRACE_MS);
+    watch_free(d->watch);
+    if (d->index)
+        index_close(d->index);
+    roots_done(&d->roots);
+    free(d->index_path);
+    free(d->token);
+    free(d->dimensions);
+}
+
+int main(int argc, char **argv)
+{
+    static struct daemon d;
+    struct err err = {0};
+    pthread_mutex_init(&d.lock, NULL);
+    pthread_cond_init(&d.wake, NULL);
+    int rc = options_parse(&d.options, argc, argv, &err);
+    if (rc == 0 && d.options.log_level && log_set_level(d.options.log_level) < 0)
+        rc = err_set(&err, -EINVAL, "--log-level %s: must be error, warning, info or debug", d.options.log_level);
+    if (rc < 0) {
+        fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text);
+        return 2;
+    }
+    if (d.options.help)
+        return options_help(stdout, "dftracerd"), 0;
+    if (d.options.version)
+        return printf("dftracerd %s\n%s\n", DFT_VERSION, DFT_BUILD_SUMMARY), 0;
+    signal(SIGPIPE, SIG_IGN);
+    rc = start(&d, &err);
+    if (rc < 0)
+        fprintf(stderr, "dftracerd: %s\n", err.text[0] ? err.text : err_text(rc));
+    else if (d.options.check_only)
+        printf("ok\n");
+    else
+        rc = loop(&d);
+    stop(&d);
+    err_done(&err);
+    return rc < 0 ? 1 : 0;
+}

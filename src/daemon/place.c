@@ -1,0 +1,91 @@
+/* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or Lustre, where LMDB must not be. */
+#include "roots.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static const struct { unsigned long magic; const char *name; } network_systems[] = {
+    {0x6969, "NFS"},     {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},       {0xFF534D42, "CIFS"},      {0xFE534D42, "SMB2"},
+    {0x517B, "SMB"},     {0x65735546, "FUSE"},   {0x19830326, "BeeGFS"},     {0x00C36400, "Ceph"},      {0x01021997, "9p"},
+    {0x5346414F, "AFS"}, {0x6B414653, "AFS"},    {0xAAD7AAEA, "PanFS"},      {0x20030528, "OrangeFS"},
+};
+
+static const char *network_name(const char *path)
+{
+    struct statfs fs;
+    if (statfs(path, &fs) < 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof network_systems / sizeof *network_systems; i++)
+        if ((unsigned long)fs.f_type == network_systems[i].magic)
+            return network_systems[i].name;
+    return NULL;
+}
+
+/* Makes a directory of ours: 0700 if new; somebody else's is refused. */
+static int make_own(const char *path, struct err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set_param(err, -errno, "index-dir", "cannot make %s: %s", path, strerror(errno));
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return err_set_param(err, -ENOTDIR, "index-dir", "%s is not a directory", path);
+    if (st.st_uid != geteuid())
+        return err_set_param(err, -EPERM, "index-dir", "%s belongs to another user", path);
+    return 0;
+}
+
+static int explicit_place(const char *dir, char **ret, struct err *err)
+{
+    int rc = make_own(dir, err);
+    if (rc < 0)
+        return rc;
+    const char *network = network_name(dir);
+    if (network)
+        return err_set_param(err, -EREMOTE, "index-dir", "%s is on %s: the index needs a local file system (LMDB maps it into memory)", dir, network);
+    *ret = realpath(dir, NULL);
+    return *ret ? 0 : -errno;
+}
+
+static int try_base(const char *base, uint64_t hash, char **ret)
+{
+    struct err quiet = {0};
+    char parent[4096], path[4200];
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || network_name(base))
+        return -EACCES;
+    snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
+    snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
+    int rc = make_own(parent, &quiet);
+    if (rc == 0)
+        rc = make_own(path, &quiet);
+    err_done(&quiet);
+    if (rc == 0 && !(*ret = strdup(path)))
+        rc = -ENOMEM;
+    return rc;
+}
+
+static uint64_t roots_hash(const struct roots *r)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < r->count; i++)
+        buf_printf(&b, "%s=%s\n", r->labels[i], r->paths[i]);
+    uint64_t h = text_hash((struct text){b.data, b.len});
+    buf_done(&b);
+    return h;
+}
+
+int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err)
+{
+    if (index_dir)
+        return explicit_place(index_dir, ret, err);
+    uint64_t hash = roots_hash(r);
+    const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"), getenv("CACHE_DIRECTORY"), getenv("XDG_CACHE_HOME"), getenv("TMPDIR"),
+                           "/var/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        if (try_base(bases[i], hash, ret) == 0)
+            return 0;
+    return err_set_param(err, -EACCES, "index-dir", "no local, writable directory for the index: name one with --index-dir");
+}

@@ -1,0 +1,75 @@
+/* roots.c - labels and absolute paths of what is served. */
+#include "roots.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* LABEL=DIR; a directory whose own name holds `=` is meant where it exists as written. */
+static int open_one(struct roots *r, const char *spec, struct err *err)
+{
+    struct stat st;
+    const char *eq = strchr(spec, '='), *dir = spec;
+    bool labelled = eq && eq > spec && !memchr(spec, '/', (size_t)(eq - spec)) && stat(spec, &st) < 0;
+    if (labelled)
+        dir = eq + 1;
+    char *path = realpath(dir, NULL);
+    if (!path)
+        return err_set_param(err, -errno, "directory", "%s: %s", dir, strerror(errno));
+    r->paths[r->count] = path;
+    r->labels[r->count] = labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last_component(path));
+    r->count++;
+    if (!r->labels[r->count - 1])
+        return -ENOMEM;
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return err_set_param(err, -ENOTDIR, "directory", "%s is not a directory", dir);
+    return 0;
+}
+
+static bool inside(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/' || strcmp(dir, "/") == 0);
+}
+
+static int check_distinct(const struct roots *r, struct err *err)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t k = 0; k < r->count; k++) {
+            if (i == k)
+                continue;
+            if (i < k && strcmp(r->labels[i], r->labels[k]) == 0)
+                return err_set_param(err, -EEXIST, "directory", "two directories are labelled %s: name one with LABEL=DIR", r->labels[i]);
+            if (inside(r->paths[i], r->paths[k]))
+                return err_set_param(err, -EEXIST, "directory", "%s is inside %s", r->paths[i], r->paths[k]);
+        }
+    }
+    return 0;
+}
+
+int roots_open(struct roots *r, const struct options *o, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < o->directory_count && rc == 0; i++)
+        rc = open_one(r, o->directory[i], err);
+    if (rc == 0)
+        rc = check_distinct(r, err);
+    if (rc == 0 && r->count == 1)
+        r->labels[0][0] = '\0';
+    return rc;
+}
+
+void roots_done(struct roots *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->labels[i]);
+        free(r->paths[i]);
+    }
+    r->count = 0;
+}

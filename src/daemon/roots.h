@@ -1,0 +1,21 @@
+/* roots.h - the directories that are served, and the place of their index. */
+#ifndef DFT_DAEMON_ROOTS_H
+#define DFT_DAEMON_ROOTS_H
+
+#include "options.h"
+
+struct roots {
+    char *labels[OPTIONS_LIST_MAX];      /* "" where there is one root            */
+    char *paths[OPTIONS_LIST_MAX];       /* absolute, symlinks resolved           */
+    size_t count;
+};
+/* -ENOENT, -ENOTDIR, -EEXIST (equal labels, or one root inside another) with the reason. */
+int roots_open(struct roots *r, const struct options *o, struct err *err);
+void roots_done(struct roots *r);
+
+/* The directory for the index (*new*), made 0700: --index-dir itself, else the first local and writable one of
+ * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as
+ * dftracerd-<uid>/<hash of the roots>. */
+int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err);
+
+#endif

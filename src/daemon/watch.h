@@ -1,0 +1,15 @@
+/* watch.h - which trace files exist. A full read of the roots, again and again; the index compares each with what it knows. */
+#ifndef DFT_DAEMON_WATCH_H
+#define DFT_DAEMON_WATCH_H
+
+#include "dftracerd/index.h"
+#include "roots.h"
+
+struct watch;
+int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);
+void watch_free(struct watch *w);
+/* Reads all roots once: offers what is there, forgets what was there before and is gone (unless its root cannot be
+ * read at all). The first time it ends with index_listed. `stop` is looked at between directories. */
+int watch_scan(struct watch *w, atomic_bool *stop);
+
+#endif
