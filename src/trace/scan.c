@@ -1,0 +1,461 @@
+/* scan.c - from a chunk's text to events: lines, split and glued ones, classes and counts (READING.md).
+ *
+ * A clean line is read in one go by a template or by the strict walk. Everything else goes to the line judge, which
+ * cuts the line out, and reads its objects one by one with the tolerant path. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fields.h"
+
+/* ---- blanks and brackets ---- */
+
+static inline bool is_blank(char c)
+{
+    return (unsigned char)c <= 0x20;
+}
+
+/* Rule 4, in front of an object. */
+static inline const char *skip_lead(const char *p, const char *end)
+{
+    while (p < end && (is_blank(*p) || *p == '[' || *p == ','))
+        p++;
+    return p;
+}
+
+/* Rule 4, behind an object. */
+static inline const char *skip_tail(const char *p, const char *end)
+{
+    while (p < end && (is_blank(*p) || *p == ']' || *p == ','))
+        p++;
+    return p;
+}
+
+static bool is_bracket_line(const char *p, const char *end)
+{
+    while (p < end && (is_blank(*p) || *p == '[' || *p == ']' || *p == ','))
+        p++;
+    return p == end;
+}
+
+static const char *line_end(const struct trace_scanner *s, const char *p)
+{
+    const char *end = memchr(p, '\n', (size_t)(s->end - p));
+
+    return end ? end : s->end;
+}
+
+/* ---- classes ---- */
+
+static enum trace_class class_of_code(int64_t code, bool *ret_known)
+{
+    static const enum trace_class classes[] = {TRACE_EVENT, TRACE_EVENT, TRACE_COUNTER, TRACE_AGGREGATED,
+                                               TRACE_METADATA};
+
+    *ret_known = code >= 1 && code <= 4;
+    return *ret_known ? classes[code] : TRACE_EVENT;
+}
+
+static enum trace_class class_of_letter(char c, bool *ret_known)
+{
+    *ret_known = (unsigned)((c | 0x20) - 'a') < 26;
+    return c == 'C' ? TRACE_COUNTER : c == 'A' ? TRACE_AGGREGATED : c == 'M' ? TRACE_METADATA : TRACE_EVENT;
+}
+
+static const struct trace_value *living(const struct trace_scanner *s, int32_t at)
+{
+    return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
+}
+
+static bool has_name_and_ts(const struct trace_scanner *s)
+{
+    if (s->template_has)
+        return (s->template_has & TEMPLATE_HAS_NAME) && (s->template_has & TEMPLATE_HAS_TS);
+    return s->name_node->seen == s->attempt && !s->name_node->null && s->ts_node->seen == s->attempt &&
+           !s->ts_node->null;
+}
+
+/* False: the object makes no event of any class. */
+static bool classify(const struct trace_scanner *s, enum trace_class *ret)
+{
+    const struct trace_value *ph = living(s, s->phase_at);
+    bool is_known = false;
+
+    *ret = TRACE_EVENT;
+    if (ph && ph->type == TRACE_TEXT && ph->len == 1)
+        *ret = class_of_letter(*ph->ptr, &is_known);
+    else if (ph && ph->type == TRACE_INT)
+        *ret = class_of_code(ph->i, &is_known);
+    else if (ph && ph->type == TRACE_DOUBLE && (ph->d == 1 || ph->d == 2 || ph->d == 3 || ph->d == 4))
+        *ret = class_of_code((int64_t)ph->d, &is_known);
+    return is_known || has_name_and_ts(s);
+}
+
+static bool is_complete(const struct trace_scanner *s)
+{
+    const struct trace_value *ph = living(s, s->phase_at);
+
+    if (!ph)
+        return false;
+    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') || (ph->type == TRACE_INT && ph->i == 1) ||
+           (ph->type == TRACE_DOUBLE && ph->d == 1);
+}
+
+/* ---- what is decided when the whole object is known ---- */
+
+/* args.value of FH, HH and SH records is a hash: its digits as written. */
+static void fix_record(struct trace_scanner *s)
+{
+    const struct trace_value *name = living(s, s->name_at);
+
+    if (!living(s, s->record_at) || !name || name->len != 2 || name->ptr[1] != 'H')
+        return;
+    if (*name->ptr == 'F' || *name->ptr == 'H' || *name->ptr == 'S') {
+        s->values[s->record_at].type = TRACE_TEXT;
+        s->values[s->record_at].ptr = s->record_raw.ptr;
+        s->values[s->record_at].len = (uint32_t)s->record_raw.len;
+    }
+}
+
+static void remove_dead(struct trace_scanner *s)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->values[i].type)
+            s->values[kept++] = s->values[i];
+    }
+    s->count = kept;
+}
+
+static void count_event(struct trace_scanner *s, const struct trace_event *e)
+{
+    switch (e->class) {
+    case TRACE_EVENT:
+        s->counts.events++;
+        break;
+    case TRACE_COUNTER:
+        s->counts.counters++;
+        break;
+    case TRACE_AGGREGATED:
+        s->counts.aggregated++;
+        break;
+    case TRACE_METADATA:
+        s->counts.metadata++;
+        break;
+    }
+    s->counts.repaired += e->repaired;
+    s->counts.bad_dur += e->bad_dur;
+}
+
+/* The values of the attempt become an event. False: it has no class. */
+static bool finish(struct trace_scanner *s, const char *object, const char *object_end, bool repaired,
+                   struct trace_event *ret)
+{
+    if (unlikely(!classify(s, &ret->class)))
+        return false;
+    if (ret->class == TRACE_METADATA && s->record_at >= 0)
+        fix_record(s);
+    if (ret->class == TRACE_EVENT && !living(s, s->dur_at) && is_complete(s)) {
+        value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
+        s->values[s->count - 1].nano = s->unit == TRACE_NS;
+    }
+    if (unlikely(s->dead))
+        remove_dead(s);
+    ret->repaired = repaired;
+    ret->bad_dur = s->bad_dur;
+    ret->offset = (uint32_t)(object - s->text);
+    ret->len = (uint32_t)(object_end - object);
+    ret->count = s->count;
+    ret->values = s->values;
+    count_event(s, ret);
+    return true;
+}
+
+/* ---- clean lines ---- */
+
+/* Does this line teach a layout? Seldom when many lines fit no layout. */
+static bool wants_note(struct templates *t)
+{
+    if (likely(t->wait == 0))
+        return true;
+    t->wait--;
+    return false;
+}
+
+/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean line. */
+static int read_clean(struct trace_scanner *s, struct trace_event *ret)
+{
+    const char *start = s->pos, *object = start, *end, *newline;
+
+    if (unlikely(*object != '{')) {
+        while (*object != '\n' && (is_blank(*object) || *object == '[' || *object == ','))
+            object++;
+        if (*object != '{')
+            return -1;
+    }
+    fields_begin(s);
+    end = s->run_template ? s->run_template(s, object) : NULL;
+    if (likely(end != NULL)) {
+        newline = end - 1;
+        for (end--; *end != '}'; end--) /* back over the tail: blanks, `]` and `,` */
+            ;
+        end++;
+    } else {
+        if (s->run_template)
+            fields_begin(s);
+        s->noting = s->run_template && wants_note(&s->templates);
+        s->notable = true;
+        s->note_count = 0;
+        end = s->walk(s, object);
+        if (!end)
+            return -1;
+        for (newline = end; *newline != '\n' && (is_blank(*newline) || *newline == ']' || *newline == ','); newline++)
+            ;
+        if (*newline != '\n')
+            return -1;
+        if (s->noting && s->notable && !s->error)
+            template_learn(s, object, newline);
+    }
+    if (unlikely(newline - start > (ptrdiff_t)TRACE_LINE_MAX))
+        return -1;
+    s->counts.lines++;
+    s->pos = newline + 1;
+    if (finish(s, object, end, false, ret))
+        return 1;
+    s->counts.invalid++;
+    return 0;
+}
+
+/* ---- the line judge ---- */
+
+/* Takes the line at s->pos. False: it is done already (a bracket line, or too long). */
+static bool line_begin(struct trace_scanner *s)
+{
+    struct scan_line *l = &s->line;
+    const char *end = line_end(s, s->pos);
+
+    *l = (struct scan_line){.start = s->pos, .end = end, .next = end < s->end ? end + 1 : end};
+    s->counts.lines++;
+    s->pos = l->next;
+    if (end - l->start > (ptrdiff_t)TRACE_LINE_MAX) {
+        s->counts.invalid++;
+        return false;
+    }
+    if (is_bracket_line(l->start, end)) {
+        s->counts.brackets++;
+        return false;
+    }
+    l->at = skip_lead(l->start, end);
+    l->places = SCAN_PLACES_MAX;
+    l->first = true;
+    return true;
+}
+
+static void line_finish(struct trace_scanner *s)
+{
+    s->counts.invalid += s->line.good == 0;
+    s->counts.glued += s->line.glued && s->line.good > 0;
+    s->line.at = NULL;
+}
+
+static enum tolerant_result attempt(struct trace_scanner *s, const char *p, const char *end, bool *ret_repaired,
+                                    const char **ret_end)
+{
+    struct scan_patch patch = {NULL, NULL, 0};
+    enum tolerant_result result;
+
+    fields_begin(s);
+    result = tolerant_read(s, p, end, &patch, ret_end);
+    *ret_repaired = patch.count > 0;
+    return result;
+}
+
+/* May the line at `p` continue the one before it (rule 6)? */
+static bool continues(const struct trace_scanner *s, const char *p, const char *end)
+{
+    const char *q = p;
+
+    if (end - s->line.start > (ptrdiff_t)TRACE_LINE_MAX || is_bracket_line(p, end))
+        return false;
+    while (q < end && is_blank(*q))
+        q++;
+    return *q != '{';
+}
+
+/* Rule 6: reads the object with up to 8 lines more. Behind a success the line of the judge is the joined one. */
+static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
+{
+    struct scan_line *l = &s->line;
+    enum tolerant_result result = TOLERANT_CUT;
+    const char *next = l->next, *end;
+    bool repaired;
+
+    for (int joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end; joined++) {
+        end = line_end(s, next);
+        if (!continues(s, next, end))
+            return TOLERANT_CUT;
+        next = end < s->end ? end + 1 : end;
+        result = attempt(s, l->at, end, &repaired, ret_end);
+        if (result == TOLERANT_OK) {
+            l->end = end;
+            l->next = s->pos = next;
+            l->joined = true;
+            s->counts.lines += (uint64_t)joined;
+            s->counts.split++;
+        }
+    }
+    return result;
+}
+
+/* Rule 7: the next place behind `p` where an object may begin, or NULL. */
+static const char *next_place(struct scan_line *l, const char *p)
+{
+    const char *before;
+
+    while (l->places > 0 && p < l->end) {
+        p = memchr(p, '{', (size_t)(l->end - p));
+        if (!p)
+            return NULL;
+        if (p + 1 < l->end && p[1] == '"') {
+            for (before = p; before > l->start && is_blank(before[-1]); before--)
+                ;
+            if (before == l->start || (before[-1] != ':' && before[-1] != '[' && before[-1] != ',')) {
+                l->places--;
+                return p;
+            }
+        }
+        p++;
+    }
+    return NULL;
+}
+
+/* What stands behind an object that ends at `p`: sets where to go on. True: the object is not clean. */
+static bool look_behind(struct scan_line *l, const char *p)
+{
+    p = skip_tail(p, l->end);
+    l->at = NULL;
+    if (p == l->end)
+        return false;
+    if (*p == '{') {
+        l->at = p;
+        l->glued = true;
+    }
+    return true;
+}
+
+/* The next object of the line at hand. 1: an event, 0: the line is done. */
+static int judge(struct trace_scanner *s, struct trace_event *ret)
+{
+    struct scan_line *l = &s->line;
+    enum tolerant_result result;
+    const char *object, *end;
+    bool repaired, was_glued;
+
+    while (l->at && !s->error) {
+        object = l->at;
+        result = *object == '{' ? attempt(s, object, l->end, &repaired, &end) : TOLERANT_BAD;
+        if (result == TOLERANT_CUT && l->first)
+            result = join(s, &end);
+        l->first = false;
+        if (result != TOLERANT_OK) {
+            l->at = next_place(l, object + 1);
+            l->glued = l->glued || l->at;
+            continue;
+        }
+        was_glued = l->glued;
+        if (look_behind(l, end) || was_glued || l->joined)
+            repaired = true;
+        if (finish(s, object, end, repaired, ret)) {
+            l->good++;
+            if (!l->at)
+                line_finish(s);
+            return 1;
+        }
+    }
+    line_finish(s);
+    return 0;
+}
+
+/* ---- the door ---- */
+
+int trace_scan_next(struct trace_scanner *s, struct trace_event *ret)
+{
+    int got = 0;
+
+    while (!s->error) {
+        if (unlikely(s->line.at != NULL)) {
+            got = judge(s, ret);
+        } else if (s->pos >= s->end) {
+            return 0;
+        } else {
+            got = s->pos < s->last_newline ? read_clean(s, ret) : -1;
+            if (got < 0)
+                got = line_begin(s) ? judge(s, ret) : 0;
+        }
+        if (got && !s->error)
+            return 1;
+    }
+    return s->error;
+}
+
+void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit)
+{
+    const char *newline = len ? memrchr(text, '\n', len) : NULL;
+
+    s->text = s->pos = text;
+    s->end = text + len;
+    s->last_newline = newline && !s->only_tolerant ? newline : text;
+    s->unit = unit;
+    s->error = 0;
+    s->line = (struct scan_line){0};
+    s->counts = (struct trace_counts){0};
+    fields_begin(s);
+}
+
+void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret)
+{
+    *ret = s->counts;
+}
+
+static void choose_paths(struct trace_scanner *s, enum cpu_level level)
+{
+    s->walk = scan_walk_portable;
+    s->run_template = template_run_portable;
+#ifdef __x86_64__
+    if (level >= CPU_AVX2) {
+        s->walk = scan_walk_avx2;
+        s->run_template = template_run_avx2;
+    }
+#endif
+    if (s->no_templates)
+        s->run_template = NULL;
+}
+
+int trace_scanner_new(const struct trace_scanner_options *options, struct trace_scanner **ret)
+{
+    struct trace_scanner *s = calloc(1, sizeof(*s));
+    enum cpu_level level = options ? options->level : cpu_level();
+
+    if (!s)
+        return -ENOMEM;
+    s->no_templates = options && options->no_templates;
+    s->only_tolerant = options && options->only_tolerant;
+    if (level > cpu_level())
+        level = cpu_level();
+    choose_paths(s, level);
+    if (fields_init(s) < 0 || template_init(&s->templates) < 0) {
+        trace_scanner_free(s);
+        return -ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+void trace_scanner_free(struct trace_scanner *s)
+{
+    if (!s)
+        return;
+    fields_done(s);
+    template_done(&s->templates);
+    free(s);
+}

@@ -1,0 +1,91 @@
+/* scan_bytes.h - the two things SIMD does for the scanner: comparing literals, and finding the end of a plain string.
+ * Included by scan_portable.c and scan_avx2.c, which say with SCAN_LEVEL (0 or 2) what may be used. */
+#ifndef DFTRACERD_TRACE_SCAN_BYTES_H
+#define DFTRACERD_TRACE_SCAN_BYTES_H
+
+#include "scan.h"
+
+#if SCAN_LEVEL == 2
+
+#include <immintrin.h>
+
+/* Quote, backslash, control byte or high bit: signed bytes below 0x20 are the last two. */
+static inline uint32_t special32(const char *p)
+{
+    __m256i x = _mm256_loadu_si256((const void *)p);
+    __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), x);
+    __m256i quote = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('"'));
+    __m256i slash = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\'));
+
+    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(low, _mm256_or_si256(quote, slash)));
+}
+
+/* The first byte at or behind `p` that ends a string or makes it a special one; the newline stops it at the latest. */
+static inline const char *plain_end(const char *p)
+{
+    uint32_t found = special32(p);
+
+    while (unlikely(!found)) {
+        p += 32;
+        found = special32(p);
+    }
+    return p + __builtin_ctz(found);
+}
+
+static inline uint32_t equal32(const char *a, const char *b)
+{
+    return (uint32_t)_mm256_movemask_epi8(
+        _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)a), _mm256_loadu_si256((const void *)b)));
+}
+
+/* Are the first `len` (1-64) bytes of `p` those of `literal`, which is padded to 64? */
+static inline bool literal_is(const char *p, const char *literal, unsigned len)
+{
+    if (likely(len <= 32))
+        return (uint32_t)(~equal32(p, literal) << (32 - len)) == 0;
+    return equal32(p, literal) == UINT32_MAX && (uint32_t)(~equal32(p + 32, literal + 32) << (64 - len)) == 0;
+}
+
+#else
+
+static inline uint64_t load8(const char *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+/* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at. */
+static inline uint64_t zero8(uint64_t x)
+{
+    return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
+}
+
+static inline const char *plain_end(const char *p)
+{
+    for (;; p += 8) {
+        uint64_t x = load8(p);
+        uint64_t low = (x - 0x2020202020202020u) | x; /* below 0x20 borrows into its high bit */
+        uint64_t found = (low & 0x8080808080808080u) | zero8(x ^ 0x2222222222222222u) |
+                         zero8(x ^ 0x5C5C5C5C5C5C5C5Cu);
+
+        if (found)
+            return p + (__builtin_ctzll(found) >> 3);
+    }
+}
+
+static inline bool literal_is(const char *p, const char *literal, unsigned len)
+{
+    for (; len > 8; len -= 8, p += 8, literal += 8) {
+        if (load8(p) != load8(literal))
+            return false;
+    }
+    return (load8(p) ^ load8(literal)) << (64 - 8 * len) == 0;
+}
+
+#endif
+#endif

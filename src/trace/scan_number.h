@@ -1,0 +1,103 @@
+/* scan_number.h - number tokens of the strict paths, eight digits at a time. */
+#ifndef DFTRACERD_TRACE_SCAN_NUMBER_H
+#define DFTRACERD_TRACE_SCAN_NUMBER_H
+
+#include "scan.h"
+
+static inline uint64_t number_load(const char *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+/* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind the first other. */
+static inline unsigned number_digits(uint64_t x)
+{
+    uint64_t other = ((x + 0x4646464646464646u) | (x - 0x3030303030303030u)) & 0x8080808080808080u;
+
+    return other ? (unsigned)__builtin_ctzll(other) >> 3 : 8;
+}
+
+/* Eight digit values 0-9, first one in the lowest byte, to their number. */
+static inline uint64_t number_fold(uint64_t x)
+{
+    x = x * 10 + (x >> 8);
+    return ((x & 0x000000FF000000FFu) * 0x000F424000000064u +
+            ((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+}
+
+/* The first `n` (1-8) bytes of x are digits. */
+static inline uint64_t number_part(uint64_t x, unsigned n)
+{
+    return number_fold((x - 0x3030303030303030u) << (64 - 8 * n));
+}
+
+static const uint64_t number_pow10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/* A run of digits: its length, value if at most 19 digits that fit 64 bits, else *ret_big. */
+static inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
+{
+    uint64_t x = number_load(p);
+    unsigned n = number_digits(x), total = n;
+    uint64_t value;
+
+    *ret_big = false;
+    if (n < 8) {
+        *ret = n ? number_part(x, n) : 0;
+        return n;
+    }
+    value = number_part(x, 8);
+    x = number_load(p + 8);
+    n = number_digits(x);
+    total += n;
+    if (n)
+        value = value * number_pow10[n] + number_part(x, n);
+    if (unlikely(n == 8)) {
+        for (; (unsigned char)(p[total] - '0') < 10; total++) {
+            if (total >= 19) /* 20 digits and more never fit int64 */
+                *ret_big = true;
+            else
+                value = value * 10 + (uint64_t)(p[total] - '0');
+        }
+    }
+    *ret = value;
+    return total;
+}
+
+/* A strict JSON number at `p`: the byte behind it, or NULL. Integers of more than 63 bits are big. */
+static inline const char *number_scan(const char *p, struct scan_number *ret)
+{
+    const char *digits;
+    unsigned n;
+
+    ret->ptr = p;
+    ret->negative = *p == '-';
+    digits = p + ret->negative;
+    n = number_integer(digits, &ret->mag, &ret->big);
+    if (unlikely(n == 0 || (*digits == '0' && n > 1)))
+        return NULL;
+    p = digits + n;
+    ret->integral = true;
+    if (unlikely(*p == '.' || (*p | 0x20) == 'e')) {
+        ret->integral = false;
+        p = scan_number_rest(p);
+        if (!p)
+            return NULL;
+    } else if (unlikely(ret->mag > INT64_MAX)) {
+        ret->big = ret->big || !ret->negative || ret->mag > (uint64_t)1 << 63;
+    }
+    ret->len = (uint32_t)(p - ret->ptr);
+    return p;
+}
+
+static inline int64_t number_signed(const struct scan_number *n)
+{
+    return n->negative ? (int64_t)(0 - n->mag) : (int64_t)n->mag;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* scan_portable.c - the strict paths in plain C. */
+#define SCAN_LEVEL 0
+#include "scan_walk.h"
+#include "template_run.h"
+
+const char *scan_walk_portable(struct trace_scanner *s, const char *p)
+{
+    return walk(s, p);
+}
+
+const char *template_run_portable(struct trace_scanner *s, const char *p)
+{
+    return template_run(s, p);
+}

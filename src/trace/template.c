@@ -1,0 +1,131 @@
+/* template.c - learns the layout of lines (template.h). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "template.h"
+
+enum {
+    POOL = 1024,             /* nodes; a shape costs about as many as it has args of its own          */
+    SIBLINGS_MAX = 16,       /* more ways on than this are no pattern                                 */
+    PENALTY_FIRST = 256,     /* misses left unlearned after the pool was full, doubled each time      */
+    PENALTY_MAX = 1 << 20
+};
+
+int template_init(struct templates *t)
+{
+    t->pool = calloc(POOL, sizeof(*t->pool));
+    return t->pool ? 0 : -ENOMEM;
+}
+
+void template_done(struct templates *t)
+{
+    free(t->pool);
+    t->pool = NULL;
+}
+
+/* Too many shapes: start again, later. */
+static void forget(struct trace_scanner *s)
+{
+    struct templates *t = &s->templates;
+    bool soon = t->penalty && s->attempt - t->forgot < 64 * (uint64_t)t->penalty;
+
+    t->root = NULL;
+    t->used = 0;
+    t->penalty = soon ? t->penalty * 2 : PENALTY_FIRST;
+    t->penalty = t->penalty > PENALTY_MAX ? PENALTY_MAX : t->penalty;
+    t->forgot = s->attempt;
+    t->wait = t->penalty;
+}
+
+/* The node for literal [from, to) and the rest of `want`, among the children at `first`. NULL: does not fit. */
+static struct template *branch(struct templates *t, struct template **first, const char *from, const char *to,
+                               const struct template *want)
+{
+    struct template *node;
+    unsigned siblings = 0;
+
+    if (to - from > SCAN_LITERAL_MAX || to == from)
+        return NULL;
+    for (node = *first; node; node = node->next, siblings++) {
+        if (node->len == to - from && memcmp(node->literal, from, node->len) == 0 && node->slot == want->slot &&
+            node->field == want->field && node->back == want->back)
+            return node;
+    }
+    if (siblings >= SIBLINGS_MAX || t->used == POOL)
+        return NULL;
+    node = &t->pool[t->used++];
+    *node = *want;
+    memcpy(node->literal, from, (size_t)(to - from));
+    node->len = (uint8_t)(to - from);
+    node->next = *first;
+    node->child = NULL;
+    *first = node;
+    return node;
+}
+
+/* Where the literal before a value ends, and where the text behind the value goes on. */
+static void slot_bounds(const struct scan_note *n, const char **ret_literal_end, const char **ret_next)
+{
+    *ret_next = n->to;
+    switch (n->slot) {
+    case SLOT_STRING: /* both quotes belong to the literals */
+        *ret_literal_end = n->from + 1;
+        *ret_next = n->to - 1;
+        break;
+    case SLOT_ARRAY:
+        *ret_literal_end = n->from + 1;
+        break;
+    case SLOT_CONST:
+        *ret_literal_end = n->to;
+        break;
+    default:
+        *ret_literal_end = n->from;
+        break;
+    }
+}
+
+static uint8_t template_has(const struct trace_scanner *s)
+{
+    uint8_t has = 0;
+
+    if (s->name_node->seen == s->attempt && !s->name_node->null)
+        has |= TEMPLATE_HAS_NAME;
+    if (s->ts_node->seen == s->attempt && !s->ts_node->null)
+        has |= TEMPLATE_HAS_TS;
+    return has;
+}
+
+static struct template *learn_value(struct templates *t, struct template **first, const struct scan_note *n,
+                                    const char *from, const char **ret_next)
+{
+    struct template want = {.field = n->node->field, .slot = n->slot, .conv = n->node->conv, .type = n->type,
+                            .truth = n->truth, .depth = n->depth};
+    const char *literal_end;
+
+    slot_bounds(n, &literal_end, ret_next);
+    if (n->slot == SLOT_CONST) {
+        if (n->to - n->from > SCAN_LITERAL_MAX)
+            return NULL;
+        want.back = (uint8_t)(n->to - n->from);
+    }
+    return branch(t, first, from, literal_end, &want);
+}
+
+void template_learn(struct trace_scanner *s, const char *object, const char *newline)
+{
+    struct templates *t = &s->templates;
+    struct template **first = &t->root, *node = NULL;
+    struct template end = {.slot = SLOT_END, .has = template_has(s)};
+    const char *from = object;
+
+    for (uint32_t i = 0; i < s->note_count; i++) {
+        node = learn_value(t, first, &s->notes[i], from, &from);
+        if (!node)
+            break;
+        first = &node->child;
+    }
+    if (node || s->note_count == 0)
+        branch(t, first, from, newline + 1, &end);
+    if (t->used == POOL)
+        forget(s);
+}

@@ -1,0 +1,275 @@
+/* tolerant.c - reads one object and repairs what READING.md says can be repaired. Byte by byte, and nothing outside
+ * [p, end). Independent of the strict walk, so that tests can compare the two. */
+#include "fields.h"
+
+struct tolerant {
+    struct trace_scanner *s;       /* NULL: only the repaired text is wanted */
+    const char *end;
+    struct scan_patch *patch;
+    bool cut;                      /* why a function returned NULL: the text ended */
+};
+
+static const char *bad(struct tolerant *t, const char *p)
+{
+    t->cut = p >= t->end;
+    return NULL;
+}
+
+static const char *blanks(const struct tolerant *t, const char *p)
+{
+    while (p < t->end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+        p++;
+    return p;
+}
+
+static void drop(struct tolerant *t, const char *from, const char *to)
+{
+    scan_patch_add(t->patch, from, to, "", 0);
+}
+
+/* Blanks and commas up to the next member, or `close`. One comma belongs behind a value, and only between two. */
+static const char *commas(struct tolerant *t, const char *p, bool behind_value, char close)
+{
+    const char *start = p;
+    bool keep = behind_value;
+    unsigned count = 0;
+
+    for (;; p++) {
+        p = blanks(t, p);
+        if (p >= t->end)
+            return bad(t, p);
+        if (*p != ',')
+            break;
+        count++;
+    }
+    if (*p == close)
+        keep = false;
+    else if (behind_value && count == 0)
+        return bad(t, p);
+    for (const char *c = start; c < p && count; c++) {
+        if (*c != ',')
+            continue;
+        if (!keep)
+            drop(t, c, c + 1);
+        keep = false;
+    }
+    return p;
+}
+
+/* ---- strings ---- */
+
+/* From behind the opening quote to the closing one. A backslash hides the byte behind it, whatever that is. */
+static const char *string_end(struct tolerant *t, const char *p, bool *ret_special)
+{
+    *ret_special = false;
+    for (; p < t->end && *p != '"'; p++) {
+        unsigned char c = (unsigned char)*p;
+
+        *ret_special = *ret_special || c < 0x20 || c >= 0x80 || c == '\\';
+        p += c == '\\';
+    }
+    return p < t->end ? p : bad(t, t->end);
+}
+
+/* `ret` NULL: only checked and repaired. */
+static const char *string(struct tolerant *t, const char *start, struct text *ret)
+{
+    bool special, repaired = false;
+    const char *p = string_end(t, start, &special);
+    char *out = NULL;
+
+    if (!p)
+        return NULL;
+    if (ret)
+        *ret = (struct text){start, (size_t)(p - start)};
+    if (!special)
+        return p + 1;
+    if (ret && t->s) {
+        out = scan_scratch(t->s, 3 * ret->len);
+        if (!out)
+            return bad(t, start);
+        ret->ptr = out;
+        ret->len = scan_decode(start, p, out, t->patch, &repaired);
+    } else {
+        scan_decode(start, p, NULL, t->patch, &repaired);
+    }
+    return p + 1;
+}
+
+/* ---- words and numbers ---- */
+
+static bool is_word(char c)
+{
+    unsigned char letter = (unsigned char)c | 0x20;
+
+    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '+' || c == '-';
+}
+
+static const char *word_end(const struct tolerant *t, const char *p)
+{
+    while (p < t->end && is_word(*p))
+        p++;
+    return p;
+}
+
+static bool is_no_number(struct text word)
+{
+    if (word.len && *word.ptr == '-') {
+        word.ptr++;
+        word.len--;
+    }
+    return text_eq_nocase(word, TEXT("nan")) || text_eq_nocase(word, TEXT("inf")) ||
+           text_eq_nocase(word, TEXT("infinity"));
+}
+
+/* A word where a value stands: a number with or without junk, true, false, null, NaN. */
+static const char *word(struct tolerant *t, const char *p, struct scan_node *node)
+{
+    const char *end = word_end(t, p);
+    struct text w = {p, (size_t)(end - p)};
+    struct scan_number number;
+    size_t len;
+    bool truth = text_eq(w, TEXT("true"));
+
+    if (truth || text_eq(w, TEXT("false"))) {
+        if (node)
+            node_fixed(t->s, node, TRACE_BOOL, truth, w);
+        return end;
+    }
+    if (is_no_number(w) || text_eq(w, TEXT("null"))) {
+        if (w.ptr[0] != 'n' || w.ptr[1] != 'u')
+            scan_patch_add(t->patch, p, end, "null", 4);
+        if (node)
+            node->null = true;
+        return end;
+    }
+    len = scan_number_prefix(p, end, &number);
+    if (len == 0)
+        return bad(t, end);
+    if (len < w.len)
+        drop(t, p + len, end);
+    if (node)
+        node_number(t->s, node, &number);
+    return end;
+}
+
+/* ---- arrays and objects ---- */
+
+static const char *value(struct tolerant *t, const char *p, struct scan_node *node, int depth);
+
+/* From behind '[' to behind ']'. */
+static const char *array(struct tolerant *t, const char *p, int depth)
+{
+    if (depth > SCAN_DEPTH_MAX)
+        return bad(t, p);
+    p = commas(t, p, false, ']');
+    while (p && *p != ']') {
+        p = value(t, p, NULL, depth);
+        p = p ? commas(t, p, true, ']') : NULL;
+    }
+    return p ? p + 1 : NULL;
+}
+
+/* From behind '{' to behind '}'. `parent` NULL: no values are wanted. */
+static const char *object(struct tolerant *t, const char *p, struct scan_node *parent, int depth)
+{
+    struct scan_node *node = NULL;
+    struct text key;
+
+    if (depth > SCAN_DEPTH_MAX)
+        return bad(t, p);
+    p = commas(t, p, false, '}');
+    while (p && *p != '}') {
+        if (*p != '"')
+            return bad(t, p);
+        p = string(t, p + 1, parent ? &key : NULL);
+        p = p ? blanks(t, p) : NULL;
+        if (!p || p >= t->end || *p != ':')
+            return p ? bad(t, p) : NULL;
+        if (parent) {
+            node = fields_key(t->s, parent, key);
+            if (!node)
+                return bad(t, p);
+            node_meet(t->s, node);
+        }
+        p = value(t, p + 1, node, depth);
+        if (node)
+            node->to = t->s->count;
+        p = p ? commas(t, p, true, '}') : NULL;
+    }
+    return p ? p + 1 : NULL;
+}
+
+/* An array or an empty object as a value: its own repaired text is collected on the way. */
+static const char *json_value(struct tolerant *t, const char *p, struct scan_node *node, int depth)
+{
+    struct trace_scanner *s = t->s;
+    struct scan_patch own = {&s->json, p, 0}, *outer = t->patch;
+    struct text text;
+    const char *end;
+    char *copy;
+
+    buf_clear(&s->json);
+    t->patch = &own;
+    end = *p == '[' ? array(t, p + 1, depth + 1) : object(t, p + 1, NULL, depth + 1);
+    t->patch = outer;
+    outer->count += own.count;
+    if (!end)
+        return NULL;
+    text = (struct text){p, (size_t)(end - p)};
+    if (own.count) {
+        buf_append(&s->json, own.copied, (size_t)(end - own.copied));
+        s->error = s->json.error ? s->json.error : s->error;
+        copy = s->json.error ? NULL : scan_scratch(s, s->json.len);
+        if (!copy)
+            return bad(t, p);
+        memcpy(copy, s->json.data, s->json.len);
+        text = (struct text){copy, s->json.len};
+    }
+    node_fixed(s, node, TRACE_JSON, false, text);
+    return end;
+}
+
+static bool is_empty(const struct tolerant *t, const char *p)
+{
+    while (p < t->end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r' || *p == ','))
+        p++;
+    return p < t->end && *p == '}';
+}
+
+static const char *value(struct tolerant *t, const char *p, struct scan_node *node, int depth)
+{
+    struct text text;
+
+    p = blanks(t, p);
+    if (p >= t->end)
+        return bad(t, p);
+    switch (*p) {
+    case '"':
+        p = string(t, p + 1, node ? &text : NULL);
+        if (p && node)
+            node_string(t->s, node, text);
+        return p;
+    case '[':
+        return node ? json_value(t, p, node, depth) : array(t, p + 1, depth + 1);
+    case '{':
+        if (node && is_empty(t, p + 1) && node != t->s->args_node)
+            return json_value(t, p, node, depth);
+        return object(t, p + 1, node, depth + 1);
+    default:
+        return word(t, p, node);
+    }
+}
+
+enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end, struct scan_patch *patch,
+                                   const char **ret_end)
+{
+    struct tolerant t = {s, end, patch, false};
+    const char *behind = object(&t, p + 1, s ? s->root : NULL, 1);
+
+    if (behind) {
+        *ret_end = behind;
+        return TOLERANT_OK;
+    }
+    return t.cut ? TOLERANT_CUT : TOLERANT_BAD;
+}
