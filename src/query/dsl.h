@@ -1,0 +1,72 @@
+/* dsl.h - the query language: text to tree, tree to canonical text. Private to the room.
+ *
+ * Grammar and meaning: API.md section 4. Everything lives in the arena of the struct dsl but the source text, which is
+ * borrowed while parsing only. Trees are n-ary: a and b and c is one node with three children.
+ */
+#ifndef DFTRACERD_QUERY_DSL_H
+#define DFTRACERD_QUERY_DSL_H
+
+#include "exact.h"
+#include "path.h"
+#include "pattern.h"
+
+enum { DSL_DEPTH_MAX = 256, DSL_TERMS_MAX = 10000 };
+
+struct literal {
+    enum { LITERAL_TEXT, LITERAL_NUMBER, LITERAL_BOOL, LITERAL_TIME } type;
+    struct text text;
+    struct number number;
+    bool boolean;
+    struct bound ns;             /* LITERAL_TIME */
+};
+
+enum dsl_op { DSL_AND, DSL_OR, DSL_NOT, DSL_COMPARE, DSL_IN, DSL_LIKE, DSL_MATCH, DSL_CONTAINS, DSL_NULL };
+struct dsl_node {
+    enum dsl_op op;
+    enum compare compare;        /* DSL_COMPARE                                                   */
+    bool negated;                /* NOT IN, NOT LIKE, !~, IS NOT NULL                             */
+    bool nocase;                 /* ILIKE, ~*; and texts of presets                               */
+    size_t position;             /* of the operator or literal to blame                           */
+    struct text path;            /* as written                                                    */
+    struct path_info info;
+    struct literal *literals;    /* COMPARE, LIKE, MATCH, CONTAINS: one                           */
+    size_t literal_count;
+    struct pattern *pattern;     /* MATCH                                                         */
+    struct dsl_node *child, *next; /* children of AND, OR, NOT; sibling                           */
+};
+struct dsl {
+    struct arena arena;
+    struct dsl_node *root;       /* NULL: everything                                              */
+    struct pattern **patterns;
+    size_t pattern_count, pattern_cap;
+};
+
+/* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any case. */
+int dsl_parse(struct text source, struct err *err, struct dsl *ret);
+void dsl_done(struct dsl *d);
+void dsl_print(const struct dsl_node *root, struct buf *out);
+
+/* ---- between lexer and parser ------------------------------------------------------------------------------ */
+
+enum dsl_token_type {
+    TOKEN_END, TOKEN_PATH, TOKEN_TEXT, TOKEN_NUMBER, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_LIST, TOKEN_LIST_END, TOKEN_COMMA,
+    TOKEN_COMPARE, TOKEN_MATCH, TOKEN_AND, TOKEN_OR, TOKEN_NOT, TOKEN_IN, TOKEN_LIKE, TOKEN_ILIKE, TOKEN_IS, TOKEN_NULL,
+    TOKEN_TRUE, TOKEN_FALSE
+};
+struct dsl_token {
+    enum dsl_token_type type;
+    size_t position;
+    struct text source;          /* as written                                                    */
+    struct text text;            /* TEXT: decoded; NUMBER: without unit                            */
+    struct text unit;            /* NUMBER                                                        */
+    enum compare compare;
+    bool negated, nocase;        /* MATCH                                                         */
+};
+struct dsl_lexer { struct text source; size_t at; struct arena *arena; struct err *err; };
+/* 0, ERR_QUERY_SYNTAX, -ENOMEM. At the end TOKEN_END again and again. */
+int dsl_lex(struct dsl_lexer *lexer, struct dsl_token *ret);
+/* Records the error with its position and a copy of the source. */
+int dsl_fail(struct err *err, struct text source, size_t position, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,510 @@
+/* dsl_parse.c - recursive descent over the grammar of API.md section 4. */
+#include "dsl.h"
+#include "dftracerd/query.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    struct dsl_lexer lexer;
+    struct dsl_token token;      /* the one to look at */
+    struct dsl *dsl;
+    struct err *err;
+    unsigned depth;              /* of parentheses and NOTs */
+    unsigned terms;
+};
+
+/* ---- tools ------------------------------------------------------------------------------------------------ */
+
+static int advance(struct parser *p)
+{
+    return dsl_lex(&p->lexer, &p->token);
+}
+
+static int fail_expected(struct parser *p, const char *what)
+{
+    struct text got = p->token.source;
+
+    if (p->token.type == TOKEN_END)
+        return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got the end of the query", what);
+    int len = got.len < 60 ? (int)got.len : 60;
+    while (len > 0 && (size_t)len < got.len && ((unsigned char)got.ptr[len] & 0xC0) == 0x80)
+        len--; /* never half a character */
+    return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got %.*s%s", what, len, got.ptr,
+                    (size_t)len < got.len ? "..." : "");
+}
+
+static int expect(struct parser *p, enum dsl_token_type type, const char *what)
+{
+    return p->token.type == type ? advance(p) : fail_expected(p, what);
+}
+
+static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
+{
+    struct dsl_node *n = arena_alloc(&p->dsl->arena, sizeof(*n));
+
+    if (n) {
+        n->op = op;
+        n->position = p->token.position;
+    }
+    return n;
+}
+
+static int enter(struct parser *p, size_t position)
+{
+    if (++p->depth > DSL_DEPTH_MAX)
+        return dsl_fail(p->err, p->lexer.source, position, "the query is nested deeper than %d", DSL_DEPTH_MAX);
+    return 0;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *name; int scale; int64_t factor; } times[] = {
+    {"", 3, 1},  {"ns", 0, 1},   {"us", 3, 1},   {"\xC2\xB5s", 3, 1}, {"\xCE\xBCs", 3, 1}, {"ms", 6, 1},
+    {"s", 9, 1}, {"sec", 9, 1},  {"m", 9, 60},   {"min", 9, 60},      {"h", 9, 3600},      {"d", 9, 86400},
+};
+static const struct { const char *name; int scale; int64_t factor; } sizes[] = {
+    {"b", 0, 1},           {"k", 0, 1 << 10}, {"kib", 0, 1 << 10}, {"kb", 3, 1},
+    {"m", 0, 1 << 20},     {"mib", 0, 1 << 20}, {"mb", 6, 1},      {"g", 0, 1 << 30},
+    {"gib", 0, 1 << 30},   {"gb", 9, 1},      {"t", 0, 1ll << 40}, {"tib", 0, 1ll << 40},
+    {"tb", 12, 1},
+};
+
+static int fail_unit(struct parser *p, const char *why)
+{
+    return dsl_fail(p->err, p->lexer.source, p->token.position + p->token.text.len, "%s, got \"%.*s\"", why,
+                    (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
+}
+
+static int time_literal(struct parser *p, struct literal *ret)
+{
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+        if (!text_eq(p->token.unit, text_of(times[i].name)))
+            continue;
+        ret->type = LITERAL_TIME;
+        decimal_bound(p->token.text, times[i].scale, times[i].factor, &ret->ns);
+        return 0;
+    }
+    return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
+}
+
+/* Whole bytes become an integer, whatever the unit; the rest a double. */
+static int size_literal(struct parser *p, struct literal *ret)
+{
+    struct bound b;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        if (!text_eq_nocase(p->token.unit, text_of(sizes[i].name)))
+            continue;
+        decimal_bound(p->token.text, sizes[i].scale, sizes[i].factor, &b);
+        ret->type = LITERAL_NUMBER;
+        ret->number = (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
+        if (!b.more && b.floor <= INT64_MAX && b.floor >= INT64_MIN)
+            ret->number = (struct number){.type = NUMBER_INT, .i = (int64_t)b.floor};
+        return 0;
+    }
+    return fail_unit(p, "expected a unit of size (B, k, KiB, kB, M, MiB, MB, G, GiB, GB, T, TiB, TB)");
+}
+
+static int number_literal(struct parser *p, const struct path_info *info, struct literal *ret)
+{
+    if (info->time)
+        return time_literal(p, ret);
+    if (p->token.unit.len > 0 && info->bytes)
+        return size_literal(p, ret);
+    if (p->token.unit.len > 0)
+        return fail_unit(p, "a unit may follow numbers of ts, te, dur and sizes only");
+    if (info->hash) {
+        ret->type = LITERAL_TEXT;
+        char *copy = arena_strdup(&p->dsl->arena, p->token.text);
+        ret->text = (struct text){copy, p->token.text.len};
+        return copy ? 0 : -ENOMEM;
+    }
+    struct text t = p->token.text;
+    ret->type = LITERAL_NUMBER;
+    int rc = number_parse(t, &ret->number);
+    if (rc == -ERANGE)
+        return dsl_fail(p->err, p->lexer.source, p->token.position, "the number is too large");
+    if (rc < 0)
+        return rc == -ENOMEM ? rc : fail_expected(p, "a number");
+    if (ret->number.type != NUMBER_BIG)
+        return 0;
+    char *copy = arena_strdup(&p->dsl->arena, ret->number.big);
+    ret->number.big.ptr = copy;
+    return copy ? 0 : -ENOMEM;
+}
+
+static int parse_value(struct parser *p, const struct path_info *info, struct literal *ret)
+{
+    int rc = 0;
+
+    switch (p->token.type) {
+    case TOKEN_TEXT:
+        ret->type = LITERAL_TEXT;
+        ret->text = p->token.text;
+        break;
+    case TOKEN_TRUE:
+    case TOKEN_FALSE:
+        ret->type = LITERAL_BOOL;
+        ret->boolean = p->token.type == TOKEN_TRUE;
+        break;
+    case TOKEN_NUMBER: rc = number_literal(p, info, ret); break;
+    default: return fail_expected(p, "a value (a string, a number, true or false)");
+    }
+    return rc < 0 ? rc : advance(p);
+}
+
+static int add_literal(struct parser *p, struct dsl_node *n, size_t *cap)
+{
+    if (n->literal_count < *cap)
+        return 0;
+    size_t bigger = *cap ? *cap * 2 : 1;
+    struct literal *copy = arena_alloc(&p->dsl->arena, bigger * sizeof(*copy));
+    if (!copy)
+        return -ENOMEM;
+    if (n->literal_count)
+        memcpy(copy, n->literals, n->literal_count * sizeof(*copy));
+    n->literals = copy;
+    *cap = bigger;
+    return 0;
+}
+
+static int parse_one_value(struct parser *p, struct dsl_node *n, size_t *cap)
+{
+    int rc = add_literal(p, n, cap);
+
+    if (rc == 0)
+        rc = parse_value(p, &n->info, &n->literals[n->literal_count]);
+    if (rc == 0)
+        n->literal_count++;
+    return rc;
+}
+
+/* Behind IN. */
+static int parse_list(struct parser *p, struct dsl_node *n)
+{
+    size_t cap = 0;
+    int rc = expect(p, TOKEN_LIST, "[ and a list of values");
+
+    if (rc == 0 && p->token.type == TOKEN_LIST_END)
+        return advance(p);
+    while (rc == 0) {
+        rc = parse_one_value(p, n, &cap);
+        if (rc == 0 && p->token.type == TOKEN_LIST_END)
+            return advance(p);
+        if (rc == 0)
+            rc = expect(p, TOKEN_COMMA, ", or ]");
+    }
+    return rc;
+}
+
+static int parse_string(struct parser *p, struct dsl_node *n, const char *what)
+{
+    size_t cap = 0;
+
+    if (p->token.type != TOKEN_TEXT)
+        return fail_expected(p, what);
+    n->position = p->token.position;
+    return parse_one_value(p, n, &cap);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------ */
+
+static int keep_pattern(struct parser *p, struct pattern *pattern)
+{
+    struct dsl *d = p->dsl;
+
+    if (d->pattern_count == d->pattern_cap) {
+        size_t cap = d->pattern_cap ? d->pattern_cap * 2 : 4;
+        struct pattern **more = realloc(d->patterns, cap * sizeof(*more));
+        if (!more) {
+            pattern_free(pattern);
+            return -ENOMEM;
+        }
+        d->patterns = more;
+        d->pattern_cap = cap;
+    }
+    d->patterns[d->pattern_count++] = pattern;
+    return 0;
+}
+
+static int parse_match(struct parser *p, struct dsl_node *n)
+{
+    char why[200];
+
+    n->op = DSL_MATCH;
+    n->negated = p->token.negated;
+    n->nocase = p->token.nocase;
+    int rc = advance(p);
+    if (rc == 0)
+        rc = parse_string(p, n, "a regular expression in quotes");
+    if (rc < 0)
+        return rc;
+    rc = pattern_new(n->literals->text, n->nocase, why, sizeof(why), &n->pattern);
+    if (rc == ERR_QUERY_SYNTAX)
+        return dsl_fail(p->err, p->lexer.source, n->position, "Invalid pattern: %s", why);
+    return rc < 0 ? rc : keep_pattern(p, n->pattern);
+}
+
+static int parse_is(struct parser *p, struct dsl_node *n)
+{
+    int rc = advance(p);
+
+    n->op = DSL_NULL;
+    if (rc == 0 && p->token.type == TOKEN_NOT) {
+        n->negated = true;
+        rc = advance(p);
+    }
+    return rc < 0 ? rc : expect(p, TOKEN_NULL, n->negated ? "null" : "null or not null");
+}
+
+static int parse_like(struct parser *p, struct dsl_node *n)
+{
+    n->op = DSL_LIKE;
+    n->nocase = p->token.type == TOKEN_ILIKE;
+    int rc = advance(p);
+    return rc < 0 ? rc : parse_string(p, n, "a pattern in quotes");
+}
+
+static int parse_compare(struct parser *p, struct dsl_node *n)
+{
+    size_t cap = 0;
+
+    n->op = DSL_COMPARE;
+    n->compare = p->token.compare;
+    int rc = advance(p);
+    return rc < 0 ? rc : parse_one_value(p, n, &cap);
+}
+
+/* Behind the path of a test. */
+static int parse_operator(struct parser *p, struct dsl_node *n)
+{
+    int rc = 0;
+
+    if (p->token.type == TOKEN_COMPARE)
+        return parse_compare(p, n);
+    if (p->token.type == TOKEN_MATCH)
+        return parse_match(p, n);
+    if (p->token.type == TOKEN_IS)
+        return parse_is(p, n);
+    if (p->token.type == TOKEN_NOT) {
+        n->negated = true;
+        rc = advance(p);
+    }
+    if (rc < 0)
+        return rc;
+    if (p->token.type == TOKEN_LIKE || p->token.type == TOKEN_ILIKE)
+        return parse_like(p, n);
+    if (p->token.type == TOKEN_IN) {
+        n->op = DSL_IN;
+        rc = advance(p);
+        return rc < 0 ? rc : parse_list(p, n);
+    }
+    return fail_expected(p, n->negated ? "in, like or ilike"
+                                       : "an operator (== != > < >= <= in not like ilike ~ ~* !~ !~* is)");
+}
+
+static int set_path(struct parser *p, struct dsl_node *n)
+{
+    char *copy = arena_strdup(&p->dsl->arena, p->token.source);
+
+    if (!copy)
+        return -ENOMEM;
+    n->path = (struct text){copy, p->token.source.len};
+    int rc = path_resolve(n->path, &p->dsl->arena, &n->info);
+    return rc < 0 ? rc : advance(p);
+}
+
+/* "text" [NOT] IN path */
+static int parse_contains(struct parser *p, struct dsl_node *n)
+{
+    int rc = parse_string(p, n, "a string");
+
+    n->op = DSL_CONTAINS;
+    if (rc == 0 && p->token.type == TOKEN_NOT) {
+        n->negated = true;
+        rc = advance(p);
+    }
+    if (rc == 0)
+        rc = expect(p, TOKEN_IN, "in and a path after a string");
+    if (rc == 0 && p->token.type != TOKEN_PATH)
+        return fail_expected(p, "a path");
+    return rc < 0 ? rc : set_path(p, n);
+}
+
+static int parse_test(struct parser *p, struct dsl_node **ret)
+{
+    struct dsl_node *n = node_new(p, DSL_COMPARE);
+    int rc;
+
+    if (!n)
+        return -ENOMEM;
+    if (++p->terms > DSL_TERMS_MAX)
+        return dsl_fail(p->err, p->lexer.source, p->token.position, "the query has more than %d terms", DSL_TERMS_MAX);
+    if (p->token.type == TOKEN_TEXT) {
+        rc = parse_contains(p, n);
+    } else if (p->token.type == TOKEN_PATH) {
+        rc = set_path(p, n);
+        if (rc == 0)
+            rc = parse_operator(p, n);
+    } else {
+        return fail_expected(p, "a path, a string, not or (");
+    }
+    if (rc == 0)
+        *ret = n;
+    return rc;
+}
+
+/* ---- and, or, not ----------------------------------------------------------------------------------------------- */
+
+static int parse_or(struct parser *p, struct dsl_node **ret);
+
+static int parse_parenthesis(struct parser *p, struct dsl_node **ret)
+{
+    int rc = enter(p, p->token.position);
+
+    if (rc == 0)
+        rc = advance(p);
+    if (rc == 0)
+        rc = parse_or(p, ret);
+    p->depth--;
+    return rc < 0 ? rc : expect(p, TOKEN_CLOSE, "and, or or )");
+}
+
+static int parse_not(struct parser *p, struct dsl_node **ret)
+{
+    if (p->token.type == TOKEN_OPEN)
+        return parse_parenthesis(p, ret);
+    if (p->token.type != TOKEN_NOT)
+        return parse_test(p, ret);
+    struct dsl_node *n = node_new(p, DSL_NOT);
+    if (!n)
+        return -ENOMEM;
+    int rc = enter(p, p->token.position);
+    if (rc == 0)
+        rc = advance(p);
+    if (rc == 0)
+        rc = parse_not(p, &n->child);
+    p->depth--;
+    if (rc == 0)
+        *ret = n;
+    return rc;
+}
+
+/* Children of the same kind are taken over, so that (a and b) and c is one node of three. */
+static void append_child(struct dsl_node *parent, struct dsl_node ***tail, struct dsl_node *child)
+{
+    **tail = child->op == parent->op ? child->child : child;
+    while (**tail)
+        *tail = &(**tail)->next;
+}
+
+/* A row of operands with one operator between them. */
+static int parse_row(struct parser *p, enum dsl_op op, struct dsl_node **ret)
+{
+    enum dsl_token_type sign = op == DSL_AND ? TOKEN_AND : TOKEN_OR;
+    struct dsl_node *first = NULL, *n = NULL, **tail = NULL, *more = NULL;
+    int rc = op == DSL_AND ? parse_not(p, &first) : parse_row(p, DSL_AND, &first);
+
+    while (rc == 0 && p->token.type == sign) {
+        if (!n) {
+            n = node_new(p, op);
+            if (!n)
+                return -ENOMEM;
+            tail = &n->child;
+            append_child(n, &tail, first);
+        }
+        rc = advance(p);
+        if (rc == 0)
+            rc = op == DSL_AND ? parse_not(p, &more) : parse_row(p, DSL_AND, &more);
+        if (rc == 0)
+            append_child(n, &tail, more);
+    }
+    if (rc == 0)
+        *ret = n ? n : first;
+    return rc;
+}
+
+static int parse_or(struct parser *p, struct dsl_node **ret)
+{
+    return parse_row(p, DSL_OR, ret);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Levels of parentheses and NOTs that the canonical text needs: it must parse again. */
+static unsigned canonical_depth(const struct dsl_node *n)
+{
+    unsigned deepest = 0;
+
+    if (n->op > DSL_NOT)
+        return 0;
+    for (const struct dsl_node *c = n->child; c; c = c->next) {
+        unsigned depth = canonical_depth(c);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest + 1;
+}
+
+static int check_utf8(struct text source, struct err *err)
+{
+    size_t good = 0, bad = source.len;
+
+    if (text_is_utf8(source))
+        return 0;
+    while (good + 1 < bad) { /* whole texts up to `good` are UTF-8 but for a cut character at their end */
+        size_t middle = good + (bad - good) / 2, end = middle;
+        while (end > good && middle - end < 3 && ((unsigned char)source.ptr[end] & 0xC0) == 0x80)
+            end--;
+        if (text_is_utf8((struct text){source.ptr, end}))
+            good = middle;
+        else
+            bad = middle;
+    }
+    return dsl_fail(err, source, good, "the query is not UTF-8");
+}
+
+int dsl_parse(struct text source, struct err *err, struct dsl *ret)
+{
+    struct parser p = {.dsl = ret, .err = err};
+
+    memset(ret, 0, sizeof(*ret));
+    p.lexer = (struct dsl_lexer){.source = source, .arena = &ret->arena, .err = err};
+    int rc = check_utf8(source, err);
+    if (rc == 0)
+        rc = advance(&p);
+    if (rc < 0 || p.token.type == TOKEN_END)
+        return rc;
+    struct dsl_node *root = NULL;
+    rc = parse_or(&p, &root);
+    if (rc == 0 && p.token.type != TOKEN_END)
+        rc = fail_expected(&p, "and, or, or the end of the query");
+    if (rc == 0 && canonical_depth(root) > DSL_DEPTH_MAX)
+        rc = dsl_fail(err, source, 0, "the query is nested deeper than %d", DSL_DEPTH_MAX);
+    if (rc == 0)
+        ret->root = root;
+    return rc;
+}
+
+void dsl_done(struct dsl *d)
+{
+    for (size_t i = 0; i < d->pattern_count; i++)
+        pattern_free(d->patterns[i]);
+    free(d->patterns);
+    arena_done(&d->arena);
+    memset(d, 0, sizeof(*d));
+}
+
+int query_normalise(struct text text, struct err *err, struct buf *out)
+{
+    struct dsl d;
+    int rc = dsl_parse(text, err, &d);
+
+    if (rc == 0)
+        dsl_print(d.root, out);
+    dsl_done(&d);
+    return rc < 0 ? rc : out->error;
+}

@@ -1,0 +1,321 @@
+/* exact.c - exact comparison of integers, doubles and integers beyond 64 bits. */
+#include "exact.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* 10^36: a round number, so that it is printed and read back the same. */
+#define LIMIT ((__int128)1000000000000000000 * 1000000000000000000)
+
+/* ---- reading and writing ---------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Length of the digits at t.ptr[at]. */
+static size_t digits_at(struct text t, size_t at)
+{
+    size_t n = 0;
+
+    while (at + n < t.len && is_digit(t.ptr[at + n]))
+        n++;
+    return n;
+}
+
+struct number number_of_digits(struct text digits)
+{
+    struct number n = {.type = NUMBER_INT};
+    bool negative = digits.len > 0 && digits.ptr[0] == '-';
+    size_t at = negative;
+
+    while (at + 1 < digits.len && digits.ptr[at] == '0')
+        at++;
+    struct text bare = {digits.ptr + at, digits.len - at};
+    uint64_t magnitude;
+    if (num_parse_u64(bare, &magnitude) == 0 && magnitude <= (uint64_t)INT64_MAX + negative) {
+        n.i = (int64_t)(negative ? -magnitude : magnitude);
+        return n;
+    }
+    /* Leading zeros of a negative number leave no room for the sign: a big number keeps its text from
+     * the sign on, and number_cmp skips the zeros. */
+    n.type = NUMBER_BIG;
+    n.big = negative ? digits : bare;
+    return n;
+}
+
+int number_parse(struct text t, struct number *ret)
+{
+    size_t at = t.len > 0 && t.ptr[0] == '-', whole = digits_at(t, at);
+
+    if (whole == 0)
+        return -EINVAL;
+    if (at + whole == t.len) {
+        *ret = number_of_digits(t);
+        return 0;
+    }
+    struct number n = {.type = NUMBER_DOUBLE};
+    while (whole > 1 && t.ptr[at] == '0') { /* num_parse_double wants JSON */
+        at++;
+        whole--;
+    }
+    int rc = num_parse_double((struct text){t.ptr + at, t.len - at}, &n.d);
+    if (rc < 0)
+        return rc;
+    if (t.ptr[0] == '-' && n.d != 0)
+        n.d = -n.d;
+    *ret = n;
+    return 0;
+}
+
+/* Sign and digits of a big number, without leading zeros. */
+static bool split_big(struct text big, struct text *ret_digits)
+{
+    bool negative = big.len > 0 && big.ptr[0] == '-';
+
+    big = (struct text){big.ptr + negative, big.len - negative};
+    while (big.len > 1 && big.ptr[0] == '0')
+        big = (struct text){big.ptr + 1, big.len - 1};
+    *ret_digits = big;
+    return negative;
+}
+
+void number_print(const struct number *n, struct buf *out)
+{
+    char text[40];
+    struct text digits;
+
+    if (n->type == NUMBER_BIG) {
+        if (split_big(n->big, &digits))
+            buf_putc(out, '-');
+        buf_text(out, digits);
+        return;
+    }
+    size_t len = n->type == NUMBER_INT ? num_format_i64(n->i, text) : num_format_double(n->d, text);
+    buf_append(out, text, len);
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------------- */
+
+static int cmp_magnitude(struct text a, struct text b)
+{
+    if (a.len != b.len)
+        return a.len < b.len ? -1 : 1;
+    return memcmp(a.ptr, b.ptr, a.len);
+}
+
+static int cmp_big(struct text a, struct text b)
+{
+    struct text x, y;
+    bool a_negative = split_big(a, &x), b_negative = split_big(b, &y);
+
+    if (a_negative != b_negative)
+        return a_negative ? -1 : 1;
+    int cmp = cmp_magnitude(x, y);
+    return a_negative ? -cmp : cmp;
+}
+
+/* A big number lies beyond int64, so only doubles that do, too, need their digits. */
+static int cmp_big_double(struct text big, double d)
+{
+    char digits[DBL_MAX_10_EXP + 8];
+    bool negative = big.len > 0 && big.ptr[0] == '-';
+
+    if ((d < 0) != negative)
+        return negative ? -1 : 1;
+    if (fabs(d) < 9223372036854775808.0)
+        return negative ? -1 : 1;
+    int len = snprintf(digits, sizeof(digits), "%.0f", d);
+    return cmp_big(big, (struct text){digits, (size_t)len});
+}
+
+static int cmp_int_double(int64_t i, double d)
+{
+    if (d >= 9223372036854775808.0)
+        return -1;
+    if (d < -9223372036854775808.0)
+        return 1;
+    double whole = floor(d);
+    int64_t w = (int64_t)whole;
+    if (i != w)
+        return i < w ? -1 : 1;
+    return d > whole ? -1 : 0;
+}
+
+int number_cmp(const struct number *a, const struct number *b)
+{
+    if (a->type > b->type)
+        return -number_cmp(b, a);
+    if (b->type == NUMBER_INT)
+        return (a->i > b->i) - (a->i < b->i);
+    if (a->type == NUMBER_INT && b->type == NUMBER_DOUBLE)
+        return cmp_int_double(a->i, b->d);
+    if (b->type == NUMBER_DOUBLE)
+        return (a->d > b->d) - (a->d < b->d);
+    if (a->type == NUMBER_INT)
+        return b->big.ptr[0] == '-' ? 1 : -1;
+    return a->type == NUMBER_DOUBLE ? -cmp_big_double(b->big, a->d) : cmp_big(a->big, b->big);
+}
+
+bool compare_holds(enum compare op, int cmp)
+{
+    switch (op) {
+    case COMPARE_EQ: return cmp == 0;
+    case COMPARE_NE: return cmp != 0;
+    case COMPARE_LT: return cmp < 0;
+    case COMPARE_LE: return cmp <= 0;
+    case COMPARE_GT: return cmp > 0;
+    case COMPARE_GE: return cmp >= 0;
+    }
+    return false;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------------------- */
+
+/* (digits * factor) * 10^exponent, not negative; `more` tells what is cut off. */
+static struct bound scale_digits(__int128 digits, bool more, int64_t exponent)
+{
+    struct bound b = {digits, more};
+
+    for (; exponent > 0 && b.floor > 0 && b.floor < LIMIT; exponent--)
+        b.floor *= 10;
+    for (; exponent < 0 && b.floor > 0; exponent++) {
+        b.more = b.more || b.floor % 10 != 0;
+        b.floor /= 10;
+    }
+    if (b.floor > LIMIT)
+        b = (struct bound){LIMIT, false};
+    return b;
+}
+
+static int64_t exponent_at(struct text t, size_t at)
+{
+    int64_t value = 0;
+
+    if (at >= t.len || (t.ptr[at] != 'e' && t.ptr[at] != 'E'))
+        return 0;
+    bool negative = ++at < t.len && t.ptr[at] == '-';
+    if (at < t.len && (t.ptr[at] == '-' || t.ptr[at] == '+'))
+        at++;
+    for (; at < t.len && is_digit(t.ptr[at]) && value < 1000000; at++)
+        value = value * 10 + (t.ptr[at] - '0');
+    return negative ? -value : value;
+}
+
+bool decimal_bound(struct text t, int scale, int64_t factor, struct bound *ret)
+{
+    bool negative = t.len > 0 && t.ptr[0] == '-', fraction = false, more = false;
+    size_t at = negative;
+    __int128 digits = 0;
+    int64_t exponent = scale;
+
+    if (digits_at(t, at) == 0)
+        return false;
+    /* 24 digits are kept: times 86400 that fits, and no column has more. */
+    for (; at < t.len && (is_digit(t.ptr[at]) || (t.ptr[at] == '.' && !fraction)); at++) {
+        if (t.ptr[at] == '.') {
+            fraction = true;
+            continue;
+        }
+        bool room = digits < (__int128)1000000000000 * 100000000000;
+        if (room)
+            digits = digits * 10 + (t.ptr[at] - '0');
+        else
+            more = more || t.ptr[at] != '0';
+        exponent += !room - fraction;
+    }
+    struct bound b = scale_digits(digits * factor, more, exponent + exponent_at(t, at));
+    if (negative)
+        b.floor = -b.floor - b.more;
+    *ret = b;
+    return true;
+}
+
+struct bound number_bound(const struct number *n)
+{
+    struct bound b = {n->i, false};
+
+    if (n->type == NUMBER_BIG) {
+        if (!decimal_bound(n->big, 0, 1, &b) || (b.floor <= INT64_MAX && b.floor >= INT64_MIN))
+            b.floor = n->big.ptr[0] == '-' ? -LIMIT : LIMIT;
+    } else if (n->type == NUMBER_DOUBLE) {
+        double whole = floor(n->d);
+        b.more = n->d > whole;
+        b.floor = whole >= 1e36 ? LIMIT : whole <= -1e36 ? -LIMIT : (__int128)whole;
+    }
+    return b;
+}
+
+struct bound bound_divide(struct bound b, int64_t by)
+{
+    __int128 q = b.floor / by, r = b.floor % by;
+
+    if (r < 0) {
+        q--;
+        r += by;
+    }
+    return (struct bound){q, b.more || r != 0};
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------------------- */
+
+static const struct range NONE = {INT64_MAX, INT64_MIN};
+
+static struct range clamp(__int128 lo, __int128 hi)
+{
+    if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
+        return NONE;
+    return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo, hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
+}
+
+struct range range_of(enum compare op, struct bound b)
+{
+    switch (op) {
+    case COMPARE_EQ:
+    case COMPARE_NE: return b.more ? NONE : clamp(b.floor, b.floor);
+    case COMPARE_LT: return clamp(INT64_MIN, b.more ? b.floor : b.floor - 1);
+    case COMPARE_LE: return clamp(INT64_MIN, b.floor);
+    case COMPARE_GT: return clamp(b.floor + 1, INT64_MAX);
+    case COMPARE_GE: return clamp(b.more ? b.floor + 1 : b.floor, INT64_MAX);
+    }
+    return NONE;
+}
+
+double number_double(const struct number *n)
+{
+    double d = 0;
+
+    if (n->type == NUMBER_DOUBLE)
+        return n->d;
+    if (n->type == NUMBER_INT)
+        return (double)n->i;
+    struct text digits;
+    bool negative = split_big(n->big, &digits);
+    if (num_parse_double(digits, &d) < 0)
+        d = DBL_MAX;
+    return negative ? -d : d;
+}
+
+struct range_f64 range_f64_of(enum compare op, const struct number *n)
+{
+    struct number near = {.type = NUMBER_DOUBLE, .d = number_double(n)};
+    int cmp = number_cmp(&near, n); /* of the nearest double to the number itself */
+    struct range_f64 r = {-INFINITY, INFINITY};
+
+    switch (op) {
+    case COMPARE_EQ:
+    case COMPARE_NE:
+        if (cmp != 0)
+            return (struct range_f64){INFINITY, -INFINITY};
+        return (struct range_f64){near.d, near.d};
+    case COMPARE_LT: r.hi = cmp < 0 ? near.d : nextafter(near.d, -INFINITY); break;
+    case COMPARE_LE: r.hi = cmp <= 0 ? near.d : nextafter(near.d, -INFINITY); break;
+    case COMPARE_GT: r.lo = cmp > 0 ? near.d : nextafter(near.d, INFINITY); break;
+    case COMPARE_GE: r.lo = cmp >= 0 ? near.d : nextafter(near.d, INFINITY); break;
+    }
+    return r;
+}

@@ -1,0 +1,80 @@
+/* value.c - the order of values in answers. */
+#include "exact.h"
+#include "dftracerd/query.h"
+
+#include <math.h>
+
+/* null, numbers, booleans, texts, JSON */
+static int rank_of(const struct value *v)
+{
+    switch (v->type) {
+    case VALUE_NULL: return 0;
+    case VALUE_DOUBLE: return isfinite(v->d) ? 1 : 0;
+    case VALUE_INT:
+    case VALUE_UINT:
+    case VALUE_WIDE:
+    case VALUE_TIME: return 1;
+    case VALUE_BOOL: return 2;
+    case VALUE_TEXT: return 3;
+    case VALUE_JSON: break;
+    }
+    bool digits = v->text.len > 0 && (v->text.ptr[0] == '-' || (v->text.ptr[0] >= '0' && v->text.ptr[0] <= '9'));
+    return digits ? 1 : 4;
+}
+
+/* As a bound: exact for all integers and times but those of hundreds of digits. In units of 1/1000. */
+static bool whole_of(const struct value *v, __int128 *ret)
+{
+    switch (v->type) {
+    case VALUE_INT: *ret = (__int128)v->i * 1000; return true;
+    case VALUE_UINT: *ret = (__int128)v->u * 1000; return true;
+    case VALUE_WIDE: return !__builtin_mul_overflow(v->wide, (__int128)1000, ret);
+    case VALUE_TIME: *ret = v->wide; return true;
+    default: return false;
+    }
+}
+
+/* A number that fits into struct number; wide values beyond it get their digits into `room`. */
+static struct number number_of(const struct value *v, char *room)
+{
+    struct number n = {.type = NUMBER_DOUBLE, .d = v->type == VALUE_DOUBLE ? v->d : 0};
+
+    if (v->type == VALUE_JSON)
+        return number_of_digits(v->text);
+    if (v->type == VALUE_TIME && v->wide % 1000 != 0) {
+        n.d = (double)v->wide / 1000;
+        return n;
+    }
+    if (v->type == VALUE_DOUBLE)
+        return n;
+    __int128 whole = v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
+    if (v->type == VALUE_TIME)
+        whole /= 1000;
+    size_t len = num_format_i128(whole, room);
+    return number_of_digits((struct text){room, len});
+}
+
+static int cmp_numbers(const struct value *a, const struct value *b)
+{
+    char room_a[64], room_b[64];
+    __int128 x, y;
+
+    if (whole_of(a, &x) && whole_of(b, &y))
+        return (x > y) - (x < y);
+    struct number m = number_of(a, room_a), n = number_of(b, room_b);
+    return number_cmp(&m, &n);
+}
+
+int value_cmp(const struct value *a, const struct value *b)
+{
+    int rank = rank_of(a), other = rank_of(b);
+
+    if (rank != other)
+        return rank < other ? -1 : 1;
+    switch (rank) {
+    case 0: return 0;
+    case 1: return cmp_numbers(a, b);
+    case 2: return (a->i > b->i) - (a->i < b->i);
+    default: return text_cmp(a->text, b->text);
+    }
+}
