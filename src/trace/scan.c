@@ -247,7 +247,6 @@ static bool line_begin(struct trace_scanner *s)
     }
     l->at = skip_lead(l->start, end);
     l->places = SCAN_PLACES_MAX;
-    l->first = true;
     return true;
 }
 
@@ -333,14 +332,9 @@ static const char *next_place(struct scan_line *l, const char *p)
 static bool look_behind(struct scan_line *l, const char *p)
 {
     p = skip_tail(p, l->end);
-    l->at = NULL;
-    if (p == l->end)
-        return false;
-    if (*p == '{') {
-        l->at = p;
-        l->glued = true;
-    }
-    return true;
+    l->at = p < l->end ? p : NULL;
+    l->glued = l->glued || (l->at && *p == '{');
+    return l->at;
 }
 
 /* The next object of the line at hand. 1: an event, 0: the line is done. */
@@ -354,9 +348,10 @@ static int judge(struct trace_scanner *s, struct trace_event *ret)
     while (l->at && !s->error) {
         object = l->at;
         result = *object == '{' ? attempt(s, object, l->end, &repaired, &end) : TOLERANT_BAD;
-        if (result == TOLERANT_CUT && l->first)
+        if (result == TOLERANT_CUT && !l->cut) {
+            l->cut = true;
             result = join(s, &end);
-        l->first = false;
+        }
         if (result != TOLERANT_OK) {
             l->at = next_place(l, object + 1);
             l->glued = l->glued || l->at;

@@ -115,10 +115,10 @@ struct scan_line {
     const char *start, *end;       /* of the text read as one line, without the newline */
     const char *next;              /* start of the next line                            */
     const char *at;                /* the object at hand; NULL: line is done            */
-    const char *searched;          /* rule 7's places begin behind this                 */
     unsigned places;               /* tries left                                        */
     unsigned good;
-    bool first, joined, glued, counted;
+    bool cut;                      /* an object was cut: joining was tried              */
+    bool joined, glued;
 };
 
 struct scan_scratch { char *data; size_t used, cap; void *old; };
