@@ -54,10 +54,11 @@ endif
 $(B)/config.mk: configure
 	@mkdir -p $(B)
 	@cd $(B) && options='$(CONFIG)' && \
-	    if [ -z "$$options" ] && [ -f config.args ]; then options=$$(cat config.args); fi && \
+	    if [ -z "$$options" ] && [ -f config.status ]; then \
+	        options=$$(/bin/sh ./config.status --config); fi && \
 	    echo "configure $$options  (in $(BUILD))" && \
 	    { eval "$(CURDIR)/configure --quiet $$options" || { rm -f config.mk; exit 1; }; } && \
-	    echo "$$options" >config.args && touch config.mk
+	    printf '%s\n' '$(CONFIG)' >config.args && touch config.mk
 
 PACKAGE_TARNAME := dftracerd
 VERSION := $(shell sed -n 's/^AC_INIT(\[dftracerd\], \[\(.*\)\])/\1/p' configure.ac)
@@ -148,7 +149,7 @@ endef
 $(foreach t,$(TOOL_SOURCES),$(eval $(call tool_rules,$t)))
 
 MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)))
-$(MPI_OBJECTS): CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+$(MPI_OBJECTS): override CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 
 CLIENT := $(patsubst src/client/%,$(B)/bin/%,$(wildcard src/client/dftracer*))
 $(B)/bin/dftracerctl $(filter-out %/dftracerctl,$(CLIENT)): $(B)/bin/%: src/client/%
@@ -378,7 +379,7 @@ uninstall:
 dist: configure
 	@mkdir -p build
 	git archive --prefix=dftracerd-$(VERSION)/ -o build/dist.tar HEAD
-	tar --append -f build/dist.tar --owner=0 --group=0 --mtime=@0 \
+	tar --append -f build/dist.tar --owner=0 --group=0 --mtime=now \
 	    --transform 's,^,dftracerd-$(VERSION)/,' configure
 	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
