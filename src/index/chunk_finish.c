@@ -1,0 +1,347 @@
+/* chunk_finish.c - the columns of a finished chunk become one value. */
+#include "chunk_build.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being written. */
+struct finish {
+    struct chunk_builder *b;
+    struct buf *out;
+    size_t start;                            /* of the value in `out` */
+    struct column_build **columns;           /* those with values, ascending by path */
+    struct column_dir *dirs;
+    unsigned count, bitmaps;
+    uint16_t *bitmap_owner;                  /* bitmap -> a column whose valid bits it is */
+    struct section *bitmap_sections;
+};
+
+/* ---- types --------------------------------------------------------------------------------------------------- */
+
+static bool exact_in_double(int64_t v) { return v >= -((int64_t)1 << 53) && v <= (int64_t)1 << 53; }
+
+/* Integers among doubles become doubles where none loses a digit. */
+static bool all_doubles(struct column_build *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->types[i] != TRACE_DOUBLE && (c->types[i] != TRACE_INT || !exact_in_double(c->values[i])))
+            return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->types[i] == TRACE_INT) {
+            double d = (double)c->values[i];
+            memcpy(&c->values[i], &d, sizeof(d));
+            c->types[i] = TRACE_DOUBLE;
+        }
+    return true;
+}
+
+static enum column_type type_of_column(struct column_build *c)
+{
+    switch (c->type) {
+    case TRACE_INT:
+        return c->is_time ? COLUMN_TIME : COLUMN_INT;
+    case TRACE_DOUBLE:
+        return COLUMN_DOUBLE;
+    case TRACE_BOOL:
+        return COLUMN_BOOL;
+    case TRACE_TEXT:
+        return COLUMN_TEXT;
+    case BUILD_MANY:
+        return all_doubles(c) ? COLUMN_DOUBLE : COLUMN_MIXED;
+    default:
+        return COLUMN_MIXED;
+    }
+}
+
+/* ---- one column ------------------------------------------------------------------------------------------------ */
+
+/* v * 10^scale as an integer that gives back exactly v when divided: the smallest such scale from `scale` on. */
+static int scaled(double v, unsigned *scale, int64_t *ret)
+{
+    for (; *scale <= COLUMN_SCALES_MAX; ++*scale) {
+        double x = v * column_pow10[*scale];
+        if (!(fabs(x) < 9007199254740992.0))
+            return -ERANGE;
+        *ret = llrint(x);
+        double back = (double)*ret / column_pow10[*scale];
+        if (memcmp(&back, &v, sizeof(v)) == 0)
+            return 0;
+    }
+    return -ERANGE;
+}
+
+/* Most doubles in traces were typed or printed with a few digits. A scale that is enough for one value does for all
+ * that need less, as long as they stay below 2^53: so one pass finds it, a second one writes. */
+static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t *ret_scale)
+{
+    unsigned scale = 0;
+    double v;
+
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < n; i++) {
+            unsigned before = scale;
+            memcpy(&v, &bits[i], sizeof(v));
+            if (scaled(v, &scale, &out[i]) < 0 || (pass == 1 && scale != before))
+                return false;
+        }
+    *ret_scale = (uint8_t)scale;
+    return true;
+}
+
+static void range_f64(const struct column_build *c, struct column_dir *dir)
+{
+    double min = INFINITY, max = -INFINITY, v;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        memcpy(&v, &c->values[i], sizeof(v));
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+    }
+    memcpy(&dir->min, &min, sizeof(min));
+    memcpy(&dir->max, &max, sizeof(max));
+    if (memcmp(&min, &max, sizeof(min)) == 0)
+        dir->flags |= COLUMN_CONSTANT;
+}
+
+static void range_i64(const struct column_build *c, struct column_dir *dir)
+{
+    struct pack_range r;
+
+    pack_kernels()->measure(c->values, c->count, &r);
+    dir->min = r.min;
+    dir->max = r.max;
+    if (r.min == r.max)
+        dir->flags |= COLUMN_CONSTANT;
+}
+
+static const int64_t *doubles_to_write(struct finish *f, struct column_build *c, struct column_dir *dir)
+{
+    int64_t *out;
+
+    range_f64(c, dir);
+    dir->scale = COLUMN_SCALE_RAW;
+    buf_clear(&f->b->scratch);
+    out = (int64_t *)(void *)buf_reserve(&f->b->scratch, c->count * sizeof(*out));
+    if (out == NULL) {
+        f->out->error = -ENOMEM;
+        return c->values;
+    }
+    return scale_doubles(c->values, c->count, out, &dir->scale) ? out : c->values;
+}
+
+static void put_column(struct finish *f, struct column_build *c, struct column_dir *dir)
+{
+    const int64_t *values = c->values;
+
+    dir->flags |= c->nano ? COLUMN_NANO : 0;
+    dir->nulls = f->b->rows - c->count;
+    switch (dir->type) {
+    case COLUMN_TEXT:
+        build_texts(f->b, c, f->start, f->out, dir);
+        break;
+    case COLUMN_MIXED:
+        if (build_mixed(f->b, c, f->start, f->out, dir) < 0)
+            f->out->error = -ENOMEM;
+        break;
+    case COLUMN_DOUBLE:
+        values = doubles_to_write(f, c, dir);
+        break;
+    default:
+        range_i64(c, dir);
+    }
+    if (dir->entries == 1)
+        dir->flags |= COLUMN_CONSTANT;
+    if (f->out->error != 0)
+        return;
+    uint32_t begin = section_begin(f->out, f->start, c->count);
+    pack_encode(f->b->encoder, values, c->count, c->keep_packed ? 0 : PACK_MAY_COMPRESS, f->out);
+    dir->values = section_end(f->out, f->start, begin);
+}
+
+/* Bloom filters come first: with the directory they are what pruning reads. Few entries need none (chunk_may_have looks
+ * at them), constants and flags neither. */
+static void put_filter(struct finish *f, struct column_build *c, struct column_dir *dir)
+{
+    const struct hash_list *l;
+
+    if (c->dimension < 0 || dir->type == COLUMN_TIME)
+        return;
+    if (build_hashes(f->b, c) < 0) {
+        f->out->error = -ENOMEM;
+        return;
+    }
+    l = &f->b->hashes[c->dimension];
+    if (l->count <= (c->dict.count ? 64 : 1))
+        return;
+    size_t len = bloom_bytes(l->count, f->b->options.bloom_rate);
+    uint32_t begin = section_begin(f->out, f->start, len);
+    char *bits = buf_reserve(f->out, len);
+    if (bits == NULL)
+        return;
+    memset(bits, 0, len);
+    for (size_t i = 0; i < l->count; i++)
+        bloom_add((uint8_t *)bits, len, l->hashes[i]);
+    f->out->len += len;
+    dir->filter = section_end(f->out, f->start, begin);
+}
+
+/* ---- bitmaps ------------------------------------------------------------------------------------------------------- */
+
+static bool same_rows(const struct column_build *x, const struct column_build *y, uint32_t rows)
+{
+    uint32_t words = (rows + 63) / 64, common = x->words < y->words ? x->words : y->words;
+
+    if (x->count != y->count || memcmp(x->valid, y->valid, (common < words ? common : words) * 8) != 0)
+        return false;
+    return true;           /* equal counts: what one has beyond the other's words is zero */
+}
+
+/* Which bitmap says where the column has values: one that is there already, or a new one. */
+static uint16_t bitmap_of(struct finish *f, unsigned column)
+{
+    struct column_build *c = f->columns[column];
+
+    if (c->count == f->b->rows)
+        return COLUMN_NO_BITMAP;
+    for (unsigned i = 0; i < f->bitmaps; i++)
+        if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows))
+            return (uint16_t)i;
+    f->bitmap_owner[f->bitmaps] = (uint16_t)column;
+    return (uint16_t)f->bitmaps++;
+}
+
+static void put_bitmap(struct finish *f, unsigned i)
+{
+    const struct column_build *c = f->columns[f->bitmap_owner[i]];
+    size_t words = (f->b->rows + 63) / 64, have = c->words < words ? c->words : words;
+    uint32_t begin = section_begin(f->out, f->start, words * 8);
+    int64_t *all;
+
+    buf_clear(&f->b->scratch);
+    all = (int64_t *)(void *)buf_reserve(&f->b->scratch, words * 8);
+    if (all == NULL) {
+        f->out->error = -ENOMEM;
+        return;
+    }
+    memset(all, 0, words * 8);
+    memcpy(all, c->valid, have * 8);
+    pack_encode(f->b->encoder, all, words, PACK_MAY_COMPRESS | PACK_NO_DICT, f->out);
+    f->bitmap_sections[i] = section_end(f->out, f->start, begin);
+}
+
+/* ---- the value -------------------------------------------------------------------------------------------------------- */
+
+static int by_path(const void *a, const void *b)
+{
+    return text_cmp((*(struct column_build *const *)a)->path, (*(struct column_build *const *)b)->path);
+}
+
+static uint32_t directory_bytes(const struct finish *f)
+{
+    size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct section);
+
+    for (unsigned i = 0; i < f->count; i++)
+        bytes += f->columns[i]->path.len;
+    return (uint32_t)bytes;
+}
+
+static void plan(struct finish *f)
+{
+    for (unsigned i = 0; i < f->b->columns; i++)
+        if (f->b->column[i].count > 0)
+            f->columns[f->count++] = &f->b->column[i];
+    qsort(f->columns, f->count, sizeof(*f->columns), by_path);
+    for (unsigned i = 0; i < f->count; i++) {
+        f->dirs[i].type = (uint8_t)type_of_column(f->columns[i]);
+        f->dirs[i].bitmap = bitmap_of(f, i);
+    }
+}
+
+static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
+{
+    struct chunk_head head = {
+        .magic = CHUNK_MAGIC, .version = CHUNK_VERSION, .columns = (uint16_t)f->count,
+        .length = f->out->len - f->start, .rows = f->b->rows, .number = number,
+        .bitmaps = (uint16_t)f->bitmaps, .dir_len = dir_len,
+    };
+    char *at = f->out->data + f->start, *dir = at + sizeof(head);
+    uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct section));
+
+    for (unsigned i = 0; i < f->count; i++) {
+        struct text name = f->columns[i]->path;
+        f->dirs[i].path = path;
+        f->dirs[i].path_len = (uint16_t)name.len;
+        memcpy(dir + path, name.ptr, name.len);
+        path += (uint32_t)name.len;
+    }
+    memcpy(dir, f->dirs, f->count * sizeof(*f->dirs));
+    memcpy(dir + f->count * sizeof(*f->dirs), f->bitmap_sections, f->bitmaps * sizeof(struct section));
+    head.dir_hash = chunk_hash(&head, dir);
+    memcpy(at, &head, sizeof(head));
+}
+
+static int put_value(struct finish *f, uint32_t number)
+{
+    uint32_t dir_len;
+    size_t room;
+    static const char tail[CHUNK_TAIL];
+
+    plan(f);
+    dir_len = directory_bytes(f);
+    room = sizeof(struct chunk_head) + dir_len;
+    if (buf_reserve(f->out, room) == NULL)
+        return -ENOMEM;
+    memset(f->out->data + f->out->len, 0, room);
+    f->out->len += room;
+    for (unsigned i = 0; i < f->count; i++)
+        put_filter(f, f->columns[i], &f->dirs[i]);
+    for (unsigned i = 0; i < f->bitmaps; i++)
+        put_bitmap(f, i);
+    for (unsigned i = 0; i < f->count && f->out->error == 0; i++)
+        put_column(f, f->columns[i], &f->dirs[i]);
+    buf_append(f->out, tail, sizeof(tail));
+    if (f->out->error != 0)
+        return f->out->error;
+    if (f->out->len - f->start > UINT32_MAX)
+        return -EFBIG;
+    put_directory(f, number, dir_len);
+    return 0;
+}
+
+int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *value, struct chunk_built *ret)
+{
+    struct finish f = {.b = b, .out = value, .start = value->len};
+    int rc = b->error;
+
+    f.columns = calloc(b->columns, sizeof(*f.columns));
+    f.dirs = calloc(b->columns, sizeof(*f.dirs));
+    f.bitmap_owner = calloc(b->columns, sizeof(*f.bitmap_owner));
+    f.bitmap_sections = calloc(b->columns, sizeof(*f.bitmap_sections));
+    if (!f.columns || !f.dirs || !f.bitmap_owner || !f.bitmap_sections)
+        rc = -ENOMEM;
+    for (unsigned i = 0; i < b->dimensions; i++)
+        b->hashes[i].count = 0;
+    if (rc == 0)
+        rc = put_value(&f, number);
+    if (rc < 0) {
+        value->len = f.start;
+    } else if (ret != NULL) {
+        *ret = (struct chunk_built){b->rows, b->bad_dur, b->bad_ts, f.count, b->other_values};
+    }
+    free(f.columns);
+    free(f.dirs);
+    free(f.bitmap_owner);
+    free(f.bitmap_sections);
+    return rc;
+}
+
+size_t chunk_builder_hashes(const struct chunk_builder *b, unsigned dimension, const uint64_t **ret)
+{
+    *ret = NULL;
+    if (dimension >= b->dimensions)
+        return 0;
+    *ret = b->hashes[dimension].hashes;
+    return b->hashes[dimension].count;
+}

@@ -1,0 +1,74 @@
+/* chunk_size.c - bytes moved by an object: API.md section 1, "size". */
+#include "chunk_build.h"
+
+#include <math.h>
+
+static const char *const transfers[] = {
+    "read",     "write",    "pread",   "pwrite",   "pread64", "pwrite64", "readv",   "writev",
+    "preadv",   "pwritev",  "preadv2", "pwritev2", "recv",    "send",     "recvfrom", "sendto",
+    "recvmsg",  "sendmsg",  "splice",  "sendfile", "copy_file_range",
+};
+
+uint8_t size_mark_name(struct text name)
+{
+    if (text_eq(name, TEXT("fread")) || text_eq(name, TEXT("fwrite")))
+        return SIZE_TRANSFER | SIZE_COUNTED;
+    for (size_t i = 0; i < sizeof(transfers) / sizeof(*transfers); i++)
+        if (text_eq(name, text_of(transfers[i])))
+            return SIZE_TRANSFER;
+    return 0;
+}
+
+uint8_t size_mark_cat(struct text cat)
+{
+    if (text_eq_nocase(cat, TEXT("POSIX")))
+        return SIZE_POSIX;
+    return text_eq_nocase(cat, TEXT("STDIO")) ? SIZE_STDIO : 0;
+}
+
+static struct size_value of_number(const struct trace_value *v)
+{
+    if (v->type == TRACE_INT)
+        return (struct size_value){TRACE_INT, v->i, 0};
+    if (v->d == floor(v->d) && fabs(v->d) < 9007199254740992.0)
+        return (struct size_value){TRACE_INT, (int64_t)v->d, 0};
+    return (struct size_value){TRACE_DOUBLE, 0, v->d};
+}
+
+static bool positive(const struct trace_value *v)
+{
+    return v != NULL && (v->type == TRACE_INT ? v->i > 0 : v->d > 0);
+}
+
+static struct size_value positive_or_null(const struct trace_value *v)
+{
+    return positive(v) ? of_number(v) : (struct size_value){0, 0, 0};
+}
+
+static struct size_value product(const struct trace_value *a, const struct trace_value *b)
+{
+    struct trace_value v = {.type = TRACE_DOUBLE};
+    int64_t i;
+
+    if (a->type == TRACE_INT && b->type == TRACE_INT && !__builtin_mul_overflow(a->i, b->i, &i))
+        return (struct size_value){TRACE_INT, i, 0};
+    v.d = (a->type == TRACE_INT ? (double)a->i : a->d) * (b->type == TRACE_INT ? (double)b->i : b->d);
+    if (!isfinite(v.d))
+        return (struct size_value){0, 0, 0};
+    return of_number(&v);
+}
+
+struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args)
+{
+    if (args->size_sum != NULL || args->ret_sum != NULL)
+        return of_number(args->size_sum ? args->size_sum : args->ret_sum);
+    if (cat_mark == 0)
+        return positive_or_null(positive(args->size) ? args->size : args->image_size);
+    if (!(name_mark & SIZE_TRANSFER))
+        return (struct size_value){0, 0, 0};
+    if (args->ret == NULL)
+        return positive_or_null(args->size);
+    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args->ret) && positive(args->size))
+        return product(args->ret, args->size);
+    return positive_or_null(args->ret);
+}

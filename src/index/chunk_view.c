@@ -1,0 +1,239 @@
+/* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they are read. */
+#include "column_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+bool view_section_ok(const struct chunk_view *v, const struct section *s)
+{
+    return s->len == 0 || (s->offset >= sizeof(struct chunk_head) && s->offset <= v->len - CHUNK_TAIL &&
+                           s->len <= v->len - CHUNK_TAIL - s->offset);
+}
+
+uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
+{
+    return XXH3_64bits_withSeed(dir, head->dir_len, XXH3_64bits(head, sizeof(*head)));
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------- */
+
+static int check_head(const struct chunk_view *v)
+{
+    const struct chunk_head *h = &v->head;
+    struct chunk_head blank = *h;
+
+    if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != v->len || h->rows > CHUNK_ROWS_MAX ||
+        h->dir_len > v->len - sizeof(*h) - CHUNK_TAIL ||
+        h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct section))
+        return ERR_CORRUPT;
+    blank.dir_hash = 0;
+    return chunk_hash(&blank, v->data + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
+}
+
+/* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it keeps readers simple. */
+static int check_column(const struct chunk_view *v, const struct column_dir *d)
+{
+    bool coded = d->type == COLUMN_TEXT || d->type == COLUMN_MIXED;
+
+    if (d->type < COLUMN_INT || d->type > COLUMN_MIXED || d->nulls >= v->head.rows ||
+        d->path > v->head.dir_len || d->path_len > v->head.dir_len - d->path)
+        return ERR_CORRUPT;
+    if ((d->nulls > 0) != (d->bitmap != COLUMN_NO_BITMAP) || (d->nulls > 0 && d->bitmap >= v->head.bitmaps))
+        return ERR_CORRUPT;
+    if (coded != (d->entries > 0) || d->entries > v->head.rows || d->locals > d->entries)
+        return ERR_CORRUPT;
+    if (d->type == COLUMN_DOUBLE && d->scale > COLUMN_SCALES_MAX && d->scale != COLUMN_SCALE_RAW)
+        return ERR_CORRUPT;
+    return view_section_ok(v, &d->values) && view_section_ok(v, &d->ids) && view_section_ok(v, &d->lens) &&
+                   view_section_ok(v, &d->bytes) && view_section_ok(v, &d->filter)
+               ? 0
+               : ERR_CORRUPT;
+}
+
+static struct text path_of(const struct chunk_view *v, const struct column_dir *d)
+{
+    return (struct text){(const char *)v->data + sizeof(struct chunk_head) + d->path, d->path_len};
+}
+
+static int open_directory(struct chunk_view *v)
+{
+    const uint8_t *dir = v->data + sizeof(struct chunk_head);
+    const uint8_t *bitmaps = dir + v->head.columns * sizeof(struct column_dir);
+    int rc = 0;
+
+    for (unsigned i = 0; rc == 0 && i < v->head.columns; i++) {
+        memcpy(&v->columns[i].dir, dir + i * sizeof(struct column_dir), sizeof(struct column_dir));
+        rc = check_column(v, &v->columns[i].dir);
+        if (rc == 0 && i > 0 && text_cmp(path_of(v, &v->columns[i - 1].dir), path_of(v, &v->columns[i].dir)) >= 0)
+            rc = ERR_CORRUPT;
+    }
+    for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++) {
+        memcpy(&v->bitmaps[i].section, bitmaps + i * sizeof(struct section), sizeof(struct section));
+        if (!view_section_ok(v, &v->bitmaps[i].section))
+            rc = ERR_CORRUPT;
+    }
+    return rc;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------- */
+
+int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts, struct chunk_view **ret)
+{
+    struct chunk_view *v;
+    int rc;
+
+    if (len < sizeof(struct chunk_head) + CHUNK_TAIL)
+        return ERR_CORRUPT;
+    v = calloc(1, sizeof(*v));
+    if (v == NULL)
+        return -ENOMEM;
+    v->data = value;
+    v->len = len;
+    if (texts != NULL)
+        v->texts = *texts;
+    memcpy(&v->head, value, sizeof(v->head));
+    rc = check_head(v);
+    if (rc == 0) {
+        v->columns = calloc(v->head.columns + 1u, sizeof(*v->columns));
+        v->bitmaps = calloc(v->head.bitmaps + 1u, sizeof(*v->bitmaps));
+        rc = v->columns && v->bitmaps ? open_directory(v) : -ENOMEM;
+    }
+    if (rc < 0) {
+        chunk_view_free(v);
+        return rc;
+    }
+    *ret = v;
+    return 0;
+}
+
+void chunk_view_free(struct chunk_view *v)
+{
+    if (v == NULL)
+        return;
+    for (unsigned i = 0; v->columns != NULL && i < v->head.columns; i++) {
+        struct column_view *c = &v->columns[i];
+        pack_close(&c->values);
+        free(c->whole);
+        free(c->whole_codes);
+        view_dictionary_free(c);
+    }
+    for (unsigned i = 0; v->bitmaps != NULL && i < v->head.bitmaps; i++) {
+        free(v->bitmaps[i].words);
+        free(v->bitmaps[i].ranks);
+    }
+    free(v->columns);
+    free(v->bitmaps);
+    free(v);
+}
+
+void chunk_view_set_owner(struct chunk_view *v, void *owner) { v->owner = owner; }
+void *chunk_view_owner(const struct chunk_view *v) { return v->owner; }
+uint32_t chunk_view_number(const struct chunk_view *v) { return v->head.number; }
+uint32_t chunk_rows(const struct chunk_view *v) { return v->head.rows; }
+uint32_t chunk_column_count(const struct chunk_view *v) { return v->head.columns; }
+
+/* ---- columns -------------------------------------------------------------------------------------------------- */
+
+void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
+{
+    const struct column_dir *d = &v->columns[i].dir;
+
+    *ret = (struct column){
+        .path = path_of(v, d),
+        .type = d->type,
+        .nano = d->flags & COLUMN_NANO,
+        .constant = d->flags & COLUMN_CONSTANT,
+        .rows = v->head.rows,
+        .nulls = d->nulls,
+        .entries = d->entries,
+        .opaque = &v->columns[i],
+    };
+    if (d->type == COLUMN_DOUBLE) {
+        memcpy(&ret->min_f64, &d->min, sizeof(d->min));
+        memcpy(&ret->max_f64, &d->max, sizeof(d->max));
+    } else {
+        ret->min = d->min;
+        ret->max = d->max;
+    }
+}
+
+int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
+{
+    uint32_t low = 0, high = v->head.columns;
+
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        int order = text_cmp(path_of(v, &v->columns[mid].dir), path);
+        if (order == 0) {
+            chunk_column(v, mid, ret);
+            return 0;
+        }
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return -ENOENT;
+}
+
+/* ---- pruning ------------------------------------------------------------------------------------------------------ */
+
+/* Few entries have no filter: they are looked at. The view only remembers what it read: still const to the caller. */
+static bool entries_may_have(const struct chunk_view *cv, const struct column *c, uint64_t hash)
+{
+    struct chunk_view *v = (struct chunk_view *)(uintptr_t)cv;
+    struct column_entry e;
+
+    for (uint32_t i = 0; i < c->entries; i++)
+        if (column_entry(v, c, i, &e) < 0 || view_entry_hash(&e) == hash)
+            return true;
+    return false;
+}
+
+bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t hash)
+{
+    const struct column_dir *d = &view_of(c)->dir;
+
+    if (d->filter.len > 0)
+        return bloom_may_have(v->data + d->filter.offset, d->filter.len, hash);
+    switch (c->type) {
+    case COLUMN_TEXT:
+    case COLUMN_MIXED:
+        return c->entries > 64 || entries_may_have(v, c, hash);
+    case COLUMN_BOOL:
+        return hash == column_hash_bool(c->min) || hash == column_hash_bool(c->max);
+    case COLUMN_INT:
+        return !c->constant || hash == column_hash_i64(c->min);
+    default:
+        return true;
+    }
+}
+
+/* ---- checking all ---------------------------------------------------------------------------------------------------- */
+
+static int check_values(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n)
+{
+    union { int64_t i[PACK_BLOCK]; double d[PACK_BLOCK]; uint32_t code[PACK_BLOCK]; } out;
+
+    if (c->entries > 0)
+        return column_read_codes(v, c, first, n, out.code);
+    return c->type == COLUMN_DOUBLE ? column_read_f64(v, c, first, n, out.d) : column_read_i64(v, c, first, n, out.i);
+}
+
+int chunk_view_check(struct chunk_view *v)
+{
+    struct column c;
+    struct column_entry e;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
+        chunk_column(v, i, &c);
+        for (uint32_t first = 0; rc == 0 && first < c.rows; first += PACK_BLOCK)
+            rc = check_values(v, &c, first, c.rows - first < PACK_BLOCK ? c.rows - first : PACK_BLOCK);
+        for (uint32_t k = 0; rc == 0 && k < c.entries; k++)
+            rc = column_entry(v, &c, k, &e);
+    }
+    return rc;
+}

@@ -1,0 +1,228 @@
+/* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's array; of columns with
+ * nulls the values are decoded once for the view and then dealt out to their rows. */
+#include "column_view.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_values(struct chunk_view *v, struct column_view *c)
+{
+    int rc;
+
+    if (c->opened)
+        return 0;
+    rc = pack_open(&c->values, v->data + c->dir.values.offset, c->dir.values.len, v->head.rows - c->dir.nulls);
+    c->opened = rc == 0;
+    return rc;
+}
+
+/* ---- nulls ------------------------------------------------------------------------------------------------ */
+
+static int check_bitmap(const struct chunk_view *v, const struct bitmap_view *b, size_t words)
+{
+    unsigned rest = v->head.rows % 64;
+
+    return rest != 0 && b->words[words - 1] >> rest != 0 ? ERR_CORRUPT : 0;
+}
+
+static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
+{
+    size_t words = ((size_t)v->head.rows + 63) / 64, blocks = words / 16 + 2;
+    struct pack_stream s;
+    uint32_t rank = 0;
+    int rc = pack_open(&s, v->data + b->section.offset, b->section.len, (uint32_t)words);
+
+    if (rc < 0)
+        return rc;
+    b->words = calloc(words + 1, sizeof(*b->words));
+    b->ranks = calloc(blocks, sizeof(*b->ranks));
+    rc = b->words && b->ranks ? pack_read_i64(&s, 0, (uint32_t)words, (int64_t *)b->words) : -ENOMEM;
+    pack_close(&s);
+    if (rc == 0)
+        rc = check_bitmap(v, b, words);
+    for (size_t i = 0; rc == 0 && i < words; i++) {
+        if (i % 16 == 0)
+            b->ranks[i / 16] = rank;
+        rank += (uint32_t)__builtin_popcountll(b->words[i]);
+    }
+    if (rc == 0)
+        b->ranks[(words + 15) / 16] = rank;
+    return rc;
+}
+
+/* The bitmap of a column with nulls; its set bits are as many as the column has values. */
+static int bitmap_of(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret)
+{
+    struct bitmap_view *b = &v->bitmaps[c->dir.bitmap];
+    uint32_t words = (v->head.rows + 63) / 64;
+    int rc = 0;
+
+    if (b->words == NULL) {
+        rc = load_bitmap(v, b);
+        if (rc < 0) {
+            free(b->words);
+            free(b->ranks);
+            b->words = NULL;
+            b->ranks = NULL;
+            return rc;
+        }
+    }
+    *ret = b;
+    return b->ranks[(words + 15) / 16] == v->head.rows - c->dir.nulls ? 0 : ERR_CORRUPT;
+}
+
+int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out)
+{
+    const struct bitmap_view *b;
+    size_t words = ((size_t)n + 63) / 64;
+    int rc;
+
+    assert(first % PACK_BLOCK == 0 && first <= c->rows && n <= c->rows - first);
+    if (c->nulls == 0) {
+        memset(out, 0xff, words * 8);
+    } else {
+        rc = bitmap_of(v, view_of(c), &b);
+        if (rc < 0)
+            return rc;
+        memcpy(out, b->words + first / 64, words * 8);
+    }
+    if (n % 64 != 0)
+        out[words - 1] &= ((uint64_t)1 << n % 64) - 1;
+    return 0;
+}
+
+/* ---- integers -------------------------------------------------------------------------------------------------- */
+
+static int load_whole(struct chunk_view *v, struct column_view *c)
+{
+    uint32_t count = v->head.rows - c->dir.nulls;
+    int rc;
+
+    if (c->whole != NULL)
+        return 0;
+    c->whole = malloc(((size_t)count + 4) * sizeof(*c->whole));
+    if (c->whole == NULL)
+        return -ENOMEM;
+    memset(c->whole + count, 0, 4 * sizeof(*c->whole));
+    rc = pack_read_i64(&c->values, 0, count, c->whole);
+    if (rc < 0) {
+        free(c->whole);
+        c->whole = NULL;
+    }
+    return rc;
+}
+
+/* As stored: ints, scaled doubles, bits of doubles. */
+static int read_stored(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, int64_t *out)
+{
+    struct column_view *c = view_of(col);
+    const struct bitmap_view *b;
+    int rc;
+
+    assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
+    rc = open_values(v, c);
+    if (rc == 0 && c->dir.nulls == 0)
+        return pack_read_i64(&c->values, first, n, out);
+    if (rc == 0)
+        rc = bitmap_of(v, c, &b);
+    if (rc == 0)
+        rc = load_whole(v, c);
+    if (rc == 0)
+        pack_kernels()->expand64(c->whole + b->ranks[first / PACK_BLOCK], b->words + first / 64, n, out);
+    return rc;
+}
+
+int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, int64_t *out)
+{
+    if (c->type != COLUMN_INT && c->type != COLUMN_TIME && c->type != COLUMN_BOOL)
+        return -EINVAL;
+    return read_stored(v, c, first, n, out);
+}
+
+/* ---- doubles ------------------------------------------------------------------------------------------------------ */
+
+int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, double *out)
+{
+    uint8_t scale = view_of(c)->dir.scale;
+    int rc;
+
+    if (c->type == COLUMN_TEXT || c->type == COLUMN_MIXED)
+        return -EINVAL;
+    rc = read_stored(v, c, first, n, (int64_t *)(void *)out);
+    if (rc < 0 || (c->type == COLUMN_DOUBLE && scale == COLUMN_SCALE_RAW))
+        return rc;
+    double by = column_pow10[c->type == COLUMN_DOUBLE ? scale : 0];
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t x;
+        memcpy(&x, &out[i], sizeof(x));
+        out[i] = (double)x / by;
+    }
+    return 0;
+}
+
+/* ---- codes ---------------------------------------------------------------------------------------------------------- */
+
+/* Readers use codes as places in arrays: none may be beyond the dictionary. */
+static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        most = codes[i] > most ? codes[i] : most;
+    return n > 0 && most >= entries ? ERR_CORRUPT : 0;
+}
+
+static int load_codes(struct chunk_view *v, struct column_view *c)
+{
+    uint32_t count = v->head.rows - c->dir.nulls;
+    int rc;
+
+    if (c->whole_codes != NULL)
+        return 0;
+    c->whole_codes = malloc(((size_t)count + 1) * sizeof(*c->whole_codes));
+    if (c->whole_codes == NULL)
+        return -ENOMEM;
+    c->whole_codes[count] = 0;
+    rc = pack_read_u32(&c->values, 0, count, c->whole_codes);
+    if (rc == 0)
+        rc = check_codes(c->whole_codes, count, c->dir.entries);
+    if (rc < 0) {
+        free(c->whole_codes);
+        c->whole_codes = NULL;
+    }
+    return rc;
+}
+
+static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t bit = (uint32_t)(valid[i / 64] >> (i % 64)) & 1;
+        out[i] = *in & -bit;
+        in += bit;
+    }
+}
+
+int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, uint32_t *out)
+{
+    struct column_view *c = view_of(col);
+    const struct bitmap_view *b;
+    int rc;
+
+    assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
+    if (col->entries == 0)
+        return -EINVAL;
+    rc = open_values(v, c);
+    if (rc == 0 && c->dir.nulls == 0) {
+        rc = pack_read_u32(&c->values, first, n, out);
+        return rc ? rc : check_codes(out, n, col->entries);
+    }
+    if (rc == 0)
+        rc = bitmap_of(v, c, &b);
+    if (rc == 0)
+        rc = load_codes(v, c);
+    if (rc == 0)
+        expand_codes(c->whole_codes + b->ranks[first / PACK_BLOCK], b->words + first / 64, n, out);
+    return rc;
+}

@@ -1,0 +1,203 @@
+/* column_texts.c - the dictionary entries of TEXT and MIXED columns. */
+#include "column_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void view_dictionary_free(struct column_view *c)
+{
+    free(c->ids);
+    free(c->types);
+    free(c->local);
+    free(c->ends);
+    free(c->bytes);
+    c->ids = c->local = NULL;
+    c->types = c->numbers = NULL;
+    c->ends = NULL;
+    c->bytes = NULL;
+}
+
+static int read_section(struct chunk_view *v, const struct section *section, uint32_t count, int64_t *out)
+{
+    struct pack_stream s;
+    int rc = pack_open(&s, v->data + section->offset, section->len, count);
+
+    if (rc == 0)
+        rc = pack_read_i64(&s, 0, count, out);
+    pack_close(&s);
+    return rc;
+}
+
+static int read_ids(struct chunk_view *v, struct column_view *c)
+{
+    struct pack_stream s;
+    int rc;
+
+    c->ids = malloc(c->dir.entries * sizeof(*c->ids));
+    if (c->ids == NULL)
+        return -ENOMEM;
+    if (c->dir.ids.len == 0) {
+        memset(c->ids, 0xff, c->dir.entries * sizeof(*c->ids));
+        return 0;
+    }
+    rc = pack_open(&s, v->data + c->dir.ids.offset, c->dir.ids.len, c->dir.entries);
+    if (rc == 0)
+        rc = pack_read_u32(&s, 0, c->dir.entries, c->ids);
+    pack_close(&s);
+    return rc;
+}
+
+static int read_types(struct chunk_view *v, struct column_view *c)
+{
+    int rc;
+
+    if (c->dir.entries > UINT32_MAX / 2)
+        return ERR_CORRUPT;
+    c->types = malloc(2 * (size_t)c->dir.entries * sizeof(*c->types));
+    if (c->types == NULL)
+        return -ENOMEM;
+    c->numbers = c->types + c->dir.entries;
+    rc = read_section(v, &c->dir.ids, 2 * c->dir.entries, c->types);
+    for (uint32_t i = 0; rc == 0 && i < c->dir.entries; i++)
+        if (c->types[i] < TRACE_INT || c->types[i] > TRACE_BIG)
+            rc = ERR_CORRUPT;
+    return rc;
+}
+
+static bool is_local(const struct column_view *c, uint32_t i)
+{
+    return c->types ? c->types[i] >= TRACE_TEXT : c->ids[i] == INDEX_NO_TEXT;
+}
+
+/* Where each local text ends; all lengths together are the bytes there are. */
+static int read_ends(struct chunk_view *v, struct column_view *c)
+{
+    int64_t *lens = malloc(((size_t)c->dir.locals + 1) * sizeof(*lens));
+    uint64_t end = 0;
+    size_t bytes = 0;
+    int rc = lens ? 0 : -ENOMEM;
+
+    c->ends = (uint64_t *)lens;
+    if (rc == 0 && c->dir.locals > 0)
+        rc = read_section(v, &c->dir.lens, c->dir.locals, lens);
+    if (rc == 0 && c->dir.locals > 0)
+        rc = pack_decode_bytes(v->data + c->dir.bytes.offset, c->dir.bytes.len, &c->bytes, &bytes);
+    for (uint32_t i = 0; rc == 0 && i < c->dir.locals; i++) {
+        if (lens[i] < 0 || (uint64_t)lens[i] > bytes - end)
+            rc = ERR_CORRUPT;
+        end += (uint64_t)lens[i];
+        c->ends[i] = end;
+    }
+    return rc ? rc : end == bytes ? 0 : ERR_CORRUPT;
+}
+
+static int place_locals(struct column_view *c)
+{
+    uint32_t next = 0;
+
+    c->local = malloc(c->dir.entries * sizeof(*c->local));
+    if (c->local == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < c->dir.entries; i++)
+        c->local[i] = is_local(c, i) ? next++ : UINT32_MAX;
+    return next == c->dir.locals ? 0 : ERR_CORRUPT;
+}
+
+int view_dictionary(struct chunk_view *v, struct column_view *c)
+{
+    int rc;
+
+    if (c->local != NULL)
+        return 0;
+    rc = c->dir.type == COLUMN_MIXED ? read_types(v, c) : c->ids ? 0 : read_ids(v, c);
+    if (rc == 0)
+        rc = read_ends(v, c);
+    if (rc == 0)
+        rc = place_locals(c);
+    if (rc < 0)
+        view_dictionary_free(c);
+    return rc;
+}
+
+/* ---- doors ---------------------------------------------------------------------------------------------------- */
+
+static struct text local_text(const struct column_view *c, uint32_t code)
+{
+    uint32_t i = c->local[code];
+    uint64_t start = i ? c->ends[i - 1] : 0;
+
+    return (struct text){c->bytes + start, c->ends[i] - start};
+}
+
+static int mixed_entry(const struct column_view *c, uint32_t code, struct column_entry *ret)
+{
+    ret->type = (uint8_t)c->types[code];
+    if (c->local[code] != UINT32_MAX)
+        ret->text = local_text(c, code);
+    else if (ret->type == TRACE_DOUBLE)
+        memcpy(&ret->d, &c->numbers[code], sizeof(ret->d));
+    else
+        ret->i = c->numbers[code];
+    return 0;
+}
+
+int column_entry(struct chunk_view *v, const struct column *col, uint32_t code, struct column_entry *ret)
+{
+    struct column_view *c = view_of(col);
+    struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};
+    int rc;
+
+    if (code >= col->entries)
+        return -EINVAL;
+    rc = view_dictionary(v, c);
+    if (rc < 0)
+        return rc;
+    if (col->type == COLUMN_MIXED) {
+        mixed_entry(c, code, &e);
+    } else if (c->local[code] != UINT32_MAX) {
+        e.text = local_text(c, code);
+    } else {
+        e.text_id = c->ids[code];
+        if (v->texts.text != NULL) {
+            e.text = v->texts.text(v->texts.arg, e.text_id);
+            if (e.text.ptr == NULL)
+                return ERR_CORRUPT;
+        }
+    }
+    *ret = e;
+    return 0;
+}
+
+int column_entry_ids(struct chunk_view *v, const struct column *col, const uint32_t **ret)
+{
+    struct column_view *c = view_of(col);
+    int rc = 0;
+
+    if (col->type != COLUMN_TEXT)
+        return -EINVAL;
+    if (c->ids == NULL) {
+        rc = read_ids(v, c);
+        if (rc < 0) {
+            free(c->ids);
+            c->ids = NULL;
+            return rc;
+        }
+    }
+    *ret = c->ids;
+    return 0;
+}
+
+uint64_t view_entry_hash(const struct column_entry *e)
+{
+    switch (e->type) {
+    case TRACE_INT:
+        return column_hash_i64(e->i);
+    case TRACE_DOUBLE:
+        return column_hash_f64(e->d);
+    case TRACE_BOOL:
+        return column_hash_bool(e->i != 0);
+    default:
+        return text_hash(e->text);
+    }
+}

@@ -1,0 +1,43 @@
+/* column_view.h - what the parts of a view share (chunk_view.c, column_read.c, column_texts.c). */
+#ifndef DFTRACERD_INDEX_COLUMN_VIEW_H
+#define DFTRACERD_INDEX_COLUMN_VIEW_H
+
+#include "bloom.h"
+#include "column.h"
+
+/* A column's parts as they are first needed. */
+struct column_view {
+    struct column_dir dir;
+    bool opened;
+    struct pack_stream values;
+    int64_t *whole;                  /* columns with nulls: all values, without gaps */
+    uint32_t *whole_codes;           /* the same of codes */
+    uint32_t *ids;                   /* TEXT: of all entries */
+    int64_t *types, *numbers;        /* MIXED: of all entries; types is the allocation of both */
+    uint32_t *local;                 /* entry -> its place among the local texts, or UINT32_MAX */
+    uint64_t *ends;                  /* of the local texts in `bytes` */
+    char *bytes;
+};
+struct bitmap_view {
+    struct section section;
+    uint64_t *words;                 /* NULL until needed; one word more than rows take */
+    uint32_t *ranks;                 /* set bits before each block of 1,024 rows */
+};
+struct chunk_view {
+    const uint8_t *data;
+    size_t len;
+    struct chunk_head head;
+    struct chunk_texts texts;
+    void *owner;
+    struct column_view *columns;     /* ascending by path */
+    struct bitmap_view *bitmaps;
+};
+
+static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
+/* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are fine. */
+bool view_section_ok(const struct chunk_view *v, const struct section *s);
+int view_dictionary(struct chunk_view *v, struct column_view *c);      /* column_texts.c: reads the entries, once */
+void view_dictionary_free(struct column_view *c);
+uint64_t view_entry_hash(const struct column_entry *e);                /* text_hash() of the value's text */
+
+#endif
