@@ -86,28 +86,36 @@ size_t num_format_i128(__int128 value, char *out)
     return copy_number(value < 0, digits_before128(magnitude128(value), end), end, out);
 }
 
-size_t num_format_milli128(__int128 value, char *out)
+static size_t put_thousandths(unsigned thousandths, size_t len, char *out)
 {
-    unsigned __int128 magnitude = magnitude128(value);
-    unsigned thousandths = (unsigned)(magnitude % 1000);
-    char digits[U128_DIGITS], *end = digits + sizeof(digits);
-    size_t len = copy_number(value < 0, digits_before128(magnitude / 1000, end), end, out);
-
     if (thousandths == 0)
         return len;
     out[len++] = '.';
     out[len++] = (char)('0' + thousandths / 100);
-    out[len++] = (char)('0' + thousandths / 10 % 10);
-    out[len++] = (char)('0' + thousandths % 10);
+    memcpy(out + len, pairs + 2 * (thousandths % 100), 2);
+    len += 2;
     while (out[len - 1] == '0')
         len--;
     out[len] = '\0';
     return len;
 }
 
+size_t num_format_milli128(__int128 value, char *out)
+{
+    unsigned __int128 magnitude = magnitude128(value);
+    char digits[U128_DIGITS], *end = digits + sizeof(digits);
+    size_t len = copy_number(value < 0, digits_before128(magnitude / 1000, end), end, out);
+
+    return put_thousandths((unsigned)(magnitude % 1000), len, out);
+}
+
 size_t num_format_milli(int64_t value, char *out)
 {
-    return num_format_milli128(value, out);
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    char digits[U64_DIGITS], *end = digits + sizeof(digits);
+    size_t len = copy_number(value < 0, digits_before(magnitude / 1000, end), end, out);
+
+    return put_thousandths((unsigned)(magnitude % 1000), len, out);
 }
 
 /* ---- doubles: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020) ------ */
@@ -233,14 +241,29 @@ static size_t put_decimal(const char *digits, int count, int point, char *out)
     return (size_t)(p - out);
 }
 
+/* Times in us have three decimals at most. Texts of up to 15 digits stand for different doubles, so
+ * the one found here is the shortest. */
+static bool is_few_decimals(double value, int64_t *ret_thousandths)
+{
+    double thousandths = rint(value * 1000);
+
+    if (fabs(thousandths) >= 1e15 || thousandths / 1000 != value)
+        return false;
+    *ret_thousandths = (int64_t)thousandths;
+    return true;
+}
+
 size_t num_format_double(double value, char *out)
 {
     char digits[U64_DIGITS], *end = digits + sizeof(digits);
     size_t sign = 0;
+    int64_t thousandths;
 
     assert(isfinite(value));
     if (value == floor(value) && fabs(value) < 9007199254740992.0)
         return num_format_i64((int64_t)value, out); /* also makes 0 of -0 */
+    if (is_few_decimals(value, &thousandths))
+        return num_format_milli(thousandths, out);
     if (value < 0) {
         *out++ = '-';
         sign = 1;
