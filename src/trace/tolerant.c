@@ -15,16 +15,28 @@ static const char *bad(struct tolerant *t, const char *p)
     return NULL;
 }
 
-static const char *blanks(const struct tolerant *t, const char *p)
+static bool is_space(char c)
 {
-    while (p < t->end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-        p++;
-    return p;
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static void drop(struct tolerant *t, const char *from, const char *to)
 {
     scan_patch_add(t->patch, from, to, "", 0);
+}
+
+/* A newline between tokens (of joined lines) is valid, but the repaired object has to fit one line. */
+static void blank(struct tolerant *t, const char *p)
+{
+    if (*p == '\n')
+        scan_patch_add(t->patch, p, p + 1, " ", 1);
+}
+
+static const char *blanks(struct tolerant *t, const char *p)
+{
+    for (; p < t->end && is_space(*p); p++)
+        blank(t, p);
+    return p;
 }
 
 /* Blanks and commas up to the next member, or `close`. One comma belongs behind a value, and only between two. */
@@ -34,24 +46,20 @@ static const char *commas(struct tolerant *t, const char *p, bool behind_value, 
     bool keep = behind_value;
     unsigned count = 0;
 
-    for (;; p++) {
-        p = blanks(t, p);
-        if (p >= t->end)
-            return bad(t, p);
-        if (*p != ',')
-            break;
-        count++;
-    }
+    for (; p < t->end && (is_space(*p) || *p == ','); p++)
+        count += *p == ',';
+    if (p >= t->end)
+        return bad(t, p);
     if (*p == close)
         keep = false;
     else if (behind_value && count == 0)
         return bad(t, p);
-    for (const char *c = start; c < p && count; c++) {
-        if (*c != ',')
-            continue;
-        if (!keep)
+    for (const char *c = start; c < p; c++) {
+        if (*c == ',' && !keep)
             drop(t, c, c + 1);
-        keep = false;
+        else
+            blank(t, c);
+        keep = keep && *c != ',';
     }
     return p;
 }
@@ -232,7 +240,7 @@ static const char *json_value(struct tolerant *t, const char *p, struct scan_nod
 
 static bool is_empty(const struct tolerant *t, const char *p)
 {
-    while (p < t->end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r' || *p == ','))
+    while (p < t->end && (is_space(*p) || *p == ','))
         p++;
     return p < t->end && *p == '}';
 }
