@@ -33,11 +33,12 @@ enum trace_checkpoint_kind { TRACE_AT_PLAIN, TRACE_AT_MEMBER, TRACE_AT_BLOCK };
 
 enum trace_damage_kind {
     TRACE_DAMAGE_DATA = 1,       /* deflate data does not decode: lost up to the next member           */
-    TRACE_DAMAGE_CRC,            /* member decoded, its checksum or length is wrong: text kept          */
+    TRACE_DAMAGE_CRC,            /* member decoded, its checksum or length is wrong: text kept as it is (no newline
+                                  * is put behind it); not checked where reading began inside the member */
     TRACE_DAMAGE_CUT,            /* the file ends inside a member                                      */
-    TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member                  */
+    TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member (zero bytes are padding) */
     TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
-    TRACE_DAMAGE_LINE            /* a line longer than TRACE_LINE_MAX                                  */
+    TRACE_DAMAGE_LINE            /* a line longer than TRACE_LINE_MAX (file_from, file_to 0)           */
 };
 struct trace_damage {
     uint8_t kind;
@@ -67,14 +68,19 @@ void trace_reader_close(struct trace_reader *r);
 /* Next text: bytes written (> 0), 0 at the present end of the file (calling again later continues if the
  * file has grown meanwhile), or -errno. Damage is not an error: it is recorded and reading goes on. */
 ssize_t trace_reader_read(struct trace_reader *r, char *out, size_t len);
-/* The file will not grow: an unfinished member is recorded as TRACE_DAMAGE_CUT. */
+/* The file will not grow: an unfinished member is recorded as TRACE_DAMAGE_CUT. Call it when read returned 0, and read
+ * once more: a file of the single byte 1f is text only now. */
 void trace_reader_finish(struct trace_reader *r);
 void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *ret);
 /* Checkpoints met so far, in text order; the first is at `from` or 0. For k >= 1 one is placed at the first block
  * boundary at or after k * checkpoint_size - 128 KiB, so that a chunk's first line is (nearly always) behind it;
  * after damage one is always placed at the member where reading resumed. Identical whichever engine found them.
- * Borrowed until the reader closes. */
+ * The array is borrowed until the next read, the windows until the reader closes or they are dropped. */
 size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret);
+/* Frees the windows of the first `count` checkpoints (they are stored): their `window` becomes NULL. A reader of a long
+ * file that never does this grows by about 6 KB a checkpoint. */
+void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count);
+/* Borrowed until the next read. At most 4096; further damage is added to the last one's range. */
 size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret);
 const char *trace_damage_name(enum trace_damage_kind kind);
 const char *trace_engine_name(enum trace_engine engine);   /* "zlib", "isal" */

@@ -1,0 +1,60 @@
+/* inflate_input.c - a file read forward through a buffer.
+ *
+ * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given back.
+ */
+#include "inflate.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INPUT_KEEP 16
+
+int input_init(struct input *in, int fd)
+{
+    memset(in, 0, sizeof(*in));
+    in->fd = fd;
+    in->buf = malloc(INPUT_SIZE);
+    return in->buf ? 0 : -ENOMEM;
+}
+
+void input_done(struct input *in)
+{
+    free(in->buf);
+    in->buf = NULL;
+}
+
+void input_seek(struct input *in, uint64_t offset)
+{
+    if (offset >= in->base && offset <= in->base + in->len) {
+        in->pos = (size_t)(offset - in->base);
+        return;
+    }
+    in->base = offset;
+    in->len = in->pos = 0;
+}
+
+static void make_room(struct input *in)
+{
+    size_t drop = in->pos > INPUT_KEEP ? in->pos - INPUT_KEEP : 0;
+    memmove(in->buf, in->buf + drop, in->len - drop);
+    in->base += drop;
+    in->len -= drop;
+    in->pos -= drop;
+}
+
+size_t input_fill(struct input *in, size_t want)
+{
+    while (in->len - in->pos < want && !in->error) {
+        if (INPUT_SIZE - in->len < INPUT_SIZE / 2)
+            make_room(in);
+        ssize_t n = pread(in->fd, in->buf + in->len, INPUT_SIZE - in->len, (off_t)(in->base + in->len));
+        if (n > 0)
+            in->len += (size_t)n;
+        else if (n == 0)
+            break;
+        else if (errno != EINTR)
+            in->error = errno;
+    }
+    return in->len - in->pos;
+}

@@ -1,0 +1,128 @@
+/* inflate_isal.c - block bodies by ISA-L.
+ *
+ * ISA-L has no way to stop at the end of a block, but it stops at the end of the last one. So every block is shown to
+ * it as the last: the first bit of its header, which says so, is set in the byte that starts the block. It is then
+ * started again with the 32 KiB of text before the next one, which costs some microseconds.
+ */
+#include "inflate.h"
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+
+struct inflate_isal {
+    struct block block;
+    bool keeps_bits;        /* this ISA-L has been seen to say where in a byte a block ends */
+    struct inflate_state state;
+};
+
+struct inflate_isal *inflate_isal_new(void)
+{
+    struct inflate_isal *s = calloc(1, sizeof(*s));
+    if (s)
+        isal_inflate_init(&s->state);
+    return s;
+}
+
+void inflate_isal_free(struct inflate_isal *s)
+{
+    free(s);
+}
+
+void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit, const struct block *b,
+                        const uint8_t *window, uint32_t window_len)
+{
+    s->block = *b;
+    isal_inflate_reset(&s->state);
+    s->state.crc_flag = ISAL_DEFLATE;
+    if (window_len)
+        isal_inflate_set_dict(&s->state, (uint8_t *)window, window_len);
+    s->state.read_in = (in->buf[in->pos++] >> bit) | 1u;
+    s->state.read_in_length = 8 - (int)bit;
+}
+
+/* Whether the block can end `unused` bits before the end of the byte before `end`: its end-of-block code stands there. */
+static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
+{
+    uint32_t bits = (uint32_t)end[-1] << 16 | (uint32_t)end[-2] << 8 | end[-3];
+    return ((bits >> (24 - unused - b->end_len)) & ((1u << b->end_len) - 1)) == b->end_code;
+}
+
+/* Where in its last byte a block ended. ISA-L up to 2.32.0 keeps the bits that it did not use, later ones only whole
+ * bytes; then the end-of-block code is looked for, and -1 returned where it could be at two places. */
+static int unused_bits(struct inflate_isal *s, const struct input *in)
+{
+    int kept = s->state.read_in_length & 7, found = -1;
+    s->keeps_bits |= kept != 0;
+    if (s->keeps_bits || s->block.type == BLOCK_STORED)
+        return kept;
+    if (in->pos < 3)
+        return -1;
+    for (unsigned unused = 0; unused < 8; unused++) {
+        if (!ends_at(&s->block, in->buf + in->pos, unused))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)unused;
+    }
+    return found;
+}
+
+static enum inflate_status end_block(struct inflate_isal *s, struct input *in, unsigned *ret_unused)
+{
+    size_t ahead = (size_t)s->state.read_in_length / 8;
+    if (ahead > in->pos)
+        return INFLATE_BAD;
+    in->pos -= ahead;
+    int unused = unused_bits(s, in);
+    if (unused < 0)
+        return INFLATE_BAD;
+    *ret_unused = (unsigned)unused;
+    return INFLATE_END;
+}
+
+enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out, size_t len,
+                                     size_t *ret_done, unsigned *ret_unused)
+{
+    struct inflate_state *st = &s->state;
+    st->next_in = in->buf + in->pos;
+    st->avail_in = (uint32_t)(in->len - in->pos);
+    st->next_out = out;
+    st->avail_out = len < (1u << 30) ? (uint32_t)len : 1u << 30;
+    int rc = isal_inflate(st);
+    *ret_done = (size_t)(st->next_out - out);
+    in->pos = (size_t)(st->next_in - in->buf);
+    if (rc != ISAL_DECOMP_OK)
+        return INFLATE_BAD;
+    if (st->block_state == ISAL_BLOCK_FINISH)
+        return end_block(s, in, ret_unused);
+    return st->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;
+}
+
+#else
+
+struct inflate_isal *inflate_isal_new(void)
+{
+    return NULL;
+}
+
+void inflate_isal_free(struct inflate_isal *s)
+{
+    (void)s;
+}
+
+void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit, const struct block *b,
+                        const uint8_t *window, uint32_t window_len)
+{
+    (void)s, (void)in, (void)bit, (void)b, (void)window, (void)window_len;
+}
+
+enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out, size_t len,
+                                     size_t *ret_done, unsigned *ret_unused)
+{
+    (void)s, (void)in, (void)out, (void)len, (void)ret_unused;
+    *ret_done = 0;
+    return INFLATE_BAD;
+}
+#endif

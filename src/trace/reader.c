@@ -1,0 +1,283 @@
+/* reader.c - the text of a trace file from front to end, plain or gzip. */
+#include "reader.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *trace_damage_name(enum trace_damage_kind kind)
+{
+    static const char *const names[] = {"", "data", "crc", "cut", "garbage", "read", "line"};
+    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_LINE ? names[kind] : "unknown";
+}
+
+bool trace_engine_available(enum trace_engine engine)
+{
+#ifdef HAVE_ISAL
+    return engine <= TRACE_ENGINE_ISAL;
+#else
+    return engine <= TRACE_ENGINE_ZLIB;
+#endif
+}
+
+static enum trace_engine choose_engine(enum trace_engine engine)
+{
+    const char *name = getenv("DFTRACERD_INFLATE");
+    if (engine != TRACE_ENGINE_AUTO)
+        return engine;
+    if ((name && strcmp(name, "zlib") == 0) || !trace_engine_available(TRACE_ENGINE_ISAL))
+        return TRACE_ENGINE_ZLIB;
+    return TRACE_ENGINE_ISAL;
+}
+
+const char *trace_engine_name(enum trace_engine engine)
+{
+    return choose_engine(engine) == TRACE_ENGINE_ISAL ? "isal" : "zlib";
+}
+
+void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to)
+{
+    damages_add(&r->damages, &(struct trace_damage){kind, from, to, r->text});
+}
+
+void reader_deliver(struct trace_reader *r, struct output *out, size_t len)
+{
+    if (!len)
+        return;
+    out->done += len;
+    r->text += len;
+    r->last_byte = out->data[out->done - 1];
+}
+
+/* ---- formats -------------------------------------------------------------------------------------- */
+
+static int begin_gzip(struct trace_reader *r)
+{
+    r->format = TRACE_GZIP;
+    if (r->inflate)
+        return 0;
+    r->inflate = malloc(sizeof(*r->inflate));
+    return r->inflate ? inflate_open(r->inflate, &r->in, r->engine) : -ENOMEM;
+}
+
+static int step_format(struct trace_reader *r)
+{
+    size_t have = input_fill(&r->in, 2);
+    const uint8_t *p = r->in.buf + r->in.pos;
+    if (have == 0 || (have == 1 && p[0] == 0x1f && !r->finished))
+        return 0;
+    if (have == 1 || p[0] != 0x1f || p[1] != 0x8b) {
+        r->state = READER_PLAIN;
+        return 1;
+    }
+    int rc = begin_gzip(r);
+    if (rc < 0)
+        return rc;
+    r->state = READER_MEMBER;
+    if (r->checkpoints.count)
+        r->checkpoints.list[0].kind = TRACE_AT_MEMBER;
+    return 1;
+}
+
+static int step_plain(struct trace_reader *r, struct output *out)
+{
+    ssize_t n;
+    do
+        n = pread(r->in.fd, out->data + out->done, out->len - out->done, (off_t)r->text);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        r->in.error = errno;
+    if (n <= 0)
+        return 0;
+    for (; r->next_checkpoint <= r->text + (size_t)n; r->next_checkpoint += r->checkpoint_size) {
+        struct trace_checkpoint at = {r->next_checkpoint, r->next_checkpoint, 0, TRACE_AT_PLAIN, 0, NULL};
+        int rc = checkpoints_add(&r->checkpoints, &at, NULL, 0);
+        if (rc < 0)
+            return rc;
+    }
+    reader_deliver(r, out, (size_t)n);
+    return 1;
+}
+
+static int step(struct trace_reader *r, struct output *out)
+{
+    switch (r->state) {
+    case READER_FORMAT:
+        return step_format(r);
+    case READER_PLAIN:
+        return step_plain(r, out);
+    default:
+        return member_step(r, out);
+    }
+}
+
+/* ---- the door ------------------------------------------------------------------------------------- */
+
+/* An unreadable place ends the text like the end of the file; other errors are no matter of the file's content. */
+static int check_read_error(struct trace_reader *r)
+{
+    if (!r->in.error)
+        return 0;
+    if (r->in.error != EIO)
+        return -r->in.error;
+    if (!r->failed) {
+        uint64_t at = r->state == READER_PLAIN ? r->text : r->in.base + r->in.len;
+        reader_add_damage(r, TRACE_DAMAGE_READ, at, at);
+    }
+    r->failed = true;
+    return 0;
+}
+
+ssize_t trace_reader_read(struct trace_reader *r, char *data, size_t len)
+{
+    struct output out = {(uint8_t *)data, len, 0};
+    int rc = 1;
+    while (rc > 0 && out.done < len)
+        rc = r->failed ? 0 : step(r, &out);
+    if (r->inflate)
+        inflate_pause(r->inflate);
+    if (rc >= 0)
+        rc = check_read_error(r);
+    return out.done ? (ssize_t)out.done : rc;
+}
+
+void trace_reader_finish(struct trace_reader *r)
+{
+    if (!r->finished && !r->failed && member_is_open(r)) {
+        uint64_t from = r->state == READER_MEMBER ? input_offset(&r->in) : r->member_start;
+        reader_add_damage(r, TRACE_DAMAGE_CUT, from, r->in.base + r->in.len);
+    }
+    r->finished = true;
+}
+
+static int seek_block(struct trace_reader *r, const struct trace_checkpoint *from)
+{
+    uint8_t window[INFLATE_WINDOW];
+    int len = checkpoint_unpack(from, window);
+    if (len < 0)
+        return len;
+    inflate_start(r->inflate, from->file_offset * 8 + from->bits, window, (uint32_t)len);
+    r->state = READER_BLOCK;
+    r->partial = true;
+    r->members = 1;
+    r->member_start = from->file_offset;
+    if (len)
+        r->last_byte = window[len - 1];
+    return 0;
+}
+
+int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from)
+{
+    static const struct trace_checkpoint front;
+    uint8_t kind = from ? from->kind : TRACE_AT_PLAIN;
+    from = from ? from : &front;
+    if (kind > TRACE_AT_BLOCK || from->bits > 7)
+        return ERR_CORRUPT;
+    input_seek(&r->in, from->file_offset);
+    r->text = from->text_offset;
+    r->next_checkpoint = checkpoint_after(r->text, r->checkpoint_size);
+    r->members = r->reread = 0;
+    r->last_byte = '\n';
+    r->partial = r->resumed = r->broken = r->finished = r->failed = false;
+    r->in.error = 0;
+    r->format = TRACE_PLAIN;
+    r->state = r->text ? READER_PLAIN : READER_FORMAT;
+    if (kind == TRACE_AT_PLAIN)
+        return r->text == from->file_offset ? 0 : ERR_CORRUPT;
+    int rc = begin_gzip(r);
+    r->state = READER_MEMBER;
+    return rc == 0 && kind == TRACE_AT_BLOCK ? seek_block(r, from) : rc;
+}
+
+/* The checkpoint that reading starts from is the first of the list. */
+static int add_first(struct trace_reader *r, const struct trace_checkpoint *from)
+{
+    static const struct trace_checkpoint front = {.kind = TRACE_AT_PLAIN};
+    int rc = checkpoints_add(&r->checkpoints, from ? from : &front, NULL, 0);
+    if (rc < 0 || !from || !from->window_len)
+        return rc;
+    uint8_t *copy = malloc(from->window_len);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, from->window, from->window_len);
+    r->checkpoints.list[0].window = copy;
+    r->checkpoints.list[0].window_len = from->window_len;
+    return 0;
+}
+
+static int open_at(struct trace_reader *r, const struct trace_checkpoint *from)
+{
+    int rc = reader_seek(r, from);
+    if (rc == 0)
+        rc = add_first(r, from);
+    while (rc == 0 && r->state == READER_FORMAT && step_format(r) > 0)
+        ;
+    return rc < 0 ? rc : check_read_error(r);
+}
+
+int trace_reader_open(int fd, const struct trace_reader_options *options, const struct trace_checkpoint *from,
+                      struct err *err, struct trace_reader **ret)
+{
+    static const struct trace_reader_options defaults;
+    const struct trace_reader_options *o = options ? options : &defaults;
+    enum trace_engine engine = choose_engine(o->engine);
+    if (!trace_engine_available(engine))
+        return err_set(err, -ENOTSUP, "the inflate library %s is not built in", trace_engine_name(engine));
+    struct trace_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return err_set(err, -ENOMEM, "no memory for a trace reader");
+    r->engine = engine;
+    r->checkpoint_size = o->checkpoint_size;
+    int rc = input_init(&r->in, fd);
+    if (rc == 0)
+        rc = open_at(r, from);
+    if (rc < 0) {
+        trace_reader_close(r);
+        return err_set(err, rc, "cannot read the trace: %s", err_text(rc));
+    }
+    *ret = r;
+    return 0;
+}
+
+void trace_reader_close(struct trace_reader *r)
+{
+    if (!r)
+        return;
+    if (r->inflate)
+        inflate_close(r->inflate);
+    free(r->inflate);
+    input_done(&r->in);
+    checkpoints_done(&r->checkpoints);
+    damages_done(&r->damages);
+    free(r);
+}
+
+void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *ret)
+{
+    *ret = (struct trace_reader_info){
+        .format = r->format,
+        .engine = r->engine,
+        .file_offset = r->format == TRACE_PLAIN ? r->text : input_offset(&r->in),
+        .text_offset = r->text,
+        .members = r->members,
+        .in_member = member_is_open(r),
+        .empty = r->state == READER_FORMAT && r->in.len == 0,
+    };
+}
+
+size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret)
+{
+    *ret = r->checkpoints.list;
+    return r->checkpoints.count;
+}
+
+void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count)
+{
+    checkpoints_drop(&r->checkpoints, count);
+}
+
+size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret)
+{
+    *ret = r->damages.list;
+    return r->damages.count;
+}
