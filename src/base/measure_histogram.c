@@ -1,0 +1,30 @@
+/* measure_histogram.c - counts by power of two. */
+#include "dftracerd/measure.h"
+
+#include <math.h>
+
+#define BELOW_ONE 65u                 /* (0, 1): only times kept in nanoseconds have it */
+
+static unsigned bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }
+
+void histogram_add(struct histogram *h, int64_t value, bool nano)
+{
+    if (value < 0)
+        return;
+    if (nano && value > 0 && value < 1000)
+        h->count[BELOW_ONE]++;
+    else
+        h->count[bit_length((uint64_t)(nano ? value / 1000 : value))]++;
+}
+
+void histogram_merge(struct histogram *h, const struct histogram *other)
+{
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++)
+        h->count[i] += other->count[i];
+}
+
+void histogram_range(unsigned bin, double *ret_lo, double *ret_hi)
+{
+    *ret_lo = bin == 0 || bin == BELOW_ONE ? 0 : ldexp(1, (int)bin - 1);
+    *ret_hi = bin == 0 ? 0 : bin == BELOW_ONE ? 1 : ldexp(1, (int)bin);
+}
