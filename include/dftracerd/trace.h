@@ -157,7 +157,8 @@ enum {
     TRACE_FIELD_DYNAMIC
 };
 #define TRACE_FIELDS_MAX 4096    /* a scanner that has met more distinct paths drops the values of further ones... */
-#define TRACE_FIELD_OTHER 0xFFFF /* ...after giving them as TRACE_JSON text with this field: "path":value         */
+#define TRACE_FIELD_OTHER 0xFFFF /* ...after giving them as TRACE_JSON text with this field: "path":value, at most 16 MiB
+                                  * an event. Values of paths longer than 4,096 bytes are dropped.                  */
 
 struct trace_event {
     enum trace_class class;
@@ -165,20 +166,23 @@ struct trace_event {
     uint8_t bad_dur;             /* a dur was there, but beyond int64: absent                           */
     uint32_t offset, len;        /* of the object in the chunk's text ('{' to '}'; a cut-off tail excluded) */
     uint32_t count;
-    const struct trace_value *values; /* borrowed until the next call; no nulls, each field at most once */
+    const struct trace_value *values; /* borrowed until the next call, texts too; no nulls, each field at most once
+                                       * (but TRACE_FIELD_OTHER). The dur of 0 that READING.md gives a complete event
+                                       * without one is among them, as the last.                                    */
 };
 
+/* READING.md; `split`: objects read over several lines, `glued`: lines from which rule 7 read an object. */
 struct trace_counts { uint64_t lines, brackets, invalid, repaired, events, counters, aggregated, metadata, bad_dur, split, glued; };
 
 struct trace_scanner;            /* one per worker thread, kept over chunks and files: it learns layouts */
 struct trace_scanner_options {
-    enum cpu_level level;        /* CPU_PORTABLE forces the portable line splitter                      */
+    enum cpu_level level;        /* CPU_PORTABLE forces plain C; never above cpu_level()                 */
     bool no_templates;           /* only the order-free path (differential tests)                       */
     bool only_tolerant;          /* only the slow path (differential tests)                             */
 };
 int trace_scanner_new(const struct trace_scanner_options *options /* NULL: best */, struct trace_scanner **ret);
 void trace_scanner_free(struct trace_scanner *s);
-/* Starts on a chunk's text (borrowed until the scan ends; 64 readable bytes behind it). */
+/* Starts on a chunk's text (borrowed until the scan ends; 64 readable bytes of any content behind it; len < 4 GiB). */
 void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit);
 /* 1 and the next event, 0 at the end, -ENOMEM. */
 int trace_scan_next(struct trace_scanner *s, struct trace_event *ret);
@@ -192,8 +196,9 @@ bool trace_path_is_hash(struct text path);
 /* True where numeric text was normalised to a number. */
 bool trace_path_is_numeric(struct text path);
 
-/* Writes the valid form of an object that was repaired: the bytes [offset, offset+len) of an event. 0, ERR_CORRUPT
- * when no object can be read from it, -ENOMEM (also sticky in out). */
+/* Writes the valid form of an object that was repaired: the bytes [offset, offset+len) of an event. It is one line
+ * (a newline between joined lines becomes a blank), and what needs no repair stays as it is. Reads nothing behind
+ * `len`. 0, ERR_CORRUPT when no object can be read from it (out is as before), -ENOMEM (also sticky in out). */
 int trace_repair(const char *text, size_t len, struct buf *out);
 
 #endif

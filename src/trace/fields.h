@@ -23,7 +23,7 @@ void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct
 /* A value whose path is one too many; `quote`: a string's decoded text, else the token. */
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote);
 
-static inline struct trace_value *value_put(struct trace_scanner *s, uint16_t field, uint8_t type)
+static always_inline struct trace_value *value_put(struct trace_scanner *s, uint16_t field, uint8_t type)
 {
     struct trace_value *v;
 
@@ -50,7 +50,7 @@ static inline void value_int(struct trace_scanner *s, uint16_t field, uint8_t ty
     value_put(s, field, type)->i = i;
 }
 
-static inline void value_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n)
+static always_inline void value_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n)
 {
     if (likely(n->integral && !n->big)) {
         switch (conv) {
@@ -83,7 +83,7 @@ static inline void value_number(struct trace_scanner *s, uint16_t field, uint8_t
     fields_number(s, field, conv, n);
 }
 
-static inline void value_string(struct trace_scanner *s, uint16_t field, uint8_t conv, const char *ptr, size_t len)
+static always_inline void value_string(struct trace_scanner *s, uint16_t field, uint8_t conv, const char *ptr, size_t len)
 {
     if (conv == CONV_PLAIN || conv == CONV_TEXT) {
         value_text(s, field, TRACE_TEXT, ptr, len);

@@ -18,6 +18,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define always_inline inline __attribute__((always_inline)) /* a call costs as much as these do */
 
 enum {
     SCAN_DEPTH_MAX = 64,     /* READING.md rule 9 */

@@ -40,7 +40,7 @@ static inline uint64_t number_part(uint64_t x, unsigned n)
 static const uint64_t number_pow10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 /* A run of digits: its length, value if at most 19 digits that fit 64 bits, else *ret_big. */
-static inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
+static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
 {
     uint64_t x = number_load(p);
     unsigned n = number_digits(x), total = n;
@@ -70,7 +70,7 @@ static inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_bi
 }
 
 /* A strict JSON number at `p`: the byte behind it, or NULL. Integers of more than 63 bits are big. */
-static inline const char *number_scan(const char *p, struct scan_number *ret)
+static always_inline const char *number_scan(const char *p, struct scan_number *ret)
 {
     const char *digits;
     unsigned n;

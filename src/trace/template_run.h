@@ -3,7 +3,7 @@
 
 /* The value behind the literal of `t`, at `p`: behind its token (and, of a string, before its closing quote, which
  * belongs to the next literal). NULL: not such a value. */
-static inline const char *template_value(struct trace_scanner *s, const struct template *t, const char *p)
+static always_inline const char *template_value(struct trace_scanner *s, const struct template *t, const char *p)
 {
     struct scan_number number;
     struct text text;
