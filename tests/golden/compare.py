@@ -1,0 +1,269 @@
+"""Expected answers of the oracle against those of the daemon: a list of differences, each a line of text."""
+
+import collections
+import decimal
+import json
+import math
+from fractions import Fraction
+
+from oracle import info, reader, stats, view
+
+MAY_BE_ABSENT = ("host",)               # null where it is unknown
+ONLY_THE_DAEMON_KNOWS = {
+    "": {"generation", "name_conflicts", "roots", "elapsed_ms"},
+    "chunks": {"scanned", "skipped", "answered_from_summary"},
+    "totals": {"index_bytes"},
+    "files[]": {"error", "checkpoint_size", "index_bytes", "columns", "duplicate_of", "damage"},
+}
+SHOWN = 6                               # differences of one question that are printed
+
+
+def parse(text):
+    return json.loads(text, parse_float=decimal.Decimal)
+
+
+def number_of(value):
+    if isinstance(value, (int, decimal.Decimal)) and not isinstance(value, bool):
+        return Fraction(value)
+    return None
+
+
+def near(expected, got, share):
+    return abs(got - expected) <= abs(expected) * share
+
+
+class Difference:
+    """Collects; `place` is the path in the JSON, with [] for any element."""
+
+    def __init__(self):
+        self.found = []
+
+    def add(self, place, expected, got):
+        self.found.append("%s: expected %s, got %s" % (place or "answer", brief(expected), brief(got)))
+
+    def any(self, place, expected, got):
+        if isinstance(expected, dict):
+            self.dict(place, expected, got)
+        elif isinstance(expected, list):
+            self.list(place, expected, got)
+        elif isinstance(expected, stats.Approximate):
+            self.approximate(place, expected, got)
+        elif isinstance(expected, bool) or expected is None or isinstance(expected, str):
+            if type(expected) is not type(got) or expected != got:
+                self.add(place, expected, got)
+        else:
+            self.number(place, expected, got)
+
+    def dict(self, place, expected, got):
+        if not isinstance(got, dict):
+            self.add(place, expected, got)
+            return
+        for key, value in expected.items():
+            if key not in got:
+                optional = key in MAY_BE_ABSENT and value is None
+                if key.endswith("_total") and isinstance(expected.get(key[:-6]), list):
+                    optional = len(expected[key[:-6]]) == value
+                if not optional:
+                    self.add(place + "." + key, value, "nothing")
+                continue
+            self.any(place + "." + key if place else key, value, got[key])
+        generic = "files[]" if place.startswith("files[") else place
+        for key in got:
+            if key not in expected and key not in ONLY_THE_DAEMON_KNOWS.get(generic, ()):
+                self.add("%s.%s" % (place, key), "no such key", got[key])
+
+    def list(self, place, expected, got):
+        if not isinstance(got, list):
+            self.add(place, expected, got)
+            return
+        if len(expected) != len(got):
+            self.add(place + " length", len(expected), len(got))
+        for i, (e, g) in enumerate(zip(expected, got)):
+            self.any("%s[%d]" % (place, i), e, g)
+
+    def number(self, place, expected, got):
+        value = number_of(got)
+        if value is None:
+            self.add(place, expected, got)
+        elif isinstance(expected, float):
+            if not math.isclose(expected, float(value), rel_tol=1e-9, abs_tol=1e-9):
+                self.add(place, expected, got)
+        elif value != expected:
+            self.add(place, expected, got)
+
+    def approximate(self, place, expected, got):
+        value = number_of(got)
+        if value is None:
+            self.add(place, expected.value, got)
+        elif expected.is_exact:
+            self.number(place, expected.value, got)
+        elif not near(Fraction(expected.value), value, Fraction(1, 100)):
+            self.add(place + " (within 1 %)", expected.value, got)
+
+
+def brief(value):
+    if isinstance(value, stats.Approximate):
+        value = value.value
+    if isinstance(value, (Fraction, decimal.Decimal)):
+        return str(decimal.Decimal(value.numerator) / value.denominator if isinstance(value, Fraction) else value)
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 300 else text[:300] + "..."
+
+
+def json_answer(expected, body):
+    difference = Difference()
+    try:
+        got = parse(body)
+    except ValueError as error:
+        return ["not JSON: %s: %r" % (error, body[:200])]
+    difference.any("", expected, got)
+    return difference.found
+
+
+# ---- lines ---------------------------------------------------------------------------------------------------
+
+def same_line(o, line):
+    if not o.repaired:
+        return o.text == line
+    try:
+        return json.loads(o.text) == json.loads(line)
+    except ValueError:
+        return False
+
+
+def is_metadata(line):
+    try:
+        return reader.Object(json.loads(line)).cls == reader.METADATA
+    except (ValueError, AttributeError):
+        return False
+
+
+def lenient(expected, lines):
+    """Data lines in order; the same records, each before its first use."""
+    data = [o for o, automatic in expected if not automatic]
+    got_data = [line for line in lines if not is_metadata(line)]
+    found = sequence(data, got_data, "data line")
+    if found:
+        return found
+    limits, place = collections.defaultdict(list), 0
+    for o, automatic in expected:
+        if automatic:
+            limits[o.text if not o.repaired else json.dumps(json.loads(o.text), sort_keys=True)].append(place)
+        place += not automatic
+    repaired = any(o.repaired for o, automatic in expected if automatic)
+    place = 0
+    for n, line in enumerate(lines):
+        if not is_metadata(line):
+            place += 1
+            continue
+        key = line if line in limits or not repaired else json.dumps(json.loads(line), sort_keys=True)
+        if not limits.get(key):
+            found.append("line %d: a metadata record that nothing needs (or twice): %r" % (n + 1, line[:300]))
+        elif limits[key].pop(0) < place:
+            found.append("line %d: a metadata record after its first use: %r" % (n + 1, line[:300]))
+    found += ["a metadata record is missing: %r" % k[:300] for k, places in limits.items() for _ in places]
+    return found
+
+
+def sequence(objects, lines, what):
+    found = []
+    if len(objects) != len(lines):
+        found.append("number of %ss: expected %d, got %d" % (what, len(objects), len(lines)))
+    for n, (o, line) in enumerate(zip(objects, lines)):
+        if not same_line(o, line):
+            found.append("%s %d (%s:%d): expected %r, got %r"
+                         % (what, n + 1, o.file.name, o.line + 1, o.text[:300], line[:300]))
+            if len(found) > SHOWN:
+                break
+    return found
+
+
+def lines_answer(expected, body):
+    if body and not body.endswith(b"\n"):
+        return ["the last line does not end in a newline: %r" % body[-100:]]
+    lines = body.split(b"\n")[:-1]
+    objects = [o for o, _ in expected]
+    if len(objects) == len(lines) and all(map(same_line, objects, lines)):
+        return []
+    if not any(automatic for _, automatic in expected):
+        return sequence(objects, lines, "line")
+    return lenient(expected, lines)
+
+
+def rows_answer(expected, body):
+    lines = body.split(b"\n")[:-1]
+    difference = Difference()
+    if len(lines) != len(expected):
+        difference.add("rows", len(expected), len(lines))
+    for n, (row, line) in enumerate(zip(expected, lines)):
+        try:
+            difference.any("row %d" % (n + 1), row, parse(line))
+        except ValueError as error:
+            difference.add("row %d" % (n + 1), row, "%s: %r" % (error, line[:200]))
+    return difference.found
+
+
+def count_answer(expected, body):
+    try:
+        got = parse(body)
+    except ValueError:
+        return ["not JSON: %r" % body[:200]]
+    got = got.get("count") if isinstance(got, dict) else got
+    return [] if got == expected else ["count: expected %s, got %s" % (expected, brief(got))]
+
+
+# ---- one question -----------------------------------------------------------------------------------------------
+
+def ask(daemon, root, endpoint, params, method="GET"):
+    """Differences between the oracle's and the daemon's answer."""
+    status, body = daemon.get("/" + endpoint, {**params, "wait": "ready"}, method)
+    if status != 200:
+        return ["status %d: %s" % (status, body[:500].decode("utf-8", "replace"))]
+    if endpoint == "stats":
+        return json_answer(stats.stats(root, params), body)
+    if endpoint == "info":
+        return json_answer(info.info(root, params), body)
+    if params.get("count_only"):
+        return count_answer(view.count(root, params), body)
+    if "select" in params:
+        return rows_answer(view.rows(root, params), body)
+    return lines_answer(view.lines(root, params), body)
+
+
+def ask_error(daemon, endpoint, params, status, position):
+    got, body = daemon.get("/" + endpoint, {**params, "wait": "ready"})
+    if got != status:
+        return ["status: expected %d, got %d: %s" % (status, got, body[:300].decode("utf-8", "replace"))]
+    if position is not None and parse(body).get("position") != position:
+        return ["position: expected %s, got %s" % (position, brief(parse(body)))]
+    return []
+
+
+class Tally:
+    """Asks, prints differences, counts."""
+
+    def __init__(self):
+        self.asked = self.failed = 0
+
+    def report(self, where, endpoint, params, differences):
+        self.asked += 1
+        if not differences:
+            return
+        self.failed += 1
+        print("\n%s /%s %s" % (where, endpoint, json.dumps(params, ensure_ascii=False)))
+        for text in differences[:SHOWN]:
+            print("    " + text)
+        if len(differences) > SHOWN:
+            print("    and %d more" % (len(differences) - SHOWN))
+
+    def questions(self, where, daemon, root, questions):
+        for endpoint, params in questions:
+            self.report(where, endpoint, params, ask(daemon, root, endpoint, params))
+
+    def errors(self, where, daemon, errors):
+        for endpoint, params, status, position in errors:
+            self.report(where, endpoint, params, ask_error(daemon, endpoint, params, status, position))
+
+    def finish(self):
+        print("%d questions, %d answered otherwise than expected" % (self.asked, self.failed))
+        return 1 if self.failed or not self.asked else 0

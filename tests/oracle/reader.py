@@ -1,0 +1,531 @@
+"""A directory of traces to objects with normalised values, by docs/READING.md and section 1 of API.md."""
+
+import decimal
+import gc
+import json
+import os
+import re
+
+from . import inflate, scan
+
+EVENT, COUNTER, AGGREGATED, METADATA = "event", "counter", "aggregated", "metadata"
+CLASSES = (EVENT, COUNTER, AGGREGATED, METADATA)
+CHUNK_SIZE = 4 << 20
+
+PH_CLASS = {"C": COUNTER, "A": AGGREGATED, "M": METADATA, 2: COUNTER, 3: AGGREGATED, 4: METADATA, 1: EVENT}
+NUMERIC_ARGS = {"args." + k for k in ("ret", "count", "offset", "size", "epoch", "step", "image_idx",
+                                      "image_size", "num_events")}
+HASH_ARGS = {"args." + k for k in ("hhash", "fhash", "shash", "cwd")}
+NANOSECONDS = {"NS": 1, "US": 1000, "MS": 1000000, "SEC": 1000000000}
+TRANSFER_CALLS = set("""read write pread pwrite pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
+    fread fwrite recv send recvfrom sendto recvmsg sendmsg splice sendfile copy_file_range""".split())
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+EXACT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
+NUMERIC_TEXT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+
+
+class Json:
+    """An array or an empty object: a value whose text is what was written."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = plain(value)
+
+    def text(self):
+        return json.dumps(self.value, separators=(",", ":"))
+
+    def __eq__(self, other):
+        return isinstance(other, Json) and self.text() == other.text()
+
+    def __hash__(self):
+        return hash(self.text())
+
+    def __repr__(self):
+        return "Json(%s)" % self.text()
+
+
+def plain(value):
+    """A parsed value without Float texts."""
+    if isinstance(value, scan.Float):
+        return to_double(value)
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    return value
+
+
+def to_double(text):
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        return None
+    return value + 0.0 if value else 0.0
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def number_of_text(text):
+    """The number that a numeric text is, else None."""
+    if not NUMERIC_TEXT.match(text):
+        return None
+    return int(text) if re.fullmatch(r"-?[0-9]+", text) else to_double(text)
+
+
+def whole_number(value):
+    """pid, tid, id."""
+    if isinstance(value, str):
+        if not NUMERIC_TEXT.match(value):
+            return None
+        if not re.fullmatch(r"-?[0-9]+", value):
+            exact = EXACT.create_decimal(value)
+            return int(exact) if exact == exact.to_integral_value() else None
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def nanoseconds(value, unit):
+    """(time in ns or None, whether a number was there that is out of range)."""
+    if isinstance(value, str):
+        if not NUMERIC_TEXT.match(value):
+            return None, False
+        exact = EXACT.create_decimal(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        if INT_MIN <= value <= INT_MAX:
+            return value * unit, False
+        return None, True
+    else:
+        return None, False
+    if not INT_MIN <= exact <= INT_MAX:
+        return None, True
+    return int(EXACT.to_integral_value(EXACT.multiply(exact, unit))), False
+
+
+def json_text(value):
+    """What a number or boolean is as the text of a name."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def normalise(path, value):
+    """The value of a path outside the top-level fields that Object keeps; None where there is none."""
+    if path in HASH_ARGS or (path.startswith("args.") and path.endswith("_hash")):
+        return str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else value
+    if isinstance(value, scan.Float):
+        return to_double(value)
+    if path in NUMERIC_ARGS and isinstance(value, str):
+        number = number_of_text(value)
+        return value if number is None else number
+    return value
+
+
+def flatten(value, path, into):
+    for key, part in value.items():
+        below = path + key
+        if isinstance(part, dict) and part:
+            flatten(part, below + ".", into)
+        elif isinstance(part, (dict, list)):
+            into[below] = Json(part)
+        elif part is not None:
+            part = normalise(below, part)
+            if part is not None:
+                into[below] = part
+
+
+class Object:
+    """One object. Times are integers in ns. `line` and `text` say where it stands and what /view writes."""
+
+    __slots__ = ("file", "line", "number", "cls", "repaired", "ph", "name", "cat", "pid", "tid", "id", "ts", "dur",
+                 "bad_dur", "values", "text", "host")
+
+    def __init__(self, raw):
+        self.repaired = self.bad_dur = False
+        self.values = {}
+        self.host = None
+        self.read_top(raw)
+
+    def read_top(self, raw):
+        values = self.values
+        for key, part in raw.items():
+            if key == "args" and isinstance(part, dict):
+                flatten(part, "args.", values)
+            elif isinstance(part, dict) and part:
+                flatten(part, key + ".", values)
+            elif isinstance(part, (dict, list)):
+                values[key] = Json(part)
+            elif part is not None:
+                values[key] = part if key in ("ts", "dur", "pid", "tid", "id") else normalise(key, part)
+        self.name, self.cat = self.take_text("name"), self.take_text("cat")
+        self.pid, self.tid, self.id = (whole_number(values.pop(k, None)) for k in ("pid", "tid", "id"))
+        self.ts, self.dur = values.pop("ts", None), values.pop("dur", None)
+        self.ph = values.pop("ph", None)
+        self.cls = self.class_of()
+        if self.cls == METADATA and self.name in ("FH", "HH", "SH") and "args.value" in values:
+            value = values["args.value"]
+            if is_number(value):
+                values["args.value"] = str(raw["args"]["value"])
+
+    def take_text(self, key):
+        value = self.values.pop(key, None)
+        return value if value is None or isinstance(value, str) else \
+            json_text(value) if isinstance(value, (int, float)) else None
+
+    def class_of(self):
+        ph = self.ph
+        if not isinstance(ph, (bool, float)) and not isinstance(ph, Json) and ph in PH_CLASS:
+            return PH_CLASS[ph]
+        if isinstance(ph, str) and re.fullmatch("[A-Za-z]", ph):
+            return EVENT
+        if self.name is not None and nanoseconds(self.ts, 1)[0] is not None:
+            return EVENT
+        return None
+
+    def set_times(self, unit):
+        self.ts = nanoseconds(self.ts, unit)[0]
+        self.dur, self.bad_dur = nanoseconds(self.dur, unit)
+        if self.dur is None and not self.bad_dur and self.cls == EVENT and self.ph in ("X", 1) \
+                and not isinstance(self.ph, bool):
+            self.dur = 0
+
+    def te(self):
+        return None if self.ts is None else self.ts + (self.dur or 0)
+
+    def get(self, path):
+        """A value by its full path, times excepted."""
+        if path in ("name", "cat", "pid", "tid", "id", "ph"):
+            return getattr(self, path)
+        return self.values.get(path)
+
+    def size(self):
+        """Bytes moved, section 1 of API.md."""
+        values = self.values
+        for key in ("args.size_sum", "args.ret_sum"):
+            if is_number(values.get(key)):
+                return values[key]
+        cat = (self.cat or "").upper()
+        size = values.get("args.size")
+        size = size if is_number(size) else None
+        if cat in ("POSIX", "STDIO"):
+            if self.name not in TRANSFER_CALLS:
+                return None
+            ret = values.get("args.ret")
+            if is_number(ret):
+                if ret <= 0:
+                    return None
+                return ret * size if cat == "STDIO" and self.name in ("fread", "fwrite") and size and size > 0 else ret
+        elif size is None:
+            size = values.get("args.image_size")
+            size = size if is_number(size) else None
+        return size if size is not None and size > 0 else None
+
+
+class TraceFile:
+    """One file: its objects in line order and its counters."""
+
+    def __init__(self, name, path):
+        self.name, self.path = name, path
+        with open(path, "rb") as f:
+            data = f.read()
+        self.compressed_bytes = len(data)
+        decoded = inflate.decode(data)
+        self.format, self.members, self.damage = decoded.format, decoded.members, decoded.damage
+        text = decoded.bytes()
+        self.text_hash = hash(text)
+        self.uncompressed_bytes = len(text)
+        self.objects = []
+        self.invalid_lines = []
+        self.lines = self.brackets = self.invalid = self.bad_dur = 0
+        self.finished = False
+        self.tracer_version = None
+        self.time_unit = "US"
+        self.line_too_long = False
+        self.chunk_numbers = set()
+        self.read(text)
+        self.set_times()
+
+    def read(self, text):
+        lines = text.split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        i = offset = 0
+        while i < len(lines):
+            self.chunk_numbers.add(offset // CHUNK_SIZE)
+            used = 1 + self.read_one(lines, i)
+            offset += sum(len(line) + 1 for line in lines[i : i + used])
+            i += used
+        self.lines = len(lines)
+
+    def read_one(self, lines, i):
+        """The objects of line i; how many more lines belong to it."""
+        line = lines[i]
+        if scan.is_bracket_line(line):
+            self.brackets += 1
+            self.finished |= b"]" in line
+            return 0
+        if len(line) > scan.LINE_MAX:
+            self.invalid += 1
+            self.line_too_long = True
+            self.invalid_lines.append(line[:80])
+            return 0
+        body = line.lstrip(scan.BLANK + b"[,").rstrip(scan.BLANK + b"],")
+        try:
+            raw = scan.parse_strictly(body.decode("utf-8"))
+        except UnicodeDecodeError:
+            raw = None
+        if raw is not None:
+            if not self.add(raw, body, i, False):
+                self.invalid += 1
+                self.invalid_lines.append(line)
+            return 0
+        reading, joined = scan.read_line(lines, i)
+        good = 0
+        for value, start, end, repaired in reading.found:
+            text = reading.text[start:end].encode("utf-8", "surrogateescape") if not repaired else None
+            good += self.add(value, text, i, repaired)
+        if not good:
+            self.invalid += 1 + joined
+            self.invalid_lines.append(line)
+        return joined
+
+    def add(self, raw, text, line, repaired):
+        o = Object(raw)
+        if o.cls is None:
+            return False
+        if repaired:
+            text = json.dumps(plain(raw), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        o.file, o.line, o.number, o.repaired, o.text = self, line, len(self.objects), repaired, text
+        self.objects.append(o)
+        return True
+
+    def set_times(self):
+        for o in self.objects:
+            unit = None
+            if o.cls == METADATA and o.name == "CM" and o.values.get("args.name") == "time_metric":
+                unit = o.values.get("args.value")
+            elif o.name == "end":
+                unit = o.values.get("args.cfg.time_metric")
+            if isinstance(unit, str) and unit.upper() in NANOSECONDS:
+                self.time_unit = unit.upper()
+                break
+        for o in self.objects:
+            o.set_times(NANOSECONDS[self.time_unit])
+            self.bad_dur += o.bad_dur
+            if o.cls == EVENT and o.name == "end" and o.cat == "dftracer":
+                self.finished = True
+            if o.cls == EVENT and o.name == "start" and self.tracer_version is None:
+                version = o.values.get("args.version")
+                self.tracer_version = None if version is None else json_text(version)
+
+    def count(self, cls):
+        return sum(o.cls == cls for o in self.objects)
+
+    def repaired(self):
+        return sum(o.repaired for o in self.objects)
+
+    def damaged(self):
+        return bool(self.damage) or self.line_too_long
+
+
+class Names:
+    """FH, HH and SH records of one file: (kind, hash) -> records in line order."""
+
+    def __init__(self, file):
+        self.records = {}
+        for o in file.objects:
+            if o.cls == METADATA and o.name in ("FH", "HH", "SH"):
+                key = o.values.get("args.value")
+                if isinstance(key, str):
+                    self.records.setdefault((o.name, key), []).append(o)
+
+    def first(self, kind, hash_text):
+        for o in self.records.get((kind, hash_text), ()):
+            name = o.values.get("args.name")
+            if isinstance(name, str):
+                return name
+        return None
+
+
+def trace_name(name):
+    return (name.endswith(".pfw") or name.endswith(".pfw.gz")) and not name.startswith(".nfs")
+
+
+def find_files(root):
+    """(name in answers, path), ordered by the bytes of the name."""
+    found = []
+    for folder, folders, files in os.walk(root, followlinks=False):
+        folders.sort()
+        for file in files:
+            path = os.path.join(folder, file)
+            inside = os.path.realpath(path).startswith(os.path.realpath(root) + os.sep)
+            if trace_name(file) and os.path.isfile(path) and inside:
+                found.append((os.path.relpath(path, root), path))
+    return sorted(found, key=lambda f: os.fsencode(f[0]))
+
+
+class Root:
+    """A directory of traces, and all that is resolved over its files: hosts, names, ranks, commands."""
+
+    def __init__(self, directory, files=None):
+        """`files`: TraceFiles read before, named anew."""
+        gc.disable()  # a million objects that stay: collecting them again and again is half the time
+        self.directory = directory
+        self.files = files or [TraceFile(name, path) for name, path in find_files(directory)]
+        self.hide_duplicates()
+        self.names = {f: Names(f) for f in self.files}
+        self.everywhere = self.names_everywhere()
+        self.cache = {}
+        self.parents = self.find_parents()
+        self.set_hosts()
+        self.process_facts = self.find_process_facts()
+        gc.freeze()
+        gc.enable()
+
+    def hide_duplicates(self):
+        """Of X and X.gz with the same text, X.gz answers nothing."""
+        by_name = {f.name: f for f in self.files}
+        self.duplicates = [f for f in self.files
+                           if f.name.endswith(".gz") and f.name[:-3] in by_name
+                           and by_name[f.name[:-3]].text_hash == f.text_hash]
+        self.files = [f for f in self.files if f not in self.duplicates]
+
+    def names_everywhere(self):
+        """(kind, hash) -> the set of first names that the files give it."""
+        found = {}
+        for names in self.names.values():
+            for key in names.records:
+                name = names.first(*key)
+                if name is not None:
+                    found.setdefault(key, set()).add(name)
+        return found
+
+    def find_parents(self):
+        """(file, pid) -> files of the parent process: start's ppid, else the process whose fork returned pid."""
+        files_of, parent, forked = {}, {}, {}
+        for file in self.files:
+            for o in file.objects:
+                if o.pid is None:
+                    continue
+                files_of.setdefault(o.pid, {})[file] = True
+                if o.cls == EVENT and o.name == "start":
+                    ppid = whole_number(o.values.get("args.ppid"))
+                    if ppid is not None:
+                        parent.setdefault((file, o.pid), ppid)
+                if o.cls == EVENT and o.name == "fork":
+                    ret = o.values.get("args.ret")
+                    if isinstance(ret, int) and ret > 0:
+                        forked.setdefault(ret, o.pid)
+        result = {}
+        for pid, files in files_of.items():
+            for file in files:
+                ppid = parent.get((file, pid), forked.get(pid))
+                if ppid is not None:
+                    result[file, pid] = list(files_of.get(ppid, ()))
+        return result
+
+    def resolve(self, file, pid, kind, hash_text):
+        """The name behind a hash: own file, parent's files, all files if they agree; else None."""
+        key = (file, pid, kind, hash_text)
+        if key not in self.cache:
+            self.cache[key] = self.resolve_anew(*key)
+        return self.cache[key]
+
+    def resolve_anew(self, file, pid, kind, hash_text):
+        name = self.names[file].first(kind, hash_text)
+        if name is not None:
+            return name
+        for other in self.parents.get((file, pid), ()):
+            name = self.names[other].first(kind, hash_text)
+            if name is not None:
+                return name
+        candidates = self.everywhere.get((kind, hash_text), ())
+        return next(iter(candidates)) if len(candidates) == 1 else None
+
+    def behind(self, o, kind, hash_text):
+        """The name, else the hash as it stands."""
+        name = self.resolve(o.file, o.pid, kind, hash_text)
+        return hash_text if name is None else name
+
+    def own_host(self, o):
+        hhash = o.values.get("args.hhash")
+        if isinstance(hhash, str):
+            return self.behind(o, "HH", hhash)
+        hostname = o.values.get("args.hostname")
+        return hostname if isinstance(hostname, str) else None
+
+    def set_hosts(self):
+        for file in self.files:
+            of_pid = {}
+            for o in file.objects:
+                o.host = self.own_host(o)
+                if o.host is not None and o.pid is not None:
+                    of_pid.setdefault(o.pid, set()).add(o.host)
+            for o in file.objects:
+                hosts = of_pid.get(o.pid, ())
+                if o.host is None and len(hosts) == 1:
+                    o.host = next(iter(hosts))
+
+    def find_process_facts(self):
+        """(file or None, host, pid) -> {"rank", "cmd", "exec"}: first in the file, and first of all files."""
+        facts = {}
+
+        def note(o, key, value):
+            for where in (o.file, None):
+                facts.setdefault((where, o.host, o.pid), {}).setdefault(key, value)
+
+        for file in self.files:
+            for o in file.objects:
+                if o.pid is None:
+                    continue
+                if o.cls == METADATA and o.name in ("PR", "process_name"):
+                    rank = rank_of(o)
+                    if rank is not None:
+                        note(o, "rank", rank)
+                if o.cls == EVENT and o.name == "start":
+                    for key in ("cmd", "exec"):
+                        hash_text = o.values.get("args.%s_hash" % key)
+                        if isinstance(hash_text, str):
+                            note(o, key, self.behind(o, "SH", hash_text))
+        return facts
+
+    def process_fact(self, o, key):
+        if o.pid is None:
+            return None
+        for where in (o.file, None):
+            fact = self.process_facts.get((where, o.host, o.pid), {}).get(key)
+            if fact is not None:
+                return fact
+        return None
+
+    def derived(self, o, path):
+        """host, file, cmd, exec, rank, trace, size."""
+        if path == "host":
+            return o.host
+        if path == "size":
+            return o.size()
+        if path == "trace":
+            return o.file.name
+        if path == "file":
+            fhash = o.values.get("args.fhash")
+            if isinstance(fhash, str):
+                return self.behind(o, "FH", fhash)
+            for key in ("args.fname", "args.path"):
+                if isinstance(o.values.get(key), str):
+                    return o.values[key]
+            return None
+        if path in ("cmd", "exec"):
+            hash_text = o.values.get("args.%s_hash" % path)
+            if isinstance(hash_text, str):
+                return self.behind(o, "SH", hash_text)
+        return self.process_fact(o, path)
+
+
+def rank_of(o):
+    """The number of a PR record ("rank" -> "N") or of a process_name record ("Rank N" -> ...)."""
+    name, value = o.values.get("args.name"), o.values.get("args.value")
+    if o.name == "PR":
+        return whole_number(value) if name == "rank" and isinstance(value, (int, str)) else None
+    match = re.fullmatch("Rank (-?[0-9]+)", name) if isinstance(name, str) else None
+    return int(match.group(1)) if match else None
