@@ -54,20 +54,17 @@ static void put_bin(struct buf *out, uint32_t *before, uint32_t bin, uint64_t n)
 
 static void put_bins(const struct sketch *s, struct buf *out)
 {
-    uint32_t before = 0, bins = s->pair_count;
+    uint32_t before = 0, bins = 0;
 
-    for (uint32_t i = 0; i < s->window; i++)
-        bins += sketch_dense_at(s, i) > 0;
+    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);)
+        bins++;
     buf_putc(out, BINS);
     put_varint(out, s->count);
     buf_append(out, &s->min, sizeof(s->min));
     buf_append(out, &s->max, sizeof(s->max));
     put_varint(out, bins);
-    for (uint32_t i = 0; i < s->pair_count; i++)
-        put_bin(out, &before, s->pairs[i].bin, s->pairs[i].count);
-    for (uint32_t i = 0; i < s->window; i++)
-        if (sketch_dense_at(s, i) > 0)
-            put_bin(out, &before, s->first + i, sketch_dense_at(s, i));
+    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);)
+        put_bin(out, &before, w.bin, w.count);
 }
 
 void sketch_encode(const struct sketch *s, struct buf *out)

@@ -5,9 +5,10 @@
  * value of that rank, which is in the same bin. Whole numbers below 256 have a bin each: exact. Zero and what is nearer to
  * it than 1.6e-310 share the bin of 0.
  *
- * Memory: EXACT holds up to SKETCH_EXACT doubles. SPARSE: (bin, count) pairs, sorted. DENSE: counts of a window of bins,
- * 4 bytes each until one count needs 8. Durations span 20 octaves: 10 KB; most groups stay below 1 KB. Which of the forms
- * it is shows nowhere: quantiles and sketch_encode depend on the values only.
+ * Memory: up to SKETCH_EXACT doubles as they are; then (bin, count) pairs, sorted; then, where bins lie close together, a
+ * window of counts, 4 bytes each until one count needs 8, and pairs for what lies far from it (0 is 130,000 bins away from
+ * 1, and both are usual). Durations span 20 octaves: 10 KB; most groups stay below 1 KB. Which of the forms it is shows
+ * nowhere: quantiles and sketch_encode depend on the values only.
  */
 #include "measure_sketch.h"
 
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define SPARSE_MAX 512u
+#define NEAR 256u                     /* two octaves: the window grows this far for a single bin */
 #define ZERO_BIN 0x80000000u
 #define BIN_SHIFT 45
 
@@ -84,8 +86,6 @@ double sketch_bin_value(uint32_t bin, bool integers)
 
 /* ---- growing from form to form ------------------------------------------------------------------------------ */
 
-static int dense_add(struct sketch *s, uint32_t bin, uint64_t n);
-
 static int widen_counts(struct sketch *s)
 {
     s->dense64 = malloc((size_t)s->window * sizeof(*s->dense64));
@@ -98,18 +98,45 @@ static int widen_counts(struct sketch *s)
     return 0;
 }
 
-/* Makes the window hold `bin`, with some room on that side. */
-static int widen_window(struct sketch *s, uint32_t bin)
+static bool in_window(const struct sketch *s, uint32_t bin) { return bin - s->first < s->window; }
+
+static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    uint32_t first = s->first, end = s->first + s->window, size = s->dense64 ? 8 : 4;
+    if (s->dense32 != NULL && n > UINT32_MAX - (uint64_t)s->dense32[bin - s->first] && widen_counts(s) < 0)
+        return -ENOMEM;
+    if (s->dense32 != NULL)
+        s->dense32[bin - s->first] += (uint32_t)n;
+    else
+        s->dense64[bin - s->first] += n;
+    return 0;
+}
+
+/* Pairs that now lie in the window become counts of it. */
+static int take_pairs_in(struct sketch *s)
+{
+    uint32_t kept = 0, i = 0;
+    int rc = 0;
+
+    for (; i < s->pair_count; i++) {
+        if (!in_window(s, s->pairs[i].bin))
+            s->pairs[kept++] = s->pairs[i];
+        else if ((rc = dense_add(s, s->pairs[i].bin, s->pairs[i].count)) < 0)
+            break;
+    }
+    memmove(s->pairs + kept, s->pairs + i, (s->pair_count - i) * sizeof(*s->pairs));
+    s->pair_count -= i - kept;
+    return rc;
+}
+
+/* Makes the window hold [low, high] and all between, with some room beyond. */
+static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
+{
+    uint32_t first = s->window ? s->first : low, end = s->window ? s->first + s->window : low;
+    uint32_t size = s->dense64 ? 8 : 4;
     void *old = s->dense64 ? (void *)s->dense64 : (void *)s->dense32, *new;
 
-    if (s->window > 0 && bin >= first && bin < end)
-        return 0;
-    if (s->window == 0)
-        first = end = bin;
-    first = bin < first ? bin - (bin > 64 ? 64 : bin) : first;
-    end = bin >= end ? bin + 64 : end;
+    first = low < first ? low - 64 : first;
+    end = high >= end ? high + 64 : end;
     new = calloc(end - first, size);
     if (new == NULL)
         return -ENOMEM;
@@ -122,40 +149,10 @@ static int widen_window(struct sketch *s, uint32_t bin)
         s->dense32 = new;
     s->first = first;
     s->window = end - first;
-    return 0;
+    return take_pairs_in(s);
 }
 
-static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
-{
-    if (widen_window(s, bin) < 0)
-        return -ENOMEM;
-    if (s->dense32 != NULL && n > UINT32_MAX - (uint64_t)s->dense32[bin - s->first] && widen_counts(s) < 0)
-        return -ENOMEM;
-    if (s->dense32 != NULL)
-        s->dense32[bin - s->first] += (uint32_t)n;
-    else
-        s->dense64[bin - s->first] += n;
-    return 0;
-}
-
-static int to_dense(struct sketch *s)
-{
-    struct sketch_pair *pairs = s->pairs;
-    uint32_t count = s->pair_count;
-
-    /* Both ends first: the window is allocated twice at most. */
-    if (widen_window(s, pairs[0].bin) < 0 || widen_window(s, pairs[count - 1].bin) < 0)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        if (dense_add(s, pairs[i].bin, pairs[i].count) < 0)
-            return -ENOMEM;
-    free(pairs);
-    s->pairs = NULL;
-    s->pair_count = s->pairs_cap = 0;
-    return 0;
-}
-
-static uint32_t pair_place(const struct sketch *s, uint32_t bin)
+uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin)
 {
     uint32_t low = 0, high = s->pair_count;
 
@@ -169,16 +166,42 @@ static uint32_t pair_place(const struct sketch *s, uint32_t bin)
     return low;
 }
 
-/* A window that takes less memory than the pairs, or too many pairs to keep sorted by moving: counts. */
-static bool dense_is_better(const struct sketch *s)
+/* The largest number of neighbouring pairs without a gap of more than NEAR becomes the window, if that takes less memory
+ * or the pairs are too many to keep sorted by moving. */
+static int make_window(struct sketch *s, bool must)
 {
-    uint64_t span = (uint64_t)s->pairs[s->pair_count - 1].bin - s->pairs[0].bin + 1;
-    return s->pair_count >= SPARSE_MAX || (s->pair_count >= 32 && span * 4 < s->pair_count * sizeof(*s->pairs));
+    uint32_t best = 0, best_count = 0, start = 0;
+
+    for (uint32_t i = 1; i <= s->pair_count; i++) {
+        if (i < s->pair_count && s->pairs[i].bin - s->pairs[i - 1].bin <= NEAR)
+            continue;
+        if (i - start > best_count) {
+            best = start;
+            best_count = i - start;
+        }
+        start = i;
+    }
+    uint32_t low = s->pairs[best].bin, high = s->pairs[best + best_count - 1].bin;
+    if (!must && (high - low + 128) * 4 > best_count * sizeof(*s->pairs))
+        return 0;
+    return widen_window(s, low, high);
+}
+
+/* Worth a look each time the number of pairs has doubled. */
+static int after_new_pair(struct sketch *s)
+{
+    uint32_t n = s->pair_count;
+
+    if (n >= SPARSE_MAX && s->window > 0)
+        return widen_window(s, s->pairs[0].bin, s->pairs[n - 1].bin);
+    if (n >= SPARSE_MAX || (s->window == 0 && n >= 32 && (n & (n - 1)) == 0))
+        return make_window(s, n >= SPARSE_MAX);
+    return 0;
 }
 
 static int sparse_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    uint32_t at = pair_place(s, bin);
+    uint32_t at = sketch_pairs_below(s, bin);
 
     if (at < s->pair_count && s->pairs[at].bin == bin) {
         s->pairs[at].count += n;
@@ -195,12 +218,17 @@ static int sparse_add(struct sketch *s, uint32_t bin, uint64_t n)
     memmove(s->pairs + at + 1, s->pairs + at, (s->pair_count - at) * sizeof(*s->pairs));
     s->pairs[at] = (struct sketch_pair){bin, n};
     s->pair_count++;
-    return dense_is_better(s) ? to_dense(s) : 0;
+    return after_new_pair(s);
 }
 
 static int bin_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    return s->window > 0 ? dense_add(s, bin, n) : sparse_add(s, bin, n);
+    if (s->window > 0 && !in_window(s, bin) && bin + NEAR >= s->first && bin < s->first + s->window + NEAR) {
+        int rc = widen_window(s, bin, bin);
+        if (rc < 0)
+            return rc;
+    }
+    return in_window(s, bin) ? dense_add(s, bin, n) : sparse_add(s, bin, n);
 }
 
 static int values_to_bins(struct sketch *s)
@@ -268,11 +296,9 @@ static int merge_bins(struct sketch *s, const struct sketch *other)
 
     for (uint32_t i = 0; rc == 0 && i < other->pair_count; i++)
         rc = bin_add(s, other->pairs[i].bin, other->pairs[i].count);
-    for (uint32_t i = 0; rc == 0 && i < other->window; i++) {
-        uint64_t n = sketch_dense_at(other, i);
-        if (n > 0)
-            rc = bin_add(s, other->first + i, n);
-    }
+    for (uint32_t i = 0; rc == 0 && i < other->window; i++)
+        if (sketch_dense_at(other, i) > 0)
+            rc = bin_add(s, other->first + i, sketch_dense_at(other, i));
     return rc;
 }
 
@@ -308,12 +334,9 @@ static uint32_t bin_of_rank(const struct sketch *s, uint64_t rank)
 {
     uint64_t below = 0;
 
-    for (uint32_t i = 0; i < s->pair_count; i++)
-        if ((below += s->pairs[i].count) >= rank)
-            return s->pairs[i].bin;
-    for (uint32_t i = 0; i < s->window; i++)
-        if ((below += sketch_dense_at(s, i)) >= rank)
-            return s->first + i;
+    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);)
+        if ((below += w.count) >= rank)
+            return w.bin;
     return sketch_bin(s->max);
 }
 

@@ -11,14 +11,41 @@ struct sketch {
     bool binned;                     /* count > SKETCH_EXACT */
     uint32_t values_cap, pair_count, pairs_cap, first, window;
     double *values;                  /* not binned */
-    struct sketch_pair *pairs;       /* binned, few */
-    uint32_t *dense32;               /* binned, many: bins [first, first + window) */
+    struct sketch_pair *pairs;       /* binned, ascending; none of them in the window */
+    uint32_t *dense32;               /* binned: counts of the bins [first, first + window) */
     uint64_t *dense64;               /* instead, once a count needs it */
 };
 
 static inline uint64_t sketch_dense_at(const struct sketch *s, uint32_t i)
 {
     return s->dense64 ? s->dense64[i] : s->dense32[i];
+}
+uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin);
+
+/* All bins that hold something, ascending: pairs below the window, the window, pairs above. */
+struct sketch_walk { uint32_t bin; uint64_t count; uint32_t next, below; };
+static inline struct sketch_walk sketch_walk(const struct sketch *s)
+{
+    return (struct sketch_walk){.below = s->window ? sketch_pairs_below(s, s->first) : s->pair_count};
+}
+static inline bool sketch_walk_next(const struct sketch *s, struct sketch_walk *w)
+{
+    for (; w->next < s->pair_count + s->window; w->next++) {
+        uint32_t i = w->next;
+        if (i >= w->below && i < w->below + s->window) {
+            w->bin = s->first + i - w->below;
+            w->count = sketch_dense_at(s, i - w->below);
+        } else {
+            const struct sketch_pair *p = &s->pairs[i < w->below ? i : i - s->window];
+            w->bin = p->bin;
+            w->count = p->count;
+        }
+        if (w->count > 0) {
+            w->next++;
+            return true;
+        }
+    }
+    return false;
 }
 int sketch_compare(const void *a, const void *b);      /* of doubles, for qsort */
 
