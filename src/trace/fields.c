@@ -448,8 +448,7 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv, c
         s->bad_dur = err < 0;
     if (err < 0)
         return;
-    if (conv == CONV_DUR)
-        s->dur_at = (int32_t)s->count;
+    *(conv == CONV_DUR ? &s->dur_at : &s->ts_at) = (int32_t)s->count;
     v = value_put(s, field, TRACE_INT);
     v->i = time;
     v->nano = nano;
@@ -502,11 +501,9 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
     case CONV_INTEGER:
         return;
     case CONV_LABEL:
-        if (type == TRACE_BOOL) {
+        if (type == TRACE_BOOL)
             value_string(s, field, conv, token.ptr, token.len);
-            return;
-        }
-        break;
+        return;
     case CONV_PHASE:
         s->phase_at = (int32_t)s->count;
         break;
@@ -524,9 +521,8 @@ void fields_begin(struct trace_scanner *s)
     s->count = 0;
     s->dead = false;
     s->attempt++;
-    s->name_at = s->phase_at = s->dur_at = s->record_at = -1;
+    s->name_at = s->phase_at = s->ts_at = s->dur_at = s->record_at = -1;
     s->bad_dur = 0;
-    s->template_has = TEMPLATE_NONE;
     s->other_bytes = 0;
     if (unlikely(s->scratch.data != NULL))
         scan_scratch_reset(s);
@@ -537,18 +533,9 @@ void fields_begin(struct trace_scanner *s)
 
 static int known_nodes(struct trace_scanner *s)
 {
-    static const char *const keys[] = {"name", "ts", "args"};
-    struct scan_node **const to[] = {&s->name_node, &s->ts_node, &s->args_node};
-
     s->root = arena_alloc(&s->node_memory, sizeof(struct scan_node));
-    if (!s->root)
-        return -ENOMEM;
-    for (int i = 0; i < 3; i++) {
-        *to[i] = fields_key(s, s->root, text_of(keys[i]));
-        if (!*to[i])
-            return -ENOMEM;
-    }
-    return 0;
+    s->args_node = s->root ? fields_key(s, s->root, TEXT("args")) : NULL;
+    return s->args_node ? 0 : -ENOMEM;
 }
 
 int fields_init(struct trace_scanner *s)

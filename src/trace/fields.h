@@ -70,7 +70,9 @@ static always_inline void value_number(struct trace_scanner *s, uint16_t field, 
         case CONV_DUR:
             if (s->unit != TRACE_US)
                 break;
-            if (conv == CONV_DUR) {
+            if (conv == CONV_TIME) {
+                s->ts_at = (int32_t)s->count;
+            } else {
                 s->dur_at = (int32_t)s->count;
                 s->bad_dur = 0;
             }
@@ -111,7 +113,6 @@ static inline void node_meet(struct trace_scanner *s, struct scan_node *node)
     node->seen = s->attempt;
     node->from = s->count;
     node->to = s->count;
-    node->null = false;
 }
 
 static inline bool node_ready(struct trace_scanner *s, struct scan_node *node)

@@ -66,14 +66,6 @@ static const struct trace_value *living(const struct trace_scanner *s, int32_t a
     return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
 }
 
-static bool has_name_and_ts(const struct trace_scanner *s)
-{
-    if (s->template_has)
-        return (s->template_has & TEMPLATE_HAS_NAME) && (s->template_has & TEMPLATE_HAS_TS);
-    return s->name_node->seen == s->attempt && !s->name_node->null && s->ts_node->seen == s->attempt &&
-           !s->ts_node->null;
-}
-
 /* False: the object makes no event of any class. */
 static bool classify(const struct trace_scanner *s, enum trace_class *ret)
 {
@@ -85,9 +77,7 @@ static bool classify(const struct trace_scanner *s, enum trace_class *ret)
         *ret = class_of_letter(*ph->ptr, &is_known);
     else if (ph && ph->type == TRACE_INT)
         *ret = class_of_code(ph->i, &is_known);
-    else if (ph && ph->type == TRACE_DOUBLE && (ph->d == 1 || ph->d == 2 || ph->d == 3 || ph->d == 4))
-        *ret = class_of_code((int64_t)ph->d, &is_known);
-    return is_known || has_name_and_ts(s);
+    return is_known || (living(s, s->name_at) && living(s, s->ts_at));
 }
 
 static bool is_complete(const struct trace_scanner *s)
@@ -96,8 +86,7 @@ static bool is_complete(const struct trace_scanner *s)
 
     if (!ph)
         return false;
-    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') || (ph->type == TRACE_INT && ph->i == 1) ||
-           (ph->type == TRACE_DOUBLE && ph->d == 1);
+    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') || (ph->type == TRACE_INT && ph->i == 1);
 }
 
 /* ---- what is decided when the whole object is known ---- */
@@ -155,7 +144,7 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
         return false;
     if (ret->class == TRACE_METADATA && s->record_at >= 0)
         fix_record(s);
-    if (ret->class == TRACE_EVENT && !living(s, s->dur_at) && is_complete(s)) {
+    if (ret->class == TRACE_EVENT && !living(s, s->dur_at) && !s->bad_dur && is_complete(s)) {
         value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
         s->values[s->count - 1].nano = s->unit == TRACE_NS;
     }
@@ -252,7 +241,7 @@ static bool line_begin(struct trace_scanner *s)
 
 static void line_finish(struct trace_scanner *s)
 {
-    s->counts.invalid += s->line.good == 0;
+    s->counts.invalid += s->line.good == 0 ? 1 + s->line.joined : 0;
     s->counts.glued += s->line.glued && s->line.good > 0;
     s->line.at = NULL;
 }
@@ -289,7 +278,7 @@ static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
     const char *next = l->next, *end;
     bool repaired;
 
-    for (int joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end; joined++) {
+    for (unsigned joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end; joined++) {
         end = line_end(s, next);
         if (!continues(s, next, end))
             return TOLERANT_CUT;
@@ -298,8 +287,8 @@ static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
         if (result == TOLERANT_OK) {
             l->end = end;
             l->next = s->pos = next;
-            l->joined = true;
-            s->counts.lines += (uint64_t)joined;
+            l->joined = joined;
+            s->counts.lines += joined;
             s->counts.split++;
         }
     }

@@ -62,7 +62,6 @@ struct scan_node {
     bool ready;                    /* field is known, an ordinary one, and no other node leads to it           */
     bool shared;                   /* other nodes have the same path ("a.b" and "a":{"b"})                     */
     bool temporary;                /* lives for one event                                                      */
-    bool null;                     /* its value was null in that attempt                                       */
     uint32_t key_len;
     const char *key;
 };
@@ -119,7 +118,8 @@ struct scan_line {
     unsigned places;               /* tries left                                        */
     unsigned good;
     bool cut;                      /* an object was cut: joining was tried              */
-    bool joined, glued;
+    bool glued;
+    unsigned joined;               /* lines joined to the first                         */
 };
 
 struct scan_scratch { char *data; size_t used, cap; void *old; };
@@ -141,13 +141,12 @@ struct trace_scanner {
     uint32_t count, cap;
     bool dead;                     /* some values have type 0: to be removed                                   */
     uint64_t attempt;
-    int32_t name_at, phase_at, dur_at, record_at;
+    int32_t name_at, phase_at, ts_at, dur_at, record_at; /* where in values, or -1 */
     struct text record_raw;        /* args.value as written, if a number                                       */
     uint8_t bad_dur;
-    uint8_t template_has;          /* of a template: see TEMPLATE_HAS_*                                        */
     size_t other_bytes;
 
-    struct scan_node *root, *name_node, *ts_node, *args_node;
+    struct scan_node *root, *args_node;
     struct scan_node **buckets;
     uint32_t bucket_mask, nodes;
     struct scan_node **temps;
@@ -164,8 +163,6 @@ struct trace_scanner {
     struct templates templates;
     struct trace_counts counts;
 };
-
-enum { TEMPLATE_NONE = 0, TEMPLATE_HIT = 1, TEMPLATE_HAS_NAME = 2, TEMPLATE_HAS_TS = 4 };
 
 /* ---- scan_portable.c, scan_avx2.c ---- */
 /* From '{' to behind its '}', or NULL where the text is not strictly valid. The line ends in a newline. */

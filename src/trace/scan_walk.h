@@ -128,10 +128,8 @@ static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, c
     uint8_t slot = SLOT_CONST, type = TRACE_BOOL;
     bool truth = *p == 't';
 
-    if (*p == 'n') {
-        node->null = true;
+    if (*p == 'n') /* no value */
         return word_is(p, "null", 4) ? p + 4 : NULL;
-    }
     if (*p == 't' && word_is(p, "true", 4)) {
         end = p + 4;
     } else if (*p == 'f' && word_is(p, "false", 5)) {

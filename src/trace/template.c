@@ -84,17 +84,6 @@ static void slot_bounds(const struct scan_note *n, const char **ret_literal_end,
     }
 }
 
-static uint8_t template_has(const struct trace_scanner *s)
-{
-    uint8_t has = 0;
-
-    if (s->name_node->seen == s->attempt && !s->name_node->null)
-        has |= TEMPLATE_HAS_NAME;
-    if (s->ts_node->seen == s->attempt && !s->ts_node->null)
-        has |= TEMPLATE_HAS_TS;
-    return has;
-}
-
 static struct template *learn_value(struct templates *t, struct template **first, const struct scan_note *n,
                                     const char *from, const char **ret_next)
 {
@@ -115,7 +104,7 @@ void template_learn(struct trace_scanner *s, const char *object, const char *new
 {
     struct templates *t = &s->templates;
     struct template **first = &t->root, *node = NULL;
-    struct template end = {.slot = SLOT_END, .has = template_has(s)};
+    struct template end = {.slot = SLOT_END};
     const char *from = object;
 
     for (uint32_t i = 0; i < s->note_count; i++) {

@@ -17,7 +17,6 @@ struct template {
     uint8_t conv;
     uint8_t type, truth, back;     /* SLOT_CONST: the literal ends with the token, `back` bytes long        */
     uint8_t depth;                 /* SLOT_ARRAY: the literal ends with '['                                 */
-    uint8_t has;                   /* SLOT_END: TEMPLATE_HAS_*                                              */
 };
 
 #endif

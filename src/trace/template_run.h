@@ -47,10 +47,8 @@ next:
     for (t = *from; t; from = &t->next, t = *from) {
         if (!literal_is(p, t->literal, t->len))
             continue;
-        if (t->slot == SLOT_END) {
-            s->template_has = TEMPLATE_HIT | t->has;
+        if (t->slot == SLOT_END)
             return p + t->len;
-        }
         end = template_value(s, t, p + t->len);
         if (unlikely(!end))
             continue; /* nothing was added */

@@ -147,8 +147,6 @@ static const char *word(struct tolerant *t, const char *p, struct scan_node *nod
     if (is_no_number(w) || text_eq(w, TEXT("null"))) {
         if (w.ptr[0] != 'n' || w.ptr[1] != 'u')
             scan_patch_add(t->patch, p, end, "null", 4);
-        if (node)
-            node->null = true;
         return end;
     }
     len = scan_number_prefix(p, end, &number);

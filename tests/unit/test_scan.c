@@ -179,7 +179,7 @@ static void split_lines(void)
         {"{\"ph\":\"B\",\"a\":\"1\n2\"x}\n{\"ph\":\"E\"}\n", "E ph='E' | L3 I2"},
         {"{\"ph\":\"B\",\"a\":\"1\n2\"}{\"ph\":\"E\"}\n", "E! ph='B' a='1\n2' E! ph='E' | L2 R2 S1 G1"},
         {"{\"ph\":\"B\"}{\"ph\":\"E\",\"a\":\"1\n2\"}\n", "E! ph='B' E! ph='E' a='1\n2' | L2 R2 S1 G1"},
-        {"{\"a\":1,\n\"b\":2}\n", "| L2 I1 S1"},
+        {"{\"a\":1,\n\"b\":2}\n", "| L2 I2 S1"},
     };
 
     ROWS(rows);
@@ -270,7 +270,9 @@ static void classes(void)
         {"{\"ph\":\"2\",\"name\":\"a\",\"ts\":1}\n", "E ph='2' name='a' ts=1 | L1"},
         {"{\"name\":\"a\",\"ts\":1}\n{\"name\":\"a\",\"ts\":null}\n{\"name\":\"a\",\"ts\":1,\"ts\":null}\n",
          "E name='a' ts=1 | L3 I2"},
-        {"{\"name\":null,\"ts\":1}\n", "| L1 I1"},
+        {"{\"name\":null,\"ts\":1}\n{\"name\":[],\"ts\":1}\n{\"name\":1,\"ts\":\"x\"}\n", "| L3 I3"},
+        {"{\"ph\":2.0,\"name\":1,\"ts\":1}\n", "E ph=2d name='1' ts=1 | L1"},
+        {"{\"ph\":\"X\",\"dur\":1e30}\n", "E ph='X' | L1 D1"},
         {"{\"ph\":\"X\",\"dur\":null}\n{\"ph\":\"C\"}\n{\"ph\":\"X\",\"dur\":7}\n", "E ph='X' dur=0 C ph='C' E ph='X' dur=7 | L3"},
     };
 
