@@ -126,6 +126,8 @@ class Path:
         if name in TOP_FIELDS:
             value = getattr(o, name)
             return value if not isinstance(value, str) or name != "ph" else str(value)
+        if name == "size":
+            return o.size()
         if name in DERIVED:
             return root.derived(o, name)
         if name in HASHES:

@@ -266,6 +266,10 @@ def decode(data):
     text.format = "gzip"
     at = 0
     while at < len(data):
+        while data[at : at + 1] == b"\0" and text.members:  # padding
+            at += 1
+        if at == len(data):
+            break
         length = header_length(data, at)
         if length is None:
             text.members += 1

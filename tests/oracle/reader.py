@@ -80,8 +80,8 @@ def whole_number(value):
         if not NUMERIC_TEXT.match(value):
             return None
         if not re.fullmatch(r"-?[0-9]+", value):
-            exact = EXACT.create_decimal(value)
-            return int(exact) if exact == exact.to_integral_value() else None
+            double = float(value)
+            return int(double) if abs(double) < 2.0**63 and double == int(double) else None
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -216,7 +216,7 @@ class Object:
                 if ret <= 0:
                     return None
                 return ret * size if cat == "STDIO" and self.name in ("fread", "fwrite") and size and size > 0 else ret
-        elif size is None:
+        elif size is None or size <= 0:
             size = values.get("args.image_size")
             size = size if is_number(size) else None
         return size if size is not None and size > 0 else None
@@ -500,11 +500,9 @@ class Root:
         return None
 
     def derived(self, o, path):
-        """host, file, cmd, exec, rank, trace, size."""
+        """host, file, cmd, exec, rank, trace."""
         if path == "host":
             return o.host
-        if path == "size":
-            return o.size()
         if path == "trace":
             return o.file.name
         if path == "file":
