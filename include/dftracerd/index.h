@@ -30,6 +30,7 @@ struct index_options {
     const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = the seven of API.md        */
     double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
     bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
+    int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
 /* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been released. */
@@ -119,14 +120,15 @@ uint32_t index_text_count(const struct index *ix);
 /* ---- names and processes --------------------------------------------------------------------------------- */
 
 enum index_name_kind { INDEX_FH, INDEX_HH, INDEX_SH, INDEX_THREAD_NAME, INDEX_PROCESS_NAME, INDEX_PR, INDEX_CM };
-/* A metadata record of a file; its text is read from the file or, here, by index_name_line. */
+/* A metadata record of a file. */
 struct index_name {
     uint8_t kind;
     uint32_t hash;                  /* text id of args.value for FH, HH, SH; INDEX_NO_TEXT else           */
     uint32_t value;                 /* text id of args.name                                              */
     int64_t pid;                    /* INT64_MIN when absent                                             */
     uint32_t chunk, row;            /* where it stands: chunk number and row in the chunk                */
-    uint32_t line;                  /* text id of the whole record in its valid form                     */
+    uint32_t line;                  /* text id of the whole record in its valid form; for index_text only: it is read
+                                     * from the store when first asked for, and index_text_find does not know it  */
 };
 /* A process seen in a file. */
 struct index_process {
@@ -205,7 +207,8 @@ int column_entry_ids(struct chunk_view *v, const struct column *c, const uint32_
 
 /* ---- checkpoints: text of rows ------------------------------------------------------------------------------- */
 
-/* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. */
+/* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. The caller ends
+ * with trace_text_close and close(*ret_fd), before it releases the snapshot. */
 int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret, int *ret_fd);
 
 /* ---- summaries: answers without a scan -------------------------------------------------------------------------- */
@@ -226,14 +229,16 @@ struct summary_thread {             /* by (class, host, pid, tid); host told as 
     int64_t pid, tid;               /* INT64_MIN = null                                                    */
     uint64_t count;
 };
-struct summary_class { bool has_time; __int128 min_ts, max_te; uint64_t count; }; /* over objects with ts */
+struct summary_class { bool has_time; __int128 min_ts, max_te; uint64_t count; }; /* count of all objects; times of those
+                                                                                      * with ts */
 struct summary {
     uint32_t name_count, thread_count;
     struct summary_name *names;
     struct summary_thread *threads;
     struct summary_class classes[4];
 };
-/* Of one file (*new*, from the store) or of all READY and GROWING files of the snapshot (borrowed from the snapshot). */
+/* Of one file (*new*, from the store) or of all files of the snapshot that have chunks (borrowed from the snapshot):
+ * exactly the objects that a scan of the snapshot's chunks would meet. */
 int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file, struct summary **ret);
 void summary_free(struct summary *s);
 int summary_merge(struct summary *into, const struct summary *other);   /* into starts zeroed from summary_new */

@@ -1,0 +1,339 @@
+/* catalog.c - files that were offered, what answers see of them, and the snapshots that pin it. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- views ---- */
+
+struct body *body_new(void)
+{
+    struct body *b = calloc(1, sizeof *b);
+
+    if (b)
+        atomic_init(&b->refs, 1);
+    return b;
+}
+
+void body_release(struct body *b)
+{
+    if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
+        return;
+    arena_done(&b->arena);
+    free(b);
+}
+
+struct view *view_of_body(struct body *b, enum index_state state)
+{
+    struct view *v = calloc(1, sizeof *v);
+
+    if (!v) {
+        body_release(b);
+        return NULL;
+    }
+    atomic_init(&v->refs, 1);
+    v->body = b;
+    v->pub = b->pub;
+    v->pub.state = state;
+    return v;
+}
+
+struct view *view_with_state(struct view *v, enum index_state state)
+{
+    struct view *copy;
+
+    atomic_fetch_add(&v->body->refs, 1);
+    copy = view_of_body(v->body, state);
+    if (copy) {
+        copy->pub.processes = v->pub.processes;
+        copy->state_before = v->state_before;
+        copy->missing_since_ns = v->missing_since_ns;
+    }
+    return copy;
+}
+
+struct view *view_empty(const char *name, const char *path, enum index_state state)
+{
+    struct body *b = body_new();
+
+    if (!b)
+        return NULL;
+    b->pub.name = name;
+    b->pub.path = path;
+    return view_of_body(b, state);
+}
+
+struct view *view_ref(struct view *v)
+{
+    atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+void view_release(struct view *v)
+{
+    if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
+        return;
+    body_release(v->body);
+    free(v);
+}
+
+/* ---- entries ---- */
+
+static bool room_for_id(struct index *ix, uint64_t id)
+{
+    uint32_t before = ix->by_id_cap;
+
+    while (id >= ix->by_id_cap) {
+        if (!ARRAY_ROOM(ix->by_id, ix->by_id_cap, ix->by_id_cap))
+            return false;
+        memset(ix->by_id + before, 0, (ix->by_id_cap - before) * sizeof *ix->by_id);
+        before = ix->by_id_cap;
+    }
+    return true;
+}
+
+static struct entry *entry_new(struct index *ix, int64_t id, const char *name, const char *path)
+{
+    struct entry *e = calloc(1, sizeof *e);
+
+    if (!e)
+        return NULL;
+    e->name = arena_strdup(&ix->strings, text_of(name));
+    e->path = arena_strdup(&ix->strings, text_of(path));
+    if (!room_for_id(ix, (uint64_t)id))
+        goto fail;
+    if (!e->name || !e->path || !ARRAY_ROOM(ix->entries, ix->entry_count, ix->entry_cap))
+        goto fail;
+    e->view = view_empty(e->name, e->path, INDEX_PENDING);
+    if (!e->view)
+        goto fail;
+    ix->entries[ix->entry_count++] = e;
+    ix->by_id[id] = e;
+    ix->sorted = false;
+    return e;
+fail:
+    free(e);
+    return NULL;
+}
+
+struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make)
+{
+    int64_t id = make ? intern_add(ix->entry_names, text_of(name)) : intern_find(ix->entry_names, text_of(name));
+
+    if (id < 0)
+        return NULL;
+    if ((uint64_t)id < ix->by_id_cap && ix->by_id[id])
+        return ix->by_id[id];
+    return make ? entry_new(ix, id, name, path) : NULL;
+}
+
+void catalog_queue(struct index *ix, struct entry *e, bool front)
+{
+    if (e->queued)
+        return;
+    e->queued = true;
+    e->next_queued = front ? ix->queue_head : NULL;
+    if (!ix->queue_head)
+        ix->queue_tail = e;
+    else if (!front)
+        ix->queue_tail->next_queued = e;
+    if (front || !ix->queue_head)
+        ix->queue_head = e;
+    if (!front)
+        ix->queue_tail = e;
+    pthread_cond_signal(&ix->files_cond);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
+}
+
+void catalog_changed(struct index *ix)
+{
+    ix->generation++;           /* the kept snapshot is of the past now: drop_stale sees it */
+}
+
+void catalog_publish(struct index *ix, struct entry *e, struct view *v)
+{
+    view_release(e->view);
+    e->view = v;
+    catalog_changed(ix);
+}
+
+void catalog_notify(struct index *ix)
+{
+    void (*call)(void *);
+    void *arg;
+
+    pthread_mutex_lock(&ix->lock);
+    call = ix->on_change;
+    arg = ix->on_change_arg;
+    pthread_mutex_unlock(&ix->lock);
+    if (call)
+        call(arg);
+}
+
+void catalog_done(struct index *ix)
+{
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        view_release(ix->entries[i]->view);
+        free(ix->entries[i]);
+    }
+    free(ix->entries);
+    free(ix->by_id);
+    intern_free(ix->entry_names);
+    arena_done(&ix->strings);
+}
+
+/* ---- snapshots ---- */
+
+static void unlink_snapshot(struct index *ix, struct snapshot *s)
+{
+    if (s->older)
+        s->older->newer = s->newer;
+    else
+        ix->oldest = s->newer;
+    if (s->newer)
+        s->newer->older = s->older;
+    else
+        ix->newest = s->older;
+}
+
+static void destroy_snapshot(struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        view_release(s->views[i]);
+    resolver_free(s->resolver);
+    root_release(s->root);
+    pthread_mutex_destroy(&s->lock);
+    free(s->views);
+    free(s);
+}
+
+/* Under the lock: drops the kept snapshot if it is of the past. The caller destroys what is returned, without the lock. */
+static struct snapshot *drop_stale(struct index *ix)
+{
+    struct snapshot *s = ix->current;
+
+    if (!s || s->generation == ix->generation)
+        return NULL;
+    ix->current = NULL;
+    if (atomic_fetch_sub(&s->refs, 1) > 1)
+        return NULL;
+    unlink_snapshot(ix, s);
+    return s;
+}
+
+uint64_t catalog_oldest(struct index *ix)
+{
+    struct snapshot *stale;
+    uint64_t oldest;
+
+    stale = drop_stale(ix);
+    oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
+    if (stale)
+        destroy_snapshot(stale);
+    return oldest;
+}
+
+static struct snapshot *make_snapshot(struct index *ix)
+{
+    struct snapshot *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->views = malloc((ix->entry_count + 1) * sizeof *s->views);
+    if (!s->views) {
+        free(s);
+        return NULL;
+    }
+    if (!ix->sorted) {
+        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
+        ix->sorted = true;
+    }
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        if (ix->entries[i]->view->pub.state != INDEX_MISSING)
+            s->views[s->count++] = view_ref(ix->entries[i]->view);
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    atomic_init(&s->refs, 1);
+    s->ix = ix;
+    s->generation = ix->generation;
+    s->older = ix->newest;
+    if (ix->newest)
+        ix->newest->newer = s;
+    else
+        ix->oldest = s;
+    ix->newest = s;
+    return s;
+}
+
+struct snapshot *index_snapshot(struct index *ix)
+{
+    struct snapshot *s, *stale;
+
+    pthread_mutex_lock(&ix->lock);
+    stale = drop_stale(ix);
+    if (!ix->current)
+        ix->current = make_snapshot(ix);
+    /* Without memory for a new one the newest living one has to do; the first was made by index_open. */
+    s = ix->current ? ix->current : ix->newest;
+    if (s)
+        atomic_fetch_add(&s->refs, 1);
+    pthread_mutex_unlock(&ix->lock);
+    if (stale)
+        destroy_snapshot(stale);
+    return s;
+}
+
+struct snapshot *snapshot_ref(struct snapshot *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void snapshot_release(struct snapshot *s)
+{
+    struct index *ix;
+    bool last;
+
+    if (!s)
+        return;
+    ix = s->ix;
+    pthread_mutex_lock(&ix->lock);
+    last = atomic_fetch_sub(&s->refs, 1) == 1;
+    if (last)
+        unlink_snapshot(ix, s);
+    pthread_mutex_unlock(&ix->lock);
+    if (last)
+        destroy_snapshot(s);
+}
+
+uint64_t snapshot_generation(const struct snapshot *s)
+{
+    return s->generation;
+}
+
+const char *snapshot_uuid(const struct snapshot *s)
+{
+    return s->ix->uuid;
+}
+
+uint32_t snapshot_file_count(const struct snapshot *s)
+{
+    return s->count;
+}
+
+const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i)
+{
+    return &s->views[i]->pub;
+}
+
+const char *index_state_name(enum index_state s)
+{
+    static const char *const names[] = {"pending", "indexing", "ready", "growing", "failed", "missing"};
+
+    return (unsigned)s < sizeof names / sizeof *names ? names[s] : "unknown";
+}

@@ -1,0 +1,443 @@
+/* catalog_record.c - the record of a file in the store, and loading the catalog at start. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct kv_key path_key(const char *name)
+{
+    XXH128_hash_t hash = XXH3_128bits(name, strlen(name));
+    struct kv_key k = {0};
+
+    kv_key_u64(&k, hash.high64);
+    kv_key_u64(&k, hash.low64);
+    return k;
+}
+
+/* ---- encoding ---- */
+
+static void encode_identity(const struct identity *i, struct buf *out)
+{
+    rec_put_u(out, i->device);
+    rec_put_u(out, i->inode);
+    rec_put_u(out, i->size);
+    rec_put_i(out, i->mtime_ns);
+    rec_put_i(out, i->ctime_ns);
+    rec_put_u(out, i->head_hash);
+    rec_put_u(out, i->tail_hash);
+}
+
+static void encode_counts(const struct trace_counts *c, struct buf *out)
+{
+    const uint64_t list[] = {c->lines, c->brackets, c->invalid, c->repaired, c->events, c->counters, c->aggregated,
+                             c->metadata, c->bad_dur, c->split, c->glued};
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        rec_put_u(out, list[i]);
+}
+
+static void encode_damage(const struct index_file *f, struct buf *out)
+{
+    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+
+    rec_put_u(out, f->damage_count);
+    for (uint32_t i = 0; i < kept; i++) {
+        rec_put_u(out, f->damage[i].kind);
+        rec_put_u(out, f->damage[i].file_from);
+        rec_put_u(out, f->damage[i].file_to);
+        rec_put_u(out, f->damage[i].text_offset);
+    }
+}
+
+static void encode_processes(struct index *ix, const struct view *v, struct buf *out)
+{
+    const struct index_file *f = &v->body->pub;
+
+    rec_put_u(out, f->process_count);
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        const struct index_process *p = &f->processes[i];
+
+        texts_put_ref(ix->texts, out, p->host);
+        rec_put_u(out, (unsigned)p->has_time << 1 | p->host_is_hash);
+        rec_put_i(out, p->pid);
+        rec_put_i(out, p->ppid);
+        rec_put_i(out, p->rank);
+        texts_put_ref(ix->texts, out, p->cmd_hash);
+        texts_put_ref(ix->texts, out, p->exec_hash);
+        texts_put_ref(ix->texts, out, p->cwd_hash);
+        rec_put_u(out, p->objects);
+        rec_put_u(out, p->events);
+        if (p->has_time) {
+            rec_put_i128(out, p->min_ts);
+            rec_put_i128(out, p->max_te);
+        }
+    }
+    rec_put_u(out, v->body->fork_count);
+    for (uint32_t i = 0; i < v->body->fork_count; i++) {
+        texts_put_ref(ix->texts, out, v->body->forks[i].host);
+        rec_put_u(out, v->body->forks[i].host_is_hash);
+        rec_put_i(out, v->body->forks[i].pid);
+        rec_put_i(out, v->body->forks[i].value);
+    }
+}
+
+void file_encode(struct index *ix, const struct view *v, struct buf *out)
+{
+    const struct body *b = v->body;
+    const struct index_file *f = &b->pub;
+
+    rec_put_text(out, text_of(f->name));
+    rec_put_text(out, text_of(f->path));
+    rec_put_u(out, v->pub.state);
+    rec_put_u(out, v->state_before);
+    rec_put_i(out, v->missing_since_ns);
+    rec_put_text(out, text_of(f->error));
+    encode_identity(&b->identity, out);
+    rec_put_u(out, b->summary_version);
+    rec_put_u(out, b->run_version);
+    rec_put_u(out, (unsigned)b->unit_fixed | (unsigned)b->has_tail << 1 | (unsigned)b->tail_final << 2 |
+                   (unsigned)f->finished << 3 | (unsigned)f->has_time << 4);
+    rec_put_u(out, f->format);
+    rec_put_u(out, f->unit);
+    rec_put_u(out, f->text_bytes);
+    rec_put_u(out, f->members);
+    rec_put_u(out, f->index_bytes);
+    rec_put_u(out, f->checkpoint_size);
+    encode_counts(&f->counts, out);
+    if (f->has_time) {
+        rec_put_i128(out, f->min_ts);
+        rec_put_i128(out, f->max_te);
+    }
+    rec_put_text(out, text_of(f->tracer_version));
+    encode_damage(f, out);
+    encode_processes(ix, v, out);
+    rec_put_u(out, ix->dimension_count);
+    for (unsigned i = 0; i < ix->dimension_count; i++)
+        rec_put_text(out, (struct text){(const char *)b->filters[i].bits, b->filters[i].len});
+}
+
+/* ---- decoding ---- */
+
+static void decode_identity(struct rec *r, struct identity *i)
+{
+    i->device = rec_u(r);
+    i->inode = rec_u(r);
+    i->size = rec_u(r);
+    i->mtime_ns = rec_i(r);
+    i->ctime_ns = rec_i(r);
+    i->head_hash = rec_u(r);
+    i->tail_hash = rec_u(r);
+}
+
+static void decode_counts(struct rec *r, struct trace_counts *c)
+{
+    uint64_t *const list[] = {&c->lines, &c->brackets, &c->invalid, &c->repaired, &c->events, &c->counters, &c->aggregated,
+                              &c->metadata, &c->bad_dur, &c->split, &c->glued};
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        *list[i] = rec_u(r);
+}
+
+static int decode_damage(struct rec *r, struct body *b)
+{
+    uint64_t count = rec_u(r), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
+    struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < kept; i++) {
+        list[i].kind = (uint8_t)rec_u(r);
+        list[i].file_from = rec_u(r);
+        list[i].file_to = rec_u(r);
+        list[i].text_offset = rec_u(r);
+    }
+    b->pub.damage = list;
+    b->pub.damage_count = (uint32_t)count;
+    b->pub.damaged = count > 0;
+    return 0;
+}
+
+static void decode_process(struct index *ix, struct rec *r, struct index_process *p)
+{
+    uint64_t flags;
+
+    p->host = texts_get_ref(ix->texts, r);
+    flags = rec_u(r);
+    p->host_is_hash = flags & 1;
+    p->has_time = flags >> 1 & 1;
+    p->pid = rec_i(r);
+    p->ppid = rec_i(r);
+    p->rank = rec_i(r);
+    p->cmd_hash = texts_get_ref(ix->texts, r);
+    p->exec_hash = texts_get_ref(ix->texts, r);
+    p->cwd_hash = texts_get_ref(ix->texts, r);
+    p->objects = rec_u(r);
+    p->events = rec_u(r);
+    if (p->has_time) {
+        p->min_ts = rec_i128(r);
+        p->max_te = rec_i128(r);
+    }
+}
+
+static int decode_processes(struct index *ix, struct rec *r, struct body *b)
+{
+    uint64_t count = rec_count(r, 10);
+    struct index_process *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+    struct part_fact *forks;
+
+    if (!list)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < count; i++)
+        decode_process(ix, r, &list[i]);
+    b->pub.processes = list;
+    b->pub.process_count = (uint32_t)count;
+    count = rec_count(r, 4);
+    forks = arena_alloc(&b->arena, (count + 1) * sizeof *forks);
+    if (!forks)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < count; i++) {
+        forks[i].kind = FACT_FORK;
+        forks[i].host = texts_get_ref(ix->texts, r);
+        forks[i].host_is_hash = rec_u(r) != 0;
+        forks[i].pid = rec_i(r);
+        forks[i].value = rec_i(r);
+    }
+    b->forks = forks;
+    b->fork_count = (uint32_t)count;
+    return 0;
+}
+
+static int decode_filters(struct index *ix, struct rec *r, struct body *b)
+{
+    uint64_t count = rec_u(r);
+
+    for (uint64_t i = 0; i < count && !r->bad; i++) {
+        struct text bits = rec_text(r);
+        uint8_t *copy;
+
+        if (bits.len == 0 || i >= ix->dimension_count)
+            continue;
+        copy = arena_alloc(&b->arena, bits.len);
+        if (!copy)
+            return -ENOMEM;
+        memcpy(copy, bits.ptr, bits.len);
+        b->filters[i] = (struct filter){copy, bits.len};
+    }
+    return 0;
+}
+
+static const char *keep(struct body *b, struct text t)
+{
+    return t.len ? arena_strdup(&b->arena, t) : NULL;
+}
+
+static int decode_body(struct index *ix, struct rec *r, struct body *b)
+{
+    struct index_file *f = &b->pub;
+    uint64_t flags;
+    int rc;
+
+    f->error = keep(b, rec_text(r));
+    decode_identity(r, &b->identity);
+    b->summary_version = (uint32_t)rec_u(r);
+    b->run_version = (uint32_t)rec_u(r);
+    flags = rec_u(r);
+    b->unit_fixed = flags & 1;
+    b->has_tail = flags >> 1 & 1;
+    b->tail_final = flags >> 2 & 1;
+    f->finished = flags >> 3 & 1;
+    f->has_time = flags >> 4 & 1;
+    f->format = (enum trace_format)rec_u(r);
+    f->unit = (enum trace_unit)rec_u(r);
+    f->text_bytes = rec_u(r);
+    f->members = rec_u(r);
+    f->index_bytes = rec_u(r);
+    f->checkpoint_size = rec_u(r);
+    decode_counts(r, &f->counts);
+    if (f->has_time) {
+        f->min_ts = rec_i128(r);
+        f->max_te = rec_i128(r);
+    }
+    f->tracer_version = keep(b, rec_text(r));
+    rc = decode_damage(r, b);
+    rc = rc ? rc : decode_processes(ix, r, b);
+    rc = rc ? rc : decode_filters(ix, r, b);
+    f->device = b->identity.device;
+    f->inode = b->identity.inode;
+    f->compressed_bytes = b->identity.size;
+    f->mtime_ns = b->identity.mtime_ns;
+    f->ctime_ns = b->identity.ctime_ns;
+    return rc ? rc : r->bad ? ERR_CORRUPT : 0;
+}
+
+int file_decode(struct index *ix, uint32_t id, struct text value, struct view **ret)
+{
+    struct rec r = rec_of(value);
+    struct body *b = body_new();
+    struct view *v = NULL;
+    uint64_t state, before;
+    int64_t missing_since;
+    int rc = -ENOMEM;
+
+    if (!b)
+        return -ENOMEM;
+    b->pub.id = id;
+    b->ix = ix;
+    b->pub.name = arena_strdup(&b->arena, rec_text(&r));
+    b->pub.path = arena_strdup(&b->arena, rec_text(&r));
+    state = rec_u(&r);
+    before = rec_u(&r);
+    missing_since = rec_i(&r);
+    if (b->pub.name && b->pub.path)
+        rc = decode_body(ix, &r, b);
+    if (rc == 0 && state > INDEX_MISSING)
+        rc = ERR_CORRUPT;
+    if (rc) {
+        body_release(b);
+        return rc;
+    }
+    v = view_of_body(b, (enum index_state)state);
+    if (!v)
+        return -ENOMEM;
+    v->state_before = (uint8_t)before;
+    v->missing_since_ns = missing_since;
+    *ret = v;
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static int load_chunks(struct kv_read *r, struct body *b)
+{
+    struct kv_key prefix = kv_key_of_u32(b->pub.id);
+    struct index_chunk *list = NULL, *copy;
+    uint32_t count = 0, cap = 0;
+    struct kv_cursor c;
+
+    kv_begin(r, KV_SPAN, &prefix, &c);
+    while (kv_next(&c)) {
+        struct rec rec = rec_of(c.value);
+        struct index_chunk chunk = {0};
+
+        if (c.key.len == 8)
+            chunk.number = kv_get_u32((const uint8_t *)c.key.ptr + 4);
+        else
+            rec.bad = true;
+        chunk.version = (uint32_t)rec_u(&rec);
+        chunk.rows = (uint32_t)rec_u(&rec);
+        chunk.text_len = (uint32_t)rec_u(&rec);
+        chunk.text_offset = rec_u(&rec);
+        if (rec.bad)
+            c.error = ERR_CORRUPT;
+        else if (!ARRAY_ROOM(list, count, cap))
+            c.error = -ENOMEM;
+        else
+            list[count++] = chunk;
+    }
+    kv_end(&c);
+    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
+    if (copy && count)
+        memcpy(copy, list, count * sizeof *copy);
+    free(list);
+    b->pub.chunks = copy;
+    b->pub.chunk_count = count;
+    return c.error ? c.error : copy ? 0 : -ENOMEM;
+}
+
+/* The names of one chunk behind those of the chunks before. */
+static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk, struct text value,
+                     struct index_name **all, uint32_t *count, uint32_t *cap)
+{
+    struct index_name *names = NULL;
+    uint32_t n = 0, first;
+    int rc = names_decode(ix, value, &names, &n, NULL, NULL);
+
+    if (rc)
+        return rc;
+    first = lines_register(ix, b->pub.id, chunk->number, chunk->version, n);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        if (!ARRAY_ROOM(*all, *count, *cap)) {
+            rc = -ENOMEM;
+        } else {
+            names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+            (*all)[(*count)++] = names[i];
+        }
+    }
+    free(names);
+    return rc;
+}
+
+static int load_names(struct index *ix, struct kv_read *r, struct body *b)
+{
+    struct index_name *all = NULL, *copy;
+    uint32_t count = 0, cap = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < b->pub.chunk_count && rc == 0; i++) {
+        const struct index_chunk *chunk = &b->pub.chunks[i];
+        struct kv_key key = kv_key_of_chunk(b->pub.id, chunk->number, chunk->version);
+        struct text value;
+
+        rc = kv_get(r, KV_NAME, &key, &value);
+        if (rc == 0)
+            rc = add_names(ix, b, chunk, value, &all, &count, &cap);
+        else if (rc == -ENOENT)
+            rc = 0;
+    }
+    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
+    if (copy && count)
+        memcpy(copy, all, count * sizeof *copy);
+    free(all);
+    if (rc || !copy)
+        return rc ? rc : -ENOMEM;
+    names_sort(copy, count);
+    b->pub.names = copy;
+    b->pub.name_count = count;
+    return 0;
+}
+
+static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct text value)
+{
+    struct view *v = NULL;
+    enum index_state state;
+    struct entry *e;
+    int rc = file_decode(ix, id, value, &v);
+
+    if (rc)
+        return rc;
+    rc = load_chunks(r, v->body);
+    if (rc == 0)
+        rc = load_names(ix, r, v->body);
+    e = rc == 0 ? catalog_entry(ix, v->body->pub.name, v->body->pub.path, true) : NULL;
+    if (!e) {
+        view_release(v);
+        return rc ? rc : -ENOMEM;
+    }
+    state = v->pub.state;
+    v->pub = v->body->pub;      /* chunks and names came after it was made */
+    v->pub.state = state;
+    e->seen = v->body->identity;
+    catalog_publish(ix, e, v);
+    if (id >= ix->next_file)
+        ix->next_file = id + 1;
+    return 0;
+}
+
+int catalog_load(struct index *ix, struct kv_read *r, struct err *err)
+{
+    struct kv_cursor c;
+    int rc = 0;
+
+    kv_begin(r, KV_FILE, NULL, &c);
+    while (rc == 0 && kv_next(&c)) {
+        if (c.key.len != 4)
+            rc = ERR_CORRUPT;
+        else
+            rc = load_file(ix, r, kv_get_u32((const uint8_t *)c.key.ptr), c.value);
+    }
+    kv_end(&c);
+    rc = rc ? rc : c.error;
+    return rc ? err_set(err, rc, "the catalog of files does not load: %s", err_text(rc)) : 0;
+}

@@ -1,0 +1,433 @@
+/* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at memory speed: codes are
+ * looked up in dense tables, not texts in hash tables. */
+#include "part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 4096, DENSE_MAX = 1 << 18 };
+
+/* One column of a batch; absent columns are all null. */
+struct lane {
+    struct column col;
+    bool there, coded, all;         /* all: no nulls */
+    uint32_t *ids;                  /* coded: text id of each code */
+    int64_t i64[ROWS];
+    uint32_t codes[ROWS];
+    uint64_t valid[ROWS / 64];
+};
+struct group { uint8_t class; uint32_t cat, name; struct moments_part part; uint64_t count; struct summary_name *to; };
+struct thread { struct summary_thread key; uint64_t count, events; bool has_time; __int128 min_ts, max_te; };
+
+struct digest {
+    struct part *p;
+    struct texts *texts;
+    struct chunk_view *view;
+    struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph;
+    uint8_t *ph_is_x;               /* by code of ph */
+    uint32_t *dense;                /* (class, cat code, name code) -> group + 1 */
+    uint32_t cats, names;
+    struct map group_map, thread_map;
+    struct group *groups;
+    uint32_t group_count, group_cap;
+    struct thread *threads;
+    uint32_t thread_count, thread_cap, last_thread;
+    uint32_t group_of[ROWS];
+    struct summary_class classes[4];
+};
+
+/* ---- columns ---- */
+
+static uint32_t entry_id(struct texts *texts, const struct column_entry *e)
+{
+    char scratch[32];
+
+    if (e->type == TRACE_TEXT && e->text_id != INDEX_NO_TEXT)
+        return e->text_id;
+    if (e->type == TRACE_INT || e->type == TRACE_BOOL)
+        return texts_add_any(texts, (struct text){scratch, num_format_i64(e->i, scratch)});
+    if (e->type == TRACE_DOUBLE)
+        return texts_add_any(texts, (struct text){scratch, num_format_double(e->d, scratch)});
+    return texts_add_any(texts, e->text);
+}
+
+static int lane_ids(struct digest *d, struct lane *l)
+{
+    struct column_entry e;
+    int rc = 0;
+
+    l->ids = malloc((l->col.entries + 1) * sizeof *l->ids);
+    if (!l->ids)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < l->col.entries && rc == 0; i++) {
+        rc = column_entry(d->view, &l->col, i, &e);
+        if (rc == 0)
+            l->ids[i] = entry_id(d->texts, &e);
+    }
+    return rc;
+}
+
+static int lane_open(struct digest *d, struct lane *l, const char *path, bool texts)
+{
+    int rc = chunk_find(d->view, text_of(path), &l->col);
+
+    l->there = rc == 0;
+    if (rc)
+        return rc == -ENOENT ? 0 : rc;
+    l->all = l->col.nulls == 0;
+    l->coded = l->col.type == COLUMN_TEXT || l->col.type == COLUMN_MIXED;
+    return texts && l->coded ? lane_ids(d, l) : 0;
+}
+
+static int lane_read(struct digest *d, struct lane *l, uint32_t first, uint32_t n)
+{
+    int rc;
+
+    if (!l->there)
+        return 0;
+    if (l->coded)
+        rc = column_read_codes(d->view, &l->col, first, n, l->codes);
+    else
+        rc = column_read_i64(d->view, &l->col, first, n, l->i64);
+    if (rc == 0 && !l->all)
+        rc = column_read_valid(d->view, &l->col, first, n, l->valid);
+    return rc;
+}
+
+static inline bool lane_has(const struct lane *l, uint32_t i)
+{
+    return l->there && (l->all || (l->valid[i / 64] >> (i % 64) & 1));
+}
+
+static uint32_t lane_text(struct digest *d, const struct lane *l, uint32_t i)
+{
+    char scratch[32];
+
+    if (!lane_has(l, i))
+        return INDEX_NO_TEXT;
+    if (l->coded)
+        return l->ids[l->codes[i]];
+    return texts_add_any(d->texts, (struct text){scratch, num_format_i64(l->i64[i], scratch)});
+}
+
+static int64_t lane_int(const struct lane *l, uint32_t i)
+{
+    return lane_has(l, i) && !l->coded ? l->i64[i] : INT64_MIN;
+}
+
+/* Only needed to tell which events without a dur have 0 and which have none. */
+static int open_phase(struct digest *d)
+{
+    struct column_entry e;
+    int rc = lane_open(d, &d->ph, "ph", false);
+
+    if (rc || !d->ph.coded)
+        return rc;
+    d->ph_is_x = calloc(d->ph.col.entries + 1, 1);
+    if (!d->ph_is_x)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < d->ph.col.entries && rc == 0; i++) {
+        rc = column_entry(d->view, &d->ph.col, i, &e);
+        if (rc == 0)
+            d->ph_is_x[i] = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) || (e.type == TRACE_INT && e.i == 1);
+    }
+    return rc;
+}
+
+static bool is_x(const struct digest *d, uint32_t i)
+{
+    if (!lane_has(&d->ph, i))
+        return false;
+    return d->ph.coded ? d->ph_is_x[d->ph.codes[i]] : d->ph.i64[i] == 1;
+}
+
+static int open_lanes(struct digest *d)
+{
+    int rc = lane_open(d, &d->class, "@class", false);
+
+    rc = rc ? rc : lane_open(d, &d->name, "name", true);
+    rc = rc ? rc : lane_open(d, &d->cat, "cat", true);
+    rc = rc ? rc : lane_open(d, &d->ts, "ts", false);
+    rc = rc ? rc : lane_open(d, &d->dur, "dur", false);
+    rc = rc ? rc : lane_open(d, &d->pid, "pid", false);
+    rc = rc ? rc : lane_open(d, &d->tid, "tid", false);
+    rc = rc ? rc : lane_open(d, &d->hhash, "args.hhash", true);
+    rc = rc ? rc : lane_open(d, &d->hostname, "args.hostname", true);
+    rc = rc ? rc : open_phase(d);
+    if (rc == 0 && !d->class.there && chunk_rows(d->view) > 0)
+        rc = ERR_CORRUPT;
+    d->names = d->name.there && d->name.coded ? d->name.col.entries + 1 : 1;
+    d->cats = d->cat.there && d->cat.coded ? d->cat.col.entries + 1 : 1;
+    if (rc == 0 && (uint64_t)d->names * d->cats * 4 <= DENSE_MAX) {
+        d->dense = calloc((size_t)d->names * d->cats * 4, sizeof *d->dense);
+        if (!d->dense)
+            rc = -ENOMEM;
+    }
+    return rc;
+}
+
+static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
+{
+    struct lane *lanes[] = {&d->class, &d->name, &d->cat, &d->ts, &d->dur, &d->pid, &d->tid, &d->hhash, &d->hostname};
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes && rc == 0; i++)
+        rc = lane_read(d, lanes[i], first, n);
+    /* A dur on every row leaves nothing to ask of ph. */
+    if (rc == 0 && !(d->dur.there && d->dur.all))
+        rc = lane_read(d, &d->ph, first, n);
+    return rc;
+}
+
+/* ---- groups ---- */
+
+static bool same_group(const void *array, uint32_t i, const void *key)
+{
+    const struct group *a = (const struct group *)array + i, *b = key;
+
+    return a->class == b->class && a->cat == b->cat && a->name == b->name;
+}
+
+static uint32_t new_group(struct digest *d, uint8_t class, uint32_t cat, uint32_t name)
+{
+    if (!ARRAY_ROOM(d->groups, d->group_count, d->group_cap))
+        return MAP_NONE;
+    d->groups[d->group_count] = (struct group){.class = class, .cat = cat, .name = name};
+    return d->group_count++;
+}
+
+static uint32_t group_slow(struct digest *d, uint8_t class, uint32_t cat, uint32_t name)
+{
+    struct group key = {.class = class, .cat = cat, .name = name};
+    uint64_t hash = map_mix((uint64_t)class << 32 | cat, name);
+    uint32_t g = map_find(&d->group_map, hash, same_group, d->groups, &key);
+
+    if (g == MAP_NONE) {
+        g = new_group(d, class, cat, name);
+        if (g != MAP_NONE && map_add(&d->group_map, hash, g) < 0)
+            g = MAP_NONE;
+    }
+    return g;
+}
+
+static uint32_t group_of(struct digest *d, uint32_t i)
+{
+    uint8_t class = (uint8_t)d->class.i64[i] & 3;
+    uint32_t cat, name, *slot;
+
+    if (!d->dense || (d->name.there && !d->name.coded) || (d->cat.there && !d->cat.coded))
+        return group_slow(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i));
+    cat = lane_has(&d->cat, i) ? d->cat.codes[i] + 1 : 0;
+    name = lane_has(&d->name, i) ? d->name.codes[i] + 1 : 0;
+    slot = &d->dense[((size_t)class * d->cats + cat) * d->names + name];
+    if (*slot == 0)
+        *slot = new_group(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i)) + 1;
+    return *slot - 1;
+}
+
+static inline void add_moments(struct moments_part *m, int64_t v)
+{
+    if (m->count == 0 || v < m->min)
+        m->min = v;
+    if (m->count == 0 || v > m->max)
+        m->max = v;
+    m->count++;
+    m->sum += v;
+    m->squares += (unsigned __int128)((__int128)v * v);
+}
+
+/* ---- threads ---- */
+
+static bool same_thread(const void *array, uint32_t i, const void *key)
+{
+    const struct summary_thread *a = &((const struct thread *)array)[i].key, *b = key;
+
+    return a->tid == b->tid && a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash &&
+           a->class == b->class;
+}
+
+static struct thread *thread_of(struct digest *d, uint32_t i)
+{
+    struct summary_thread key = {.class = (uint8_t)d->class.i64[i] & 3, .pid = lane_int(&d->pid, i),
+                                 .tid = lane_int(&d->tid, i)};
+    uint64_t hash;
+    uint32_t t;
+
+    key.host_is_hash = lane_has(&d->hhash, i);
+    key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
+    if (d->thread_count > 0 && same_thread(d->threads, d->last_thread, &key))
+        return &d->threads[d->last_thread];
+    hash = map_mix(map_mix((uint64_t)key.pid, (uint64_t)key.tid), (uint64_t)key.host << 3 | key.class);
+    t = map_find(&d->thread_map, hash, same_thread, d->threads, &key);
+    if (t == MAP_NONE) {
+        t = d->thread_count;
+        if (!ARRAY_ROOM(d->threads, d->thread_count, d->thread_cap) || map_add(&d->thread_map, hash, t) < 0)
+            return NULL;
+        d->threads[d->thread_count++] = (struct thread){.key = key};
+    }
+    d->last_thread = t;
+    return &d->threads[t];
+}
+
+/* ---- rows ---- */
+
+static void see_time(bool *has, __int128 *min, __int128 *max, __int128 ts, __int128 te)
+{
+    if (!*has || ts < *min)
+        *min = ts;
+    if (!*has || te > *max)
+        *max = te;
+    *has = true;
+}
+
+static int add_row(struct digest *d, uint32_t i, int64_t dur_scale, int64_t ts_scale)
+{
+    uint8_t class = (uint8_t)d->class.i64[i] & 3;
+    struct summary_class *c = &d->classes[class];
+    uint32_t g = group_of(d, i);
+    struct thread *t = thread_of(d, i);
+    bool has_dur = lane_has(&d->dur, i);
+    int64_t dur = has_dur ? d->dur.i64[i] : 0;
+
+    if (g == MAP_NONE || !t)
+        return -ENOMEM;
+    d->groups[g].count++;
+    d->group_of[i] = MAP_NONE;
+    if (has_dur || (class == TRACE_EVENT && is_x(d, i))) {
+        d->group_of[i] = g;
+        d->dur.i64[i] = dur;
+        add_moments(&d->groups[g].part, dur);
+    }
+    c->count++;
+    t->count++;
+    t->events += class == TRACE_EVENT;
+    if (lane_has(&d->ts, i)) {
+        __int128 ts = (__int128)d->ts.i64[i] * ts_scale, te = ts + (__int128)dur * dur_scale;
+
+        see_time(&c->has_time, &c->min_ts, &c->max_te, ts, te);
+        see_time(&t->has_time, &t->min_ts, &t->max_te, ts, te);
+    }
+    return 0;
+}
+
+/* Sketches and histograms, once the groups of the batch are known. */
+static int add_distribution(struct digest *d, uint32_t n, bool nano)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        struct group *g;
+
+        if (d->group_of[i] == MAP_NONE)
+            continue;
+        g = &d->groups[d->group_of[i]];
+        histogram_add(&g->to->histogram, d->dur.i64[i], nano);
+        rc = sketch_add(g->to->duration_sketch, nano ? (double)d->dur.i64[i] / 1000.0 : (double)d->dur.i64[i]);
+    }
+    return rc;
+}
+
+static int digest_rows(struct digest *d)
+{
+    bool nano = d->dur.there && d->dur.col.nano;
+    int64_t dur_scale = nano ? 1 : 1000, ts_scale = d->ts.there && d->ts.col.nano ? 1 : 1000;
+    uint32_t rows = chunk_rows(d->view);
+    int rc = 0;
+
+    for (uint32_t first = 0; first < rows && rc == 0; first += ROWS) {
+        uint32_t n = rows - first < ROWS ? rows - first : ROWS;
+
+        rc = read_lanes(d, first, n);
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            rc = add_row(d, i, dur_scale, ts_scale);
+        if (rc == 0) {
+            /* summary_name_of may move the array that `to` points into when it adds. */
+            for (uint32_t g = 0; g < d->group_count; g++) {
+                if (!summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat, d->groups[g].name))
+                    return -ENOMEM;
+            }
+            for (uint32_t g = 0; g < d->group_count; g++)
+                d->groups[g].to = summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat,
+                                                  d->groups[g].name);
+            rc = add_distribution(d, n, nano);
+        }
+    }
+    return rc;
+}
+
+/* ---- results ---- */
+
+static int give_groups(struct digest *d)
+{
+    bool nano = d->dur.there && d->dur.col.nano;
+
+    for (uint32_t i = 0; i < d->group_count; i++) {
+        struct group *g = &d->groups[i];
+        struct summary_name *to = summary_name_of(d->p->summary, g->class, g->cat, g->name);
+
+        if (!to)
+            return -ENOMEM;
+        to->count += g->count;
+        if (g->part.count)
+            moments_add_part(&to->duration, &g->part, nano);
+    }
+    return 0;
+}
+
+static int give_threads(struct digest *d)
+{
+    for (uint32_t i = 0; i < d->thread_count; i++) {
+        const struct thread *t = &d->threads[i];
+        struct summary_thread *to = summary_thread_of(d->p->summary, &t->key);
+        bool timed = t->has_time && t->key.class == TRACE_EVENT;
+        struct index_process from = {.host = t->key.host, .host_is_hash = t->key.host_is_hash, .pid = t->key.pid,
+                                     .objects = t->count, .events = t->events, .has_time = timed,
+                                     .min_ts = t->min_ts, .max_te = t->max_te};
+
+        if (!to)
+            return -ENOMEM;
+        to->count += t->count;
+        if (t->key.pid != INT64_MIN)
+            part_add_process(d->p, &from);
+    }
+    return d->p->error;
+}
+
+static void digest_done(struct digest *d)
+{
+    free(d->name.ids);
+    free(d->cat.ids);
+    free(d->hhash.ids);
+    free(d->hostname.ids);
+    free(d->ph_is_x);
+    free(d->dense);
+    free(d->groups);
+    free(d->threads);
+    map_done(&d->group_map);
+    map_done(&d->thread_map);
+    free(d);
+}
+
+int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
+{
+    struct digest *d = calloc(1, sizeof *d);
+    int rc;
+
+    if (!d)
+        return -ENOMEM;
+    d->p = p;
+    d->texts = texts;
+    d->view = view;
+    rc = open_lanes(d);
+    if (rc == 0)
+        rc = digest_rows(d);
+    if (rc == 0)
+        rc = give_groups(d);
+    if (rc == 0)
+        rc = give_threads(d);
+    if (rc == 0)
+        memcpy(p->summary->classes, d->classes, sizeof d->classes);
+    digest_done(d);
+    return rc;
+}

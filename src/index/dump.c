@@ -1,0 +1,496 @@
+/* dump.c - the whole store as text that is equal for equal content, however it came about; and the check of all values.
+ *
+ * Ids become texts, files are told by name, what a crash or the order of work may change (ids, versions, generations,
+ * places in the store) is left out. A column is told by its facts and a hash over its values.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_STATIC_LINKING_ONLY     /* the state on the stack */
+#include <xxhash.h>
+
+enum { FLUSH_AT = 1 << 20, ROWS = 4096 };
+
+struct dump {
+    struct index *ix;
+    struct snapshot *s;
+    struct buf *out;
+    int (*flush)(void *arg, struct buf *out);
+    void *arg;
+    int rc;
+};
+
+static void flush(struct dump *d, size_t limit)
+{
+    if (d->rc == 0 && d->out->len > limit)
+        d->rc = d->flush(d->arg, d->out);
+    if (d->rc == 0 && d->out->error)
+        d->rc = d->out->error;
+}
+
+/* Control bytes would break the lines. */
+static void put_text(struct buf *out, struct text t)
+{
+    buf_putc(out, '"');
+    for (size_t i = 0; i < t.len; i++) {
+        unsigned char c = (unsigned char)t.ptr[i];
+
+        if (c < ' ' || c == '"' || c == '\\')
+            buf_printf(out, "\\x%02x", c);
+        else
+            buf_putc(out, (char)c);
+    }
+    buf_putc(out, '"');
+}
+
+static void put_id(struct dump *d, uint32_t id)
+{
+    if (id == INDEX_NO_TEXT)
+        buf_puts(d->out, "null");
+    else
+        put_text(d->out, index_text(d->ix, id));
+}
+
+static void put_i128(struct buf *out, __int128 v)
+{
+    char text[48];
+
+    buf_append(out, text, num_format_i128(v, text));
+}
+
+static void put_int(struct buf *out, int64_t v)
+{
+    if (v == INT64_MIN)
+        buf_puts(out, "null");
+    else
+        buf_printf(out, "%" PRId64, v);
+}
+
+/* ---- the file ---- */
+
+static void dump_facts(struct dump *d, const struct index_file *f)
+{
+    struct buf *o = d->out;
+    const struct trace_counts *c = &f->counts;
+
+    buf_puts(o, "file ");
+    put_text(o, text_of(f->name));
+    buf_printf(o, " state %s format %d unit %d finished %d\n", index_state_name(f->state), f->format, f->unit, f->finished);
+    buf_printf(o, "  size %" PRIu64 " mtime %" PRId64 " text %" PRIu64 " members %" PRIu64 " chunk_size %" PRIu64 "\n",
+               f->compressed_bytes, f->mtime_ns, f->text_bytes, f->members, f->checkpoint_size);
+    buf_puts(o, "  version ");
+    put_text(o, text_of(f->tracer_version));
+    buf_puts(o, " error ");
+    put_text(o, text_of(f->error));
+    buf_printf(o, "\n  lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64 " split %" PRIu64
+                  " glued %" PRIu64 " bad_dur %" PRIu64 "\n",
+               c->lines, c->brackets, c->invalid, c->repaired, c->split, c->glued, c->bad_dur);
+    buf_printf(o, "  events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64 " metadata %" PRIu64, c->events, c->counters,
+               c->aggregated, c->metadata);
+    if (f->has_time) {
+        buf_puts(o, " from ");
+        put_i128(o, f->min_ts);
+        buf_puts(o, " to ");
+        put_i128(o, f->max_te);
+    }
+    buf_printf(o, "\n  damage %u\n", f->damage_count);
+    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
+        buf_printf(o, "    %s %" PRIu64 "-%" PRIu64 " at %" PRIu64 "\n",
+                   trace_damage_name((enum trace_damage_kind)f->damage[i].kind), f->damage[i].file_from,
+                   f->damage[i].file_to, f->damage[i].text_offset);
+}
+
+/* Ids order processes and names within a file: lines are sorted as text instead. */
+struct lines { char **list; uint32_t count, cap; bool failed; };
+
+static void lines_take(struct lines *l, struct buf *line)
+{
+    char *text = buf_steal(line, NULL);
+
+    if (!text || !ARRAY_ROOM(l->list, l->count, l->cap)) {
+        free(text);
+        l->failed = true;
+        return;
+    }
+    l->list[l->count++] = text;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void lines_put(struct dump *d, struct lines *l)
+{
+    if (l->count)
+        qsort(l->list, l->count, sizeof *l->list, compare_lines);
+    for (uint32_t i = 0; i < l->count; i++) {
+        buf_puts(d->out, l->list[i]);
+        buf_putc(d->out, '\n');
+        free(l->list[i]);
+        flush(d, FLUSH_AT);
+    }
+    free(l->list);
+    if (l->failed && d->rc == 0)
+        d->rc = -ENOMEM;
+    *l = (struct lines){0};
+}
+
+static void dump_processes(struct dump *d, const struct view *v)
+{
+    const struct index_file *f = &v->body->pub;
+    struct lines lines = {0};
+    struct buf line = {0}, *out = d->out;
+
+    d->out = &line;
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        const struct index_process *p = &f->processes[i];
+
+        buf_puts(&line, "  process ");
+        put_id(d, p->host);
+        buf_printf(&line, " %d pid ", p->host_is_hash);
+        put_int(&line, p->pid);
+        buf_puts(&line, " ppid ");
+        put_int(&line, p->ppid);
+        buf_puts(&line, " rank ");
+        put_int(&line, p->rank);
+        buf_puts(&line, " cmd ");
+        put_id(d, p->cmd_hash);
+        buf_puts(&line, " exec ");
+        put_id(d, p->exec_hash);
+        buf_puts(&line, " cwd ");
+        put_id(d, p->cwd_hash);
+        buf_printf(&line, " objects %" PRIu64 " events %" PRIu64, p->objects, p->events);
+        if (p->has_time) {
+            buf_puts(&line, " from ");
+            put_i128(&line, p->min_ts);
+            buf_puts(&line, " to ");
+            put_i128(&line, p->max_te);
+        }
+        lines_take(&lines, &line);
+    }
+    d->out = out;
+    lines_put(d, &lines);
+}
+
+static void dump_names(struct dump *d, const struct index_file *f)
+{
+    static const char *const kinds[] = {"FH", "HH", "SH", "thread_name", "process_name", "PR", "CM"};
+    struct lines lines = {0};
+    struct buf line = {0}, *out = d->out;
+
+    d->out = &line;
+    for (uint32_t i = 0; i < f->name_count; i++) {
+        const struct index_name *n = &f->names[i];
+
+        buf_printf(&line, "  name %06u %08u %s ", n->chunk, n->row, n->kind < 7 ? kinds[n->kind] : "?");
+        put_id(d, n->hash);
+        buf_putc(&line, ' ');
+        put_id(d, n->value);
+        buf_puts(&line, " pid ");
+        put_int(&line, n->pid);
+        buf_putc(&line, ' ');
+        put_id(d, n->line);
+        lines_take(&lines, &line);
+    }
+    d->out = out;
+    lines_put(d, &lines);
+}
+
+/* ---- columns ---- */
+
+static void hash_entry(XXH3_state_t *h, const struct column_entry *e)
+{
+    XXH3_64bits_update(h, &e->type, 1);
+    if (e->type == TRACE_INT || e->type == TRACE_BOOL) {
+        XXH3_64bits_update(h, &e->i, sizeof e->i);
+    } else if (e->type == TRACE_DOUBLE) {
+        XXH3_64bits_update(h, &e->d, sizeof e->d);
+    } else {
+        XXH3_64bits_update(h, &e->text.len, sizeof e->text.len);
+        XXH3_64bits_update(h, e->text.ptr, e->text.len);
+    }
+}
+
+/* Hash of each entry of the dictionary, so that codes may differ. */
+static int hash_entries(struct chunk_view *v, const struct column *c, uint64_t **ret)
+{
+    uint64_t *list = malloc((c->entries + 1) * sizeof *list);
+    int rc = list ? 0 : -ENOMEM;
+    struct column_entry e;
+    XXH3_state_t h;
+
+    for (uint32_t i = 0; i < c->entries && rc == 0; i++) {
+        rc = column_entry(v, c, i, &e);
+        if (rc)
+            break;
+        XXH3_64bits_reset(&h);
+        hash_entry(&h, &e);
+        list[i] = XXH3_64bits_digest(&h);
+    }
+    *ret = list;
+    return rc;
+}
+
+struct rows { int64_t i64[ROWS]; double f64[ROWS]; uint32_t codes[ROWS]; uint64_t valid[ROWS / 64], values[ROWS]; };
+
+static int read_rows(struct chunk_view *v, const struct column *c, const uint64_t *entries, uint32_t first, uint32_t n,
+                     struct rows *r)
+{
+    int rc;
+
+    if (c->type == COLUMN_DOUBLE) {
+        rc = column_read_f64(v, c, first, n, r->f64);
+        memcpy(r->values, r->f64, n * sizeof *r->f64);
+    } else if (entries) {
+        rc = column_read_codes(v, c, first, n, r->codes);
+    } else {
+        rc = column_read_i64(v, c, first, n, r->i64);
+        memcpy(r->values, r->i64, n * sizeof *r->i64);
+    }
+    memset(r->valid, 0xff, sizeof r->valid);
+    if (rc == 0 && c->nulls)
+        rc = column_read_valid(v, c, first, n, r->valid);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        if (!(r->valid[i / 64] >> (i % 64) & 1))
+            r->values[i] = 0;
+        else if (entries && r->codes[i] >= c->entries)
+            return ERR_CORRUPT;
+        else if (entries)
+            r->values[i] = entries[r->codes[i]];
+    }
+    return rc;
+}
+
+static int hash_column(struct chunk_view *v, const struct column *c, struct rows *r, uint64_t *ret)
+{
+    bool coded = c->type == COLUMN_TEXT || c->type == COLUMN_MIXED;
+    uint64_t *entries = NULL;
+    XXH3_state_t h;
+    int rc = coded ? hash_entries(v, c, &entries) : 0;
+
+    XXH3_64bits_reset(&h);
+    for (uint32_t first = 0; first < c->rows && rc == 0; first += ROWS) {
+        uint32_t n = c->rows - first < ROWS ? c->rows - first : ROWS;
+
+        rc = read_rows(v, c, entries, first, n, r);
+        if (rc == 0) {
+            XXH3_64bits_update(&h, r->values, n * sizeof *r->values);
+            for (uint32_t i = 0; i < n; i++)
+                XXH3_64bits_update(&h, &(char){(char)(r->valid[i / 64] >> (i % 64) & 1)}, 1);
+        }
+    }
+    free(entries);
+    *ret = XXH3_64bits_digest(&h);
+    return rc;
+}
+
+static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, struct rows *rows)
+{
+    const struct index_chunk *chunk = &f->chunks[i];
+    struct chunk_view *v;
+    int rc = chunk_open(d->ix, d->s, f, i, &v);
+
+    buf_printf(d->out, "  chunk %u rows %u text %" PRIu64 " %u\n", chunk->number, chunk->rows, chunk->text_offset,
+               chunk->text_len);
+    if (rc) {
+        d->rc = rc;
+        return;
+    }
+    for (uint32_t k = 0; k < chunk_column_count(v) && rc == 0; k++) {
+        struct column c;
+        uint64_t hash;
+
+        chunk_column(v, k, &c);
+        rc = hash_column(v, &c, rows, &hash);
+        buf_puts(d->out, "    ");
+        put_text(d->out, c.path);
+        buf_printf(d->out, " type %d nano %d nulls %u entries %u hash %016" PRIx64 "\n", c.type, c.nano, c.nulls, c.entries,
+                   hash);
+    }
+    chunk_close(v);
+    d->rc = d->rc ? d->rc : rc;
+    flush(d, FLUSH_AT);
+}
+
+/* ---- checkpoints, summaries ---- */
+
+static void dump_checkpoints(struct dump *d, uint32_t file)
+{
+    struct kv_key prefix = kv_key_of_u32(file);
+    struct kv_cursor c;
+    struct kv_read *r;
+
+    d->rc = d->rc ? d->rc : kv_read_begin(d->ix->kv, &r);
+    if (d->rc)
+        return;
+    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
+    while (kv_next(&c)) {
+        struct rec rec = rec_of(c.value);
+        uint64_t offset = rec_u(&rec), bits = rec_u(&rec), kind = rec_u(&rec), members = rec_u(&rec);
+        struct text window = rec_text(&rec);
+
+        (void)members;              /* known or not known depends on where reading began */
+        buf_printf(d->out, "  checkpoint %" PRIu64 " at %" PRIu64 " bits %" PRIu64 " kind %" PRIu64 " window %016" PRIx64 "\n",
+                   kv_get_u64((const uint8_t *)c.key.ptr + 4), offset, bits, kind, text_hash(window));
+        if (rec.bad)
+            c.error = ERR_CORRUPT;
+    }
+    d->rc = c.error;
+    kv_end(&c);
+    kv_read_end(r);
+}
+
+static void dump_summary_name(struct dump *d, const struct summary_name *n)
+{
+    static const double quantiles[] = {0.1, 0.5, 0.9, 0.99};
+
+    buf_printf(d->out, "  summary %d ", n->class);
+    put_id(d, n->cat);
+    buf_putc(d->out, ' ');
+    put_id(d, n->name);
+    buf_printf(d->out, " count %" PRIu64 " dur %" PRIu64, n->count, n->duration.count);
+    if (n->duration.count) {
+        buf_puts(d->out, " sum ");
+        put_i128(d->out, n->duration.sum);
+        buf_puts(d->out, " squares ");
+        put_i128(d->out, (__int128)n->duration.squares);
+        buf_puts(d->out, " min ");
+        put_i128(d->out, n->duration.min);
+        buf_puts(d->out, " max ");
+        put_i128(d->out, n->duration.max);
+    }
+    for (size_t i = 0; i < 4 && sketch_count(n->duration_sketch) > 0; i++)
+        buf_printf(d->out, " q %.17g", sketch_quantile(n->duration_sketch, quantiles[i], false));
+}
+
+static void dump_summary(struct dump *d, uint32_t file)
+{
+    struct lines lines = {0};
+    struct buf line = {0}, *out = d->out;
+    struct summary *s = NULL;
+
+    d->rc = d->rc ? d->rc : index_file_summary(d->ix, d->s, file, &s);
+    if (d->rc)
+        return;
+    d->out = &line;
+    for (uint32_t i = 0; i < s->name_count; i++) {
+        dump_summary_name(d, &s->names[i]);
+        lines_take(&lines, &line);
+    }
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        const struct summary_thread *t = &s->threads[i];
+
+        buf_printf(&line, "  thread %d ", t->class);
+        put_id(d, t->host);
+        buf_printf(&line, " %d pid ", t->host_is_hash);
+        put_int(&line, t->pid);
+        buf_puts(&line, " tid ");
+        put_int(&line, t->tid);
+        buf_printf(&line, " count %" PRIu64, t->count);
+        lines_take(&lines, &line);
+    }
+    for (int i = 0; i < 4; i++) {
+        buf_printf(&line, "  class %d count %" PRIu64, i, s->classes[i].count);
+        if (s->classes[i].has_time) {
+            buf_puts(&line, " from ");
+            put_i128(&line, s->classes[i].min_ts);
+            buf_puts(&line, " to ");
+            put_i128(&line, s->classes[i].max_te);
+        }
+        lines_take(&lines, &line);
+    }
+    d->out = out;
+    summary_free(s);
+    lines_put(d, &lines);
+}
+
+int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, struct buf *out), void *arg)
+{
+    struct dump d = {.ix = ix, .s = index_snapshot(ix), .out = out, .flush = flush_call, .arg = arg};
+    struct rows *rows = malloc(sizeof *rows);
+
+    if (!rows)
+        d.rc = -ENOMEM;
+    for (uint32_t i = 0; i < d.s->count && d.rc == 0; i++) {
+        const struct view *v = d.s->views[i];
+
+        dump_facts(&d, &v->pub);
+        dump_processes(&d, v);
+        dump_names(&d, &v->pub);
+        dump_checkpoints(&d, v->pub.id);
+        for (uint32_t k = 0; k < v->pub.chunk_count && d.rc == 0; k++)
+            dump_chunk(&d, &v->pub, k, rows);
+        dump_summary(&d, i);
+        flush(&d, FLUSH_AT);
+    }
+    flush(&d, 0);
+    free(rows);
+    snapshot_release(d.s);
+    return d.rc;
+}
+
+/* ---- check ---- */
+
+static int check_chunk(struct index *ix, const struct snapshot *s, const struct index_file *f, uint32_t i, struct err *err)
+{
+    struct chunk_view *v;
+    int rc = chunk_open(ix, s, f, i, &v);
+
+    if (rc)
+        return err_set(err, rc, "%s, chunk %u: %s", f->name, f->chunks[i].number, err_text(rc));
+    rc = chunk_view_check(v);
+    if (rc == 0 && (chunk_rows(v) != f->chunks[i].rows || chunk_view_number(v) != f->chunks[i].number))
+        rc = ERR_CORRUPT;
+    chunk_close(v);
+    return rc ? err_set(err, rc, "%s, chunk %u: %s", f->name, f->chunks[i].number, err_text(rc)) : 0;
+}
+
+static uint64_t objects_of(const struct index_file *f)
+{
+    return f->counts.events + f->counts.counters + f->counts.aggregated + f->counts.metadata;
+}
+
+static int check_file(struct index *ix, const struct snapshot *s, uint32_t file, struct err *err)
+{
+    const struct index_file *f = &s->views[file]->pub;
+    uint64_t rows = 0, counted = 0;
+    struct summary *sum;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < f->chunk_count && rc == 0; i++) {
+        rc = check_chunk(ix, s, f, i, err);
+        rows += f->chunks[i].rows;
+    }
+    for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
+        if (!index_text(ix, f->names[i].line).ptr)
+            rc = err_set(err, ERR_CORRUPT, "%s: the line of a name is missing", f->name);
+    }
+    if (rc)
+        return rc;
+    rc = index_file_summary(ix, s, file, &sum);
+    if (rc)
+        return err_set(err, rc, "%s: summary: %s", f->name, err_text(rc));
+    for (int i = 0; i < 4; i++)
+        counted += sum->classes[i].count;
+    summary_free(sum);
+    if (rows != objects_of(f) || counted != rows)
+        return err_set(err, ERR_CORRUPT, "%s: %llu rows, %llu objects, %llu in the summary", f->name,
+                       (unsigned long long)rows, (unsigned long long)objects_of(f), (unsigned long long)counted);
+    return 0;
+}
+
+int index_check(struct index *ix, struct err *err)
+{
+    struct snapshot *s = index_snapshot(ix);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < s->count && rc == 0; i++)
+        rc = check_file(ix, s, i, err);
+    snapshot_release(s);
+    return rc;
+}

@@ -1,0 +1,231 @@
+/* gather.c - what single records say about their file and its processes: names, start and end, forks, ranks, the unit. */
+#include "part.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct trace_value *value_of(const struct trace_event *e, uint16_t field)
+{
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (e->values[i].field == field)
+            return &e->values[i];
+    }
+    return NULL;
+}
+
+/* A value as text; numbers as their decimal text in `scratch` (32 bytes). Empty when absent. */
+static struct text text_of_value(const struct trace_value *v, char *scratch)
+{
+    if (!v)
+        return (struct text){NULL, 0};
+    switch (v->type) {
+    case TRACE_INT:
+    case TRACE_BOOL:
+        return (struct text){scratch, num_format_i64(v->i, scratch)};
+    case TRACE_DOUBLE:
+        return (struct text){scratch, num_format_double(v->d, scratch)};
+    default:
+        return (struct text){v->ptr, v->len};
+    }
+}
+
+static uint32_t text_id(struct part *p, struct texts *texts, const struct trace_value *v)
+{
+    char scratch[32];
+    uint32_t id;
+
+    if (!v)
+        return INDEX_NO_TEXT;
+    id = texts_add_any(texts, text_of_value(v, scratch));
+    if (id == INDEX_NO_TEXT)
+        p->error = -ENOMEM;
+    return id;
+}
+
+static bool is_int(const struct trace_value *v)
+{
+    return v && v->type == TRACE_INT;
+}
+
+static void add_fact(struct part *p, struct texts *texts, const struct trace_event *e, enum part_fact_kind kind,
+                     int64_t value)
+{
+    const struct trace_value *host = value_of(e, TRACE_FIELD_HHASH), *pid = value_of(e, TRACE_FIELD_PID);
+    struct part_fact f = {.kind = kind, .host_is_hash = host != NULL, .value = value};
+
+    if (!is_int(pid))
+        return;
+    f.pid = pid->i;
+    f.host = text_id(p, texts, host ? host : value_of(e, TRACE_FIELD_HOSTNAME));
+    if (!ARRAY_ROOM(p->facts, p->fact_count, p->fact_cap))
+        p->error = -ENOMEM;
+    else
+        p->facts[p->fact_count++] = f;
+}
+
+static void add_text_fact(struct part *p, struct texts *texts, const struct trace_event *e, enum part_fact_kind kind,
+                          uint16_t field)
+{
+    const struct trace_value *v = value_of(e, field);
+
+    if (v)
+        add_fact(p, texts, e, kind, text_id(p, texts, v));
+}
+
+static void see_unit(struct part *p, struct text unit)
+{
+    static const char *const names[] = {[TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
+
+    for (uint8_t i = 0; i < 4 && !p->unit_seen; i++) {
+        if (text_eq_nocase(unit, text_of(names[i])))
+            p->unit_seen = i + 1;
+    }
+}
+
+/* ---- metadata records ---- */
+
+static bool kind_of(struct text name, uint8_t *ret)
+{
+    static const struct text names[] = {
+        [INDEX_FH] = {"FH", 2}, [INDEX_HH] = {"HH", 2}, [INDEX_SH] = {"SH", 2},
+        [INDEX_THREAD_NAME] = {"thread_name", 11}, [INDEX_PROCESS_NAME] = {"process_name", 12},
+        [INDEX_PR] = {"PR", 2}, [INDEX_CM] = {"CM", 2}
+    };
+
+    for (uint8_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (text_eq(name, names[i])) {
+            *ret = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The record in its valid form, and a newline. */
+static void keep_line(struct part *p, const struct trace_event *e, const char *chunk_text)
+{
+    size_t before = p->lines.len;
+
+    if (e->repaired) {
+        if (trace_repair(chunk_text + e->offset, e->len, &p->lines) < 0)
+            p->lines.len = before;      /* an empty line: the record is told nowhere */
+    } else {
+        buf_append(&p->lines, chunk_text + e->offset, e->len);
+    }
+    buf_putc(&p->lines, '\n');
+}
+
+static void add_name(struct part *p, struct texts *texts, const struct trace_event *e, struct index_name n,
+                     const char *chunk_text)
+{
+    const struct trace_value *pid = value_of(e, TRACE_FIELD_PID);
+
+    n.pid = is_int(pid) ? pid->i : INT64_MIN;
+    n.hash = n.kind <= INDEX_SH ? text_id(p, texts, value_of(e, TRACE_FIELD_ARG_VALUE)) : INDEX_NO_TEXT;
+    n.value = text_id(p, texts, value_of(e, TRACE_FIELD_ARG_NAME));
+    n.line = p->name_count;
+    if (!ARRAY_ROOM(p->names, p->name_count, p->name_cap)) {
+        p->error = -ENOMEM;
+        return;
+    }
+    p->names[p->name_count++] = n;
+    keep_line(p, e, chunk_text);
+}
+
+static void gather_metadata(struct part *p, struct texts *texts, const struct trace_event *e, struct text name,
+                            const char *chunk_text, uint32_t number, uint32_t row)
+{
+    struct index_name n = {.chunk = number, .row = row};
+    char key_scratch[32], value_scratch[32];
+    struct text key, value;
+
+    if (!kind_of(name, &n.kind))
+        return;
+    add_name(p, texts, e, n, chunk_text);
+    if (n.kind <= INDEX_THREAD_NAME)
+        return;
+    key = text_of_value(value_of(e, TRACE_FIELD_ARG_NAME), key_scratch);
+    value = text_of_value(value_of(e, TRACE_FIELD_ARG_VALUE), value_scratch);
+    if (n.kind == INDEX_PROCESS_NAME && part_rank_of(key) != INT64_MIN)
+        add_fact(p, texts, e, FACT_RANK, part_rank_of(key));
+    if (n.kind == INDEX_PR && text_eq(key, TEXT("rank")) && part_rank_of(value) != INT64_MIN)
+        add_fact(p, texts, e, FACT_RANK, part_rank_of(value));
+    if (n.kind == INDEX_CM && text_eq(key, TEXT("time_metric")))
+        see_unit(p, value);
+}
+
+/* ---- start, end, fork ---- */
+
+/* 100005 -> "1.0.5"; text as it is. */
+static void see_version(struct part *p, struct texts *texts, const struct trace_value *v)
+{
+    char out[64];
+    int len;
+
+    if (!v || p->version != INDEX_NO_TEXT)
+        return;
+    if (v->type == TRACE_INT && v->i >= 0) {
+        len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000, (long long)v->i / 100 % 1000,
+                       (long long)v->i % 100);
+        p->version = texts_add_any(texts, (struct text){out, (size_t)len});
+    } else {
+        p->version = text_id(p, texts, v);
+    }
+}
+
+static void gather_start(struct part *p, struct texts *texts, const struct trace_event *e)
+{
+    const struct trace_value *ppid = value_of(e, TRACE_FIELD_PPID);
+
+    see_version(p, texts, value_of(e, TRACE_FIELD_VERSION));
+    if (is_int(ppid))
+        add_fact(p, texts, e, FACT_PPID, ppid->i);
+    add_text_fact(p, texts, e, FACT_CMD, TRACE_FIELD_CMD_HASH);
+    add_text_fact(p, texts, e, FACT_EXEC, TRACE_FIELD_EXEC_HASH);
+    add_text_fact(p, texts, e, FACT_CWD, TRACE_FIELD_CWD);
+}
+
+static bool from_tracer(const struct trace_event *e)
+{
+    const struct trace_value *cat = value_of(e, TRACE_FIELD_CAT);
+
+    return cat && cat->type == TRACE_TEXT && text_eq_nocase((struct text){cat->ptr, cat->len}, TEXT("dftracer"));
+}
+
+static void gather_event(struct part *p, struct texts *texts, const struct trace_event *e, struct text name)
+{
+    const struct trace_value *v;
+    char scratch[32];
+
+    if (text_eq(name, TEXT("start")) && from_tracer(e)) {
+        gather_start(p, texts, e);
+    } else if (text_eq(name, TEXT("end")) && from_tracer(e)) {
+        p->finished = true;
+        v = value_of(e, TRACE_FIELD_TIME_METRIC);
+        if (v)
+            see_unit(p, text_of_value(v, scratch));
+    } else if (text_eq(name, TEXT("fork")) || text_eq(name, TEXT("vfork"))) {
+        v = value_of(e, TRACE_FIELD_RET);
+        if (is_int(v) && v->i > 0)
+            add_fact(p, texts, e, FACT_FORK, v->i);
+    }
+}
+
+void part_gather(struct part *p, struct texts *texts, const struct trace_event *event, const char *chunk_text,
+                 uint32_t number, uint32_t row)
+{
+    const struct trace_value *v;
+    struct text name;
+
+    if (event->class != TRACE_EVENT && event->class != TRACE_METADATA)
+        return;
+    v = value_of(event, TRACE_FIELD_NAME);
+    if (!v || v->type != TRACE_TEXT || v->len < 2 || v->len > 12)
+        return;
+    name = (struct text){v->ptr, v->len};
+    if (event->class == TRACE_METADATA)
+        gather_metadata(p, texts, event, name, chunk_text, number, row);
+    else if (v->ptr[0] == 's' || v->ptr[0] == 'e' || v->ptr[0] == 'f' || v->ptr[0] == 'v')
+        gather_event(p, texts, event, name);
+}

@@ -1,0 +1,167 @@
+/* ingest.c - the threads that bring files in, and what flows between them.
+ *
+ *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
+ *
+ * Credits bound what is in flight: a reader takes them before it reads a chunk, the writer gives them back when the chunk
+ * is committed. A file's chunks get theirs in text order, so the writer, which applies them in that order, always gets
+ * the one it waits for.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { YIELD_STEPS = 8, YIELD_NS = 2500000 };
+
+/* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still gets on. */
+void ingest_yield(struct ingest *in)
+{
+    struct timespec pause = {0, YIELD_NS};
+
+    for (int i = 0; i < YIELD_STEPS && atomic_load(&in->ix->queries) > 0 && !ingest_stopping(in); i++)
+        nanosleep(&pause, NULL);
+}
+
+bool ingest_stopping(struct ingest *in)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&in->lock);
+    stopping = in->stopping;
+    pthread_mutex_unlock(&in->lock);
+    return stopping;
+}
+
+int ingest_take_credits(struct ingest *in, size_t bytes)
+{
+    int rc;
+
+    pthread_mutex_lock(&in->lock);
+    /* One that alone is beyond the limit must get through, too. */
+    while (in->credits_used > 0 && in->credits_used + bytes > in->credits_max && !in->stopping)
+        pthread_cond_wait(&in->credit_cond, &in->lock);
+    rc = in->stopping ? -EPIPE : 0;
+    if (rc == 0)
+        in->credits_used += bytes;
+    pthread_mutex_unlock(&in->lock);
+    return rc;
+}
+
+void ingest_give_credits(struct ingest *in, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->credits_used -= bytes;
+    pthread_cond_broadcast(&in->credit_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void ingest_post(struct ingest *in, struct result *r)
+{
+    r->next = NULL;
+    pthread_mutex_lock(&in->lock);
+    *in->mail_end = r;
+    in->mail_end = &r->next;
+    pthread_cond_signal(&in->mail_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void ingest_wake(struct index *ix)
+{
+    if (!ix->ingest)
+        return;
+    pthread_mutex_lock(&ix->ingest->lock);
+    pthread_cond_signal(&ix->ingest->mail_cond);
+    pthread_mutex_unlock(&ix->ingest->lock);
+}
+
+static void init_conds(struct ingest *in)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->jobs_cond, NULL);
+    pthread_cond_init(&in->mail_cond, &attr);
+    pthread_cond_init(&in->credit_cond, NULL);
+    pthread_condattr_destroy(&attr);
+}
+
+int ingest_start(struct index *ix, struct err *err)
+{
+    struct ingest *in = calloc(1, sizeof *in);
+    unsigned n = ix->options.workers;
+    int rc = 0;
+
+    if (!in)
+        return err_set(err, -ENOMEM, "no memory");
+    in->ix = ix;
+    in->jobs_end = &in->jobs;
+    in->mail_end = &in->mail;
+    in->credits_max = ix->options.memory_limit;
+    init_conds(in);
+    ix->ingest = in;
+    in->readers = calloc(n, sizeof *in->readers);
+    in->workers = calloc(n, sizeof *in->workers);
+    if (!in->readers || !in->workers)
+        return err_set(err, -ENOMEM, "no memory");
+    rc = pthread_create(&in->writer, NULL, ingest_writer_main, in);
+    in->writer_started = rc == 0;
+    for (; rc == 0 && in->worker_count < n; in->worker_count++) {
+        rc = pthread_create(&in->workers[in->worker_count], NULL, ingest_worker_main, in);
+        if (rc)
+            break;
+    }
+    for (; rc == 0 && in->reader_count < n; in->reader_count++) {
+        rc = pthread_create(&in->readers[in->reader_count], NULL, ingest_reader_main, in);
+        if (rc)
+            break;
+    }
+    /* With one thread of each kind it works, only slower. */
+    if (in->writer_started && in->worker_count && in->reader_count)
+        return 0;
+    return err_set(err, -rc, "cannot start threads: %s", err_text(-rc));
+}
+
+/* Readers stop at the next chunk, workers finish what was read, the writer commits all of it. */
+void ingest_stop(struct index *ix)
+{
+    struct ingest *in = ix->ingest;
+
+    if (!in)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->stopping = true;
+    pthread_cond_broadcast(&in->credit_cond);
+    pthread_mutex_unlock(&in->lock);
+    pthread_mutex_lock(&ix->lock);
+    pthread_cond_broadcast(&ix->files_cond);
+    pthread_mutex_unlock(&ix->lock);
+    for (unsigned i = 0; i < in->reader_count; i++)
+        pthread_join(in->readers[i], NULL);
+    pthread_mutex_lock(&in->lock);
+    in->readers_gone = true;
+    pthread_cond_broadcast(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+    for (unsigned i = 0; i < in->worker_count; i++)
+        pthread_join(in->workers[i], NULL);
+    pthread_mutex_lock(&in->lock);
+    in->workers_gone = true;
+    pthread_cond_broadcast(&in->mail_cond);
+    pthread_mutex_unlock(&in->lock);
+    if (in->writer_started)
+        pthread_join(in->writer, NULL);
+    pthread_mutex_destroy(&in->lock);
+    pthread_cond_destroy(&in->jobs_cond);
+    pthread_cond_destroy(&in->mail_cond);
+    pthread_cond_destroy(&in->credit_cond);
+    free(in->readers);
+    free(in->workers);
+    free(in);
+    ix->ingest = NULL;
+}

@@ -1,0 +1,246 @@
+/* ingest_file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
+#include "bloom.h"
+#include "store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- distinct values of a dimension, for the filter of a file ---- */
+
+struct hashes { uint64_t *slots; uint32_t mask, count; bool full, has_zero; };
+
+struct hashes *hashes_new(void)
+{
+    return calloc(1, sizeof(struct hashes));
+}
+
+void hashes_free(struct hashes *h)
+{
+    if (!h)
+        return;
+    free(h->slots);
+    free(h);
+}
+
+static void insert(uint64_t *slots, uint32_t mask, uint64_t hash, uint32_t *count)
+{
+    uint32_t i = (uint32_t)(hash >> 20) & mask;
+
+    while (slots[i] && slots[i] != hash)
+        i = (i + 1) & mask;
+    *count += slots[i] == 0;
+    slots[i] = hash;
+}
+
+static bool hashes_grow(struct hashes *h)
+{
+    uint32_t size = h->slots ? (h->mask + 1) * 2 : 64, count = 0;
+    uint64_t *slots = calloc(size, sizeof *slots);
+
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
+        if (h->slots[i])
+            insert(slots, size - 1, h->slots[i], &count);
+    }
+    free(h->slots);
+    h->slots = slots;
+    h->mask = size - 1;
+    return true;
+}
+
+void hashes_add(struct hashes *h, uint64_t hash)
+{
+    if (h->full)
+        return;
+    if (hash == 0) {
+        h->has_zero = true;
+        return;
+    }
+    if (h->count >= FILTER_VALUES_MAX ||
+        ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
+        h->full = true;             /* too many: the filter would be large and exclude little */
+        free(h->slots);
+        h->slots = NULL;
+        return;
+    }
+    insert(h->slots, h->mask, hash, &h->count);
+}
+
+static int make_filter(struct index *ix, struct body *b, unsigned dimension, const struct hashes *h)
+{
+    size_t len;
+    uint8_t *bits;
+
+    if (h->full)
+        return 0;
+    len = bloom_bytes(h->count + h->has_zero, ix->options.bloom_rate);
+    bits = arena_alloc(&b->arena, len);
+    if (!bits)
+        return -ENOMEM;
+    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
+        if (h->slots[i])
+            bloom_add(bits, len, h->slots[i]);
+    }
+    if (h->has_zero)
+        bloom_add(bits, len, 0);
+    b->filters[dimension] = (struct filter){bits, len};
+    return 0;
+}
+
+/* ---- the view ---- */
+
+static int copy_chunks(struct body *b, const struct run *r)
+{
+    struct index_chunk *list = arena_alloc(&b->arena, (r->chunk_count + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    if (r->chunk_count)
+        memcpy(list, r->chunks, r->chunk_count * sizeof *list);
+    b->pub.chunks = list;
+    b->pub.chunk_count = r->chunk_count;
+    return 0;
+}
+
+static int copy_names(struct body *b, const struct part *p)
+{
+    struct index_name *list = arena_alloc(&b->arena, (p->name_count + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    if (p->name_count)
+        memcpy(list, p->names, p->name_count * sizeof *list);
+    names_sort(list, p->name_count);
+    b->pub.names = list;
+    b->pub.name_count = p->name_count;
+    return 0;
+}
+
+static int copy_processes(struct index *ix, struct body *b, const struct part *p)
+{
+    struct index_process *list = NULL, *copy;
+    struct part_fact *forks;
+    uint32_t count = 0;
+    int rc = part_processes(p, ix->texts, &list, &count);
+
+    if (rc)
+        return rc;
+    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
+    if (copy && count)
+        memcpy(copy, list, count * sizeof *copy);
+    free(list);
+    b->pub.processes = copy;
+    b->pub.process_count = count;
+    forks = arena_alloc(&b->arena, (p->fact_count + 1) * sizeof *forks);
+    b->forks = forks;
+    for (uint32_t i = 0; forks && i < p->fact_count; i++) {
+        if (p->facts[i].kind == FACT_FORK)
+            forks[b->fork_count++] = p->facts[i];
+    }
+    return copy && forks ? 0 : -ENOMEM;
+}
+
+static void see_times(struct index_file *f, const struct summary *s)
+{
+    const struct summary_class *c = &s->classes[TRACE_EVENT];
+
+    f->has_time = c->has_time;
+    f->min_ts = c->min_ts;
+    f->max_te = c->max_te;
+}
+
+static int copy_damage(struct body *b, const struct run *r)
+{
+    uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
+    struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
+    char text[200];
+
+    if (!list)
+        return -ENOMEM;
+    memcpy(list, r->damage, kept * sizeof *list);
+    b->pub.damage = list;
+    b->pub.damage_count = r->damage_count;
+    b->pub.damaged = r->damage_count > 0;
+    if (r->error) {
+        b->pub.error = arena_strdup(&b->arena, text_of(err_text(r->error)));
+        return b->pub.error ? 0 : -ENOMEM;
+    }
+    if (kept == 0)
+        return 0;
+    snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu",
+             trace_damage_name((enum trace_damage_kind)list[0].kind), (unsigned long long)list[0].file_from,
+             (unsigned long long)list[0].file_to, (unsigned long long)list[0].text_offset);
+    b->pub.error = arena_strdup(&b->arena, text_of(text));
+    return b->pub.error ? 0 : -ENOMEM;
+}
+
+static void copy_facts(struct index *ix, struct body *b, const struct run *r, const struct part *p)
+{
+    struct index_file *f = &b->pub;
+
+    b->identity = r->identity;
+    b->ix = ix;
+    b->run_version = r->version;
+    b->unit_fixed = r->unit_fixed;
+    b->has_tail = r->has_tail;
+    b->tail_final = r->tail_final && !r->ended;
+    f->id = r->id;
+    f->name = r->entry->name;
+    f->path = r->entry->path;
+    f->format = r->info.format;
+    f->device = r->identity.device;
+    f->inode = r->identity.inode;
+    f->compressed_bytes = r->identity.size;
+    f->mtime_ns = r->identity.mtime_ns;
+    f->ctime_ns = r->identity.ctime_ns;
+    f->text_bytes = r->info.text_offset;
+    if (!r->ended && r->chunk_count)
+        f->text_bytes = r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
+    f->members = r->members_before + r->info.members;
+    f->index_bytes = r->index_bytes;
+    f->checkpoint_size = ix->options.checkpoint_size;
+    f->unit = r->unit;
+    f->counts = p->counts;
+    f->finished = p->finished;
+    if (p->version != INDEX_NO_TEXT)
+        f->tracer_version = texts_get(ix->texts, p->version).ptr;
+    see_times(f, p->summary);
+}
+
+static int fill_body(struct index *ix, struct body *b, struct run *r, const struct part *p)
+{
+    int rc = p->error;
+
+    copy_facts(ix, b, r, p);
+    rc = rc ? rc : copy_chunks(b, r);
+    rc = rc ? rc : copy_names(b, p);
+    rc = rc ? rc : copy_processes(ix, b, p);
+    rc = rc ? rc : copy_damage(b, r);
+    for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < ix->dimension_count; i++)
+        rc = r->hashes[i] ? make_filter(ix, b, i, r->hashes[i]) : 0;
+    return rc;
+}
+
+struct view *run_view(struct index *ix, struct run *r, enum index_state state)
+{
+    struct body *b = body_new();
+    struct part *all = part_new();
+    int rc = -ENOMEM;
+
+    if (b && all) {
+        if (r->base)
+            part_merge(all, r->base);
+        if (r->has_tail)
+            part_merge(all, r->tail);
+        rc = fill_body(ix, b, r, all);
+    }
+    part_free(all);
+    if (rc) {
+        body_release(b);
+        return NULL;
+    }
+    return view_of_body(b, state);
+}

@@ -1,0 +1,605 @@
+/* ingest_read.c - a reader: decides what is to be done with a file, and reads its text chunk by chunk. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct reader {
+    struct ingest *in;
+    struct index *ix;
+    struct run *run;
+    int fd;
+    struct trace_reader *trace;
+    struct trace_chunker *chunker;
+    struct trace_checkpoint from;
+    bool resumed, finish;
+    uint64_t skip_to, seq;
+    size_t checkpoints_taken, damage_taken;
+    uint64_t members_seen;          /* begun when the checkpoints were last looked at */
+    char *edge;                     /* EDGE_BYTES */
+};
+
+/* ---- identity ---- */
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void identity_of_stat(const void *stat, struct identity *ret)
+{
+    const struct stat *st = stat;
+
+    *ret = (struct identity){.device = st->st_dev, .inode = st->st_ino, .size = (uint64_t)st->st_size,
+                             .mtime_ns = ns_of(st->st_mtim), .ctime_ns = ns_of(st->st_ctim)};
+}
+
+bool identity_same(const struct identity *a, const struct identity *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+           a->ctime_ns == b->ctime_ns;
+}
+
+static int hash_range(struct reader *r, uint64_t from, uint64_t len, uint64_t *ret)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pread(r->fd, r->edge + done, len - done, (off_t)(from + done));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    *ret = text_hash((struct text){r->edge, done});
+    return 0;
+}
+
+/* Of the first `size` bytes of the file. */
+static int hash_edges(struct reader *r, uint64_t size, struct identity *ret)
+{
+    uint64_t len = size < EDGE_BYTES ? size : EDGE_BYTES;
+    int rc = hash_range(r, 0, len, &ret->head_hash);
+
+    return rc ? rc : hash_range(r, size - len, len, &ret->tail_hash);
+}
+
+/* ---- what is to be done ---- */
+
+static bool settled(struct reader *r, const struct identity *now)
+{
+    struct index *ix = r->ix;
+    struct entry *e = r->run->entry;
+    int64_t quiet;
+
+    pthread_mutex_lock(&ix->lock);
+    if (!identity_same(&e->seen, now)) {
+        e->seen = *now;
+        e->stable_since_ns = clock_mono_ns();
+    }
+    quiet = clock_mono_ns() - e->stable_since_ns;
+    pthread_mutex_unlock(&ix->lock);
+    /* By the clock of the file's times, or, should that be another, by ours. */
+    return quiet >= ix->settle_ns || clock_real_ns() - now->mtime_ns >= ix->settle_ns;
+}
+
+/* Everything is covered by the hashes, or ends in a checksum of everything. */
+static bool edges_prove(const struct view *old)
+{
+    const struct index_file *f = &old->pub;
+
+    return f->compressed_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
+}
+
+/* How the file as it is now relates to what is known of it. */
+enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
+
+static int relate(struct reader *r, const struct identity *now, enum relation *ret)
+{
+    const struct identity *known = &r->run->old->body->identity;
+    struct identity edges;
+    int rc;
+
+    *ret = OTHER;
+    if (identity_same(known, now)) {
+        *ret = SAME;
+        return 0;
+    }
+    if (now->size < known->size)
+        return 0;
+    rc = hash_edges(r, known->size, &edges);
+    if (rc || edges.head_hash != known->head_hash || edges.tail_hash != known->tail_hash)
+        return rc;
+    if (now->size > known->size)
+        *ret = GROWN;
+    else if (now->mtime_ns == known->mtime_ns || edges_prove(r->run->old))
+        *ret = SAME_CONTENT;
+    return 0;
+}
+
+/* ---- going on behind what is stored ---- */
+
+static int find_start(struct reader *r, struct kv_read *kv)
+{
+    struct run *run = r->run;
+    uint64_t offset = r->skip_to;
+    int rc;
+
+    while (offset > 0) {
+        struct kv_key key = kv_key_of_u32(run->id);
+        struct text k, v;
+        struct rec rec;
+        struct text window;
+        uint64_t members;
+
+        kv_key_u64(&key, offset - 1);   /* damage noticed at skip_to itself must be met again */
+        rc = kv_find_below(kv, KV_CHECKPOINT, &key, 4, &k, &v);
+        if (rc)
+            return rc == -ENOENT ? 0 : rc;
+        rec = rec_of(v);
+        r->from.text_offset = offset = kv_get_u64((const uint8_t *)k.ptr + 4);
+        r->from.file_offset = rec_u(&rec);
+        r->from.bits = (uint8_t)rec_u(&rec);
+        r->from.kind = (uint8_t)rec_u(&rec);
+        members = rec_u(&rec);
+        window = rec_text(&rec);
+        if (rec.bad)
+            return ERR_CORRUPT;
+        if (members == 0)
+            continue;                   /* how many members began before is not known: start earlier */
+        run->members_before = members - 1;
+        r->from.window_len = (uint32_t)window.len;
+        r->from.window = malloc(window.len + 1);
+        if (!r->from.window)
+            return -ENOMEM;
+        memcpy((void *)r->from.window, window.ptr, window.len);
+        r->resumed = true;
+        return 0;
+    }
+    return 0;
+}
+
+static int take_chunks(struct run *run, const struct index_file *f, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
+            return -ENOMEM;
+        run->chunks[run->chunk_count++] = f->chunks[i];
+    }
+    for (uint32_t i = 0; i < f->name_count; i++) {
+        struct part *base = run->base;
+
+        if (count == 0 || f->names[i].chunk > f->chunks[count - 1].number)
+            continue;
+        if (!ARRAY_ROOM(base->names, base->name_count, base->name_cap))
+            return -ENOMEM;
+        base->names[base->name_count++] = f->names[i];
+    }
+    return 0;
+}
+
+static void take_damage(struct run *run, const struct index_file *f, uint64_t below)
+{
+    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+
+    for (uint32_t i = 0; i < kept; i++) {
+        if (f->damage[i].text_offset < below)
+            run->damage[run->damage_count++] = f->damage[i];
+    }
+    if (f->damage_count > DAMAGE_KEPT && run->damage_count == DAMAGE_KEPT)
+        run->damage_count = f->damage_count;
+}
+
+static int resume_parts(struct reader *r, struct kv_read *kv)
+{
+    struct run *run = r->run;
+    const struct view *old = run->old;
+    const struct index_file *f = &old->pub;
+    uint32_t count = f->chunk_count;
+    struct part *tail = NULL;
+    int rc = summary_load(r->ix, kv, f->id, old->body->summary_version, &run->base, &tail);
+
+    if (rc)
+        return rc;
+    if (!run->base && !(run->base = part_new()))
+        rc = -ENOMEM;
+    run->index_bytes = f->index_bytes;
+    if (rc == 0 && count > 0 && old->body->has_tail && old->body->tail_final) {
+        part_merge(run->base, tail);
+    } else if (rc == 0 && count > 0) {
+        const struct index_chunk *last = &f->chunks[--count];
+        struct kv_key key = kv_key_of_chunk(f->id, last->number, last->version);
+        struct text value;
+
+        if (kv_get(kv, KV_CHUNK, &key, &value) == 0 && run->index_bytes >= value.len)
+            run->index_bytes -= value.len;
+    }
+    part_free(tail);
+    /* Behind the last chunk, or where the one that is read again begins. Numbers must go on as they would have: after a line
+     * beyond TRACE_LINE_MAX they do not follow from the offset alone. */
+    if (f->chunk_count > 0)
+        r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
+                     (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
+    if (rc == 0 && count > 0 && r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
+        rc = ERR_STALE;
+    rc = rc ? rc : take_chunks(run, f, count);
+    take_damage(run, f, r->skip_to);
+    return rc ? rc : find_start(r, kv);
+}
+
+static int resume(struct reader *r)
+{
+    struct run *run = r->run;
+    struct kv_read *kv;
+    int rc;
+
+    run->id = run->old->pub.id;
+    run->version = run->old->body->run_version + 1;
+    run->summary_version = run->old->body->summary_version;
+    run->hashes_lost = true;
+    rc = kv_read_begin(r->ix->kv, &kv);
+    if (rc)
+        return rc;
+    rc = resume_parts(r, kv);
+    kv_read_end(kv);
+    return rc;
+}
+
+static void forget_resumed(struct reader *r)
+{
+    struct run *run = r->run;
+
+    part_free(run->base);
+    run->base = NULL;
+    run->chunk_count = 0;
+    run->damage_count = 0;
+    run->index_bytes = run->members_before = 0;
+    run->hashes_lost = false;
+    r->resumed = false;
+    r->skip_to = 0;
+    free((void *)r->from.window);
+    r->from = (struct trace_checkpoint){0};
+}
+
+static void begin_fresh(struct reader *r)
+{
+    struct run *run = r->run;
+
+    forget_resumed(r);
+    run->fresh = true;
+    run->version = 1;
+    run->summary_version = 0;
+    run->old_id = run->old->pub.id;
+    pthread_mutex_lock(&r->ix->lock);
+    run->id = r->ix->next_file++;
+    pthread_mutex_unlock(&r->ix->lock);
+}
+
+static void publish_indexing(struct reader *r)
+{
+    struct index *ix = r->ix;
+    struct run *run = r->run;
+    struct view *v;
+
+    pthread_mutex_lock(&ix->lock);
+    if (run->fresh) {
+        v = view_empty(run->entry->name, run->entry->path, INDEX_INDEXING);
+        if (v) {
+            v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
+            v->pub.checkpoint_size = ix->options.checkpoint_size;
+        }
+    } else {
+        v = view_with_state(run->old, INDEX_INDEXING);
+    }
+    if (v)
+        catalog_publish(ix, run->entry, v);
+    pthread_mutex_unlock(&ix->lock);
+}
+
+/* Chooses the action of the run. -errno when the file cannot be read. */
+static int plan(struct reader *r, bool rebuild)
+{
+    struct run *run = r->run;
+    const struct view *old = run->old;
+    enum index_state state = old->pub.state;
+    enum relation relation = OTHER;
+    struct stat st;
+    int rc;
+
+    if (fstat(r->fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    identity_of_stat(&st, &run->identity);
+    r->finish = settled(r, &run->identity);
+    if (old->pub.id != 0 && !rebuild && state != INDEX_FAILED) {
+        rc = relate(r, &run->identity, &relation);
+        if (rc)
+            return rc;
+    }
+    run->action = RUN_READ;
+    if (relation == SAME && (state == INDEX_READY || (state == INDEX_GROWING && !r->finish))) {
+        run->action = RUN_NOTHING;
+        return 0;
+    }
+    rc = hash_edges(r, run->identity.size, &run->identity);
+    if (rc)
+        return rc;
+    if (relation == SAME_CONTENT && state == INDEX_READY) {
+        run->action = RUN_TOUCH;
+        return 0;
+    }
+    run->unit_fixed = run->unit_fixed || (relation != OTHER && old->body->unit_fixed);
+    if (relation != OTHER) {
+        run->unit = old->pub.unit;
+        if (resume(r) < 0)
+            relation = OTHER;       /* from the start, then */
+    }
+    if (relation == OTHER)
+        begin_fresh(r);
+    publish_indexing(r);
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int copy_checkpoint(struct reader *r, struct result *to, const struct trace_checkpoint *from, uint64_t members)
+{
+    struct stored_checkpoint *c = &to->checkpoints[to->checkpoint_count];
+    uint8_t *window = malloc(from->window_len + 1);
+
+    (void)r;
+    if (!window)
+        return -ENOMEM;
+    if (from->window_len)
+        memcpy(window, from->window, from->window_len);
+    c->pub = *from;
+    c->pub.window = window;
+    c->members = members;
+    to->checkpoint_count++;
+    return 0;
+}
+
+/* Members begun before a checkpoint: certain only if none began since the last look. */
+static uint64_t members_at(const struct reader *r, const struct trace_checkpoint *c, uint64_t now)
+{
+    uint64_t before = r->run->members_before;
+
+    if (c->text_offset == 0)
+        return 0;
+    if (c->kind == TRACE_AT_BLOCK && now == r->members_seen && now > 0)
+        return before + now - 1;
+    if (c->kind == TRACE_AT_MEMBER && now == r->members_seen + 1)
+        return before + now - 1;
+    if (c->kind == TRACE_AT_PLAIN)
+        return 0;
+    return UINT64_MAX;
+}
+
+static int take_checkpoints(struct reader *r, struct result *to)
+{
+    const struct trace_checkpoint *list;
+    size_t n = trace_reader_checkpoints(r->trace, &list), i = r->checkpoints_taken;
+    int rc = 0;
+
+    if (i == 0 && r->resumed && n > 0)
+        i = 1;                      /* where we began: is stored */
+    if (n > i) {
+        to->checkpoints = calloc(n - i, sizeof *to->checkpoints);
+        if (!to->checkpoints)
+            return -ENOMEM;
+    }
+    for (; i < n && rc == 0; i++)
+        rc = copy_checkpoint(r, to, &list[i], members_at(r, &list[i], to->info.members));
+    r->checkpoints_taken = n;
+    r->members_seen = to->info.members;
+    trace_reader_drop_checkpoints(r->trace, n);
+    return rc;
+}
+
+/* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets the rest again. */
+static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
+{
+    const struct trace_damage *list;
+    size_t n = trace_reader_damage(r->trace, &list), from = r->damage_taken, end;
+
+    for (end = from; end < n && list[end].text_offset < below; end++)
+        ;
+    r->damage_taken = end;
+    if (end == from)
+        return 0;
+    to->damage = malloc((end - from) * sizeof *list);
+    if (!to->damage)
+        return -ENOMEM;
+    for (; from < end; from++) {
+        if (list[from].text_offset >= r->skip_to)
+            to->damage[to->damage_count++] = list[from];
+    }
+    return 0;
+}
+
+static struct result *new_result(struct reader *r)
+{
+    struct result *result = calloc(1, sizeof *result);
+
+    if (result) {
+        result->run = r->run;
+        result->seq = r->seq;
+    }
+    return result;
+}
+
+static void post_job(struct ingest *in, struct result *r)
+{
+    r->next = NULL;
+    pthread_mutex_lock(&in->lock);
+    *in->jobs_end = r;
+    in->jobs_end = &r->next;
+    pthread_cond_signal(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
+/* 0 went on, ERR_END, or why reading ended. */
+static int read_chunk(struct reader *r)
+{
+    size_t credits = r->ix->options.checkpoint_size + (r->ix->options.checkpoint_size >> 2) + (256 << 10);
+    struct result *result;
+    int rc = ingest_take_credits(r->in, credits);
+
+    if (rc)
+        return rc;
+    result = new_result(r);
+    rc = result ? trace_chunker_next(r->chunker, r->finish, &result->chunk) : -ENOMEM;
+    if (rc) {
+        ingest_give_credits(r->in, credits);
+        free(result);
+        return rc;
+    }
+    trace_reader_info(r->trace, &result->info);
+    if (result->chunk.cap > credits) {
+        result->credits = credits;
+    } else {
+        result->credits = result->chunk.cap;
+        ingest_give_credits(r->in, credits - result->chunk.cap);
+    }
+    rc = take_checkpoints(r, result);
+    if (rc == 0)
+        rc = take_damage_below(r, result, result->chunk.text_offset + result->chunk.len);
+    if (rc) {
+        ingest_give_credits(r->in, result->credits);
+        result_free(result);
+        return rc;
+    }
+    r->seq++;
+    post_job(r->in, result);
+    return 0;
+}
+
+static int read_text(struct reader *r)
+{
+    struct trace_reader_options options = {r->ix->options.engine, r->ix->options.checkpoint_size};
+    int rc = trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
+
+    if (rc == 0)
+        rc = trace_chunker_new(r->trace, r->ix->options.checkpoint_size, r->skip_to, &r->chunker);
+    while (rc == 0) {
+        if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
+            return -EPIPE;
+        ingest_yield(r->in);
+        rc = read_chunk(r);
+    }
+    return rc == ERR_END ? 0 : rc;
+}
+
+static void end_run(struct reader *r, int error)
+{
+    struct result *end = new_result(r);
+
+    /* Without memory for the end of a run nothing can go on: wait for some. */
+    while (!end) {
+        usleep(10000);
+        end = new_result(r);
+    }
+    end->end = true;
+    end->error = error;
+    if (r->trace) {
+        trace_reader_info(r->trace, &end->info);
+        if (error == 0 && (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
+            end->error = -ENOMEM;
+    }
+    r->run->finished = r->finish;
+    ingest_post(r->in, end);
+}
+
+static void read_file(struct reader *r, bool rebuild)
+{
+    int rc;
+
+    /* Neither FIFOs nor devices may make us wait. */
+    r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    rc = r->fd < 0 ? -errno : plan(r, rebuild);
+    if (rc == 0 && r->run->action == RUN_READ)
+        rc = read_text(r);
+    else if (rc)
+        r->run->action = RUN_READ;
+    end_run(r, rc);
+    trace_chunker_free(r->chunker);
+    trace_reader_close(r->trace);
+    free((void *)r->from.window);
+    if (r->fd >= 0)
+        close(r->fd);
+}
+
+static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
+{
+    struct run *run = calloc(1, sizeof *run);
+
+    if (!run)
+        return NULL;
+    run->entry = e;
+    run->old = view_ref(e->view);
+    run->unit = e->unit;
+    run->unit_fixed = e->unit_fixed;
+    e->unit_fixed = false;
+    e->unit = TRACE_US;
+    *ret_rebuild = e->rebuild;
+    e->rebuild = false;
+    e->run = run;
+    (void)ix;
+    return run;
+}
+
+/* NULL: ingest stops. */
+static struct run *next_run(struct reader *r, bool *ret_rebuild)
+{
+    struct index *ix = r->ix;
+    struct run *run = NULL;
+
+    pthread_mutex_lock(&ix->lock);
+    while (!run && !ingest_stopping(r->in)) {
+        struct entry *e = ix->queue_head;
+
+        if (!e) {
+            pthread_cond_wait(&ix->files_cond, &ix->lock);
+            continue;
+        }
+        ix->queue_head = e->next_queued;
+        e->queued = false;
+        if (e->run)
+            e->again = true;
+        else if (e->view->pub.state != INDEX_MISSING)
+            run = new_run(ix, e, ret_rebuild);
+    }
+    if (run) {
+        pthread_mutex_lock(&r->in->lock);
+        r->in->active++;
+        pthread_mutex_unlock(&r->in->lock);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    return run;
+}
+
+void *ingest_reader_main(void *arg)
+{
+    struct ingest *in = arg;
+    char *edge = malloc(EDGE_BYTES);
+    bool rebuild = false;
+    struct run *run;
+
+    pthread_setname_np(pthread_self(), "dft-read");
+    while (edge && (run = next_run(&(struct reader){.in = in, .ix = in->ix}, &rebuild))) {
+        struct reader r = {.in = in, .ix = in->ix, .run = run, .fd = -1, .edge = edge};
+
+        read_file(&r, rebuild);
+    }
+    free(edge);
+    return NULL;
+}

@@ -1,0 +1,190 @@
+/* ingest_scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+    struct ingest *in;
+    struct index *ix;
+    struct trace_scanner *scanner;
+    struct chunk_builder *builder;
+};
+
+void result_free(struct result *r)
+{
+    if (!r)
+        return;
+    trace_chunk_done(&r->chunk);
+    buf_done(&r->value);
+    part_free(r->part);
+    for (uint32_t i = 0; i < r->checkpoint_count; i++)
+        free((void *)r->checkpoints[i].pub.window);
+    free(r->checkpoints);
+    free(r->damage);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        free(r->hashes[i]);
+    free(r);
+}
+
+static uint32_t intern(void *arg, struct text text)
+{
+    return texts_add(arg, text);
+}
+
+static struct text text_by_id(void *arg, uint32_t id)
+{
+    return texts_get(arg, id);
+}
+
+/* A line of only blanks, brackets and commas that has a `]`: the writer closed its array. */
+static bool closes(const char *text, size_t len)
+{
+    const char *end = text + len, *p = text;
+
+    while (p < end && (p = memchr(p, ']', (size_t)(end - p)))) {
+        const char *from = p, *to = p + 1;
+
+        while (from > text && from[-1] != '\n' && ((unsigned char)from[-1] <= ' ' || strchr("[],", from[-1])))
+            from--;
+        while (to < end && *to != '\n' && ((unsigned char)*to <= ' ' || strchr("[],", *to)))
+            to++;
+        if ((from == text || from[-1] == '\n') && (to == end || *to == '\n'))
+            return true;
+        p = to;
+    }
+    return false;
+}
+
+static int scan(struct worker *w, struct result *r)
+{
+    struct trace_event event;
+    struct trace_counts counts;
+    uint32_t row = 0;
+    int rc;
+
+    trace_scan_begin(w->scanner, r->chunk.text, r->chunk.len, r->run->unit);
+    chunk_builder_begin(w->builder, w->scanner);
+    while ((rc = trace_scan_next(w->scanner, &event)) == 1) {
+        rc = chunk_builder_add(w->builder, &event);
+        if (rc < 0)
+            return rc;
+        part_gather(r->part, w->ix->texts, &event, r->chunk.text, (uint32_t)r->chunk.number, row++);
+    }
+    if (rc < 0)
+        return rc;
+    trace_scan_counts(w->scanner, &counts);
+    r->part->counts = counts;
+    if (counts.brackets > 0 && closes(r->chunk.text, r->chunk.len))
+        r->part->finished = true;
+    return r->part->error;
+}
+
+static int keep_hashes(struct worker *w, struct result *r)
+{
+    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
+        const uint64_t *hashes;
+        size_t n = chunk_builder_hashes(w->builder, i, &hashes);
+
+        if (n == 0)
+            continue;
+        r->hashes[i] = malloc(n * sizeof *hashes);
+        if (!r->hashes[i])
+            return -ENOMEM;
+        memcpy(r->hashes[i], hashes, n * sizeof *hashes);
+        r->hash_count[i] = (uint32_t)n;
+    }
+    return 0;
+}
+
+static int encode(struct worker *w, struct result *r)
+{
+    struct chunk_texts texts = {text_by_id, w->ix->texts};
+    struct chunk_view *view;
+    struct chunk_built built;
+    int rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, &r->value, &built);
+
+    if (rc)
+        return rc;
+    r->rows = built.rows;
+    r->part->counts.bad_dur += built.bad_dur;
+    rc = keep_hashes(w, r);
+    if (rc)
+        return rc;
+    rc = chunk_view_new(r->value.data, r->value.len, &texts, &view);
+    if (rc)
+        return rc;
+    rc = part_digest(r->part, w->ix->texts, view);
+    chunk_view_free(view);
+    return rc;
+}
+
+static void work(struct worker *w, struct result *r)
+{
+    struct trace_chunk done;
+    size_t freed;
+
+    r->text_len = r->chunk.len;
+    if (!atomic_load(&r->run->cancelled)) {
+        r->part = part_new();
+        r->error = r->part ? scan(w, r) : -ENOMEM;
+        if (r->error == 0)
+            r->error = encode(w, r);
+    }
+    done = r->chunk;                /* its number and place are still needed */
+    trace_chunk_done(&done);
+    r->chunk.text = NULL;
+    r->chunk.cap = 0;
+    /* What is left of the credits is about what is left of the memory. */
+    freed = r->value.cap + 65536 < r->credits ? r->credits - r->value.cap - 65536 : 0;
+    r->credits -= freed;
+    ingest_give_credits(w->in, freed);
+}
+
+static struct result *next_job(struct ingest *in)
+{
+    struct result *r;
+
+    pthread_mutex_lock(&in->lock);
+    while (!in->jobs && !in->readers_gone)
+        pthread_cond_wait(&in->jobs_cond, &in->lock);
+    r = in->jobs;
+    if (r) {
+        in->jobs = r->next;
+        if (!in->jobs)
+            in->jobs_end = &in->jobs;
+    }
+    pthread_mutex_unlock(&in->lock);
+    return r;
+}
+
+static int prepare(struct worker *w)
+{
+    struct chunk_options options = {.intern = intern, .arg = w->ix->texts, .dimensions = w->ix->dimensions,
+                                    .bloom_rate = w->ix->options.bloom_rate};
+    int rc = trace_scanner_new(NULL, &w->scanner);
+
+    return rc ? rc : chunk_builder_new(&options, &w->builder);
+}
+
+void *ingest_worker_main(void *arg)
+{
+    struct ingest *in = arg;
+    struct worker w = {.in = in, .ix = in->ix};
+    int broken = prepare(&w);
+    struct result *r;
+
+    pthread_setname_np(pthread_self(), "dft-scan");
+    while ((r = next_job(in))) {
+        ingest_yield(in);
+        if (broken)
+            r->error = broken;
+        else
+            work(&w, r);
+        ingest_post(in, r);
+    }
+    chunk_builder_free(w.builder);
+    trace_scanner_free(w.scanner);
+    return NULL;
+}

@@ -1,0 +1,758 @@
+/* ingest_write.c - the writer: applies results in the order of each file's text, commits, publishes, and cleans up. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define COMMIT_BYTES (16u << 20)
+#define COMMIT_NS 500000000LL
+#define TICK_NS 1000000000LL
+#define RETRY_NS 2000000000LL       /* after a failed commit */
+#define FAILED_RETRY_NS 60000000000LL
+#define GENERATIONS_AHEAD 4096      /* a crash jumps over those that were told but not stored */
+
+struct writer {
+    struct ingest *in;
+    struct index *ix;
+    struct kv_batch *batch;
+    struct run *dirty;              /* runs with something to be stored and published */
+    struct garbage *garbage;
+    uint32_t garbage_count, garbage_cap;
+    size_t credits;                 /* given back with the commit */
+    int64_t first_ns;               /* when the batch got its first */
+    int64_t tick_ns;
+    bool changed;
+};
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    view_release(r->old);
+    part_free(r->base);
+    part_free(r->tail);
+    free(r->chunks);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        hashes_free(r->hashes[i]);
+    free(r);
+}
+
+/* ---- what may be deleted later ---- */
+
+static struct kv_key garbage_key(const struct garbage *g)
+{
+    struct kv_key k = {0};
+
+    kv_key_u8(&k, g->kind);
+    kv_key_u32(&k, g->file);
+    kv_key_u32(&k, g->a);
+    kv_key_u32(&k, g->b);
+    return k;
+}
+
+/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the commit may still read it. */
+static void retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
+{
+    struct garbage g = {.generation = UINT64_MAX, .kind = (uint8_t)kind, .file = file, .a = a, .b = b};
+    struct kv_key key = garbage_key(&g);
+
+    kv_put(w->batch, KV_GARBAGE, &key, "", 0);
+    if (ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
+        w->garbage[w->garbage_count++] = g;     /* else: collected at the next start */
+}
+
+void garbage_delete(struct kv_batch *b, const struct garbage *g)
+{
+    struct kv_key file = kv_key_of_u32(g->file), key = garbage_key(g), chunk = kv_key_of_chunk(g->file, g->a, g->b),
+                  summary = kv_key_of_u32(g->file);
+
+    kv_key_u32(&summary, g->a);
+    if (g->kind == GARBAGE_FILE) {
+        static const uint8_t tables[] = {KV_SPAN, KV_CHECKPOINT, KV_CHUNK, KV_SUMMARY, KV_NAME};
+
+        for (size_t i = 0; i < sizeof tables; i++)
+            kv_delete_prefix(b, tables[i], &file);
+    } else if (g->kind == GARBAGE_CHUNK) {
+        kv_delete(b, KV_CHUNK, &chunk);
+        kv_delete(b, KV_NAME, &chunk);
+    } else {
+        kv_delete(b, KV_SUMMARY, &summary);
+    }
+    kv_delete(b, KV_GARBAGE, &key);
+}
+
+static void collect_garbage(struct writer *w)
+{
+    uint64_t oldest;
+    uint32_t kept = 0;
+
+    if (w->garbage_count == 0)
+        return;
+    pthread_mutex_lock(&w->ix->lock);
+    oldest = catalog_oldest(w->ix);
+    pthread_mutex_unlock(&w->ix->lock);
+    for (uint32_t i = 0; i < w->garbage_count; i++) {
+        /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
+        if (w->garbage[i].generation <= oldest && w->garbage[i].generation != UINT64_MAX)
+            garbage_delete(w->batch, &w->garbage[i]);
+        else
+            w->garbage[kept++] = w->garbage[i];
+    }
+    w->garbage_count = kept;
+}
+
+/* ---- results ---- */
+
+static void mark_dirty(struct writer *w, struct run *r)
+{
+    if (kv_batch_empty(w->batch) && !w->dirty)
+        w->first_ns = clock_mono_ns();
+    if (r->dirty)
+        return;
+    r->dirty = true;
+    r->next_dirty = w->dirty;
+    w->dirty = r;
+}
+
+static void put_checkpoints(struct writer *w, const struct run *run, const struct result *r)
+{
+    struct buf value = {0};
+
+    for (uint32_t i = 0; i < r->checkpoint_count; i++) {
+        const struct stored_checkpoint *c = &r->checkpoints[i];
+        struct kv_key key = kv_key_of_u32(run->id);
+
+        kv_key_u64(&key, c->pub.text_offset);
+        buf_clear(&value);
+        rec_put_u(&value, c->pub.file_offset);
+        rec_put_u(&value, c->pub.bits);
+        rec_put_u(&value, c->pub.kind);
+        rec_put_u(&value, c->members + 1);      /* 0: not known */
+        rec_put_text(&value, (struct text){(const char *)c->pub.window, c->pub.window_len});
+        kv_put(w->batch, KV_CHECKPOINT, &key, value.data, value.len);
+    }
+    buf_done(&value);
+}
+
+static void put_span(struct writer *w, const struct run *run, const struct index_chunk *c)
+{
+    struct kv_key key = kv_key_of_u32(run->id);
+    struct buf value = {0};
+
+    kv_key_u32(&key, c->number);
+    rec_put_u(&value, c->version);
+    rec_put_u(&value, c->rows);
+    rec_put_u(&value, c->text_len);
+    rec_put_u(&value, c->text_offset);
+    kv_put(w->batch, KV_SPAN, &key, value.data, value.len);
+    buf_done(&value);
+}
+
+static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
+{
+    struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
+    struct buf value = {0};
+    uint32_t first;
+    int rc;
+
+    if (p->name_count == 0)
+        return 0;
+    rc = names_encode(w->ix, p, &value);
+    if (rc == 0) {
+        kv_put(w->batch, KV_NAME, &key, value.data, value.len);
+        first = lines_register(w->ix, run->id, chunk, run->version, p->name_count);
+        for (uint32_t i = 0; i < p->name_count; i++)
+            p->names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+        buf_done(&p->lines);
+    }
+    buf_done(&value);
+    return rc;
+}
+
+static int add_damage(struct run *run, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->damage_count; i++) {
+        if (run->damage_count < DAMAGE_KEPT)
+            run->damage[run->damage_count] = r->damage[i];
+        run->damage_count++;
+    }
+    return 0;
+}
+
+static int add_hashes(struct writer *w, struct run *run, const struct result *r)
+{
+    for (unsigned i = 0; i < w->ix->dimension_count && !run->hashes_lost; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new()))
+            return -ENOMEM;
+        for (uint32_t k = 0; k < r->hash_count[i]; k++)
+            hashes_add(run->hashes[i], r->hashes[i][k]);
+    }
+    return 0;
+}
+
+/* The unit is in the trace itself, and need not be on its first line: begin again with the right one. */
+static bool other_unit(struct writer *w, struct run *run, const struct result *r)
+{
+    uint8_t seen = r->part->unit_seen;
+
+    if (!seen || run->unit_fixed)
+        return false;
+    run->unit_fixed = true;
+    if (seen - 1 == (int)run->unit)
+        return false;
+    pthread_mutex_lock(&w->ix->lock);
+    run->entry->unit = (enum trace_unit)(seen - 1);
+    run->entry->unit_fixed = true;
+    run->entry->rebuild = true;
+    run->entry->again = true;
+    pthread_mutex_unlock(&w->ix->lock);
+    atomic_store(&run->cancelled, true);
+    return true;
+}
+
+static int take_tail(struct run *run, struct result *r)
+{
+    struct index_chunk chunk = {.number = (uint32_t)r->chunk.number, .version = run->version, .rows = r->rows,
+                                .text_len = (uint32_t)r->text_len, .text_offset = r->chunk.text_offset};
+
+    if (run->has_tail) {
+        if (!run->base && !(run->base = part_new()))
+            return -ENOMEM;
+        part_merge(run->base, run->tail);
+        part_free(run->tail);
+        run->tail = NULL;
+    }
+    if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
+        return -ENOMEM;
+    run->chunks[run->chunk_count++] = chunk;
+    run->tail = r->part;
+    r->part = NULL;
+    run->has_tail = true;
+    return 0;
+}
+
+static int apply_chunk(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    struct kv_key key = kv_key_of_chunk(run->id, (uint32_t)r->chunk.number, run->version);
+    int rc;
+
+    if (r->error)
+        return r->error;
+    if (other_unit(w, run, r))
+        return 0;
+    mark_dirty(w, run);
+    run->info = r->info;
+    run->index_bytes += r->value.len;
+    rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
+    rc = rc ? rc : add_damage(run, r);
+    rc = rc ? rc : add_hashes(w, run, r);
+    rc = rc ? rc : take_tail(run, r);
+    if (rc)
+        return rc;
+    run->tail_final = r->chunk.ended && r->damage_count == 0 &&
+                      r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * w->ix->options.checkpoint_size;
+    put_checkpoints(w, run, r);
+    put_span(w, run, &run->chunks[run->chunk_count - 1]);
+    kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
+    r->value = (struct buf){0};
+    w->credits += r->credits;
+    r->credits = 0;
+    return 0;
+}
+
+static void apply_end(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+
+    if (!run->error && r->error != -EPIPE)
+        run->error = r->error;
+    run->ended = r->error != -EPIPE;
+    if (run->ended && run->action == RUN_READ && !run->error) {
+        run->info = r->info;
+        add_damage(run, r);
+        put_checkpoints(w, run, r);
+    }
+    if (atomic_load(&run->cancelled))
+        run->ended = true;
+    mark_dirty(w, run);
+}
+
+static void apply(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+
+    if (r->end) {
+        apply_end(w, r);
+        pthread_mutex_lock(&w->in->lock);
+        w->in->active--;
+        pthread_mutex_unlock(&w->in->lock);
+        run->finished = run->finished && run->ended;
+    } else if (!atomic_load(&run->cancelled)) {
+        int rc = apply_chunk(w, r);
+
+        if (rc) {
+            run->error = rc;
+            atomic_store(&run->cancelled, true);
+        }
+    }
+    run->next_seq++;
+    if (r->end)
+        run->waiting = (struct result *)-1;     /* nothing comes after it: store_run frees the run */
+    ingest_give_credits(w->in, r->credits);
+    result_free(r);
+}
+
+/* In order: what comes too early waits. */
+static void receive(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    struct result **at = &run->waiting;
+
+    if (r->seq != run->next_seq) {
+        while (*at && (*at)->seq < r->seq)
+            at = &(*at)->next;
+        r->next = *at;
+        *at = r;
+        return;
+    }
+    for (;;) {
+        struct result *next = run->waiting;
+        bool end = r->end;
+
+        apply(w, r);
+        if (end || !next || next->seq != run->next_seq)
+            return;
+        run->waiting = next->next;
+        r = next;
+    }
+}
+
+/* ---- storing ---- */
+
+static bool run_over(const struct run *r)
+{
+    return r->waiting == (struct result *)-1;
+}
+
+static enum index_state state_of(const struct run *r)
+{
+    if (!r->ended)
+        return INDEX_INDEXING;
+    if (r->error)
+        return INDEX_FAILED;
+    return r->finished ? INDEX_READY : INDEX_GROWING;
+}
+
+static void store_record(struct writer *w, struct run *run, struct view *v)
+{
+    struct kv_key key = kv_key_of_u32(run->id), path = path_key(run->entry->name);
+    uint8_t id[4];
+    struct buf value = {0};
+
+    memcpy(id, key.data, 4);
+    file_encode(w->ix, v, &value);
+    kv_put(w->batch, KV_FILE, &key, value.data, value.len);
+    kv_put(w->batch, KV_PATH, &path, id, 4);
+    buf_done(&value);
+}
+
+static void store_summary(struct writer *w, struct run *run, struct view *v)
+{
+    struct kv_key key = kv_key_of_u32(run->id);
+    struct buf value = {0};
+    uint32_t old = run->summary_version;
+
+    if (old)
+        retire(w, GARBAGE_SUMMARY, run->id, old, 0);
+    run->summary_version = v->body->summary_version = old + 1;
+    kv_key_u32(&key, run->summary_version);
+    summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
+    kv_put(w->batch, KV_SUMMARY, &key, value.data, value.len);
+    buf_done(&value);
+}
+
+/* The chunk that was read again. */
+static void retire_replaced(struct writer *w, struct run *run)
+{
+    const struct index_file *old = &run->old->pub;
+
+    if (run->fresh || run->stored || old->chunk_count == 0)
+        return;
+    for (uint32_t i = old->chunk_count; i > 0; i--) {
+        const struct index_chunk *c = &old->chunks[i - 1];
+        bool kept = false;
+
+        for (uint32_t k = run->chunk_count; k > 0 && run->chunks[k - 1].number >= c->number; k--)
+            kept = kept || (run->chunks[k - 1].number == c->number && run->chunks[k - 1].version == c->version);
+        if (kept)
+            return;             /* all before it are kept, too */
+        retire(w, GARBAGE_CHUNK, run->id, c->number, c->version);
+    }
+}
+
+static void drop_id(struct writer *w, uint32_t id)
+{
+    struct kv_key key = kv_key_of_u32(id);
+
+    kv_delete(w->batch, KV_FILE, &key);
+    retire(w, GARBAGE_FILE, id, 0, 0);
+}
+
+static struct view *failed_view(struct run *run)
+{
+    struct view *v = view_empty(run->entry->name, run->entry->path, INDEX_FAILED);
+    const char *why;
+
+    if (!v)
+        return NULL;
+    why = arena_strdup(&v->body->arena, text_of(err_text(run->error)));
+    v->body->identity = run->identity;
+    v->pub.error = v->body->pub.error = why ? why : "no memory";
+    v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
+    return v;
+}
+
+/* The view that is published after the commit; NULL: nothing changes. */
+static struct view *store_run(struct writer *w, struct run *run)
+{
+    enum index_state state = state_of(run);
+    struct view *v;
+
+    if (run->action == RUN_NOTHING && run_over(run) && !run->error)
+        return NULL;
+    if (atomic_load(&run->cancelled) && !run->error) {
+        /* Begins again under another id. */
+        if (run_over(run) && run->id && run->stored)
+            drop_id(w, run->id);
+        if (run_over(run) && run->fresh && run->old_id && !run->stored)
+            drop_id(w, run->old_id);
+        return run_over(run) ? view_empty(run->entry->name, run->entry->path, INDEX_PENDING) : NULL;
+    }
+    if (state == INDEX_FAILED) {
+        if (run->id && (run->stored || !run->fresh))
+            drop_id(w, run->id);
+        if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
+            drop_id(w, run->old->pub.id);
+        return failed_view(run);
+    }
+    if (!run->ended && run->chunk_count == 0)
+        return NULL;
+    v = run_view(w->ix, run, state);
+    if (!v)
+        return NULL;
+    if (run->fresh && !run->stored && run->old_id)
+        drop_id(w, run->old_id);
+    retire_replaced(w, run);
+    store_summary(w, run, v);
+    store_record(w, run, v);
+    run->stored = true;
+    return v;
+}
+
+static struct view *touched_view(struct writer *w, struct run *run)
+{
+    const struct view *old = run->old;
+    struct kv_read *r;
+    struct kv_key key = kv_key_of_u32(old->pub.id);
+    struct text value;
+    struct view *v = NULL;
+
+    /* The body is immutable: decode another one from the store, and give it what decoding leaves out. */
+    if (kv_read_begin(w->ix->kv, &r) < 0)
+        return NULL;
+    if (kv_get(r, KV_FILE, &key, &value) == 0 && file_decode(w->ix, old->pub.id, value, &v) == 0) {
+        struct index_file *f = &v->body->pub;
+        struct index_chunk *chunks = arena_alloc(&v->body->arena, (old->pub.chunk_count + 1) * sizeof *chunks);
+        struct index_name *names = arena_alloc(&v->body->arena, (old->pub.name_count + 1) * sizeof *names);
+
+        if (chunks && names) {
+            memcpy(chunks, old->pub.chunks, old->pub.chunk_count * sizeof *chunks);
+            memcpy(names, old->pub.names, old->pub.name_count * sizeof *names);
+            f->chunks = chunks;
+            f->chunk_count = old->pub.chunk_count;
+            f->names = names;
+            f->name_count = old->pub.name_count;
+            v->body->identity = run->identity;
+            f->device = run->identity.device;
+            f->inode = run->identity.inode;
+            f->mtime_ns = run->identity.mtime_ns;
+            f->ctime_ns = run->identity.ctime_ns;
+            f->name = run->entry->name;
+            f->path = run->entry->path;
+            v->pub = *f;
+            v->pub.state = INDEX_READY;
+        } else {
+            view_release(v);
+            v = NULL;
+        }
+    }
+    kv_read_end(r);
+    if (v) {
+        run->id = old->pub.id;
+        store_record(w, run, v);
+    }
+    return v;
+}
+
+/* ---- commit ---- */
+
+struct pending { struct run *run; struct view *view; bool over; };
+
+static void finish_entry(struct writer *w, struct run *run)
+{
+    struct index *ix = w->ix;
+    struct entry *e = run->entry;
+
+    e->run = NULL;
+    e->check_ns = clock_mono_ns() + (run->error ? FAILED_RETRY_NS : TICK_NS);
+    if (e->again && !ingest_stopping(w->in)) {
+        e->again = false;
+        catalog_queue(ix, e, true);
+    }
+}
+
+static uint32_t store_dirty(struct writer *w, struct pending **ret)
+{
+    uint32_t count = 0, i = 0;
+    struct run *r, *next;
+
+    for (r = w->dirty; r; r = r->next_dirty)
+        count++;
+    *ret = calloc(count + 1, sizeof **ret);
+    if (!*ret)
+        return 0;
+    for (r = w->dirty; r; r = next, i++) {
+        next = r->next_dirty;
+        r->dirty = false;
+        (*ret)[i].run = r;
+        (*ret)[i].over = run_over(r);
+        (*ret)[i].view = r->action == RUN_TOUCH && !r->error ? touched_view(w, r) : store_run(w, r);
+    }
+    w->dirty = NULL;
+    return count;
+}
+
+/* States that changed without a run: files that went missing or came back. */
+static void store_states(struct writer *w)
+{
+    struct index *ix = w->ix;
+    struct buf value = {0};
+
+    pthread_mutex_lock(&ix->lock);
+    for (uint32_t i = 0; i < ix->entry_count && ix->records_dirty > 0; i++) {
+        struct entry *e = ix->entries[i];
+        struct kv_key key = kv_key_of_u32(e->view->pub.id);
+
+        if (!e->record_dirty)
+            continue;
+        e->record_dirty = false;
+        ix->records_dirty--;
+        if (e->view->pub.id == 0 || e->run)
+            continue;               /* nothing stored, or a run stores it */
+        buf_clear(&value);
+        file_encode(ix, e->view, &value);
+        kv_put(w->batch, KV_FILE, &key, value.data, value.len);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    buf_done(&value);
+}
+
+static void put_generation(struct writer *w, uint32_t changes, bool clean)
+{
+    struct kv_key key = {0}, mark = {0};
+    uint64_t generation;
+    struct buf value = {0};
+
+    pthread_mutex_lock(&w->ix->lock);
+    generation = w->ix->generation + changes + 1;
+    if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
+        w->ix->generation_stored = generation + GENERATIONS_AHEAD;
+    if (clean)
+        w->ix->generation_stored = generation;
+    generation = w->ix->generation_stored;
+    pthread_mutex_unlock(&w->ix->lock);
+    kv_key_bytes(&key, "generation", 10);
+    kv_key_bytes(&mark, "next_file", 9);
+    rec_put_u(&value, generation);
+    kv_put(w->batch, KV_META, &key, value.data, value.len);
+    buf_clear(&value);
+    pthread_mutex_lock(&w->ix->lock);
+    rec_put_u(&value, w->ix->next_file);
+    pthread_mutex_unlock(&w->ix->lock);
+    kv_put(w->batch, KV_META, &mark, value.data, value.len);
+    buf_done(&value);
+}
+
+static void publish(struct writer *w, struct pending *list, uint32_t count)
+{
+    struct index *ix = w->ix;
+    uint64_t generation;
+
+    pthread_mutex_lock(&ix->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].view)
+            catalog_publish(ix, list[i].run->entry, list[i].view);
+        if (list[i].over)
+            finish_entry(w, list[i].run);
+    }
+    generation = ix->generation;
+    pthread_mutex_unlock(&ix->lock);
+    for (uint32_t i = 0; i < w->garbage_count; i++) {
+        if (w->garbage[i].generation == UINT64_MAX)
+            w->garbage[i].generation = generation;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].over)
+            run_free(list[i].run);
+    }
+}
+
+static void set_store_error(struct index *ix, int error)
+{
+    pthread_mutex_lock(&ix->lock);
+    if (ix->store_error != error) {
+        ix->store_error = error;
+        catalog_changed(ix);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    catalog_notify(ix);
+}
+
+/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. */
+static int commit_batch(struct writer *w)
+{
+    int rc = kv_commit(w->ix->kv, w->batch);
+    struct timespec pause = {0, 100000000};
+
+    if (rc == 0) {
+        return 0;
+    }
+    set_store_error(w->ix, rc);
+    while (rc && !ingest_stopping(w->in)) {
+        for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in); waited += pause.tv_nsec)
+            nanosleep(&pause, NULL);
+        rc = kv_commit(w->ix->kv, w->batch);
+    }
+    if (rc == 0)
+        set_store_error(w->ix, 0);
+    return rc;
+}
+
+static void commit(struct writer *w, bool clean)
+{
+    struct pending *list = NULL;
+    uint32_t count;
+    int rc;
+
+    collect_garbage(w);
+    store_states(w);
+    count = store_dirty(w, &list);
+    if (!list)
+        return;
+    if (!kv_batch_empty(w->batch) || clean) {
+        put_generation(w, count, clean);
+        texts_flush(w->ix->texts, w->batch);
+    }
+    rc = commit_batch(w);
+    if (rc) {
+        for (uint32_t i = 0; i < count; i++) {
+            view_release(list[i].view);
+            if (list[i].over)
+                run_free(list[i].run);
+        }
+    } else {
+        publish(w, list, count);
+    }
+    free(list);
+    ingest_give_credits(w->in, w->credits);
+    w->credits = 0;
+    catalog_notify(w->ix);
+}
+
+/* ---- time ---- */
+
+/* Growing files are looked at each second, failed ones each minute: readers decide what is to be done. */
+static void look_again(struct writer *w)
+{
+    struct index *ix = w->ix;
+    int64_t now = clock_mono_ns();
+
+    if (now - w->tick_ns < TICK_NS)
+        return;
+    w->tick_ns = now;
+    pthread_mutex_lock(&ix->lock);
+    for (uint32_t i = 0; i < ix->entry_count && !ingest_stopping(w->in); i++) {
+        struct entry *e = ix->entries[i];
+        enum index_state state = e->view->pub.state;
+
+        if (e->offered && !e->run && !e->queued && now >= e->check_ns && (state == INDEX_GROWING || state == INDEX_FAILED)) {
+            e->check_ns = now + (state == INDEX_FAILED ? FAILED_RETRY_NS : TICK_NS);
+            catalog_queue(ix, e, false);
+        }
+    }
+    pthread_mutex_unlock(&ix->lock);
+}
+
+static bool has_work(const struct writer *w)
+{
+    return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
+}
+
+static bool commit_is_due(struct writer *w, bool idle)
+{
+    if (kv_batch_bytes(w->batch) >= COMMIT_BYTES)
+        return true;
+    return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= COMMIT_NS);
+}
+
+/* All mail there is, waiting for some until the next thing is due. *ret_idle: nothing is on its way. */
+static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over)
+{
+    struct ingest *in = w->in;
+    struct result *mail;
+    int64_t until = has_work(w) ? w->first_ns + COMMIT_NS : clock_mono_ns() + TICK_NS / 2;
+    struct timespec ts = {until / 1000000000, until % 1000000000};
+
+    pthread_mutex_lock(&in->lock);
+    while (!in->mail && !in->workers_gone && !(in->active == 0 && has_work(w))) {
+        if (pthread_cond_timedwait(&in->mail_cond, &in->lock, &ts) == ETIMEDOUT)
+            break;
+    }
+    mail = in->mail;
+    in->mail = NULL;
+    in->mail_end = &in->mail;
+    *ret_idle = in->active == 0 && !mail;
+    *ret_over = in->workers_gone && !mail;
+    pthread_mutex_unlock(&in->lock);
+    return mail;
+}
+
+void *ingest_writer_main(void *arg)
+{
+    struct ingest *in = arg;
+    struct writer w = {.in = in, .ix = in->ix, .batch = kv_batch_new()};
+    bool idle, over = false;
+
+    pthread_setname_np(pthread_self(), "dft-write");
+    while (w.batch && !over) {
+        struct result *r = next_mail(&w, &idle, &over), *next;
+
+        for (; r; r = next) {
+            next = r->next;
+            receive(&w, r);
+            if (commit_is_due(&w, false))
+                commit(&w, false);
+        }
+        if (over || commit_is_due(&w, idle))
+            commit(&w, over);
+        if (!over)
+            look_again(&w);
+    }
+    kv_batch_free(w.batch);
+    free(w.garbage);
+    return NULL;
+}

@@ -1,0 +1,628 @@
+/* kv.c - the only caller of LMDB. See kv.h for the contract. */
+#include "kv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <stdio.h>
+
+#define READERS_MAX 1024        /* simultaneous reads: more than queries and workers ever hold   */
+#define POOL_MAX 64             /* idle read transactions kept                                   */
+#define MAP_MIN (64ull << 20)
+#define MAP_HEADROOM (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
+
+struct kv {
+    MDB_env *env;
+    MDB_dbi dbi[KV_TABLES];
+    char *path;
+    bool read_only;
+    /* Held for reading while a read transaction is open, for writing while the map moves. Reader preference is wanted:
+     * a thread may hold two reads, and growing is rare and can wait. */
+    pthread_rwlock_t gate;
+    pthread_mutex_t pool_lock;
+    MDB_txn *pool[POOL_MAX];
+    unsigned pooled;
+};
+
+struct kv_read { struct kv *kv; MDB_txn *txn; };
+
+enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
+struct op {
+    uint8_t kind, table;
+    struct kv_key key;
+    void *data;
+    size_t len;
+};
+struct kv_batch {
+    struct op *ops;
+    size_t count, cap, bytes;
+    int error;
+};
+
+static const char *const table_names[KV_TABLES] = {
+    "meta", "file", "path", "span", "checkpoint", "chunk", "summary", "text", "name", "garbage"
+};
+
+const char *kv_table_name(enum kv_table t)
+{
+    return table_names[t];
+}
+
+/* ---- keys ---- */
+
+void kv_key_bytes(struct kv_key *k, const void *data, size_t len)
+{
+    if (k->len + len > sizeof k->data)
+        len = sizeof k->data - k->len;
+    memcpy(k->data + k->len, data, len);
+    k->len += len;
+}
+
+void kv_key_u8(struct kv_key *k, uint8_t v)
+{
+    kv_key_bytes(k, &v, 1);
+}
+
+void kv_key_u32(struct kv_key *k, uint32_t v)
+{
+    uint32_t be = __builtin_bswap32(v);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    be = v;
+#endif
+    kv_key_bytes(k, &be, 4);
+}
+
+void kv_key_u64(struct kv_key *k, uint64_t v)
+{
+    kv_key_u32(k, v >> 32);
+    kv_key_u32(k, (uint32_t)v);
+}
+
+struct kv_key kv_key_of_u32(uint32_t a)
+{
+    struct kv_key k = {0};
+
+    kv_key_u32(&k, a);
+    return k;
+}
+
+struct kv_key kv_key_of_chunk(uint32_t file, uint32_t chunk, uint32_t version)
+{
+    struct kv_key k = {0};
+
+    kv_key_u32(&k, file);
+    kv_key_u32(&k, chunk);
+    kv_key_u32(&k, version);
+    return k;
+}
+
+uint32_t kv_get_u32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+uint64_t kv_get_u64(const uint8_t *p)
+{
+    return (uint64_t)kv_get_u32(p) << 32 | kv_get_u32(p + 4);
+}
+
+/* ---- errors ---- */
+
+static int code_of(int rc)
+{
+    switch (rc) {
+    case 0: return 0;
+    case MDB_NOTFOUND: return -ENOENT;
+    case MDB_MAP_FULL: return ERR_STORE_FULL;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INCOMPATIBLE:
+    case MDB_VERSION_MISMATCH: return ERR_CORRUPT;
+    default: return rc > 0 ? -rc : ERR_STORE;
+    }
+}
+
+/* ---- opening ---- */
+
+/* A data file shorter than its meta page says would raise SIGBUS on the first read of a lost page. */
+static int check_length(struct kv *kv, struct err *err)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+    struct stat file;
+    int fd = -1;
+
+    if (mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st) || mdb_env_get_fd(kv->env, &fd))
+        return err_set(err, ERR_STORE, "%s: LMDB tells nothing of itself", kv->path);
+    if (fstat(fd, &file) < 0)
+        return err_set(err, -errno, "%s: %s", kv->path, strerror(errno));
+    if (file.st_size > 0 && (uint64_t)file.st_size < ((uint64_t)info.me_last_pgno + 1) * st.ms_psize)
+        return err_set(err, ERR_CORRUPT, "%s/data.mdb is truncated", kv->path);
+    return 0;
+}
+
+static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
+{
+    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
+    int rc = 0;
+
+    if (kv->read_only)
+        flags |= MDB_RDONLY;
+    for (;;) {
+        kv->env = NULL;
+        rc = mdb_env_create(&kv->env);
+        if (rc)
+            return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+        mdb_env_set_maxdbs(kv->env, KV_TABLES);
+        mdb_env_set_maxreaders(kv->env, READERS_MAX);
+        if (!kv->read_only)
+            mdb_env_set_mapsize(kv->env, map_size);
+        rc = mdb_env_open(kv->env, kv->path, flags, 0600);
+        if (rc == 0)
+            return 0;
+        mdb_env_close(kv->env);
+        kv->env = NULL;
+        if (rc == ENOMEM && !kv->read_only && map_size / 2 >= MAP_MIN)
+            map_size /= 2;      /* RLIMIT_AS, or a small machine */
+        else if ((rc == EACCES || rc == EROFS) && kv->read_only && !(flags & MDB_NOLOCK))
+            flags |= MDB_NOLOCK;
+        else
+            return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+    }
+}
+
+static int open_tables(struct kv *kv, struct err *err)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, kv->read_only ? MDB_RDONLY : 0, &txn);
+
+    if (rc)
+        return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+    for (int i = 0; i < KV_TABLES && rc == 0; i++)
+        rc = mdb_dbi_open(txn, table_names[i], kv->read_only ? 0 : MDB_CREATE, &kv->dbi[i]);
+    if (rc) {
+        mdb_txn_abort(txn);
+        if (rc == MDB_NOTFOUND)
+            rc = MDB_INVALID;   /* read-only: made by something else, or never finished */
+        return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+    }
+    rc = mdb_txn_commit(txn);
+    return rc ? err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
+}
+
+int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
+{
+    struct kv *kv = calloc(1, sizeof *kv);
+    int rc, dead;
+
+    if (!kv || !(kv->path = strdup(options->path))) {
+        free(kv);
+        return err_set(err, -ENOMEM, "no memory");
+    }
+    pthread_rwlock_init(&kv->gate, NULL);
+    pthread_mutex_init(&kv->pool_lock, NULL);
+    kv->read_only = options->read_only;
+    rc = open_env(kv, options->map_size, err);
+    if (rc == 0)
+        rc = check_length(kv, err);
+    if (rc == 0)
+        rc = open_tables(kv, err);
+    if (rc) {
+        kv_close(kv);
+        return rc;
+    }
+    if (!kv->read_only)
+        mdb_reader_check(kv->env, &dead);   /* slots of processes that were killed keep pages from reuse */
+    *ret = kv;
+    return 0;
+}
+
+static void drain_pool(struct kv *kv)
+{
+    while (kv->pooled > 0)
+        mdb_txn_abort(kv->pool[--kv->pooled]);
+}
+
+void kv_close(struct kv *kv)
+{
+    if (!kv)
+        return;
+    drain_pool(kv);
+    if (kv->env)
+        mdb_env_close(kv->env);
+    pthread_rwlock_destroy(&kv->gate);
+    pthread_mutex_destroy(&kv->pool_lock);
+    free(kv->path);
+    free(kv);
+}
+
+uint64_t kv_map_size(struct kv *kv)
+{
+    MDB_envinfo info;
+
+    return mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
+}
+
+static uint64_t bytes_used(struct kv *kv)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+
+    if (mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
+        return 0;
+    return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
+}
+
+uint64_t kv_bytes(struct kv *kv)
+{
+    uint64_t bytes;
+
+    pthread_rwlock_rdlock(&kv->gate);
+    bytes = bytes_used(kv);
+    pthread_rwlock_unlock(&kv->gate);
+    return bytes;
+}
+
+/* ---- batches ---- */
+
+struct kv_batch *kv_batch_new(void)
+{
+    return calloc(1, sizeof(struct kv_batch));
+}
+
+static void batch_clear(struct kv_batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        free(b->ops[i].data);
+    b->count = b->bytes = 0;
+    b->error = 0;
+}
+
+void kv_batch_free(struct kv_batch *b)
+{
+    if (!b)
+        return;
+    batch_clear(b);
+    free(b->ops);
+    free(b);
+}
+
+size_t kv_batch_bytes(const struct kv_batch *b)
+{
+    return b->bytes;
+}
+
+bool kv_batch_empty(const struct kv_batch *b)
+{
+    return b->count == 0 && b->error == 0;
+}
+
+static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t, const struct kv_key *key, void *data,
+                      size_t len)
+{
+    if (b->error == 0 && b->count == b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 256;
+        struct op *ops = realloc(b->ops, cap * sizeof *ops);
+
+        if (ops) {
+            b->ops = ops;
+            b->cap = cap;
+        } else {
+            b->error = -ENOMEM;
+        }
+    }
+    if (b->error) {
+        free(data);
+        return;
+    }
+    b->ops[b->count++] = (struct op){kind, t, *key, data, len};
+    b->bytes += len + key->len + 32;
+}
+
+void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data, size_t len)
+{
+    batch_add(b, OP_PUT, t, key, data, len);
+}
+
+void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data, size_t len)
+{
+    void *copy = malloc(len ? len : 1);
+
+    if (!copy) {
+        b->error = b->error ? b->error : -ENOMEM;
+        return;
+    }
+    if (len)
+        memcpy(copy, data, len);
+    kv_put_take(b, t, key, copy, len);
+}
+
+void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key)
+{
+    batch_add(b, OP_DELETE, t, key, NULL, 0);
+}
+
+void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix)
+{
+    batch_add(b, OP_DELETE_PREFIX, t, prefix, NULL, 0);
+}
+
+/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions. */
+static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
+{
+    MDB_cursor *cursor;
+    int rc = mdb_cursor_open(txn, dbi, &cursor);
+
+    if (rc)
+        return rc;
+    for (;;) {
+        MDB_val key = {prefix->len, (void *)prefix->data}, value;
+
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+        if (rc || key.mv_size < prefix->len || memcmp(key.mv_data, prefix->data, prefix->len) != 0)
+            break;
+        rc = mdb_cursor_del(cursor, 0);
+        if (rc)
+            break;
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int apply_op(struct kv *kv, MDB_txn *txn, const struct op *op)
+{
+    MDB_val key = {op->key.len, (void *)op->key.data}, value = {op->len, op->data};
+    int rc;
+
+    switch (op->kind) {
+    case OP_PUT:
+        return mdb_put(txn, kv->dbi[op->table], &key, &value, 0);
+    case OP_DELETE:
+        rc = mdb_del(txn, kv->dbi[op->table], &key, NULL);
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    default:
+        return delete_prefix(txn, kv->dbi[op->table], &op->key);
+    }
+}
+
+static int apply_batch(struct kv *kv, const struct kv_batch *b)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < b->count && rc == 0; i++)
+        rc = apply_op(kv, txn, &b->ops[i]);
+    if (rc) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+/* Readers hold the gate while they read: none can see the map move. */
+static int grow_map(struct kv *kv, uint64_t need)
+{
+    uint64_t size;
+    int rc;
+
+    pthread_rwlock_wrlock(&kv->gate);
+    drain_pool(kv);
+    size = kv_map_size(kv);
+    while (size < need)
+        size *= 2;
+    rc = mdb_env_set_mapsize(kv->env, size);
+    pthread_rwlock_unlock(&kv->gate);
+    return rc;
+}
+
+/* After a failed write of its meta page LMDB refuses everything until the environment is opened again. */
+static int reopen(struct kv *kv)
+{
+    uint64_t size;
+    int rc;
+
+    pthread_rwlock_wrlock(&kv->gate);
+    size = kv_map_size(kv);
+    drain_pool(kv);
+    mdb_env_close(kv->env);
+    rc = open_env(kv, size, NULL);
+    if (rc == 0)
+        rc = open_tables(kv, NULL);
+    pthread_rwlock_unlock(&kv->gate);
+    return rc;
+}
+
+int kv_commit(struct kv *kv, struct kv_batch *b)
+{
+    int rc;
+
+    if (b->error)
+        return b->error;
+    if (b->count == 0)
+        return 0;
+    if (bytes_used(kv) + b->bytes * 2 + MAP_HEADROOM > kv_map_size(kv))
+        grow_map(kv, kv_map_size(kv) + 1);  /* if not, MAP_FULL tells */
+    for (int tries = 0;; tries++) {
+        rc = apply_batch(kv, b);
+        if (rc == MDB_MAP_FULL && tries < 20) {
+            if (grow_map(kv, kv_map_size(kv) + 1))
+                return ERR_STORE_FULL;
+        } else if (rc == MDB_PANIC && tries == 0) {
+            int failed = reopen(kv);
+            if (failed)
+                return failed;
+        } else {
+            break;
+        }
+    }
+    if (rc)
+        return code_of(rc);
+    batch_clear(b);
+    return 0;
+}
+
+/* ---- reads ---- */
+
+static int txn_renew(struct kv *kv, MDB_txn **ret)
+{
+    MDB_txn *txn = NULL;
+    int rc;
+
+    pthread_mutex_lock(&kv->pool_lock);
+    if (kv->pooled > 0)
+        txn = kv->pool[--kv->pooled];
+    pthread_mutex_unlock(&kv->pool_lock);
+    if (txn) {
+        rc = mdb_txn_renew(txn);
+        if (rc) {
+            mdb_txn_abort(txn);
+            return rc;
+        }
+    } else {
+        rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+        if (rc)
+            return rc;
+    }
+    *ret = txn;
+    return 0;
+}
+
+int kv_read_begin(struct kv *kv, struct kv_read **ret)
+{
+    struct kv_read *r = malloc(sizeof *r);
+    int rc;
+
+    if (!r)
+        return -ENOMEM;
+    r->kv = kv;
+    pthread_rwlock_rdlock(&kv->gate);
+    rc = txn_renew(kv, &r->txn);
+    if (rc == MDB_MAP_RESIZED) {
+        /* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
+        pthread_rwlock_unlock(&kv->gate);
+        pthread_rwlock_wrlock(&kv->gate);
+        drain_pool(kv);
+        mdb_env_set_mapsize(kv->env, 0);
+        pthread_rwlock_unlock(&kv->gate);
+        pthread_rwlock_rdlock(&kv->gate);
+        rc = txn_renew(kv, &r->txn);
+    }
+    if (rc) {
+        pthread_rwlock_unlock(&kv->gate);
+        free(r);
+        return code_of(rc);
+    }
+    *ret = r;
+    return 0;
+}
+
+void kv_read_end(struct kv_read *r)
+{
+    struct kv *kv;
+
+    if (!r)
+        return;
+    kv = r->kv;
+    mdb_txn_reset(r->txn);
+    pthread_mutex_lock(&kv->pool_lock);
+    if (kv->pooled < POOL_MAX) {
+        kv->pool[kv->pooled++] = r->txn;
+        r->txn = NULL;
+    }
+    pthread_mutex_unlock(&kv->pool_lock);
+    if (r->txn)
+        mdb_txn_abort(r->txn);
+    pthread_rwlock_unlock(&kv->gate);
+    free(r);
+}
+
+int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)
+{
+    MDB_val k = {key->len, (void *)key->data}, v;
+    int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
+
+    if (rc)
+        return code_of(rc);
+    *ret = (struct text){v.mv_data, v.mv_size};
+    return 0;
+}
+
+uint64_t kv_count(struct kv_read *r, enum kv_table t)
+{
+    MDB_stat st;
+
+    return mdb_stat(r->txn, r->kv->dbi[t], &st) ? 0 : st.ms_entries;
+}
+
+void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix, struct kv_cursor *c)
+{
+    MDB_cursor *cursor = NULL;
+
+    *c = (struct kv_cursor){0};
+    if (prefix)
+        c->prefix = *prefix;
+    c->error = code_of(mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor));
+    c->cursor = cursor;
+}
+
+bool kv_next(struct kv_cursor *c)
+{
+    MDB_val k = {c->prefix.len, c->prefix.data}, v;
+    int rc;
+
+    if (c->error || !c->cursor)
+        return false;
+    if (!c->begun && c->prefix.len == 0)
+        rc = mdb_cursor_get(c->cursor, &k, &v, MDB_FIRST);
+    else
+        rc = mdb_cursor_get(c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
+    c->begun = true;
+    if (rc == MDB_NOTFOUND)
+        return false;
+    c->error = code_of(rc);
+    if (rc || k.mv_size < c->prefix.len || memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
+        return false;
+    c->key = (struct text){k.mv_data, k.mv_size};
+    c->value = (struct text){v.mv_data, v.mv_size};
+    return true;
+}
+
+void kv_end(struct kv_cursor *c)
+{
+    if (c->cursor)
+        mdb_cursor_close(c->cursor);
+    c->cursor = NULL;
+}
+
+int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len, struct text *ret_key,
+                  struct text *ret_value)
+{
+    MDB_val k = {key->len, (void *)key->data}, v;
+    MDB_cursor *cursor;
+    int rc = mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor);
+
+    if (rc)
+        return code_of(rc);
+    rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    if (rc == MDB_NOTFOUND)
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+    else if (rc == 0 && (k.mv_size != key->len || memcmp(k.mv_data, key->data, key->len) != 0))
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
+    mdb_cursor_close(cursor);
+    if (rc)
+        return code_of(rc);
+    if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
+        return -ENOENT;
+    *ret_key = (struct text){k.mv_data, k.mv_size};
+    *ret_value = (struct text){v.mv_data, v.mv_size};
+    return 0;
+}

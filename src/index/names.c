@@ -1,0 +1,274 @@
+/* names.c - metadata records: how they are stored, and their lines, which are only read when somebody asks.
+ *
+ * A job of 10,000 files has hundreds of thousands of FH records of 150 bytes. Kept in memory they would take more than all
+ * the rest; so a line's id says where it is stored, and index_text brings in the lines of that chunk the first time.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+/* ---- stored form: version byte, zstd of (count, records, lines) ---- */
+
+static void encode_names(struct index *ix, const struct part *p, struct buf *out)
+{
+    uint32_t row = 0;
+
+    rec_put_u(out, p->name_count);
+    for (uint32_t i = 0; i < p->name_count; i++) {
+        const struct index_name *n = &p->names[i];
+
+        rec_put_u(out, n->kind);
+        texts_put_ref(ix->texts, out, n->hash);
+        texts_put_ref(ix->texts, out, n->value);
+        rec_put_i(out, n->pid);
+        rec_put_u(out, n->chunk);
+        rec_put_u(out, n->row - row);
+        row = n->row;
+    }
+    rec_put_text(out, (struct text){p->lines.data, p->lines.len});
+}
+
+int names_encode(struct index *ix, const struct part *p, struct buf *out)
+{
+    struct buf plain = {0};
+    size_t bound, packed;
+    char *to;
+
+    encode_names(ix, p, &plain);
+    bound = ZSTD_compressBound(plain.len);
+    rec_put_u(out, plain.len);
+    to = buf_reserve(out, bound);
+    if (plain.error || p->lines.error || !to) {
+        buf_done(&plain);
+        return -ENOMEM;
+    }
+    packed = ZSTD_compress(to, bound, plain.data, plain.len, 3);
+    buf_done(&plain);
+    if (ZSTD_isError(packed))
+        return -ENOMEM;
+    out->len += packed;
+    return 0;
+}
+
+static int unpack(struct text value, char **ret, size_t *ret_len)
+{
+    struct rec r = rec_of(value);
+    uint64_t len = rec_u(&r);
+    size_t got;
+    char *plain;
+
+    if (r.bad || len > (1ull << 32))
+        return ERR_CORRUPT;
+    plain = malloc(len + 1);
+    if (!plain)
+        return -ENOMEM;
+    got = ZSTD_decompress(plain, len, r.ptr, (size_t)(r.end - r.ptr));
+    if (ZSTD_isError(got) || got != len) {
+        free(plain);
+        return ERR_CORRUPT;
+    }
+    *ret = plain;
+    *ret_len = len;
+    return 0;
+}
+
+static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint32_t count)
+{
+    uint32_t row = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct index_name *n = &names[i];
+
+        n->kind = (uint8_t)rec_u(r);
+        n->hash = texts_get_ref(ix->texts, r);
+        n->value = texts_get_ref(ix->texts, r);
+        n->pid = rec_i(r);
+        n->chunk = (uint32_t)rec_u(r);
+        n->row = row += (uint32_t)rec_u(r);
+        n->line = i;
+    }
+    return r->bad ? ERR_CORRUPT : 0;
+}
+
+static int split_lines(struct text lines, struct text *out, uint32_t count)
+{
+    const char *p = lines.ptr, *end = p + lines.len;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *nl = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+
+        if (!nl)
+            return ERR_CORRUPT;
+        out[i] = (struct text){p, (size_t)(nl - p)};
+        p = nl + 1;
+    }
+    return p == end ? 0 : ERR_CORRUPT;
+}
+
+int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count, struct text **ret_lines,
+                 char **ret_bytes)
+{
+    struct index_name *names = NULL;
+    struct text *lines = NULL, text;
+    char *plain = NULL;
+    size_t len = 0;
+    struct rec r;
+    uint64_t count;
+    int rc = unpack(value, &plain, &len);
+
+    if (rc)
+        return rc;
+    r = rec_of((struct text){plain, len});
+    count = rec_count(&r, 6);
+    names = malloc((count + 1) * sizeof *names);
+    if (ret_lines)
+        lines = malloc((count + 1) * sizeof *lines);
+    if (!names || (ret_lines && !lines))
+        rc = -ENOMEM;
+    if (rc == 0)
+        rc = decode_records(ix, &r, names, (uint32_t)count);
+    text = rec_text(&r);
+    if (rc == 0 && r.bad)
+        rc = ERR_CORRUPT;
+    if (rc == 0 && ret_lines)
+        rc = split_lines(text, lines, (uint32_t)count);
+    if (rc || !ret_lines) {
+        free(lines);
+        free(plain);
+    } else {
+        *ret_lines = lines;
+        *ret_bytes = plain;
+    }
+    if (rc || !ret) {
+        free(names);
+    } else {
+        *ret = names;
+    }
+    if (rc == 0)
+        *ret_count = (uint32_t)count;
+    return rc;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct index_name *p = a, *q = b;
+
+    if (p->kind != q->kind)
+        return p->kind < q->kind ? -1 : 1;
+    if (p->hash != q->hash)
+        return p->hash < q->hash ? -1 : 1;
+    if (p->chunk != q->chunk)
+        return p->chunk < q->chunk ? -1 : 1;
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+void names_sort(struct index_name *names, uint32_t count)
+{
+    if (count > 1)
+        qsort(names, count, sizeof *names, compare_names);
+}
+
+/* ---- line ids ---- */
+
+uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version, uint32_t count)
+{
+    uint32_t first = INDEX_NO_TEXT;
+
+    pthread_rwlock_wrlock(&ix->lines_lock);
+    if (ix->line_count + (uint64_t)count < TEXTS_LINES - 1 &&
+        ARRAY_ROOM(ix->lines, ix->line_range_count, ix->line_range_cap)) {
+        ix->lines[ix->line_range_count++] =
+            (struct line_range){.first = ix->line_count, .count = count, .file = file, .chunk = chunk, .version = version};
+        first = TEXTS_LINES + ix->line_count;
+        ix->line_count += count;
+    }
+    pthread_rwlock_unlock(&ix->lines_lock);
+    return first;
+}
+
+static struct line_range *find_range(struct index *ix, uint32_t at)
+{
+    uint32_t low = 0, high = ix->line_range_count;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (ix->lines[mid].first + ix->lines[mid].count <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < ix->line_range_count && ix->lines[low].first <= at ? &ix->lines[low] : NULL;
+}
+
+static void load_range(struct index *ix, struct line_range *range)
+{
+    struct kv_key key = kv_key_of_chunk(range->file, range->chunk, range->version);
+    struct kv_read *r;
+    struct text value, *lines = NULL;
+    char *bytes = NULL;
+    uint32_t count = 0;
+
+    if (kv_read_begin(ix->kv, &r) < 0)
+        return;
+    if (kv_get(r, KV_NAME, &key, &value) == 0 && names_decode(ix, value, NULL, &count, &lines, &bytes) == 0) {
+        if (count == range->count) {
+            range->texts = lines;
+            range->bytes = bytes;
+        } else {
+            free(lines);
+            free(bytes);
+        }
+    }
+    kv_read_end(r);
+}
+
+struct text lines_text(struct index *ix, uint32_t id)
+{
+    struct text text = {NULL, 0};
+    uint32_t at = id - TEXTS_LINES;
+    struct line_range *range;
+
+    pthread_rwlock_rdlock(&ix->lines_lock);
+    range = find_range(ix, at);
+    if (range && !range->texts) {
+        pthread_rwlock_unlock(&ix->lines_lock);
+        pthread_rwlock_wrlock(&ix->lines_lock);
+        range = find_range(ix, at);
+        if (range && !range->texts)
+            load_range(ix, range);
+    }
+    if (range && range->texts)
+        text = range->texts[at - range->first];
+    pthread_rwlock_unlock(&ix->lines_lock);
+    return text;
+}
+
+void lines_done(struct index *ix)
+{
+    for (uint32_t i = 0; i < ix->line_range_count; i++) {
+        free(ix->lines[i].texts);
+        free(ix->lines[i].bytes);
+    }
+    free(ix->lines);
+}
+
+struct text index_text(const struct index *ix, uint32_t id)
+{
+    if (id >= TEXTS_LINES && id != INDEX_NO_TEXT)
+        return lines_text((struct index *)ix, id);
+    return texts_get(ix->texts, id);
+}
+
+uint32_t index_text_find(const struct index *ix, struct text text)
+{
+    return texts_find(ix->texts, text);
+}
+
+uint32_t index_text_count(const struct index *ix)
+{
+    return texts_count(ix->texts);
+}

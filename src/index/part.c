@@ -1,0 +1,376 @@
+/* part.c - merges, stores and tells what is known of a file's chunks. See part.h. */
+#include "part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct part *part_new(void)
+{
+    struct part *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->version = INDEX_NO_TEXT;
+    p->summary = summary_new();
+    if (!p->summary) {
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void part_free(struct part *p)
+{
+    if (!p)
+        return;
+    free(p->processes);
+    map_done(&p->process_map);
+    free(p->facts);
+    summary_free(p->summary);
+    free(p->names);
+    buf_done(&p->lines);
+    free(p);
+}
+
+void part_add_counts(struct trace_counts *into, const struct trace_counts *from)
+{
+    into->lines += from->lines;
+    into->brackets += from->brackets;
+    into->invalid += from->invalid;
+    into->repaired += from->repaired;
+    into->events += from->events;
+    into->counters += from->counters;
+    into->aggregated += from->aggregated;
+    into->metadata += from->metadata;
+    into->bad_dur += from->bad_dur;
+    into->split += from->split;
+    into->glued += from->glued;
+}
+
+/* ---- processes ---- */
+
+static bool same_process(const void *array, uint32_t i, const void *key)
+{
+    const struct index_process *a = (const struct index_process *)array + i, *b = key;
+
+    return a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash;
+}
+
+/* The process (host, pid), made if new; NULL without memory. */
+static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
+{
+    struct index_process key = {.host = host, .host_is_hash = is_hash, .pid = pid, .ppid = INT64_MIN,
+                                .rank = INT64_MIN, .cmd_hash = INDEX_NO_TEXT, .exec_hash = INDEX_NO_TEXT,
+                                .cwd_hash = INDEX_NO_TEXT};
+    uint64_t hash = map_mix((uint64_t)pid, (uint64_t)host << 1 | is_hash);
+    uint32_t i = map_find(&p->process_map, hash, same_process, p->processes, &key);
+
+    if (i != MAP_NONE)
+        return &p->processes[i];
+    if (!ARRAY_ROOM(p->processes, p->process_count, p->process_cap) ||
+        map_add(&p->process_map, hash, p->process_count) < 0) {
+        p->error = -ENOMEM;
+        return NULL;
+    }
+    p->processes[p->process_count] = key;
+    return &p->processes[p->process_count++];
+}
+
+void part_add_process(struct part *p, const struct index_process *from)
+{
+    struct index_process *to = process_of(p, from->host, from->host_is_hash, from->pid);
+
+    if (!to)
+        return;
+    to->objects += from->objects;
+    to->events += from->events;
+    if (!from->has_time)
+        return;
+    if (!to->has_time || from->min_ts < to->min_ts)
+        to->min_ts = from->min_ts;
+    if (!to->has_time || from->max_te > to->max_te)
+        to->max_te = from->max_te;
+    to->has_time = true;
+}
+
+void part_merge(struct part *into, const struct part *from)
+{
+    into->error = into->error ? into->error : from->error;
+    part_add_counts(&into->counts, &from->counts);
+    into->finished |= from->finished;
+    if (!into->unit_seen)
+        into->unit_seen = from->unit_seen;
+    if (into->version == INDEX_NO_TEXT)
+        into->version = from->version;
+    for (uint32_t i = 0; i < from->process_count; i++)
+        part_add_process(into, &from->processes[i]);
+    for (uint32_t i = 0; i < from->fact_count; i++) {
+        if (!ARRAY_ROOM(into->facts, into->fact_count, into->fact_cap)) {
+            into->error = -ENOMEM;
+            return;
+        }
+        into->facts[into->fact_count++] = from->facts[i];
+    }
+    for (uint32_t i = 0; i < from->name_count; i++) {
+        if (!ARRAY_ROOM(into->names, into->name_count, into->name_cap)) {
+            into->error = -ENOMEM;
+            return;
+        }
+        into->names[into->name_count++] = from->names[i];
+    }
+    if (summary_merge(into->summary, from->summary) < 0)
+        into->error = -ENOMEM;
+}
+
+/* ---- processes as answers tell them ---- */
+
+int64_t part_rank_of(struct text t)
+{
+    static const char word[] = "Rank ";
+    int64_t rank;
+
+    if (t.len > sizeof word - 1 && memcmp(t.ptr, word, sizeof word - 1) == 0)
+        t = (struct text){t.ptr + sizeof word - 1, t.len - (sizeof word - 1)};
+    return num_parse_i64(t, &rank) == 0 ? rank : INT64_MIN;
+}
+
+/* The only host of a pid, or the process without one: where an object or a fact that names no host belongs. */
+static struct index_process *only_process(struct index_process *list, uint32_t count, int64_t pid)
+{
+    struct index_process *found = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].pid != pid || list[i].host == INDEX_NO_TEXT)
+            continue;
+        if (found)
+            return NULL;
+        found = &list[i];
+    }
+    return found;
+}
+
+static struct index_process *find_process(struct index_process *list, uint32_t count, const struct part_fact *f)
+{
+    struct index_process *p = NULL;
+
+    if (f->host == INDEX_NO_TEXT)
+        p = only_process(list, count, f->pid);
+    for (uint32_t i = 0; !p && i < count; i++) {
+        if (list[i].pid == f->pid && list[i].host == f->host && list[i].host_is_hash == f->host_is_hash)
+            p = &list[i];
+    }
+    return p;
+}
+
+/* The first fact of a kind wins, but for a rank, which process_name and PR say alike. */
+static void apply_fact(struct index_process *list, uint32_t count, const struct part_fact *f)
+{
+    struct index_process *p = find_process(list, count, f);
+
+    if (!p)
+        return;
+    if (f->kind == FACT_PPID && p->ppid == INT64_MIN)
+        p->ppid = f->value;
+    if (f->kind == FACT_RANK && p->rank == INT64_MIN)
+        p->rank = f->value;
+    if (f->kind == FACT_CMD && p->cmd_hash == INDEX_NO_TEXT)
+        p->cmd_hash = (uint32_t)f->value;
+    if (f->kind == FACT_EXEC && p->exec_hash == INDEX_NO_TEXT)
+        p->exec_hash = (uint32_t)f->value;
+    if (f->kind == FACT_CWD && p->cwd_hash == INDEX_NO_TEXT)
+        p->cwd_hash = (uint32_t)f->value;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct index_process *p = a, *q = b;
+
+    if (p->host != q->host)
+        return p->host < q->host ? -1 : 1;
+    if (p->pid != q->pid)
+        return p->pid < q->pid ? -1 : 1;
+    return (int)p->host_is_hash - (int)q->host_is_hash;
+}
+
+int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret, uint32_t *ret_count)
+{
+    struct part *settled = part_new();
+    struct index_process *list = NULL;
+    int rc;
+
+    (void)texts;
+    if (!settled)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < p->process_count; i++) {
+        struct index_process from = p->processes[i];
+        const struct index_process *host;
+
+        if (from.host == INDEX_NO_TEXT && (host = only_process(p->processes, p->process_count, from.pid))) {
+            from.host = host->host;
+            from.host_is_hash = host->host_is_hash;
+        }
+        part_add_process(settled, &from);
+    }
+    for (uint32_t i = 0; i < p->fact_count; i++) {
+        if (p->facts[i].kind != FACT_FORK)
+            apply_fact(settled->processes, settled->process_count, &p->facts[i]);
+    }
+    for (uint32_t i = 0; i < p->fact_count; i++) {
+        struct part_fact child = p->facts[i];
+
+        if (child.kind != FACT_FORK || child.pid == child.value)
+            continue;
+        child.kind = FACT_PPID;
+        child.value = p->facts[i].pid;
+        child.pid = p->facts[i].value;
+        apply_fact(settled->processes, settled->process_count, &child);
+    }
+    rc = settled->error;
+    if (rc == 0) {
+        list = settled->processes;
+        *ret_count = settled->process_count;
+        settled->processes = NULL;
+        if (list)
+            qsort(list, *ret_count, sizeof *list, compare_processes);
+        *ret = list;
+    }
+    part_free(settled);
+    return rc;
+}
+
+/* ---- stored form ---- */
+
+static void encode_counts(const struct trace_counts *c, struct buf *out)
+{
+    rec_put_u(out, c->lines);
+    rec_put_u(out, c->brackets);
+    rec_put_u(out, c->invalid);
+    rec_put_u(out, c->repaired);
+    rec_put_u(out, c->events);
+    rec_put_u(out, c->counters);
+    rec_put_u(out, c->aggregated);
+    rec_put_u(out, c->metadata);
+    rec_put_u(out, c->bad_dur);
+    rec_put_u(out, c->split);
+    rec_put_u(out, c->glued);
+}
+
+static void decode_counts(struct rec *r, struct trace_counts *c)
+{
+    c->lines = rec_u(r);
+    c->brackets = rec_u(r);
+    c->invalid = rec_u(r);
+    c->repaired = rec_u(r);
+    c->events = rec_u(r);
+    c->counters = rec_u(r);
+    c->aggregated = rec_u(r);
+    c->metadata = rec_u(r);
+    c->bad_dur = rec_u(r);
+    c->split = rec_u(r);
+    c->glued = rec_u(r);
+}
+
+static bool fact_is_text(uint8_t kind)
+{
+    return kind == FACT_CMD || kind == FACT_EXEC || kind == FACT_CWD;
+}
+
+void part_encode(const struct part *p, const struct texts *texts, struct buf *out)
+{
+    encode_counts(&p->counts, out);
+    rec_put_u(out, p->finished);
+    rec_put_u(out, p->unit_seen);
+    texts_put_ref(texts, out, p->version);
+    rec_put_u(out, p->process_count);
+    for (uint32_t i = 0; i < p->process_count; i++) {
+        const struct index_process *q = &p->processes[i];
+
+        texts_put_ref(texts, out, q->host);
+        rec_put_u(out, (unsigned)q->has_time << 1 | q->host_is_hash);
+        rec_put_i(out, q->pid);
+        rec_put_u(out, q->objects);
+        rec_put_u(out, q->events);
+        if (q->has_time) {
+            rec_put_i128(out, q->min_ts);
+            rec_put_i128(out, q->max_te);
+        }
+    }
+    rec_put_u(out, p->fact_count);
+    for (uint32_t i = 0; i < p->fact_count; i++) {
+        const struct part_fact *f = &p->facts[i];
+
+        rec_put_u(out, (unsigned)f->kind << 1 | f->host_is_hash);
+        texts_put_ref(texts, out, f->host);
+        rec_put_i(out, f->pid);
+        if (fact_is_text(f->kind))
+            texts_put_ref(texts, out, (uint32_t)f->value);
+        else
+            rec_put_i(out, f->value);
+    }
+    summary_encode(p->summary, texts, out);
+}
+
+static void decode_processes(struct rec *r, struct texts *texts, struct part *p)
+{
+    for (uint64_t n = rec_count(r, 5); n > 0 && !r->bad && !p->error; n--) {
+        struct index_process q = {.host = texts_get_ref(texts, r)};
+        uint64_t flags = rec_u(r);
+
+        q.host_is_hash = flags & 1;
+        q.has_time = flags >> 1 & 1;
+        q.pid = rec_i(r);
+        q.objects = rec_u(r);
+        q.events = rec_u(r);
+        if (q.has_time) {
+            q.min_ts = rec_i128(r);
+            q.max_te = rec_i128(r);
+        }
+        if (!r->bad)
+            part_add_process(p, &q);
+    }
+}
+
+static void decode_facts(struct rec *r, struct texts *texts, struct part *p)
+{
+    for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad; n--) {
+        uint64_t head = rec_u(r);
+        struct part_fact f = {.kind = (uint8_t)(head >> 1), .host_is_hash = head & 1};
+
+        f.host = texts_get_ref(texts, r);
+        f.pid = rec_i(r);
+        f.value = fact_is_text(f.kind) ? texts_get_ref(texts, r) : rec_i(r);
+        if (!ARRAY_ROOM(p->facts, p->fact_count, p->fact_cap)) {
+            p->error = -ENOMEM;
+            return;
+        }
+        p->facts[p->fact_count++] = f;
+    }
+}
+
+int part_decode(struct rec *r, struct texts *texts, struct part **ret)
+{
+    struct part *p = part_new();
+    struct summary *s = NULL;
+    int rc;
+
+    if (!p)
+        return -ENOMEM;
+    decode_counts(r, &p->counts);
+    p->finished = rec_u(r) != 0;
+    p->unit_seen = (uint8_t)rec_u(r);
+    p->version = texts_get_ref(texts, r);
+    decode_processes(r, texts, p);
+    decode_facts(r, texts, p);
+    rc = r->bad ? ERR_CORRUPT : p->error;
+    if (rc == 0)
+        rc = summary_decode(r, texts, &s);
+    if (rc) {
+        part_free(p);
+        return rc;
+    }
+    summary_free(p->summary);
+    p->summary = s;
+    *ret = p;
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* part.h - what is known of some chunks of a file: counters, names, processes, groups. Parts of chunks merge into
+ * the part of a file without loss, in chunk order; a part is stored with each commit, so that a crash loses nothing.
+ *
+ * May use:   base, measure, trace; texts, recbuf, map, chunk.h.    Used by: ingest, catalog, summaries.
+ * Threads:   a part belongs to one thread at a time.
+ * Errors:    a part is sticky: -ENOMEM in `error`, checked by the writer.
+ */
+#ifndef DFTRACERD_INDEX_PART_H
+#define DFTRACERD_INDEX_PART_H
+
+#include "chunk.h"
+#include "map.h"
+#include "texts.h"
+
+/* Said by one record about a process: applied when all processes are known. */
+enum part_fact_kind { FACT_PPID, FACT_RANK, FACT_CMD, FACT_EXEC, FACT_CWD, FACT_FORK /* value = child */ };
+struct part_fact { uint8_t kind; bool host_is_hash; uint32_t host; int64_t pid, value; };
+
+struct part {
+    int error;
+    struct trace_counts counts;
+    bool finished;
+    uint8_t unit_seen;              /* enum trace_unit + 1 of the first time_metric, 0 = none      */
+    uint32_t version;               /* text id of the tracer's version, INDEX_NO_TEXT              */
+    struct index_process *processes;
+    uint32_t process_count, process_cap;
+    struct map process_map;
+    struct part_fact *facts;
+    uint32_t fact_count, fact_cap;
+    struct summary *summary;
+    struct index_name *names;       /* `line`: position of the record within the chunk until names_* gave it an id */
+    uint32_t name_count, name_cap;
+    struct buf lines;               /* of the names of one chunk: each followed by a newline; not merged           */
+};
+struct part *part_new(void);
+void part_free(struct part *p);
+/* into += from; the names are copied, the lines are not. */
+void part_merge(struct part *into, const struct part *from);
+void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
+void part_add_counts(struct trace_counts *into, const struct trace_counts *from);
+/* Without names and lines. */
+void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
+int part_decode(struct rec *r, struct texts *texts, struct part **ret);     /* ERR_CORRUPT, -ENOMEM */
+
+/* gather.c: while scanning, once for each event; row = its row in chunk `number`. */
+void part_gather(struct part *p, struct texts *texts, const struct trace_event *event, const char *chunk_text,
+                 uint32_t number, uint32_t row);
+/* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
+int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
+
+/* Processes as answers tell them: objects without a host join the only host that their pid has in the file; facts
+ * applied; sorted by (host, pid). *new* array of *ret_count. */
+int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret, uint32_t *ret_count);
+int64_t part_rank_of(struct text t);    /* "12" and "Rank 12" -> 12; INT64_MIN */
+
+/* summary.c */
+void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
+int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
+struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name); /* made if new; NULL without memory */
+struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
+int summary_add_name(struct summary *s, const struct summary_name *from);
+/* Threads without a host join the only host of their pid. */
+int summary_settle_hosts(struct summary **s, const struct index_process *processes, uint32_t count);
+struct summary *summary_clone(const struct summary *s);
+
+#endif

@@ -1,0 +1,105 @@
+/* recbuf.c - see recbuf.h */
+#include "recbuf.h"
+
+#include <string.h>
+
+void rec_put_u(struct buf *b, uint64_t v)
+{
+    uint8_t out[10];
+    size_t n = 0;
+
+    for (; v >= 0x80; v >>= 7)
+        out[n++] = (uint8_t)v | 0x80;
+    out[n++] = (uint8_t)v;
+    buf_append(b, out, n);
+}
+
+void rec_put_i(struct buf *b, int64_t v)
+{
+    rec_put_u(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+void rec_put_i128(struct buf *b, __int128 v)
+{
+    uint64_t low = (uint64_t)v;
+    int64_t high = (int64_t)(v >> 64);
+
+    /* Times fit 64 bits but for absurd traces. */
+    rec_put_u(b, low);
+    rec_put_i(b, high);
+}
+
+void rec_put_text(struct buf *b, struct text t)
+{
+    rec_put_u(b, t.len);
+    if (t.len)
+        buf_append(b, t.ptr, t.len);
+}
+
+struct rec rec_of(struct text t)
+{
+    const uint8_t *p = (const uint8_t *)t.ptr;
+
+    return (struct rec){p, t.len ? p + t.len : p, false};
+}
+
+uint64_t rec_u(struct rec *r)
+{
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        uint8_t byte;
+
+        if (r->bad || r->ptr == r->end)
+            break;
+        byte = *r->ptr++;
+        if (shift < 64)
+            v |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return v;
+    }
+    r->bad = true;
+    return 0;
+}
+
+int64_t rec_i(struct rec *r)
+{
+    uint64_t v = rec_u(r);
+
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+__int128 rec_i128(struct rec *r)
+{
+    uint64_t low = rec_u(r);
+    int64_t high = rec_i(r);
+
+    return (__int128)((unsigned __int128)(uint64_t)high << 64 | low);
+}
+
+struct text rec_text(struct rec *r)
+{
+    uint64_t len = rec_u(r);
+    struct text t = {NULL, 0};
+
+    if (r->bad || len > (uint64_t)(r->end - r->ptr)) {
+        r->bad = true;
+        return t;
+    }
+    if (len) {
+        t = (struct text){(const char *)r->ptr, len};
+        r->ptr += len;
+    }
+    return t;
+}
+
+uint64_t rec_count(struct rec *r, size_t min_bytes)
+{
+    uint64_t n = rec_u(r);
+
+    if (r->bad || n > (uint64_t)(r->end - r->ptr) / (min_bytes ? min_bytes : 1)) {
+        r->bad = true;
+        return 0;
+    }
+    return n;
+}

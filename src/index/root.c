@@ -1,0 +1,297 @@
+/* root.c - summaries of files, and the one of all files, which the next generation takes over where it can. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- of one file: the value of table `summary` is its two parts ---- */
+
+void summary_store(const struct texts *texts, const struct part *base, const struct part *tail, struct buf *out)
+{
+    rec_put_u(out, (unsigned)(base != NULL) | (unsigned)(tail != NULL) << 1);
+    if (base)
+        part_encode(base, texts, out);
+    if (tail)
+        part_encode(tail, texts, out);
+}
+
+int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version, struct part **ret_base,
+                 struct part **ret_tail)
+{
+    struct kv_key key = kv_key_of_u32(file);
+    struct part *base = NULL, *tail = NULL;
+    struct text value;
+    struct rec rec;
+    uint64_t which;
+    int rc;
+
+    kv_key_u32(&key, version);
+    rc = kv_get(r, KV_SUMMARY, &key, &value);
+    if (rc)
+        return rc;
+    rec = rec_of(value);
+    which = rec_u(&rec);
+    if (which & 1)
+        rc = part_decode(&rec, ix->texts, &base);
+    if (rc == 0 && which & 2)
+        rc = part_decode(&rec, ix->texts, &tail);
+    if (rc) {
+        part_free(base);
+        return rc;
+    }
+    *ret_base = base;
+    *ret_tail = tail;
+    return 0;
+}
+
+static int load_merged(struct index *ix, const struct view *v, struct summary **ret)
+{
+    struct summary *s = summary_new();
+    struct part *base = NULL, *tail = NULL;
+    struct kv_read *r;
+    int rc = s ? 0 : -ENOMEM;
+
+    if (rc == 0 && v->pub.chunk_count > 0) {
+        rc = kv_read_begin(ix->kv, &r);
+        if (rc == 0) {
+            rc = summary_load(ix, r, v->pub.id, v->body->summary_version, &base, &tail);
+            kv_read_end(r);
+        }
+    }
+    if (rc == 0 && base)
+        rc = summary_merge(s, base->summary);
+    if (rc == 0 && tail)
+        rc = summary_merge(s, tail->summary);
+    if (rc == 0)
+        rc = summary_settle_hosts(&s, v->pub.processes, v->pub.process_count);
+    part_free(base);
+    part_free(tail);
+    if (rc) {
+        summary_free(s);
+        return rc == -ENOENT ? ERR_CORRUPT : rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file, struct summary **ret)
+{
+    struct summary *sum;
+    int rc = load_merged(ix, s->views[file], &sum);
+
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < sum->thread_count; i++)
+        sum->threads[i].file = file;
+    *ret = sum;
+    return 0;
+}
+
+/* ---- of all files ---- */
+
+/* Immutable once made. `members` are the files in it, ascending by id; only such whose summary is final. */
+struct member { uint32_t id, version; };
+struct root {
+    atomic_uint refs;
+    struct summary *summary;        /* of the members; threads[].file is the file id here */
+    struct member *members;
+    uint32_t member_count;
+    struct summary *told;           /* with all files of one snapshot, threads[].file its position; may be `summary` */
+};
+
+void root_release(struct root *r)
+{
+    if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
+        return;
+    if (r->told != r->summary)
+        summary_free(r->told);
+    summary_free(r->summary);
+    free(r->members);
+    free(r);
+}
+
+static struct root *root_new(void)
+{
+    struct root *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    atomic_init(&r->refs, 1);
+    r->summary = summary_new();
+    if (!r->summary) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *p = a, *q = b;
+
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+static bool is_final(const struct view *v)
+{
+    return v->pub.state == INDEX_READY;
+}
+
+static const struct member *find_member(const struct member *list, uint32_t count, uint32_t id)
+{
+    struct member key = {.id = id};
+
+    return count ? bsearch(&key, list, count, sizeof *list, compare_members) : NULL;
+}
+
+static int add_file(struct index *ix, struct summary *to, const struct view *v, uint32_t file)
+{
+    struct summary *s;
+    int rc = load_merged(ix, v, &s);
+
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        s->threads[i].file = file;
+    rc = summary_merge(to, s);
+    summary_free(s);
+    return rc;
+}
+
+/* The final files of the snapshot, ascending by id. */
+static struct member *final_files(const struct snapshot *s, uint32_t *ret_count)
+{
+    struct member *list = malloc((s->count + 1) * sizeof *list);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; list && i < s->count; i++) {
+        if (is_final(s->views[i]))
+            list[n++] = (struct member){s->views[i]->pub.id, s->views[i]->body->summary_version};
+    }
+    if (list)
+        qsort(list, n, sizeof *list, compare_members);
+    *ret_count = n;
+    return list;
+}
+
+/* Whether all that `old` covers is among the files: then the others can be added to a copy. */
+static bool covers_only(const struct root *old, const struct member *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < old->member_count; i++) {
+        const struct member *m = find_member(list, count, old->members[i].id);
+
+        if (!m || m->version != old->members[i].version)
+            return false;
+    }
+    return true;
+}
+
+static int add_missing(struct index *ix, const struct snapshot *s, struct root *r, const struct root *old)
+{
+    int rc = old ? summary_merge(r->summary, old->summary) : 0;
+
+    for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+        const struct view *v = s->views[i];
+
+        if (is_final(v) && !(old && find_member(old->members, old->member_count, v->pub.id)))
+            rc = add_file(ix, r->summary, v, v->pub.id);
+    }
+    return rc;
+}
+
+struct place { uint32_t id, position; };
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *p = a, *q = b;
+
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+/* File ids become positions in the snapshot. */
+static int tell_positions(const struct snapshot *s, struct summary *sum)
+{
+    struct place *list = malloc((s->count + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->count; i++)
+        list[i] = (struct place){s->views[i]->pub.id, i};
+    qsort(list, s->count, sizeof *list, compare_places);
+    for (uint32_t i = 0; i < sum->thread_count; i++) {
+        struct place key = {sum->threads[i].file, 0}, *found;
+
+        found = s->count ? bsearch(&key, list, s->count, sizeof *list, compare_places) : NULL;
+        sum->threads[i].file = found ? found->position : 0;
+    }
+    free(list);
+    return 0;
+}
+
+/* The members and what is not final yet, for one snapshot. */
+static int tell(struct index *ix, const struct snapshot *s, struct root *r)
+{
+    int rc = 0;
+
+    r->told = summary_clone(r->summary);
+    if (!r->told)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+        if (!is_final(s->views[i]) && s->views[i]->pub.chunk_count > 0)
+            rc = add_file(ix, r->told, s->views[i], s->views[i]->pub.id);
+    }
+    return rc ? rc : tell_positions(s, r->told);
+}
+
+static int make_root(struct index *ix, const struct snapshot *s, struct root *old, struct root **ret)
+{
+    struct root *r = root_new();
+    int rc = r ? 0 : -ENOMEM;
+
+    if (r) {
+        r->members = final_files(s, &r->member_count);
+        if (!r->members)
+            rc = -ENOMEM;
+    }
+    if (rc == 0 && old && !covers_only(old, r->members, r->member_count))
+        old = NULL;
+    rc = rc ? rc : add_missing(ix, s, r, old);
+    rc = rc ? rc : tell(ix, s, r);
+    if (rc)
+        root_release(r);
+    else
+        *ret = r;
+    return rc;
+}
+
+int index_root_summary(struct index *ix, const struct snapshot *snapshot, const struct summary **ret)
+{
+    struct snapshot *s = (struct snapshot *)snapshot;   /* what is made when first asked for is no change */
+    struct root *old, *made = NULL;
+    int rc = 0;
+
+    pthread_mutex_lock(&s->lock);
+    if (!s->root) {
+        pthread_mutex_lock(&ix->root_lock);
+        old = ix->root;
+        if (old)
+            atomic_fetch_add(&old->refs, 1);
+        pthread_mutex_unlock(&ix->root_lock);
+        rc = make_root(ix, s, old, &made);
+        root_release(old);
+        if (rc == 0) {
+            s->root = made;
+            atomic_fetch_add(&made->refs, 1);
+            pthread_mutex_lock(&ix->root_lock);
+            old = ix->root;
+            ix->root = made;
+            pthread_mutex_unlock(&ix->root_lock);
+            root_release(old);
+        }
+    }
+    if (rc == 0)
+        *ret = s->root->told;
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}

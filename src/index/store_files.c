@@ -1,0 +1,328 @@
+/* store_files.c - files in: what the watcher says of them, how far they are, and reading what is stored of them. */
+#include "bloom.h"
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- offered, gone ---- */
+
+static void revive(struct index *ix, struct entry *e)
+{
+    enum index_state before = e->view->state_before;
+    struct view *v = view_with_state(e->view, e->view->pub.id ? before : INDEX_PENDING);
+
+    if (!v)
+        return;
+    catalog_publish(ix, e, v);
+    if (!e->record_dirty) {
+        e->record_dirty = true;
+        ix->records_dirty++;
+    }
+}
+
+/* Whether a reader has to look at it. */
+static bool is_news(const struct entry *e, const struct identity *now, int64_t mono_ns)
+{
+    const struct index_file *f = &e->view->pub;
+    bool same = identity_same(&e->view->body->identity, now);
+
+    if (f->state == INDEX_FAILED)
+        return !same || mono_ns >= e->check_ns;
+    if (f->state == INDEX_READY)
+        return !same;
+    if (f->state == INDEX_GROWING)
+        return !same || mono_ns >= e->check_ns;
+    return true;
+}
+
+int index_offer(struct index *ix, const char *name, const char *path)
+{
+    struct identity now = {0};
+    struct stat st;
+    struct entry *e;
+    bool there = stat(path, &st) == 0;
+    int64_t mono = clock_mono_ns();
+
+    if (!ix->ingest)
+        return -EROFS;
+    if (there)
+        identity_of_stat(&st, &now);
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, name, path, true);
+    if (!e) {
+        pthread_mutex_unlock(&ix->lock);
+        return -ENOMEM;
+    }
+    if (strcmp(e->path, path) != 0) {
+        const char *copy = arena_strdup(&ix->strings, text_of(path));
+        e->path = copy ? copy : e->path;
+    }
+    if (e->view->pub.state == INDEX_MISSING)
+        revive(ix, e);
+    if (!e->offered || !identity_same(&e->seen, &now)) {
+        e->seen = now;
+        e->stable_since_ns = mono;
+        if (e->view->pub.state == INDEX_PENDING && there) {
+            struct view *v = view_with_state(e->view, INDEX_PENDING);
+
+            if (v) {
+                v->pub.compressed_bytes = now.size;
+                catalog_publish(ix, e, v);
+            }
+        }
+    }
+    e->offered = true;
+    if (e->run) {
+        e->again = e->again || !identity_same(&e->run->identity, &now);
+    } else if (is_news(e, &now, mono)) {
+        catalog_queue(ix, e, false);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    return 0;
+}
+
+int index_forget(struct index *ix, const char *name)
+{
+    struct entry *e;
+    struct view *v = NULL;
+    int rc = ERR_NOT_FOUND;
+
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, name, NULL, false);
+    if (e && e->view->pub.state != INDEX_MISSING) {
+        v = view_with_state(e->view, INDEX_MISSING);
+        rc = v ? 0 : -ENOMEM;
+        if (v) {
+            v->state_before = (uint8_t)e->view->pub.state;
+            v->missing_since_ns = clock_real_ns();
+            catalog_publish(ix, e, v);
+            if (!e->record_dirty) {
+                e->record_dirty = true;
+                ix->records_dirty++;
+            }
+            e->offered = false;
+        }
+    }
+    pthread_mutex_unlock(&ix->lock);
+    if (rc == 0) {
+        ingest_wake(ix);
+        catalog_notify(ix);
+    }
+    return rc;
+}
+
+int index_rebuild(struct index *ix, const char *name)
+{
+    struct entry *e;
+
+    if (!ix->ingest)
+        return -EROFS;
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, name, NULL, false);
+    if (e) {
+        e->rebuild = true;
+        if (e->run)
+            e->again = true;
+        else
+            catalog_queue(ix, e, false);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    return e ? 0 : ERR_NOT_FOUND;
+}
+
+void index_listed(struct index *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    ix->listed = true;
+    catalog_changed(ix);
+    pthread_mutex_unlock(&ix->lock);
+    catalog_notify(ix);
+}
+
+void index_on_change(struct index *ix, void (*call)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&ix->lock);
+    ix->on_change = call;
+    ix->on_change_arg = arg;
+    pthread_mutex_unlock(&ix->lock);
+}
+
+void index_query_running(struct index *ix, int delta)
+{
+    atomic_fetch_add(&ix->queries, delta);
+}
+
+/* ---- progress ---- */
+
+static void add_progress(struct index_progress *p, const struct entry *e)
+{
+    const struct index_file *f = &e->view->pub;
+    bool waiting = e->queued || e->run;
+
+    if (f->state == INDEX_MISSING)
+        return;
+    p->files++;
+    p->bytes += f->compressed_bytes;
+    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING) {
+        p->files_pending++;
+        if (f->text_bytes && f->chunk_count)
+            p->bytes_done += 0;
+        return;
+    }
+    (void)waiting;
+    p->bytes_done += f->compressed_bytes;
+    if (f->state == INDEX_FAILED)
+        p->files_failed++;
+    else
+        p->files_ready++;
+}
+
+void index_progress(struct index *ix, struct index_progress *ret)
+{
+    *ret = (struct index_progress){0};
+    pthread_mutex_lock(&ix->lock);
+    ret->listed = ix->listed;
+    ret->store_error = ix->store_error;
+    for (uint32_t i = 0; i < ix->entry_count; i++)
+        add_progress(ret, ix->entries[i]);
+    pthread_mutex_unlock(&ix->lock);
+}
+
+/* ---- chunks ---- */
+
+static struct text text_by_id(void *arg, uint32_t id)
+{
+    return texts_get(arg, id);
+}
+
+int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file, uint32_t i, struct chunk_view **ret)
+{
+    struct chunk_texts texts = {text_by_id, ix->texts};
+    struct kv_key key;
+    struct kv_read *r;
+    struct text value;
+    int rc;
+
+    (void)s;
+    if (i >= file->chunk_count)
+        return -EINVAL;
+    key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
+    rc = kv_read_begin(ix->kv, &r);
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_CHUNK, &key, &value);
+    if (rc == 0)
+        rc = chunk_view_new(value.ptr, value.len, &texts, ret);
+    if (rc) {
+        kv_read_end(r);
+        return rc == -ENOENT ? ERR_CORRUPT : rc;
+    }
+    chunk_view_set_owner(*ret, r);
+    return 0;
+}
+
+void chunk_close(struct chunk_view *v)
+{
+    struct kv_read *r;
+
+    if (!v)
+        return;
+    r = chunk_view_owner(v);
+    chunk_view_free(v);
+    kv_read_end(r);
+}
+
+bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path, uint64_t hash)
+{
+    const struct view *v = view_of_file(file);
+
+    for (unsigned i = 0; i < ix->dimension_count; i++) {
+        const struct filter *f = &v->body->filters[i];
+
+        if (text_eq(path, text_of(ix->dimensions[i])))
+            return f->len == 0 || bloom_may_have(f->bits, f->len, hash);
+    }
+    return true;
+}
+
+/* ---- text of rows ---- */
+
+/* Deflated windows of 32 KiB; copied out of the map, which must not be pinned while the file is read. The caller of
+ * find_checkpoint is done with one when it asks for the next. */
+static _Thread_local char window_bytes[40 << 10];
+
+static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
+{
+    const struct body *b = arg;
+    struct kv_key key = kv_key_of_u32(b->pub.id);
+    struct text k, v, window;
+    struct kv_read *r;
+    struct rec rec;
+    int rc = kv_read_begin(b->ix->kv, &r);
+
+    if (rc)
+        return rc;
+    kv_key_u64(&key, text_offset);
+    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &k, &v);
+    if (rc == 0) {
+        rec = rec_of(v);
+        ret->text_offset = kv_get_u64((const uint8_t *)k.ptr + 4);
+        ret->file_offset = rec_u(&rec);
+        ret->bits = (uint8_t)rec_u(&rec);
+        ret->kind = (uint8_t)rec_u(&rec);
+        rec_u(&rec);
+        window = rec_text(&rec);
+        if (rec.bad || window.len > sizeof window_bytes)
+            rc = ERR_CORRUPT;
+        else if (window.len)
+            memcpy(window_bytes, window.ptr, window.len);
+        ret->window = (const uint8_t *)window_bytes;
+        ret->window_len = (uint32_t)window.len;
+    }
+    kv_read_end(r);
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
+}
+
+/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of. */
+static int check_same(int fd, const struct index_file *file)
+{
+    struct stat st;
+    struct identity now;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    identity_of_stat(&st, &now);
+    if (now.device != file->device || now.inode != file->inode || now.size < file->compressed_bytes)
+        return ERR_STALE;
+    /* One that is growing has its old bytes as they were. */
+    if ((now.size != file->compressed_bytes || now.mtime_ns != file->mtime_ns) && file->state == INDEX_READY)
+        return ERR_STALE;
+    return 0;
+}
+
+int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret,
+                    int *ret_fd)
+{
+    struct view *v = view_of_file(file);
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
+
+    (void)s;
+    if (fd < 0)
+        return errno == ENOENT ? ERR_STALE : -errno;
+    rc = check_same(fd, file);
+    if (rc == 0 && !v->body->ix)
+        rc = ERR_STALE;             /* nothing of it is indexed */
+    if (rc == 0)
+        rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
+    if (rc) {
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    return 0;
+}

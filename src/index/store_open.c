@@ -1,0 +1,367 @@
+/* store_open.c - opening and closing the index: its options, its schema, what it knows already. */
+#include "store.h"
+#include "store_place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ---- options ---- */
+
+static int copy_dimensions(struct index *ix, const char *const *from)
+{
+    unsigned n = 0;
+
+    if (!from)
+        from = chunk_default_dimensions;
+    while (from[n] && n < DIMENSIONS_MAX)
+        n++;
+    ix->dimensions = calloc(n + 1, sizeof *ix->dimensions);
+    if (!ix->dimensions)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        ix->dimensions[i] = strdup(from[i]);
+        if (!ix->dimensions[i])
+            return -ENOMEM;
+    }
+    ix->dimension_count = n;
+    return 0;
+}
+
+static void fill_limits(struct index_options *o)
+{
+    uint64_t builder, spare;
+
+    if (o->checkpoint_size == 0)
+        o->checkpoint_size = 4u << 20;
+    if (o->checkpoint_size < (64u << 10))
+        o->checkpoint_size = 64u << 10;
+    if (o->checkpoint_size > (256u << 20))
+        o->checkpoint_size = 256u << 20;    /* text_len of a chunk must fit 32 bits, columns memory */
+    if (o->workers == 0) {
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        o->workers = n > 0 ? (unsigned)n : 1;
+    }
+    if (o->memory_limit == 0)
+        o->memory_limit = 160u << 20;
+    if (o->map_size == 0)
+        o->map_size = 64ull << 30;
+    /* A builder holds about two and a half times the text of its chunk, the batch and its pages 32 MiB: what is left may be
+     * in flight. With large chunks there are fewer workers. */
+    builder = o->checkpoint_size * 5 / 2;
+    while (o->workers > 1 && o->workers * builder > o->memory_limit / 2)
+        o->workers--;
+    spare = o->workers * builder + (32u << 20);
+    o->memory_limit = o->memory_limit > spare ? o->memory_limit - spare : 0;
+    if (o->memory_limit < 2 * o->checkpoint_size)
+        o->memory_limit = 2 * o->checkpoint_size;
+}
+
+static int fill_options(struct index *ix, const struct index_options *options)
+{
+    struct index_options *o = &ix->options;
+
+    *o = *options;
+    fill_limits(o);
+    ix->read_only = o->read_only;
+    ix->settle_ns = o->settle_ms == 0 ? 10000000000LL : o->settle_ms < 0 ? 0 : o->settle_ms * 1000000LL;
+    ix->path = strdup(options->path);
+    o->path = ix->path;
+    if (!ix->path || copy_dimensions(ix, options->dimensions) < 0)
+        return -ENOMEM;
+    o->dimensions = ix->dimensions;
+    return 0;
+}
+
+/* ---- schema ---- */
+
+/* Whatever changes stored values is in it: another one means that the store is made anew. */
+static void schema_text(const struct index *ix, struct buf *out)
+{
+    buf_printf(out, "dftracerd %d chunk %d checkpoint %llu bloom %g", STORE_SCHEMA, CHUNK_VERSION,
+               (unsigned long long)ix->options.checkpoint_size, ix->options.bloom_rate);
+    for (unsigned i = 0; i < ix->dimension_count; i++)
+        buf_printf(out, " %s", ix->dimensions[i]);
+}
+
+static struct kv_key meta_key(const char *name)
+{
+    struct kv_key k = {0};
+
+    kv_key_bytes(&k, name, strlen(name));
+    return k;
+}
+
+static uint64_t meta_u(struct kv_read *r, const char *name)
+{
+    struct kv_key key = meta_key(name);
+    struct text value;
+    struct rec rec;
+
+    if (kv_get(r, KV_META, &key, &value) < 0)
+        return 0;
+    rec = rec_of(value);
+    return rec_u(&rec);
+}
+
+static int write_schema(struct index *ix, struct err *err)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
+    struct buf text = {0};
+    uint8_t random[16];
+    int rc;
+
+    if (!b || getrandom(random, sizeof random, 0) != sizeof random) {
+        kv_batch_free(b);
+        return err_set(err, -EIO, "no random numbers");
+    }
+    for (int i = 0; i < 16; i++)
+        snprintf(ix->uuid + 2 * i, 3, "%02x", random[i]);
+    schema_text(ix, &text);
+    kv_put(b, KV_META, &schema, text.data, text.len);
+    kv_put(b, KV_META, &uuid, ix->uuid, 32);
+    rc = text.error ? text.error : kv_commit(ix->kv, b);
+    buf_done(&text);
+    kv_batch_free(b);
+    return rc ? err_set(err, rc, "%s: %s", ix->path, err_text(rc)) : 0;
+}
+
+/* 0, -ENOENT: empty; ERR_CORRUPT: another schema. A reader takes the chunk size and dimensions as they are. */
+static int read_schema(struct index *ix, struct kv_read *r)
+{
+    struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
+    struct text value;
+    struct buf text = {0};
+    bool same;
+    int rc = kv_get(r, KV_META, &schema, &value);
+
+    if (rc)
+        return rc;
+    schema_text(ix, &text);
+    same = text.error == 0 && text_eq(value, (struct text){text.data, text.len});
+    if (!same && ix->read_only) {
+        char head[64];
+        int n = snprintf(head, sizeof head, "dftracerd %d chunk %d ", STORE_SCHEMA, CHUNK_VERSION);
+
+        same = value.len > (size_t)n && memcmp(value.ptr, head, (size_t)n) == 0;
+    }
+    buf_done(&text);
+    if (!same)
+        return ERR_CORRUPT;
+    rc = kv_get(r, KV_META, &uuid, &value);
+    if (rc || value.len != 32)
+        return ERR_CORRUPT;
+    memcpy(ix->uuid, value.ptr, 32);
+    return 0;
+}
+
+static int load_all(struct index *ix, struct kv_read *r, struct err *err)
+{
+    int rc = read_schema(ix, r);
+
+    if (rc == -ENOENT)
+        return rc;
+    if (rc)
+        return err_set(err, rc, "%s has another schema", ix->path);
+    rc = texts_load(ix->texts, r);
+    if (rc)
+        return err_set(err, rc, "%s: the texts do not load: %s", ix->path, err_text(rc));
+    ix->generation = meta_u(r, "generation");
+    ix->generation_stored = ix->generation;
+    ix->next_file = (uint32_t)meta_u(r, "next_file");
+    if (ix->next_file == 0)
+        ix->next_file = 1;
+    return catalog_load(ix, r, err);
+}
+
+/* What was to be deleted when the process ended: nobody reads it now. */
+static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch *b)
+{
+    struct kv_cursor c;
+
+    kv_begin(r, KV_GARBAGE, NULL, &c);
+    while (kv_next(&c)) {
+        const uint8_t *p = (const uint8_t *)c.key.ptr;
+        struct garbage g = {0};
+
+        if (c.key.len != 13)
+            continue;
+        g = (struct garbage){.kind = p[0], .file = kv_get_u32(p + 1), .a = kv_get_u32(p + 5), .b = kv_get_u32(p + 9)};
+        garbage_delete(b, &g);
+    }
+    kv_end(&c);
+    (void)ix;
+    return c.error;
+}
+
+static int clean_up(struct index *ix)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv_read *r;
+    int rc = b ? kv_read_begin(ix->kv, &r) : -ENOMEM;
+
+    if (rc == 0) {
+        rc = collect_garbage(ix, r, b);
+        kv_read_end(r);
+    }
+    if (rc == 0)
+        rc = kv_commit(ix->kv, b);
+    kv_batch_free(b);
+    return rc;
+}
+
+/* ---- the store itself ---- */
+
+static int open_tables(struct index *ix, struct err *err)
+{
+    struct kv_options options = {ix->path, ix->options.map_size, ix->read_only};
+    struct kv_read *r;
+    int rc = kv_open(&options, err, &ix->kv);
+
+    if (rc)
+        return rc;
+    rc = kv_read_begin(ix->kv, &r);
+    if (rc)
+        return err_set(err, rc, "%s: %s", ix->path, err_text(rc));
+    rc = load_all(ix, r, err);
+    kv_read_end(r);
+    if (rc == -ENOENT && !ix->read_only)
+        return write_schema(ix, err);
+    if (rc == -ENOENT)
+        return err_set(err, -ENOENT, "%s holds no index", ix->path);
+    if (rc == 0 && !ix->read_only && clean_up(ix) < 0)
+        rc = err_set(err, ERR_CORRUPT, "%s cannot be cleaned up", ix->path);
+    return rc;
+}
+
+static int new_state(struct index *ix)
+{
+    ix->texts = texts_new();
+    ix->entry_names = intern_new();
+    ix->next_file = 1;
+    return ix->texts && ix->entry_names ? 0 : -ENOMEM;
+}
+
+static void drop_state(struct index *ix)
+{
+    struct snapshot *s;
+
+    pthread_mutex_lock(&ix->lock);
+    s = ix->current;
+    ix->current = NULL;
+    pthread_mutex_unlock(&ix->lock);
+    snapshot_release(s);
+    root_release(ix->root);
+    ix->root = NULL;
+    kv_close(ix->kv);
+    ix->kv = NULL;
+    catalog_done(ix);
+    ix->entries = ix->by_id = NULL;
+    ix->entry_count = ix->entry_cap = ix->by_id_cap = 0;
+    ix->entry_names = NULL;
+    lines_done(ix);
+    ix->lines = NULL;
+    ix->line_count = ix->line_range_count = ix->line_range_cap = 0;
+    texts_free(ix->texts);
+    ix->texts = NULL;
+}
+
+/* A cache: what is damaged, or was made by another version, is removed and made anew. */
+static int open_store(struct index *ix, struct err *err)
+{
+    struct err first = {0};
+    int rc = new_state(ix);
+
+    if (rc == 0)
+        rc = open_tables(ix, &first);
+    if (rc == ERR_CORRUPT && !ix->read_only) {
+        drop_state(ix);
+        rc = place_clear(ix->path);
+        if (rc == 0)
+            rc = new_state(ix);
+        if (rc == 0) {
+            err_done(&first);
+            rc = open_tables(ix, &first);
+        }
+    }
+    if (rc)
+        err_set(err, rc, "%s", first.text[0] ? first.text : err_text(rc));
+    err_done(&first);
+    return rc;
+}
+
+static void init_locks(struct index *ix)
+{
+    pthread_mutex_init(&ix->lock, NULL);
+    pthread_mutex_init(&ix->root_lock, NULL);
+    pthread_cond_init(&ix->files_cond, NULL);
+    pthread_rwlock_init(&ix->lines_lock, NULL);
+    ix->lock_fd = -1;
+}
+
+int index_open(const struct index_options *options, struct err *err, struct index **ret)
+{
+    struct index *ix = calloc(1, sizeof *ix);
+    struct snapshot *first;
+    int rc;
+
+    if (!ix)
+        return err_set(err, -ENOMEM, "no memory");
+    init_locks(ix);
+    rc = fill_options(ix, options);
+    if (rc)
+        err_set(err, rc, "no memory");
+    if (rc == 0)
+        rc = place_prepare(ix->path, ix->read_only, err);
+    if (rc == 0 && !ix->read_only)
+        rc = place_lock(ix->path, err, &ix->lock_fd);
+    if (rc == 0)
+        rc = open_store(ix, err);
+    if (rc == 0) {
+        first = index_snapshot(ix);     /* so that there always is one, whatever becomes of the memory */
+        if (!first)
+            rc = err_set(err, -ENOMEM, "no memory");
+        snapshot_release(first);
+    }
+    if (rc == 0 && !ix->read_only)
+        rc = ingest_start(ix, err);
+    if (rc) {
+        index_close(ix);
+        return rc;
+    }
+    *ret = ix;
+    return 0;
+}
+
+void index_close(struct index *ix)
+{
+    if (!ix)
+        return;
+    ingest_stop(ix);
+    drop_state(ix);
+    if (ix->lock_fd >= 0)
+        close(ix->lock_fd);
+    for (unsigned i = 0; i < ix->dimension_count; i++)
+        free((void *)ix->dimensions[i]);
+    free(ix->dimensions);
+    free(ix->path);
+    pthread_mutex_destroy(&ix->lock);
+    pthread_mutex_destroy(&ix->root_lock);
+    pthread_cond_destroy(&ix->files_cond);
+    pthread_rwlock_destroy(&ix->lines_lock);
+    free(ix);
+}
+
+const char *index_path(const struct index *ix)
+{
+    return ix->path;
+}
+
+uint64_t index_bytes(const struct index *ix)
+{
+    return kv_bytes(ix->kv);
+}

@@ -1,0 +1,14 @@
+/* store_place.h - the directory of the index. See store_place.c. */
+#ifndef DFTRACERD_INDEX_STORE_PLACE_H
+#define DFTRACERD_INDEX_STORE_PLACE_H
+
+#include "dftracerd/base.h"
+
+/* Makes it (0700) unless read_only; refuses network file systems (ERR_STORE), others' directories (-EPERM). */
+int place_prepare(const char *path, bool read_only, struct err *err);
+/* ERR_STORE_BUSY when another daemon has it. The lock lives as long as the descriptor. */
+int place_lock(const char *path, struct err *err, int *ret_fd);
+int place_clear(const char *path);                       /* removes data.mdb and lock.mdb */
+const char *place_refused(unsigned long statfs_type);    /* name of a refused file system, NULL */
+
+#endif

@@ -1,0 +1,355 @@
+/* summary.c - counts, moments and sketches by (class, cat, name) and by thread: made, merged, stored. */
+#include "part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What summary_new gives: the public part first. */
+struct summary_full {
+    struct summary pub;
+    uint32_t name_cap, thread_cap;
+    struct map name_map, thread_map;
+};
+
+struct summary *summary_new(void)
+{
+    struct summary_full *f = calloc(1, sizeof *f);
+
+    return f ? &f->pub : NULL;
+}
+
+void summary_free(struct summary *s)
+{
+    struct summary_full *f = (struct summary_full *)s;
+
+    if (!f)
+        return;
+    for (uint32_t i = 0; i < s->name_count; i++)
+        sketch_free(s->names[i].duration_sketch);
+    free(s->names);
+    free(s->threads);
+    map_done(&f->name_map);
+    map_done(&f->thread_map);
+    free(f);
+}
+
+static bool same_name(const void *array, uint32_t i, const void *key)
+{
+    const struct summary_name *a = (const struct summary_name *)array + i, *b = key;
+
+    return a->class == b->class && a->cat == b->cat && a->name == b->name;
+}
+
+struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
+{
+    struct summary_full *f = (struct summary_full *)s;
+    struct summary_name key = {.class = class, .cat = cat, .name = name};
+    uint64_t hash = map_mix((uint64_t)class << 32 | cat, name);
+    uint32_t i = map_find(&f->name_map, hash, same_name, s->names, &key);
+
+    if (i != MAP_NONE)
+        return &s->names[i];
+    key.duration_sketch = sketch_new();
+    if (!key.duration_sketch || !ARRAY_ROOM(s->names, s->name_count, f->name_cap) ||
+        map_add(&f->name_map, hash, s->name_count) < 0) {
+        sketch_free(key.duration_sketch);
+        return NULL;
+    }
+    s->names[s->name_count] = key;
+    return &s->names[s->name_count++];
+}
+
+static bool same_thread(const void *array, uint32_t i, const void *key)
+{
+    const struct summary_thread *a = (const struct summary_thread *)array + i, *b = key;
+
+    return a->tid == b->tid && a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash &&
+           a->class == b->class;
+}
+
+struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key)
+{
+    struct summary_full *f = (struct summary_full *)s;
+    uint64_t hash = map_mix(map_mix((uint64_t)key->pid, (uint64_t)key->tid),
+                            (uint64_t)key->host << 8 | key->class << 1 | key->host_is_hash);
+    uint32_t i = map_find(&f->thread_map, hash, same_thread, s->threads, key);
+
+    if (i != MAP_NONE)
+        return &s->threads[i];
+    if (!ARRAY_ROOM(s->threads, s->thread_count, f->thread_cap) || map_add(&f->thread_map, hash, s->thread_count) < 0)
+        return NULL;
+    s->threads[s->thread_count] = *key;
+    s->threads[s->thread_count].count = 0;
+    return &s->threads[s->thread_count++];
+}
+
+int summary_add_name(struct summary *s, const struct summary_name *from)
+{
+    struct summary_name *to = summary_name_of(s, from->class, from->cat, from->name);
+
+    if (!to)
+        return -ENOMEM;
+    to->count += from->count;
+    moments_merge(&to->duration, &from->duration);
+    histogram_merge(&to->histogram, &from->histogram);
+    return sketch_merge(to->duration_sketch, from->duration_sketch);
+}
+
+int summary_merge(struct summary *into, const struct summary *other)
+{
+    for (uint32_t i = 0; i < other->name_count; i++) {
+        if (summary_add_name(into, &other->names[i]) < 0)
+            return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < other->thread_count; i++) {
+        struct summary_thread *to = summary_thread_of(into, &other->threads[i]);
+
+        if (!to)
+            return -ENOMEM;
+        to->count += other->threads[i].count;
+    }
+    for (int i = 0; i < 4; i++) {
+        struct summary_class *to = &into->classes[i];
+        const struct summary_class *from = &other->classes[i];
+
+        to->count += from->count;
+        if (!from->has_time)
+            continue;
+        if (!to->has_time || from->min_ts < to->min_ts)
+            to->min_ts = from->min_ts;
+        if (!to->has_time || from->max_te > to->max_te)
+            to->max_te = from->max_te;
+        to->has_time = true;
+    }
+    return 0;
+}
+
+struct summary *summary_clone(const struct summary *s)
+{
+    struct summary *copy = summary_new();
+
+    if (copy && summary_merge(copy, s) < 0) {
+        summary_free(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
+/* The only host of a pid among the processes, or NULL. They are sorted by host, so look at all of them. */
+static const struct index_process *only_host(const struct index_process *p, uint32_t count, int64_t pid)
+{
+    const struct index_process *found = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (p[i].pid != pid)
+            continue;
+        if (found)
+            return NULL;
+        found = &p[i];
+    }
+    return found && found->host != INDEX_NO_TEXT ? found : NULL;
+}
+
+int summary_settle_hosts(struct summary **s, const struct index_process *processes, uint32_t count)
+{
+    struct summary *old = *s, *settled = NULL;
+    bool any = false;
+
+    for (uint32_t i = 0; i < old->thread_count && !any; i++)
+        any = old->threads[i].host == INDEX_NO_TEXT && old->threads[i].pid != INT64_MIN &&
+              only_host(processes, count, old->threads[i].pid);
+    if (!any)
+        return 0;
+    settled = summary_new();
+    for (uint32_t i = 0; settled && i < old->thread_count; i++) {
+        struct summary_thread key = old->threads[i], *to;
+        const struct index_process *p = NULL;
+
+        if (key.host == INDEX_NO_TEXT && key.pid != INT64_MIN)
+            p = only_host(processes, count, key.pid);
+        if (p) {
+            key.host = p->host;
+            key.host_is_hash = p->host_is_hash;
+        }
+        to = summary_thread_of(settled, &key);
+        if (!to) {
+            summary_free(settled);
+            return -ENOMEM;
+        }
+        to->count += old->threads[i].count;
+    }
+    if (!settled)
+        return -ENOMEM;
+    /* Only the threads are new: swap them in. */
+    struct summary_full *a = (struct summary_full *)old, *b = (struct summary_full *)settled, tmp = *a;
+
+    a->pub.threads = b->pub.threads;
+    a->pub.thread_count = b->pub.thread_count;
+    a->thread_cap = b->thread_cap;
+    a->thread_map = b->thread_map;
+    b->pub.threads = tmp.pub.threads;
+    b->pub.thread_count = tmp.pub.thread_count;
+    b->thread_map = tmp.thread_map;
+    summary_free(settled);
+    return 0;
+}
+
+/* ---- stored form ---- */
+
+static void encode_moments(const struct moments *m, struct buf *out)
+{
+    rec_put_u(out, m->count);
+    if (m->count == 0)
+        return;
+    rec_put_u(out, m->nano);
+    rec_put_i128(out, m->sum);
+    rec_put_i128(out, (__int128)m->squares);
+    rec_put_u(out, m->squares_high);
+    rec_put_i128(out, m->min);
+    rec_put_i128(out, m->max);
+}
+
+static void decode_moments(struct rec *r, struct moments *m)
+{
+    m->count = rec_u(r);
+    if (m->count == 0)
+        return;
+    m->nano = rec_u(r) != 0;
+    m->sum = rec_i128(r);
+    m->squares = (unsigned __int128)rec_i128(r);
+    m->squares_high = rec_u(r);
+    m->min = rec_i128(r);
+    m->max = rec_i128(r);
+}
+
+static void encode_histogram(const struct histogram *h, struct buf *out)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++)
+        used += h->count[i] > 0;
+    rec_put_u(out, used);
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+        if (h->count[i]) {
+            rec_put_u(out, i);
+            rec_put_u(out, h->count[i]);
+        }
+    }
+}
+
+static void decode_histogram(struct rec *r, struct histogram *h)
+{
+    for (uint64_t used = rec_count(r, 2); used > 0 && !r->bad; used--) {
+        uint64_t bin = rec_u(r);
+
+        if (bin >= HISTOGRAM_BINS)
+            r->bad = true;
+        else
+            h->count[bin] = rec_u(r);
+    }
+}
+
+void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out)
+{
+    rec_put_u(out, s->name_count);
+    for (uint32_t i = 0; i < s->name_count; i++) {
+        const struct summary_name *n = &s->names[i];
+
+        rec_put_u(out, n->class);
+        texts_put_ref(texts, out, n->cat);
+        texts_put_ref(texts, out, n->name);
+        rec_put_u(out, n->count);
+        encode_moments(&n->duration, out);
+        encode_histogram(&n->histogram, out);
+        sketch_encode(n->duration_sketch, out);
+    }
+    rec_put_u(out, s->thread_count);
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        const struct summary_thread *t = &s->threads[i];
+
+        rec_put_u(out, t->class << 1 | t->host_is_hash);
+        texts_put_ref(texts, out, t->host);
+        rec_put_i(out, t->pid);
+        rec_put_i(out, t->tid);
+        rec_put_u(out, t->count);
+    }
+    for (int i = 0; i < 4; i++) {
+        rec_put_u(out, s->classes[i].count);
+        rec_put_u(out, s->classes[i].has_time);
+        if (s->classes[i].has_time) {
+            rec_put_i128(out, s->classes[i].min_ts);
+            rec_put_i128(out, s->classes[i].max_te);
+        }
+    }
+}
+
+static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
+{
+    uint8_t class = (uint8_t)rec_u(r);
+    uint32_t cat = texts_get_ref(texts, r), name = texts_get_ref(texts, r);
+    struct summary_name *n = summary_name_of(s, class, cat, name);
+    struct sketch *sketch = NULL;
+    ssize_t used;
+
+    if (!n)
+        return -ENOMEM;
+    n->count = rec_u(r);
+    decode_moments(r, &n->duration);
+    decode_histogram(r, &n->histogram);
+    if (r->bad || class > 3)
+        return ERR_CORRUPT;
+    used = sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch);
+    if (used < 0)
+        return (int)used;
+    r->ptr += used;
+    sketch_free(n->duration_sketch);
+    n->duration_sketch = sketch;
+    return 0;
+}
+
+static int decode_thread(struct rec *r, struct texts *texts, struct summary *s)
+{
+    uint64_t head = rec_u(r);
+    struct summary_thread key = {.class = (uint8_t)(head >> 1), .host_is_hash = head & 1}, *t;
+
+    key.host = texts_get_ref(texts, r);
+    key.pid = rec_i(r);
+    key.tid = rec_i(r);
+    if (r->bad || key.class > 3)
+        return ERR_CORRUPT;
+    t = summary_thread_of(s, &key);
+    if (!t)
+        return -ENOMEM;
+    t->count = rec_u(r);
+    return 0;
+}
+
+int summary_decode(struct rec *r, struct texts *texts, struct summary **ret)
+{
+    struct summary *s = summary_new();
+    int rc = s ? 0 : -ENOMEM;
+
+    if (!s)
+        return rc;
+    for (uint64_t n = rec_count(r, 4); n > 0 && rc == 0; n--)
+        rc = decode_name(r, texts, s);
+    for (uint64_t n = rc ? 0 : rec_count(r, 4); n > 0 && rc == 0; n--)
+        rc = decode_thread(r, texts, s);
+    for (int i = 0; i < 4 && rc == 0; i++) {
+        s->classes[i].count = rec_u(r);
+        s->classes[i].has_time = rec_u(r) != 0;
+        if (s->classes[i].has_time) {
+            s->classes[i].min_ts = rec_i128(r);
+            s->classes[i].max_te = rec_i128(r);
+        }
+    }
+    if (rc == 0 && r->bad)
+        rc = ERR_CORRUPT;
+    if (rc) {
+        summary_free(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* texts.c - the shared text table. Looked up under one of 64 locks chosen by the hash; ids are given out under one. */
+#include "texts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIPES = 64, PAGE = 4096, PAGES_STORED = TEXTS_STORED / PAGE, PAGES_LOCAL = 16384, BLOCK = 256 * 1024 };
+
+struct slot { uint64_t hash; uint32_t id_plus; };
+struct stripe {
+    pthread_mutex_t lock;
+    struct slot *slots;
+    uint32_t mask, used;
+} __attribute__((aligned(64)));
+
+struct space {                      /* ids of one kind, dense */
+    _Atomic(struct text *) *pages;
+    uint32_t page_count;
+    atomic_uint count;
+    uint32_t first;
+};
+struct block { struct block *next; size_t used, size; char data[]; };
+
+struct texts {
+    struct stripe stripes[STRIPES];
+    pthread_mutex_t grow;           /* spaces and blocks */
+    struct space stored, local;
+    struct block *blocks;
+    uint64_t stored_bytes;
+    uint32_t flushed;
+};
+
+struct texts *texts_new(void)
+{
+    struct texts *t = NULL;
+
+    if (posix_memalign((void **)&t, 64, sizeof *t))
+        return NULL;
+    memset(t, 0, sizeof *t);
+    t->stored.page_count = PAGES_STORED;
+    t->local.page_count = PAGES_LOCAL;
+    t->local.first = TEXTS_LOCAL;
+    t->stored.pages = calloc(PAGES_STORED, sizeof *t->stored.pages);
+    t->local.pages = calloc(PAGES_LOCAL, sizeof *t->local.pages);
+    pthread_mutex_init(&t->grow, NULL);
+    for (int i = 0; i < STRIPES; i++)
+        pthread_mutex_init(&t->stripes[i].lock, NULL);
+    if (!t->stored.pages || !t->local.pages) {
+        texts_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void space_free(struct space *s)
+{
+    for (uint32_t i = 0; s->pages && i < s->page_count && s->pages[i]; i++)
+        free(s->pages[i]);
+    free(s->pages);
+}
+
+void texts_free(struct texts *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < STRIPES; i++) {
+        pthread_mutex_destroy(&t->stripes[i].lock);
+        free(t->stripes[i].slots);
+    }
+    pthread_mutex_destroy(&t->grow);
+    space_free(&t->stored);
+    space_free(&t->local);
+    for (struct block *b = t->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(t);
+}
+
+static struct text space_get(const struct space *s, uint32_t index)
+{
+    if (index >= atomic_load_explicit(&s->count, memory_order_acquire))
+        return (struct text){NULL, 0};
+    return atomic_load_explicit(&s->pages[index / PAGE], memory_order_acquire)[index % PAGE];
+}
+
+struct text texts_get(const struct texts *t, uint32_t id)
+{
+    if (id < TEXTS_LOCAL)
+        return space_get(&t->stored, id);
+    return space_get(&t->local, id - TEXTS_LOCAL);
+}
+
+uint32_t texts_count(const struct texts *t)
+{
+    return atomic_load_explicit(&t->stored.count, memory_order_acquire);
+}
+
+/* Under grow. */
+static char *keep_bytes(struct texts *t, struct text text)
+{
+    struct block *b = t->blocks;
+    char *out;
+
+    if (!b || b->size - b->used < text.len + 1) {
+        size_t size = text.len + 1 > BLOCK ? text.len + 1 : BLOCK;
+
+        b = malloc(sizeof *b + size);
+        if (!b)
+            return NULL;
+        b->used = 0;
+        b->size = size;
+        b->next = t->blocks;
+        t->blocks = b;
+    }
+    out = b->data + b->used;
+    if (text.len)
+        memcpy(out, text.ptr, text.len);
+    out[text.len] = 0;              /* versions and paths are told as C strings */
+    b->used += text.len + 1;
+    return out;
+}
+
+/* Under grow. */
+static uint32_t space_add(struct texts *t, struct space *s, struct text text)
+{
+    uint32_t index = atomic_load_explicit(&s->count, memory_order_relaxed);
+    struct text *page;
+    char *bytes;
+
+    if (index / PAGE >= s->page_count)
+        return INDEX_NO_TEXT;
+    page = atomic_load_explicit(&s->pages[index / PAGE], memory_order_relaxed);
+    if (!page) {
+        page = malloc(PAGE * sizeof *page);
+        if (!page)
+            return INDEX_NO_TEXT;
+        atomic_store_explicit(&s->pages[index / PAGE], page, memory_order_release);
+    }
+    bytes = keep_bytes(t, text);
+    if (!bytes)
+        return INDEX_NO_TEXT;
+    page[index % PAGE] = (struct text){bytes, text.len};
+    atomic_store_explicit(&s->count, index + 1, memory_order_release);
+    return s->first + index;
+}
+
+static uint32_t make_id(struct texts *t, struct text text, bool any)
+{
+    uint32_t id = INDEX_NO_TEXT;
+
+    pthread_mutex_lock(&t->grow);
+    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + text.len <= TEXTS_STORED_BYTES) {
+        id = space_add(t, &t->stored, text);
+        if (id != INDEX_NO_TEXT)
+            t->stored_bytes += text.len;
+    } else if (any) {
+        id = space_add(t, &t->local, text);
+    }
+    pthread_mutex_unlock(&t->grow);
+    return id;
+}
+
+/* Under the lock of the stripe: the slot of the text, or the free one where it belongs. */
+static struct slot *find_slot(const struct texts *t, const struct stripe *s, uint64_t hash, struct text text)
+{
+    uint32_t i = (uint32_t)(hash >> 6) & s->mask;
+
+    for (;; i = (i + 1) & s->mask) {
+        struct slot *slot = &s->slots[i];
+
+        if (slot->id_plus == 0)
+            return slot;
+        if (slot->hash == hash && text_eq(texts_get(t, slot->id_plus - 1), text))
+            return slot;
+    }
+}
+
+static int stripe_grow(struct stripe *s)
+{
+    uint32_t size = s->slots ? (s->mask + 1) * 2 : 64;
+    struct slot *slots = calloc(size, sizeof *slots);
+
+    if (!slots)
+        return -ENOMEM;
+    for (uint32_t i = 0; s->slots && i <= s->mask; i++) {
+        uint32_t to = (uint32_t)(s->slots[i].hash >> 6) & (size - 1);
+
+        if (s->slots[i].id_plus == 0)
+            continue;
+        while (slots[to].id_plus)
+            to = (to + 1) & (size - 1);
+        slots[to] = s->slots[i];
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->mask = size - 1;
+    return 0;
+}
+
+static uint32_t add(struct texts *t, struct text text, bool any)
+{
+    uint64_t hash = text_hash(text);
+    struct stripe *s = &t->stripes[hash % STRIPES];
+    uint32_t id = INDEX_NO_TEXT;
+    struct slot *slot;
+
+    pthread_mutex_lock(&s->lock);
+    if ((!s->slots || s->used * 4 >= (s->mask + 1) * 3) && stripe_grow(s) < 0 && !s->slots)
+        goto out;
+    slot = find_slot(t, s, hash, text);
+    if (slot->id_plus) {
+        id = slot->id_plus - 1;
+        if (!any && id >= TEXTS_LOCAL)
+            id = INDEX_NO_TEXT;
+    } else if (s->used + 1 <= s->mask) {
+        id = make_id(t, text, any);
+        if (id != INDEX_NO_TEXT) {
+            *slot = (struct slot){hash, id + 1};
+            s->used++;
+        }
+    }
+out:
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}
+
+uint32_t texts_add(struct texts *t, struct text text)
+{
+    return add(t, text, false);
+}
+
+uint32_t texts_add_any(struct texts *t, struct text text)
+{
+    return add(t, text, true);
+}
+
+uint32_t texts_find(struct texts *t, struct text text)
+{
+    uint64_t hash = text_hash(text);
+    struct stripe *s = &t->stripes[hash % STRIPES];
+    uint32_t id = INDEX_NO_TEXT;
+
+    pthread_mutex_lock(&s->lock);
+    if (s->slots)
+        id = find_slot(t, s, hash, text)->id_plus - 1;  /* 0 - 1 is INDEX_NO_TEXT */
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}
+
+void texts_flush(struct texts *t, struct kv_batch *b)
+{
+    uint32_t count = texts_count(t);
+
+    for (; t->flushed < count; t->flushed++) {
+        struct kv_key key = kv_key_of_u32(t->flushed);
+        struct text text = texts_get(t, t->flushed);
+
+        kv_put(b, KV_TEXT, &key, text.ptr, text.len);
+    }
+}
+
+int texts_load(struct texts *t, struct kv_read *r)
+{
+    struct kv_cursor c;
+    uint32_t next = 0;
+
+    kv_begin(r, KV_TEXT, NULL, &c);
+    while (kv_next(&c)) {
+        if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next || texts_add(t, c.value) != next) {
+            c.error = c.error ? c.error : ERR_CORRUPT;
+            break;
+        }
+        next++;
+    }
+    kv_end(&c);
+    t->flushed = next;
+    return c.error;
+}
+
+/* 0 = no text, 2 * id + 1 = of the store, 2 * (len + 1) = the text follows */
+void texts_put_ref(const struct texts *t, struct buf *b, uint32_t id)
+{
+    struct text text;
+
+    if (id == INDEX_NO_TEXT) {
+        rec_put_u(b, 0);
+    } else if (id < TEXTS_STORED) {
+        rec_put_u(b, (uint64_t)id * 2 + 1);
+    } else {
+        text = texts_get(t, id);
+        rec_put_u(b, ((uint64_t)text.len + 1) * 2);
+        buf_append(b, text.ptr, text.len);
+    }
+}
+
+uint32_t texts_get_ref(struct texts *t, struct rec *r)
+{
+    uint64_t v = rec_u(r);
+    struct text text;
+
+    if (v == 0)
+        return INDEX_NO_TEXT;
+    if (v & 1) {
+        if (v / 2 >= texts_count(t))
+            r->bad = true;
+        return r->bad ? INDEX_NO_TEXT : (uint32_t)(v / 2);
+    }
+    text = (struct text){(const char *)r->ptr, v / 2 - 1};
+    if (r->bad || text.len > (size_t)(r->end - r->ptr)) {
+        r->bad = true;
+        return INDEX_NO_TEXT;
+    }
+    r->ptr += text.len;
+    return texts_add_any(t, text);
+}
