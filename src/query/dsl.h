@@ -17,7 +17,7 @@ struct literal {
     struct text text;
     struct number number;
     bool boolean;
-    struct bound ns;             /* LITERAL_TIME */
+    struct cut ns;             /* LITERAL_TIME */
 };
 
 enum dsl_op { DSL_AND, DSL_OR, DSL_NOT, DSL_COMPARE, DSL_IN, DSL_LIKE, DSL_MATCH, DSL_CONTAINS, DSL_NULL };
@@ -65,6 +65,8 @@ struct dsl_token {
 struct dsl_lexer { struct text source; size_t at; struct arena *arena; struct err *err; };
 /* 0, ERR_QUERY_SYNTAX, -ENOMEM. At the end TOKEN_END again and again. */
 int dsl_lex(struct dsl_lexer *lexer, struct dsl_token *ret);
+/* Writes a code point, returns the place behind it. */
+char *dsl_put_utf8(char *out, uint32_t code);
 /* Records the error with its position and a copy of the source. */
 int dsl_fail(struct err *err, struct text source, size_t position, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -134,7 +134,7 @@ static int32_t hex4(const struct dsl_lexer *l, size_t ahead)
     return value;
 }
 
-static char *put_utf8(char *out, uint32_t c)
+char *dsl_put_utf8(char *out, uint32_t c)
 {
     if (c < 0x80) {
         *out++ = (char)c;
@@ -169,7 +169,7 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     } else if (c >= 0xD800 && c < 0xE000) {
         c = 0xFFFD;
     }
-    *out = put_utf8(*out, (uint32_t)c);
+    *out = dsl_put_utf8(*out, (uint32_t)c);
     return 0;
 }
 

@@ -85,7 +85,7 @@ static int time_literal(struct parser *p, struct literal *ret)
         if (!text_eq(p->token.unit, text_of(times[i].name)))
             continue;
         ret->type = LITERAL_TIME;
-        decimal_bound(p->token.text, times[i].scale, times[i].factor, &ret->ns);
+        decimal_cut(p->token.text, times[i].scale, times[i].factor, &ret->ns);
         return 0;
     }
     return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
@@ -94,12 +94,12 @@ static int time_literal(struct parser *p, struct literal *ret)
 /* Whole bytes become an integer, whatever the unit; the rest a double. */
 static int size_literal(struct parser *p, struct literal *ret)
 {
-    struct bound b;
+    struct cut b;
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         if (!text_eq_nocase(p->token.unit, text_of(sizes[i].name)))
             continue;
-        decimal_bound(p->token.text, sizes[i].scale, sizes[i].factor, &b);
+        decimal_cut(p->token.text, sizes[i].scale, sizes[i].factor, &b);
         ret->type = LITERAL_NUMBER;
         ret->number = (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
         if (!b.more && b.floor <= INT64_MAX && b.floor >= INT64_MIN)

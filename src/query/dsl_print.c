@@ -22,7 +22,7 @@ static void print_text(struct text t, struct buf *out)
 
 /* Microseconds, with a fraction where there is one. A time between two nanoseconds is told as the middle: no column
  * can tell the difference. */
-static void print_time(struct bound ns, struct buf *out)
+static void print_time(struct cut ns, struct buf *out)
 {
     bool negative = ns.floor < 0;
     /* -1.5 ns has the floor -2 and is told from the other end. */

@@ -177,9 +177,9 @@ bool compare_holds(enum compare op, int cmp)
 /* ---- bounds --------------------------------------------------------------------------------------------- */
 
 /* (digits * factor) * 10^exponent, not negative; `more` tells what is cut off. */
-static struct bound scale_digits(__int128 digits, bool more, int64_t exponent)
+static struct cut scale_digits(__int128 digits, bool more, int64_t exponent)
 {
-    struct bound b = {digits, more};
+    struct cut b = {digits, more};
 
     for (; exponent > 0 && b.floor > 0 && b.floor < LIMIT; exponent--)
         b.floor *= 10;
@@ -188,7 +188,7 @@ static struct bound scale_digits(__int128 digits, bool more, int64_t exponent)
         b.floor /= 10;
     }
     if (b.floor > LIMIT)
-        b = (struct bound){LIMIT, false};
+        b = (struct cut){LIMIT, false};
     return b;
 }
 
@@ -206,7 +206,7 @@ static int64_t exponent_at(struct text t, size_t at)
     return negative ? -value : value;
 }
 
-bool decimal_bound(struct text t, int scale, int64_t factor, struct bound *ret)
+bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret)
 {
     bool negative = t.len > 0 && t.ptr[0] == '-', fraction = false, more = false;
     size_t at = negative;
@@ -228,19 +228,19 @@ bool decimal_bound(struct text t, int scale, int64_t factor, struct bound *ret)
             more = more || t.ptr[at] != '0';
         exponent += !room - fraction;
     }
-    struct bound b = scale_digits(digits * factor, more, exponent + exponent_at(t, at));
+    struct cut b = scale_digits(digits * factor, more, exponent + exponent_at(t, at));
     if (negative)
         b.floor = -b.floor - b.more;
     *ret = b;
     return true;
 }
 
-struct bound number_bound(const struct number *n)
+struct cut number_cut(const struct number *n)
 {
-    struct bound b = {n->i, false};
+    struct cut b = {n->i, false};
 
     if (n->type == NUMBER_BIG) {
-        if (!decimal_bound(n->big, 0, 1, &b) || (b.floor <= INT64_MAX && b.floor >= INT64_MIN))
+        if (!decimal_cut(n->big, 0, 1, &b) || (b.floor <= INT64_MAX && b.floor >= INT64_MIN))
             b.floor = n->big.ptr[0] == '-' ? -LIMIT : LIMIT;
     } else if (n->type == NUMBER_DOUBLE) {
         double whole = floor(n->d);
@@ -250,7 +250,7 @@ struct bound number_bound(const struct number *n)
     return b;
 }
 
-struct bound bound_divide(struct bound b, int64_t by)
+struct cut cut_divide(struct cut b, int64_t by)
 {
     __int128 q = b.floor / by, r = b.floor % by;
 
@@ -258,7 +258,7 @@ struct bound bound_divide(struct bound b, int64_t by)
         q--;
         r += by;
     }
-    return (struct bound){q, b.more || r != 0};
+    return (struct cut){q, b.more || r != 0};
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------------------- */
@@ -272,7 +272,7 @@ static struct range clamp(__int128 lo, __int128 hi)
     return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo, hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
 }
 
-struct range range_of(enum compare op, struct bound b)
+struct range range_of(enum compare op, struct cut b)
 {
     switch (op) {
     case COMPARE_EQ:

@@ -21,18 +21,18 @@ void number_print(const struct number *n, struct buf *out);      /* reads back e
 double number_double(const struct number *n);                    /* nearest */
 
 /* The greatest integer not above a number, and whether the number is above it. Beyond +-10^36 the limit. */
-struct bound { __int128 floor; bool more; };
-struct bound number_bound(const struct number *n);
+struct cut { __int128 floor; bool more; };
+struct cut number_cut(const struct number *n);
 /* Decimal text (JSON number) times factor times 10^scale. False if it is no number. */
-bool decimal_bound(struct text t, int scale, int64_t factor, struct bound *ret);
+bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret);
 /* floor(b / by) as a bound, by > 0: nanoseconds to microseconds. */
-struct bound bound_divide(struct bound b, int64_t by);
+struct cut cut_divide(struct cut b, int64_t by);
 
 enum compare { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
 bool compare_holds(enum compare op, int cmp);                    /* cmp as strcmp gives it */
 /* The integers v with `v op b`: lo <= v <= hi (none when lo > hi), or with COMPARE_NE all *but* lo..hi. */
 struct range { int64_t lo, hi; };
-struct range range_of(enum compare op, struct bound b);
+struct range range_of(enum compare op, struct cut b);
 /* The same for doubles: lo <= v <= hi, lo > hi for none. */
 struct range_f64 { double lo, hi; };
 struct range_f64 range_f64_of(enum compare op, const struct number *n);

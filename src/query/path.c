@@ -62,8 +62,8 @@ static int resolve_bare(struct text path, struct arena *arena, struct path_info 
     memcpy(argument + 5, path.ptr, path.len);
     ret->column = path;
     ret->other = (struct text){argument, path.len + 5};
-    ret->bytes = is_bytes(ret->other);
     ret->hash = trace_path_is_hash(ret->other);
+    ret->bytes = !ret->hash && is_bytes(ret->other);
     return 0;
 }
 
@@ -81,8 +81,8 @@ int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
         return 0;
     }
     if (starts_with(path, "args.")) {
-        info.bytes = is_bytes(path);
         info.hash = trace_path_is_hash(path);
+        info.bytes = !info.hash && is_bytes(path);
     } else if (!starts_with(path, "@")) {
         rc = resolve_bare(path, arena, &info);
     }

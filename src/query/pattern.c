@@ -1,5 +1,5 @@
 /* pattern.c - LIKE, substrings, and the only caller of PCRE2. */
-#include "pattern.h"
+#include "dsl.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,6 +62,55 @@ bool text_contains_nocase(struct text haystack, struct text needle)
             return true;
     }
     return false;
+}
+
+static uint32_t hex4(const char *digits)
+{
+    char copy[5] = {digits[0], digits[1], digits[2], digits[3], 0};
+
+    return (uint32_t)strtoul(copy, NULL, 16);
+}
+
+/* One escape behind its backslash; returns the bytes read. */
+static size_t decode_escape(const char *in, size_t left, char **out)
+{
+    static const char names[] = "bfnrt", bytes[] = "\b\f\n\r\t";
+    const char *known = memchr(names, in[0], 5);
+
+    if (in[0] != 'u' || left < 5) {
+        *(*out)++ = known ? bytes[known - names] : in[0];
+        return 1;
+    }
+    uint32_t code = hex4(in + 1);
+    if (code >= 0xD800 && code < 0xDC00 && left >= 11 && in[5] == '\\') {
+        *out = dsl_put_utf8(*out, 0x10000 + ((code - 0xD800) << 10) + (hex4(in + 7) - 0xDC00));
+        return 11;
+    }
+    *out = dsl_put_utf8(*out, code);
+    return 5;
+}
+
+char *json_unescape(struct text inside, char *out)
+{
+    for (size_t i = 0; i < inside.len;) {
+        if (inside.ptr[i] == '\\' && i + 1 < inside.len)
+            i += 1 + decode_escape(inside.ptr + i + 1, inside.len - i - 1, &out);
+        else
+            *out++ = inside.ptr[i++];
+    }
+    return out;
+}
+
+bool text_contains_escaped(struct text haystack, struct text needle)
+{
+    char *plain = malloc(haystack.len + 1);
+
+    if (!plain)
+        return false;
+    size_t len = (size_t)(json_unescape(haystack, plain) - plain);
+    bool found = text_contains_nocase((struct text){plain, len}, needle);
+    free(plain);
+    return found;
 }
 
 /* ---- regular expressions --------------------------------------------------------------------------------- */

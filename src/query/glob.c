@@ -1,0 +1,93 @@
+/* glob.c - patterns of file names.
+ *
+ * '*' and '?' stay within a component, "**" crosses '/', and a component "**" stands for any number of directories, none
+ * included: a pattern without '/' means files at the top only, "**" followed by '/' and a name means it anywhere.
+ */
+#include "plan.h"
+
+#include <string.h>
+
+/* "[a-z]", "[!a-z]" at p: the end behind the bracket, or NULL when it is not closed. */
+static const char *match_class(const char *p, char c, bool *ret_match)
+{
+    bool negated = p[1] == '!' || p[1] == '^', match = false;
+    const char *at = p + 1 + negated, *first = at;
+
+    for (; *at && (*at != ']' || at == first); at++) {
+        unsigned char lo = (unsigned char)*at, hi = lo;
+        if (at[1] == '-' && at[2] && at[2] != ']') {
+            hi = (unsigned char)at[2];
+            at += 2;
+        }
+        match = match || ((unsigned char)c >= lo && (unsigned char)c <= hi);
+    }
+    if (!*at)
+        return NULL;
+    *ret_match = match != negated && c != '/';
+    return at + 1;
+}
+
+/* One pattern element that is no star against one character: the pattern behind it, or NULL. */
+static const char *match_one(const char *p, char c)
+{
+    bool match;
+    const char *end;
+
+    if (*p == '?')
+        return c != '/' ? p + 1 : NULL;
+    if (*p == '[' && (end = match_class(p, c, &match)))
+        return match ? end : NULL;
+    if (*p == '\\' && p[1])
+        p++;
+    return *p == c ? p + 1 : NULL;
+}
+
+/* The last star and the last double star are kept as ways back: that is enough, since what follows a double star is
+ * tried again as a whole. */
+struct way { const char *pattern, *name; bool dirs; };
+
+static bool retry(struct way *star, struct way *deep, const char **p, const char **n)
+{
+    if (star->pattern && *star->name && *star->name != '/') {
+        star->name++;
+        *p = star->pattern;
+        *n = star->name;
+        return true;
+    }
+    star->pattern = NULL;
+    if (!deep->pattern || !*deep->name)
+        return false;
+    deep->name++;
+    while (deep->dirs && *deep->name && deep->name[-1] != '/')
+        deep->name++;
+    if (deep->dirs && deep->name[-1] != '/')
+        return false;
+    *p = deep->pattern;
+    *n = deep->name;
+    return true;
+}
+
+bool glob_match(const char *pattern, const char *name)
+{
+    struct way star = {0}, deep = {0};
+    const char *p = pattern, *n = name, *next;
+
+    for (;;) {
+        if (p[0] == '*' && p[1] == '*') {
+            bool dirs = p[2] == '/' && (p == pattern || p[-1] == '/');
+            p += dirs ? 3 : 2;
+            deep = (struct way){p, n, dirs};
+            star.pattern = NULL;
+        } else if (*p == '*') {
+            p++;
+            star = (struct way){p, n, false};
+        } else if (*p == '\0' && *n == '\0') {
+            return true;
+        } else if (*p && *n && (next = match_one(p, *n))) {
+            p = next;
+            n++;
+        } else if (!retry(&star, &deep, &p, &n)) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/* kernel_avx2.c - comparisons with AVX2: 4 values of 64 bits or 8 of 32 bits at a time. */
+#if defined(__x86_64__)
+#include "kernel.h"
+
+#include <immintrin.h>
+
+/* The last word: bits of rows beyond n are cut. */
+static uint64_t cut(uint64_t word, uint32_t left)
+{
+    return left < 64 ? word & (((uint64_t)1 << left) - 1) : word;
+}
+
+static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask)
+{
+    const __m256i low = _mm256_set1_epi64x(lo), high = _mm256_set1_epi64x(hi);
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < 64; i += 4) {
+            __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i));
+            __m256i out = _mm256_or_si256(_mm256_cmpgt_epi64(low, x), _mm256_cmpgt_epi64(x, high));
+            word |= (uint64_t)(unsigned)(_mm256_movemask_pd(_mm256_castsi256_pd(out)) ^ 15) << i;
+        }
+        mask[at / 64] = cut(word, n - at);
+    }
+}
+
+static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_t *mask)
+{
+    const __m256d low = _mm256_set1_pd(lo), high = _mm256_set1_pd(hi);
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < 64; i += 4) {
+            __m256d x = _mm256_loadu_pd(v + at + i);
+            __m256d in = _mm256_and_pd(_mm256_cmp_pd(x, low, _CMP_GE_OQ), _mm256_cmp_pd(x, high, _CMP_LE_OQ));
+            word |= (uint64_t)(unsigned)_mm256_movemask_pd(in) << i;
+        }
+        mask[at / 64] = cut(word, n - at);
+    }
+}
+
+static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask)
+{
+    const __m256i wanted = _mm256_set1_epi32((int)code);
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < 64; i += 8) {
+            __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i));
+            __m256 same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(x, wanted));
+            word |= (uint64_t)(unsigned)_mm256_movemask_ps(same) << i;
+        }
+        mask[at / 64] = cut(word, n - at);
+    }
+}
+
+/* Up to 32 codes the table is one word, held in a register; else words are gathered. Rows beyond n may hold any
+ * code, so the gather is cut to the table. */
+static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask)
+{
+    const __m256i one = _mm256_set1_epi32((int)table[0]), low = _mm256_set1_epi32(31);
+    const __m256i last = _mm256_set1_epi32((int)((codes - 1) / 32));
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < 64; i += 8) {
+            __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i)), bits = one;
+            if (codes > 32)
+                bits = _mm256_i32gather_epi32((const int *)table, _mm256_min_epu32(_mm256_srli_epi32(x, 5), last), 4);
+            bits = _mm256_slli_epi32(_mm256_srlv_epi32(bits, _mm256_and_si256(x, low)), 31);
+            word |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(bits)) << i;
+        }
+        mask[at / 64] = cut(word, n - at);
+    }
+}
+
+static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        uint64_t word = mask[at / 64];
+        if (word == ~(uint64_t)0) {
+            for (uint32_t i = 0; i < 64; i++)
+                out[count + i] = (uint16_t)(at + i);
+            count += 64;
+            continue;
+        }
+        for (; word; word = _blsr_u64(word))
+            out[count++] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
+    }
+    return count;
+}
+
+const struct kernels kernels_avx2 = {range_i64, range_f64, equal_u32, table_u32, select_rows};
+#endif

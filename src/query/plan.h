@@ -1,0 +1,239 @@
+/* plan.h - what a query is made of: files, sources, the tree of tests; and the state of a worker. Private to the files
+ * plan, select, predicate, source, scan, keys; answers use scan.h.
+ */
+#ifndef DFTRACERD_QUERY_PLAN_H
+#define DFTRACERD_QUERY_PLAN_H
+
+#include <pthread.h>
+
+#include "dsl.h"
+#include "kernel.h"
+#include "scan.h"
+
+/* ---- memory that is kept from chunk to chunk --------------------------------------------------------------- */
+
+struct grow { void *data; size_t cap; };
+/* At least `bytes`, contents lost when it grows; aligned to 64. NULL: no memory. */
+void *grow_to(struct grow *g, size_t bytes);
+void grow_done(struct grow *g);
+
+/* ---- sources ---------------------------------------------------------------------------------------------------- */
+
+struct source {
+    unsigned id;                        /* position in scan_worker.bound                                  */
+    struct text path;                   /* as asked                                                       */
+    struct path_info info;
+    struct source *part[2];             /* DUR: column dur, ph; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
+    __int128 interval_ns, origin_ns;    /* BUCKET                                                         */
+    struct source *next;
+};
+
+/* How the values of a source come about in one chunk. */
+enum form {
+    FORM_NULL,
+    FORM_STORED,                        /* as column                                                      */
+    FORM_MAPPED,                        /* codes of a stored column into an own dictionary                */
+    FORM_CODED,                         /* own codes of the whole chunk into an own dictionary            */
+    FORM_SINGLE,                        /* every row has own entry 0                                      */
+    FORM_DUR, FORM_TE, FORM_BUCKET, FORM_ZERO, /* computed a batch at a time                              */
+    FORM_ROWS                           /* own int64 of the whole chunk                                   */
+};
+/* A lane holds an array of the batch it was filled for. */
+struct lane { struct grow memory; uint32_t batch; const uint64_t *valid; };
+
+/* A source in the chunk that the worker is at. */
+struct bound {
+    const struct source *source;
+    uint64_t serial;                    /* of the chunk it was bound to; 0 = never                        */
+    enum form form;
+    enum scan_shape shape;
+    bool nano, nulls;                   /* nulls: some row may be null                                    */
+    struct column column;               /* STORED, MAPPED, DUR (type 0: the chunk has none)               */
+    int64_t min, max;                   /* INT, TIME, BOOL: every value is between them (not always tight) */
+    /* dictionary of TEXT and MIXED; code `entries` means null */
+    uint32_t entries;
+    const uint32_t *ids;                /* STORED TEXT                                                    */
+    struct column_entry *entry;         /* MAPPED, CODED, SINGLE                                          */
+    const uint32_t *remap;              /* MAPPED: stored code to own code; NULL: the same                */
+    struct grow entry_memory, remap_memory, rows_memory, rows_valid;
+    struct arena arena;                 /* texts of entries that are nowhere else                         */
+    /* BUCKET */
+    int64_t step, base;                 /* in the unit of ts                                              */
+    /* DUR */
+    bool x_all, x_none;
+    struct grow x_table;
+    struct bound *part[2];
+    /* filled when asked */
+    struct lane i64, f64, keys, codes, valid;
+    struct grow key_table;
+    bool has_key_table;
+    uint32_t code_count;                /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
+    uint32_t code_limit;
+};
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+enum tri { TRI_NONE, TRI_SOME, TRI_ALL };
+struct test {
+    enum { TEST_AND, TEST_OR, TEST_NOT, TEST_LEAF, TEST_CLASS } type;
+    unsigned id;                        /* position in scan_worker.tests                                  */
+    unsigned cost;
+    struct test **children;
+    size_t child_count;
+    const struct source *source;        /* LEAF; CLASS: "@class"                                          */
+    const struct dsl_node *node;        /* LEAF: operator and literals                                    */
+    unsigned classes;                   /* CLASS: PHASE_ bits                                             */
+    uint32_t *text_ids;                 /* LEAF with text literals and ==, !=, IN: global ids, sorted     */
+    size_t text_id_count;
+    struct text *texts;                 /* ... and the texts, sorted by bytes                             */
+    size_t text_count;
+};
+/* A test in the chunk that the worker is at. */
+struct test_state {
+    enum tri tri;
+    enum tri known;                     /* what was found out although pruning is switched off        */
+    enum { MODE_VALID, MODE_I64, MODE_I64_SET, MODE_F64, MODE_F64_SET, MODE_CODES } mode;
+    bool inverted;
+    int64_t lo, hi;
+    double lo_f64, hi_f64;
+    size_t set_count;
+    struct grow set;
+    struct grow table;                  /* bitmap over codes                                              */
+    uint32_t only_code;                 /* one code is true; UINT32_MAX: more                             */
+    struct grow seen;                   /* by global text id: 0 not judged, 1 false, 2 true               */
+};
+
+/* ---- query ---------------------------------------------------------------------------------------------------------- */
+
+enum { KEY_SHARDS = 16 };
+struct key_shard { pthread_mutex_t lock; struct intern *texts; size_t charged; };
+
+struct query {
+    struct query_env env;
+    struct snapshot *snapshot;
+    struct budget *budget, own_budget;
+    uint32_t *files;
+    size_t file_count;
+    unsigned phases;
+    bool unfiltered, complete, no_pruning;
+    struct arena arena;
+    struct dsl dsl, preset;
+    struct test *root;                  /* NULL: everything                                               */
+    unsigned test_count;
+    struct source *sources;
+    unsigned source_count;
+    struct scan_place *places;
+    size_t place_count;
+    pthread_mutex_t lock;               /* counters                                                       */
+    struct query_counters counters;
+    struct key_shard keys[KEY_SHARDS];
+};
+
+struct resolve_slot { uint64_t key; uint32_t name; bool depends, used; };
+struct scan_worker {
+    struct query *query;
+    struct scan_chunk chunk;
+    struct scan_batch batch;
+    uint64_t serial;                    /* of the chunk, from 1                                           */
+    struct bound **bound;
+    unsigned bound_count;
+    struct test_state *tests;
+    uint64_t mask[SCAN_WORDS];
+    uint16_t select[SCAN_BATCH];
+    struct resolve_slot *resolved;      /* of resolved_file, open addressing                              */
+    size_t resolved_cap, resolved_used;
+    const struct index_file *resolved_file;
+    struct query_counters counters;     /* of this worker, added when it ends                             */
+};
+
+/* ---- select.c ------------------------------------------------------------------------------------------------------ */
+
+/* True when `name` matches: '*' and '?' do not cross '/', "**" does, [a-z], [!a-z], backslash. */
+bool glob_match(const char *pattern, const char *name);
+
+/* ---- plan.c -------------------------------------------------------------------------------------------------------- */
+
+int source_of(struct query *q, struct text path, struct source **ret);
+/* For tests of this room: nothing is ruled out before a row is looked at. */
+void query_disable_pruning(struct query *q);
+
+/* ---- predicate_*.c -------------------------------------------------------------------------------------------------- */
+
+int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);
+int test_classes(struct query *q, unsigned phases, struct test **ret);
+int test_both(struct query *q, struct test *a, struct test *b, struct test **ret);   /* either may be NULL */
+/* False: no object of the file can pass. */
+bool test_may_match_file(const struct query *q, const struct test *t, const struct index_file *file);
+/* Judges the test for the chunk the worker is at. */
+int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
+/* After test_bind gave TRI_SOME: rows of the batch that pass. */
+int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
+/* One value: 1, 0, or an error. */
+int test_entry(const struct test *t, const struct column_entry *e);
+
+/* ---- source_*.c ------------------------------------------------------------------------------------------------------- */
+
+int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret);
+int bind_text(struct scan_worker *w, struct bound *b);                    /* HOST FILE CMD EXEC */
+int bind_rank(struct scan_worker *w, struct bound *b);
+int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path); /* "@other" */
+int bind_both(struct scan_worker *w, struct bound *b);                    /* top-level and argument in one chunk */
+/* An entry of the dictionary of a bound TEXT or MIXED source; code < entries. */
+int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct column_entry *ret);
+int bound_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret);  /* null rows: `entries` */
+int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid);
+int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret, const uint64_t **ret_valid);
+int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret);  /* NULL: all are valid */
+void bound_free(struct bound *b);
+/* us to ns where asked for, clamped to int64. */
+int64_t time_in(int64_t value, bool nano, bool to_nano);
+/* Start of the bucket of a time, relative to the base. */
+int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
+int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid, bool pid_known,
+                   uint32_t *ret_name, bool *ret_depends);
+
+/* ---- keys.c ------------------------------------------------------------------------------------------------------------- */
+
+int keys_init(struct query *q);
+void keys_done(struct query *q);
+int key_of_entry(struct query *q, const struct column_entry *e, uint64_t *ret);
+int key_of_i64(struct query *q, int64_t value, uint64_t *ret);
+int key_of_f64(struct query *q, double value, uint64_t *ret);
+int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret);
+int key_of_bool(int64_t value, uint64_t *ret);
+bool keys_mark(struct query *q, unsigned kind, uint32_t hash);   /* true the first time                */
+/* Inline forms for loops: 0 when the value needs key_of_... */
+#define KEY_SHIFT 60
+enum key_tag { KEY_INT = 1, KEY_US, KEY_NS, KEY_TEXT, KEY_STORED, KEY_BOOL };
+static inline bool key_fits(int64_t v)
+{
+    return v >= -((int64_t)1 << 59) && v < (int64_t)1 << 59;
+}
+static inline uint64_t key_make(enum key_tag tag, int64_t v)
+{
+    return (uint64_t)tag << KEY_SHIFT | ((uint64_t)v & (((uint64_t)1 << KEY_SHIFT) - 1));
+}
+static inline enum key_tag key_tag(uint64_t key)
+{
+    return (enum key_tag)(key >> KEY_SHIFT);
+}
+static inline int64_t key_payload(uint64_t key)
+{
+    return (int64_t)(key << 4) >> 4;
+}
+
+/* ---- scan_*.c ------------------------------------------------------------------------------------------------------------- */
+
+/* scan_chunk with the hooks of a sink; `opened` is told before the first batch. */
+struct chunk_hooks {
+    void *arg;
+    int (*begin)(void *arg, struct scan_chunk *c);
+    int (*batch)(void *arg, struct scan_batch *b);
+    int (*end)(void *arg, struct scan_chunk *c);
+    const atomic_bool *stop;
+};
+int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
+/* Sets up batch number `first / SCAN_BATCH` without any selection (all rows): for whole-chunk work while binding. */
+void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret);
+
+#endif

@@ -1,0 +1,284 @@
+/* predicate_compile.c - from the tree of a query to tests with sources, cheapest first; and what a file's catalog entry
+ * rules out.
+ */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- building --------------------------------------------------------------------------------------------------------- */
+
+static struct test *test_new(struct query *q, int type)
+{
+    struct test *t = arena_alloc(&q->arena, sizeof(*t));
+
+    if (t) {
+        t->type = type;
+        t->id = q->test_count++;
+    }
+    return t;
+}
+
+static int cmp_texts(const void *a, const void *b)
+{
+    return text_cmp(*(const struct text *)a, *(const struct text *)b);
+}
+
+static int cmp_ids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Texts of ==, != and IN as sets: by global id, and by bytes for texts that are in one chunk only. */
+static int prepare_texts(struct query *q, struct test *t)
+{
+    const struct dsl_node *n = t->node;
+
+    t->texts = arena_alloc(&q->arena, (n->literal_count + 1) * sizeof(*t->texts));
+    t->text_ids = arena_alloc(&q->arena, (n->literal_count + 1) * sizeof(*t->text_ids));
+    if (!t->texts || !t->text_ids)
+        return -ENOMEM;
+    for (size_t i = 0; i < n->literal_count; i++) {
+        if (n->literals[i].type != LITERAL_TEXT)
+            continue;
+        uint32_t id = index_text_find(q->env.index, n->literals[i].text);
+        t->texts[t->text_count++] = n->literals[i].text;
+        if (id != INDEX_NO_TEXT)
+            t->text_ids[t->text_id_count++] = id;
+    }
+    qsort(t->texts, t->text_count, sizeof(*t->texts), cmp_texts);
+    qsort(t->text_ids, t->text_id_count, sizeof(*t->text_ids), cmp_ids);
+    return 0;
+}
+
+static bool is_set_test(const struct dsl_node *n)
+{
+    bool equality = n->op == DSL_COMPARE && (n->compare == COMPARE_EQ || n->compare == COMPARE_NE);
+
+    return (equality || n->op == DSL_IN) && !n->nocase;
+}
+
+/* How much work a test is for a chunk, roughly. */
+static unsigned leaf_cost(const struct test *t)
+{
+    unsigned cost = t->source->info.kind == PATH_COLUMN || t->source->info.kind == PATH_DUR ? 0 : 4;
+
+    if (t->node->op == DSL_LIKE || t->node->op == DSL_CONTAINS)
+        return cost + 2;
+    return t->node->op == DSL_MATCH ? cost + 3 : cost;
+}
+
+static int compile_leaf(struct query *q, const struct dsl_node *node, struct test **ret)
+{
+    struct test *t = test_new(q, TEST_LEAF);
+    struct source *source;
+
+    if (!t)
+        return -ENOMEM;
+    int rc = source_of(q, node->path, &source);
+    if (rc < 0)
+        return rc;
+    t->node = node;
+    t->source = source;
+    t->cost = leaf_cost(t);
+    rc = is_set_test(node) ? prepare_texts(q, t) : 0;
+    if (rc == 0)
+        *ret = t;
+    return rc;
+}
+
+/* Stable, so that equal costs keep the order of the query. */
+static void sort_children(struct test *t)
+{
+    for (size_t i = 1; i < t->child_count; i++) {
+        struct test *child = t->children[i];
+        size_t at = i;
+        for (; at > 0 && t->children[at - 1]->cost > child->cost; at--)
+            t->children[at] = t->children[at - 1];
+        t->children[at] = child;
+    }
+}
+
+static int compile_row(struct query *q, const struct dsl_node *node, struct test **ret)
+{
+    size_t count = 0;
+    struct test *t = test_new(q, node->op == DSL_AND ? TEST_AND : node->op == DSL_OR ? TEST_OR : TEST_NOT);
+
+    for (const struct dsl_node *c = node->child; c; c = c->next)
+        count++;
+    if (t)
+        t->children = arena_alloc(&q->arena, count * sizeof(*t->children));
+    if (!t || !t->children)
+        return -ENOMEM;
+    for (const struct dsl_node *c = node->child; c; c = c->next) {
+        int rc = test_compile(q, c, &t->children[t->child_count]);
+        if (rc < 0)
+            return rc;
+        unsigned cost = t->children[t->child_count++]->cost;
+        t->cost = cost > t->cost ? cost : t->cost;
+    }
+    if (t->child_count <= 64) /* long rows are of one kind mostly */
+        sort_children(t);
+    *ret = t;
+    return 0;
+}
+
+int test_compile(struct query *q, const struct dsl_node *node, struct test **ret)
+{
+    return node->op <= DSL_NOT ? compile_row(q, node, ret) : compile_leaf(q, node, ret);
+}
+
+int test_classes(struct query *q, unsigned phases, struct test **ret)
+{
+    struct test *t = test_new(q, TEST_CLASS);
+    struct source *source;
+    int rc = t ? source_of(q, TEXT("@class"), &source) : -ENOMEM;
+
+    if (rc < 0)
+        return rc;
+    t->source = source;
+    t->classes = phases;
+    *ret = t;
+    return 0;
+}
+
+int test_both(struct query *q, struct test *a, struct test *b, struct test **ret)
+{
+    if (!a || !b) {
+        *ret = a ? a : b;
+        return 0;
+    }
+    struct test *t = test_new(q, TEST_AND);
+    if (t)
+        t->children = arena_alloc(&q->arena, 2 * sizeof(*t->children));
+    if (!t || !t->children)
+        return -ENOMEM;
+    t->child_count = 2;
+    t->children[0] = a;
+    t->children[1] = b;
+    t->cost = a->cost > b->cost ? a->cost : b->cost;
+    sort_children(t);
+    *ret = t;
+    return 0;
+}
+
+/* ---- ruling out files -------------------------------------------------------------------------------------------------- */
+
+static uint64_t count_of(const struct trace_counts *c, enum trace_class class)
+{
+    switch (class) {
+    case TRACE_EVENT: return c->events;
+    case TRACE_COUNTER: return c->counters;
+    case TRACE_AGGREGATED: return c->aggregated;
+    default: return c->metadata;
+    }
+}
+
+/* The catalog's times are those of events. */
+static bool only_events(const struct query *q, const struct index_file *file)
+{
+    for (int class = TRACE_COUNTER; class <= TRACE_METADATA; class++) {
+        if ((q->phases & 1u << class) && count_of(&file->counts, (enum trace_class)class) > 0)
+            return false;
+    }
+    return true;
+}
+
+static bool time_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+{
+    const struct dsl_node *n = t->node;
+    bool is_ts = t->source->info.kind == PATH_COLUMN;
+
+    if (n->op != DSL_COMPARE || n->literals[0].type != LITERAL_TIME || !only_events(q, file))
+        return true;
+    if (!file->has_time)
+        return false;
+    struct cut ns = n->literals[0].ns;
+    /* ts and te of every event are in [min_ts, max_te] */
+    bool above = file->max_te > ns.floor || (file->max_te == ns.floor && !ns.more && n->compare != COMPARE_GT);
+    bool below = file->min_ts < ns.floor || (file->min_ts == ns.floor && (ns.more || n->compare != COMPARE_LT));
+    switch (n->compare) {
+    case COMPARE_GT:
+    case COMPARE_GE: return above;
+    case COMPARE_LT:
+    case COMPARE_LE: return !is_ts || below;
+    case COMPARE_EQ: return above && (!is_ts || below);
+    default: return true;
+    }
+}
+
+static bool literal_hash(const struct literal *l, uint64_t *ret)
+{
+    char digits[40];
+    size_t len;
+
+    if (l->type == LITERAL_TEXT) {
+        *ret = text_hash(l->text);
+        return true;
+    }
+    if (l->type != LITERAL_NUMBER || l->number.type == NUMBER_BIG)
+        return false;
+    len = l->number.type == NUMBER_INT ? num_format_i64(l->number.i, digits) : num_format_double(l->number.d, digits);
+    *ret = text_hash((struct text){digits, len});
+    return true;
+}
+
+static bool set_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+{
+    const struct dsl_node *n = t->node;
+    const struct path_info *info = &t->source->info;
+
+    if (!is_set_test(n) || n->negated || n->compare == COMPARE_NE || info->kind != PATH_COLUMN || info->time)
+        return true;
+    for (size_t i = 0; i < n->literal_count; i++) {
+        uint64_t hash;
+        if (!literal_hash(&n->literals[i], &hash) ||
+            index_file_may_have(q->env.index, file, info->column, hash) ||
+            (info->other.len > 0 && index_file_may_have(q->env.index, file, info->other, hash)))
+            return true;
+    }
+    return false;
+}
+
+static bool classes_may_match(const struct test *t, const struct index_file *file)
+{
+    for (int class = TRACE_EVENT; class <= TRACE_METADATA; class++) {
+        if ((t->classes & 1u << class) && count_of(&file->counts, (enum trace_class)class) > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool leaf_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+{
+    enum path_kind kind = t->source->info.kind;
+
+    if (t->source->info.time && kind != PATH_DUR)
+        return time_may_match(q, t, file);
+    return set_may_match(q, t, file);
+}
+
+bool test_may_match_file(const struct query *q, const struct test *t, const struct index_file *file)
+{
+    bool any = false;
+
+    switch (t->type) {
+    case TEST_CLASS: return classes_may_match(t, file);
+    case TEST_LEAF: return leaf_may_match(q, t, file);
+    case TEST_NOT: return true;
+    case TEST_AND:
+        for (size_t i = 0; i < t->child_count; i++) {
+            if (!test_may_match_file(q, t->children[i], file))
+                return false;
+        }
+        return true;
+    case TEST_OR:
+        for (size_t i = 0; i < t->child_count && !any; i++)
+            any = test_may_match_file(q, t->children[i], file);
+        return any;
+    }
+    return true;
+}

@@ -1,0 +1,238 @@
+/* predicate_eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that pass. */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t words_of(const struct scan_batch *b)
+{
+    return (b->rows + 63) / 64;
+}
+
+/* All rows of the batch. */
+static void fill(const struct scan_batch *b, uint64_t *mask)
+{
+    memset(mask, 0xFF, words_of(b) * 8);
+    if (b->rows % 64)
+        mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
+}
+
+static void and_valid(const struct scan_batch *b, uint64_t *mask, const uint64_t *valid)
+{
+    for (uint32_t i = 0; valid && i < words_of(b); i++)
+        mask[i] &= valid[i];
+}
+
+static void invert(const struct scan_batch *b, uint64_t *mask)
+{
+    for (uint32_t i = 0; i < words_of(b); i++)
+        mask[i] = ~mask[i];
+    if (b->rows % 64)
+        mask[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
+}
+
+static bool is_empty(const struct scan_batch *b, const uint64_t *mask)
+{
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < words_of(b); i++)
+        any |= mask[i];
+    return any == 0;
+}
+
+static bool is_full(const struct scan_batch *b, const uint64_t *mask)
+{
+    uint64_t all = ~(uint64_t)0;
+
+    for (uint32_t i = 0; i < b->rows / 64; i++)
+        all &= mask[i];
+    return !~all && (b->rows % 64 == 0 || mask[b->rows / 64] == ((uint64_t)1 << b->rows % 64) - 1);
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------------ */
+
+enum { FEW = 6 }; /* so many values of a list are compared one after the other, more are looked up */
+
+static bool has_i64(const int64_t *set, size_t count, int64_t value)
+{
+    size_t from = 0;
+
+    while (count > 1) {
+        size_t half = count / 2;
+        from += set[from + half] <= value ? half : 0;
+        count -= half;
+    }
+    return set[from] == value;
+}
+
+static void match_set_i64(const struct scan_batch *b, const struct test_state *s, const int64_t *values, uint64_t *mask)
+{
+    const int64_t *set = s->set.data;
+    uint64_t one[SCAN_WORDS];
+
+    memset(mask, 0, words_of(b) * 8);
+    for (size_t i = 0; i < s->set_count && s->set_count <= FEW; i++) {
+        kernels()->range_i64(values, b->rows, set[i], set[i], one);
+        for (uint32_t k = 0; k < words_of(b); k++)
+            mask[k] |= one[k];
+    }
+    for (uint32_t i = 0; i < b->rows && s->set_count > FEW; i++)
+        mask[i / 64] |= (uint64_t)has_i64(set, s->set_count, values[i]) << i % 64;
+}
+
+static int eval_i64(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+{
+    const int64_t *values;
+    const uint64_t *valid;
+    int rc = bound_i64(b, bound, &values, &valid);
+
+    if (rc < 0)
+        return rc;
+    if (s->mode == MODE_I64)
+        kernels()->range_i64(values, b->rows, s->lo, s->hi, mask);
+    else
+        match_set_i64(b, s, values, mask);
+    if (s->inverted)
+        invert(b, mask);
+    and_valid(b, mask, valid);
+    return 0;
+}
+
+static int eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+{
+    const double *values, *set = s->set.data;
+    const uint64_t *valid;
+    uint64_t one[SCAN_WORDS];
+    int rc = bound_f64(b, bound, &values, &valid);
+
+    if (rc < 0)
+        return rc;
+    if (s->mode == MODE_F64)
+        kernels()->range_f64(values, b->rows, s->lo_f64, s->hi_f64, mask);
+    else
+        memset(mask, 0, words_of(b) * 8);
+    for (size_t i = 0; s->mode == MODE_F64_SET && i < s->set_count; i++) {
+        kernels()->range_f64(values, b->rows, set[i], set[i], one);
+        for (uint32_t k = 0; k < words_of(b); k++)
+            mask[k] |= one[k];
+    }
+    if (s->inverted)
+        invert(b, mask);
+    and_valid(b, mask, valid);
+    return 0;
+}
+
+static int eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+{
+    const uint32_t *codes;
+    int rc = bound_codes(b, bound, &codes);
+
+    if (rc < 0)
+        return rc;
+    if (s->only_code != UINT32_MAX)
+        kernels()->equal_u32(codes, b->rows, s->only_code, mask);
+    else
+        kernels()->table_u32(codes, b->rows, s->table.data, bound->entries + 1, mask);
+    return 0;
+}
+
+static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+{
+    const uint64_t *valid;
+    int rc = bound_valid(b, bound, &valid);
+
+    if (rc < 0)
+        return rc;
+    fill(b, mask);
+    and_valid(b, mask, valid);
+    if (s->inverted)
+        invert(b, mask);
+    return 0;
+}
+
+static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+{
+    struct test_state *s = &w->tests[t->id];
+    struct bound *bound;
+    int rc = source_bind(w, t->source, &bound);
+
+    if (rc < 0)
+        return rc;
+    switch (s->mode) {
+    case MODE_VALID: return eval_valid(b, s, bound, mask);
+    case MODE_I64:
+    case MODE_I64_SET: return eval_i64(b, s, bound, mask);
+    case MODE_F64:
+    case MODE_F64_SET: return eval_f64(b, s, bound, mask);
+    case MODE_CODES: return eval_codes(b, s, bound, mask);
+    }
+    return -EINVAL;
+}
+
+static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+{
+    struct bound *bound;
+    const int64_t *values;
+    const uint64_t *valid;
+    int rc = source_bind(w, t->source, &bound);
+
+    if (rc == 0)
+        rc = bound_i64(b, bound, &values, &valid);
+    memset(mask, 0, words_of(b) * 8);
+    for (uint32_t i = 0; rc == 0 && i < b->rows; i++)
+        mask[i / 64] |= (uint64_t)(t->classes >> (values[i] & 3) & 1) << i % 64;
+    return rc;
+}
+
+/* ---- the tree --------------------------------------------------------------------------------------------------------------- */
+
+static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+{
+    bool is_and = t->type == TEST_AND;
+    uint64_t one[SCAN_WORDS];
+
+    if (is_and)
+        fill(b, mask);
+    else
+        memset(mask, 0, words_of(b) * 8);
+    for (size_t i = 0; i < t->child_count; i++) {
+        if (w->tests[t->children[i]->id].tri != TRI_SOME)
+            continue; /* ALL within and, NONE within or: says nothing */
+        int rc = test_eval(w, b, t->children[i], one);
+        if (rc < 0)
+            return rc;
+        for (uint32_t k = 0; k < words_of(b); k++)
+            mask[k] = is_and ? mask[k] & one[k] : mask[k] | one[k];
+        if (is_and ? is_empty(b, mask) : is_full(b, mask))
+            return 0;
+    }
+    return 0;
+}
+
+int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+{
+    const struct test_state *s = &w->tests[t->id];
+    int rc;
+
+    if (s->known != TRI_SOME) { /* pruning is switched off; the chunk knows nevertheless */
+        memset(mask, 0, words_of(b) * 8);
+        if (s->known == TRI_ALL)
+            fill(b, mask);
+        return 0;
+    }
+    switch (t->type) {
+    case TEST_LEAF: return eval_leaf(w, b, t, mask);
+    case TEST_CLASS: return eval_classes(w, b, t, mask);
+    case TEST_NOT:
+        rc = test_eval(w, b, t->children[0], mask);
+        if (rc == 0)
+            invert(b, mask);
+        return rc;
+    default: return eval_children(w, b, t, mask);
+    }
+}
+
+uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)
+{
+    return kernels()->select(mask, rows, out);
+}

@@ -1,0 +1,169 @@
+/* scan_chunk.c - one worker, one chunk: bind the tests, then batch after batch. */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int scan_worker_new(struct query *q, struct scan_worker **ret)
+{
+    struct scan_worker *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
+
+    if (!w)
+        return -ENOMEM;
+    memset(w, 0, sizeof(*w));
+    w->query = q;
+    w->tests = calloc(q->test_count + 1, sizeof(*w->tests));
+    if (!w->tests) {
+        free(w);
+        return -ENOMEM;
+    }
+    *ret = w;
+    return 0;
+}
+
+void scan_worker_free(struct scan_worker *w)
+{
+    if (!w)
+        return;
+    query_count(w->query, &w->counters);
+    for (unsigned i = 0; i < w->bound_count; i++)
+        bound_free(w->bound[i]);
+    for (unsigned i = 0; i < w->query->test_count; i++) {
+        grow_done(&w->tests[i].set);
+        grow_done(&w->tests[i].table);
+        grow_done(&w->tests[i].seen);
+    }
+    free(w->bound);
+    free(w->tests);
+    free(w->resolved);
+    free(w);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------------------------ */
+
+void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
+{
+    uint32_t left = w->chunk.rows - first;
+
+    *ret = (struct scan_batch){.chunk = &w->chunk, .first = first, .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
+    ret->count = ret->rows;
+}
+
+static uint32_t count_bits(const uint64_t *mask, uint32_t rows)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < (rows + 63) / 64; i++)
+        count += (uint32_t)__builtin_popcountll(mask[i]);
+    return count;
+}
+
+/* Fills mask, count and select. */
+static int select_rows(struct scan_worker *w, struct scan_batch *b)
+{
+    b->mask = w->mask;
+    if (w->chunk.all) {
+        memset(w->mask, 0xFF, (b->rows + 63) / 64 * 8);
+        if (b->rows % 64)
+            w->mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
+        return 0;
+    }
+    int rc = test_eval(w, b, w->query->root, w->mask);
+    if (rc < 0)
+        return rc;
+    b->count = count_bits(w->mask, b->rows);
+    if (b->count == 0 || b->count == b->rows)
+        return 0;
+    (void)mask_to_select(w->mask, b->rows, w->select);
+    b->select = w->select;
+    return 0;
+}
+
+static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_hooks *hooks)
+{
+    struct scan_batch *b = &w->batch;
+    int rc = budget_check(w->query->budget);
+
+    if (rc < 0)
+        return rc;
+    if (hooks->stop && atomic_load_explicit(hooks->stop, memory_order_relaxed))
+        return ERR_CANCELLED;
+    batch_at(w, first, b);
+    memset(w->mask, 0, sizeof(w->mask));
+    rc = select_rows(w, b);
+    w->counters.rows_scanned += b->rows;
+    if (rc < 0 || b->count == 0)
+        return rc;
+    w->counters.rows_selected += b->count;
+    return hooks->batch(hooks->arg, b);
+}
+
+/* ---- a chunk --------------------------------------------------------------------------------------------------------------- */
+
+static int open_place(struct scan_worker *w, size_t position)
+{
+    struct query *q = w->query;
+    struct scan_chunk *c = &w->chunk;
+
+    memset(c, 0, sizeof(*c));
+    c->worker = w;
+    c->query = q;
+    c->position = position;
+    c->place = q->places[position];
+    c->file = snapshot_file(q->snapshot, c->place.file);
+    c->info = &c->file->chunks[c->place.chunk];
+    int rc = chunk_open(q->env.index, q->snapshot, c->file, c->place.chunk, &c->view);
+    if (rc < 0)
+        return rc;
+    c->rows = chunk_rows(c->view);
+    w->serial++;
+    return 0;
+}
+
+static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
+{
+    int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
+
+    for (uint32_t first = 0; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
+        rc = run_batch(w, first, hooks);
+    if (rc == ERR_END)
+        rc = 0;
+    return rc == 0 && hooks->end ? hooks->end(hooks->arg, &w->chunk) : rc;
+}
+
+int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks)
+{
+    enum tri tri = TRI_ALL;
+    int rc = budget_check(w->query->budget);
+
+    if (rc == 0)
+        rc = open_place(w, position);
+    if (rc < 0)
+        return rc;
+    if (w->chunk.rows == 0)
+        tri = TRI_NONE;
+    else if (w->query->root)
+        rc = test_bind(w, w->query->root, &tri);
+    w->chunk.all = tri == TRI_ALL;
+    w->counters.chunks_scanned += tri != TRI_NONE;
+    w->counters.chunks_skipped += tri == TRI_NONE;
+    if (rc == 0 && tri != TRI_NONE)
+        rc = run_rows(w, hooks);
+    chunk_close(w->chunk.view);
+    w->chunk.view = NULL;
+    w->serial++; /* what was bound is gone with the chunk */
+    return rc;
+}
+
+int scan_chunk(struct scan_worker *w, size_t position, int (*batch)(void *arg, struct scan_batch *b), void *arg)
+{
+    struct chunk_hooks hooks = {.arg = arg, .batch = batch};
+
+    index_query_running(w->query->env.index, 1);
+    int rc = chunk_run(w, position, &hooks);
+    index_query_running(w->query->env.index, -1);
+    query_count(w->query, &w->counters);
+    memset(&w->counters, 0, sizeof(w->counters));
+    return rc;
+}

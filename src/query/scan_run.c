@@ -1,0 +1,197 @@
+/* scan_run.c - all chunks of a query on the threads of the pool; parts are merged in (file, chunk) order as they come. */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slot { void *part; bool done, has_part; };
+struct run {
+    struct query *query;
+    const struct scan_sink *sink;
+    atomic_size_t next;              /* the shared cursor                     */
+    atomic_bool stop;
+    pthread_mutex_t lock;            /* all below                             */
+    struct slot *slots;              /* one a place                           */
+    size_t merged;
+    bool merging;
+    int error;
+    size_t error_position;
+    void **states;
+    bool *has_state;
+};
+struct runner { struct run *run; void *state; void *part; bool began; };
+
+/* The error of the first chunk is told; what others say after the stop does not count. */
+static void fail(struct run *r, size_t position, int code)
+{
+    pthread_mutex_lock(&r->lock);
+    bool stopped = code == ERR_CANCELLED && r->error != 0;
+    if (!stopped && (r->error == 0 || position < r->error_position)) {
+        r->error = code;
+        r->error_position = position;
+    }
+    pthread_mutex_unlock(&r->lock);
+    atomic_store(&r->stop, true);
+}
+
+/* ---- merging ---------------------------------------------------------------------------------------------------------------- */
+
+/* One thread merges, without the lock; others leave their part and go on. */
+static void merge_ready(struct run *r)
+{
+    if (r->merging)
+        return;
+    r->merging = true;
+    while (r->merged < r->query->place_count && r->slots[r->merged].done) {
+        size_t position = r->merged++;
+        struct slot *slot = &r->slots[position];
+        if (!slot->has_part)
+            continue;
+        slot->has_part = false;
+        bool failed = r->error != 0;
+        pthread_mutex_unlock(&r->lock);
+        int rc = r->sink->merge(r->sink->arg, position, slot->part, failed);
+        if (rc < 0)
+            fail(r, position, rc);
+        pthread_mutex_lock(&r->lock);
+    }
+    r->merging = false;
+}
+
+static void put_part(struct run *r, size_t position, void *part)
+{
+    pthread_mutex_lock(&r->lock);
+    r->slots[position] = (struct slot){part, true, part && r->sink->merge};
+    merge_ready(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* After a failure some parts were never reached in order. */
+static void merge_rest(struct run *r)
+{
+    for (size_t i = 0; i < r->query->place_count; i++) {
+        if (!r->slots[i].has_part)
+            continue;
+        r->slots[i].has_part = false;
+        (void)r->sink->merge(r->sink->arg, i, r->slots[i].part, true);
+    }
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------------------------------ */
+
+static int on_begin(void *arg, struct scan_chunk *c)
+{
+    struct runner *w = arg;
+
+    return w->run->sink->chunk_begin ? w->run->sink->chunk_begin(w->state, c) : 0;
+}
+
+static int on_batch(void *arg, struct scan_batch *b)
+{
+    struct runner *w = arg;
+
+    return w->run->sink->batch(w->state, b);
+}
+
+static int on_end(void *arg, struct scan_chunk *c)
+{
+    struct runner *w = arg;
+
+    return w->run->sink->chunk_end ? w->run->sink->chunk_end(w->state, c, &w->part) : 0;
+}
+
+static void take_chunks(struct run *r, struct scan_worker *worker, struct runner *w)
+{
+    const struct chunk_hooks hooks = {w, on_begin, on_batch, on_end, &r->stop};
+
+    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
+        size_t position = atomic_fetch_add(&r->next, 1);
+        if (position >= r->query->place_count)
+            return;
+        w->part = NULL;
+        int rc = chunk_run(worker, position, &hooks);
+        put_part(r, position, rc < 0 ? NULL : w->part);
+        if (rc < 0)
+            fail(r, position, rc);
+    }
+}
+
+static void work(void *arg, unsigned i)
+{
+    struct run *r = arg;
+    struct runner w = {.run = r};
+    struct scan_worker *worker;
+
+    if (atomic_load(&r->next) >= r->query->place_count)
+        return; /* others were faster: no state needs to be made */
+    int rc = scan_worker_new(r->query, &worker);
+    if (rc < 0) {
+        fail(r, 0, rc);
+        return;
+    }
+    rc = r->sink->worker_begin ? r->sink->worker_begin(r->sink->arg, i, &w.state) : 0;
+    if (rc < 0) {
+        fail(r, 0, rc);
+    } else {
+        r->states[i] = w.state;
+        r->has_state[i] = true;
+        take_chunks(r, worker, &w);
+    }
+    scan_worker_free(worker);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
+
+static void end_workers(struct run *r, unsigned workers)
+{
+    for (unsigned i = 0; i < workers && r->sink->worker_end; i++) {
+        if (!r->has_state[i])
+            continue;
+        int rc = r->sink->worker_end(r->sink->arg, i, r->states[i], r->error != 0);
+        if (rc < 0 && r->error == 0)
+            r->error = rc;
+    }
+}
+
+static unsigned worker_count(const struct query *q)
+{
+    size_t threads = q->env.pool ? pool_threads(q->env.pool) : 1;
+
+    if (threads > q->place_count)
+        threads = q->place_count;
+    return threads > 0 ? (unsigned)threads : 1;
+}
+
+static void run_workers(struct run *r, unsigned workers)
+{
+    struct query *q = r->query;
+
+    index_query_running(q->env.index, 1);
+    int rc = workers > 1 ? pool_run(q->env.pool, workers, work, r) : -EAGAIN;
+    if (rc < 0) /* one thread, or the pool could not: this thread does it all */
+        work(r, 0);
+    index_query_running(q->env.index, -1);
+    merge_rest(r);
+    end_workers(r, workers);
+}
+
+int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)
+{
+    struct run r = {.query = q, .sink = sink};
+    unsigned workers = worker_count(q);
+
+    r.slots = calloc(q->place_count + 1, sizeof(*r.slots));
+    r.states = calloc(workers, sizeof(*r.states));
+    r.has_state = calloc(workers, sizeof(*r.has_state));
+    pthread_mutex_init(&r.lock, NULL);
+    if (r.slots && r.states && r.has_state)
+        run_workers(&r, workers);
+    else
+        r.error = -ENOMEM;
+    pthread_mutex_destroy(&r.lock);
+    free(r.slots);
+    free(r.states);
+    free(r.has_state);
+    return r.error < 0 ? err_set(err, r.error, "%s", err_text(r.error)) : 0;
+}

@@ -1,0 +1,240 @@
+/* select.c - which files a selection means: dir, file, globs, recursive. */
+#include "plan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- from what users write to names in the index --------------------------------------------------------------------------- */
+
+/* Without empty and "." components, ".." taken back; false when it would leave the top. No leading slash in `out`. */
+static bool clean_path(const char *path, char *out)
+{
+    size_t len = 0;
+
+    while (*path) {
+        size_t n = strcspn(path, "/");
+        if (n == 2 && path[0] == '.' && path[1] == '.') {
+            if (len == 0)
+                return false;
+            while (len > 0 && out[--len] != '/')
+                ;
+        } else if (n > 0 && !(n == 1 && path[0] == '.')) {
+            if (len > 0)
+                out[len++] = '/';
+            memcpy(out + len, path, n);
+            len += n;
+        }
+        path += n;
+        path += *path == '/';
+    }
+    out[len] = '\0';
+    return true;
+}
+
+/* What follows the root in a clean absolute path, or NULL. */
+static const char *below(const char *path, const char *root)
+{
+    size_t len = strlen(root);
+
+    if (len == 0)
+        return path;
+    if (strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+        return NULL;
+    return path[len] ? path + len + 1 : path + len;
+}
+
+static bool join_label(const char *label, const char *rest, char *out)
+{
+    int len = snprintf(out, PATH_MAX, "%s%s%s", label, *label && *rest ? "/" : "", rest);
+
+    return len >= 0 && len < PATH_MAX;
+}
+
+static bool name_below_root(const struct query_env *env, const char *clean, bool real, char *out)
+{
+    char root[PATH_MAX], resolved[PATH_MAX];
+
+    for (size_t i = 0; i < env->root_count; i++) {
+        const char *path = env->root_paths[i];
+        if (real && realpath(path, resolved))
+            path = resolved;
+        if (strlen(path) >= PATH_MAX || !clean_path(path, root))
+            continue;
+        const char *rest = below(clean, root);
+        if (rest)
+            return join_label(env->root_count > 1 && env->root_labels ? env->root_labels[i] : "", rest, out);
+    }
+    return false;
+}
+
+/* Name in the index of a path as a user writes it: false when it is outside of all roots. */
+static bool name_of(const struct query_env *env, const char *path, char *out)
+{
+    char clean[PATH_MAX], resolved[PATH_MAX];
+
+    if (strlen(path) >= PATH_MAX || !clean_path(path, clean))
+        return false;
+    if (path[0] != '/') {
+        memcpy(out, clean, strlen(clean) + 1);
+        return true;
+    }
+    if (name_below_root(env, clean, false, out))
+        return true;
+    /* Perhaps another way to the same place. */
+    if (!realpath(path, resolved) || !clean_path(resolved, clean))
+        return false;
+    return name_below_root(env, clean, true, out);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------------------- */
+
+struct chooser {
+    const struct query_env *env;
+    struct snapshot *snapshot;
+    const struct selection *selection;
+    struct err *err;
+    uint32_t count;                  /* files of the snapshot                  */
+    bool *in_dir, *in_file;
+};
+
+static bool is_in_dir(const char *name, const char *dir, bool recursive)
+{
+    size_t len = strlen(dir);
+    const char *rest = name;
+
+    if (len > 0) {
+        if (strncmp(name, dir, len) != 0 || name[len] != '/')
+            return false;
+        rest = name + len + 1;
+    }
+    return recursive || !strchr(rest, '/');
+}
+
+/* A directory without traces is there, too. */
+static bool dir_exists(const struct query_env *env, const char *name)
+{
+    char path[PATH_MAX * 2];
+    struct stat st;
+
+    for (size_t i = 0; i < env->root_count; i++) {
+        const char *label = env->root_count > 1 && env->root_labels ? env->root_labels[i] : "", *rest = below(name, label);
+        if (!rest)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", env->root_paths[i], rest);
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return true;
+    }
+    return false;
+}
+
+static int choose_dir(struct chooser *c, const char *dir)
+{
+    char name[PATH_MAX];
+    bool found = false, recursive = !c->selection->not_recursive, several = c->env->root_count > 1;
+
+    if (!name_of(c->env, dir, name))
+        return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const char *file = snapshot_file(c->snapshot, i)->name;
+        bool inside = is_in_dir(file, name, true);
+        found = found || inside;
+        /* Of several roots the top holds the labels; "directly in it" means directly in the roots. */
+        const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
+        c->in_dir[i] = c->in_dir[i] || (inside && (recursive || is_in_dir(rest, name, false)));
+    }
+    if (!found && *name && !dir_exists(c->env, name))
+        return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+    return 0;
+}
+
+/* Files are in the order of their names. */
+static bool find_file(const struct chooser *c, const char *name, uint32_t *ret)
+{
+    uint32_t from = 0, to = c->count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int cmp = strcmp(snapshot_file(c->snapshot, middle)->name, name);
+        if (cmp == 0) {
+            *ret = middle;
+            return true;
+        }
+        if (cmp < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+static int choose_file(struct chooser *c, const char *file)
+{
+    char name[PATH_MAX];
+    uint32_t position;
+    bool glob = strpbrk(file, "*?[") != NULL, inside = name_of(c->env, file, name);
+
+    if (inside && find_file(c, name, &position)) { /* a name may hold '[' */
+        c->in_file[position] = true;
+        return 0;
+    }
+    if (!inside || !glob)
+        return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
+    for (uint32_t i = 0; i < c->count; i++)
+        c->in_file[i] = c->in_file[i] || glob_match(name, snapshot_file(c->snapshot, i)->name);
+    return 0;
+}
+
+static int choose(struct chooser *c)
+{
+    const struct selection *s = c->selection;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->dir_count; i++)
+        rc = choose_dir(c, s->dirs[i]);
+    for (size_t i = 0; rc == 0 && i < s->file_count; i++)
+        rc = choose_file(c, s->files[i]);
+    if (rc < 0)
+        return rc;
+    if (s->dir_count == 0 && s->file_count == 0)
+        return choose_dir(c, "");
+    /* Files that were named are not asked to be directly in the root. */
+    if (s->dir_count == 0)
+        memset(c->in_dir, 1, c->count);
+    return 0;
+}
+
+static int collect(const struct chooser *c, uint32_t **ret, size_t *ret_count)
+{
+    uint32_t *files = malloc((c->count + 1) * sizeof(*files));
+    size_t n = 0;
+
+    if (!files)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->in_dir[i] && (c->selection->file_count == 0 || c->in_file[i]))
+            files[n++] = i;
+    }
+    *ret = files;
+    *ret_count = n;
+    return 0;
+}
+
+int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
+                       struct err *err, uint32_t **ret, size_t *ret_count)
+{
+    struct chooser c = {.env = env, .snapshot = snapshot, .selection = selection, .err = err};
+
+    c.count = snapshot_file_count(snapshot);
+    c.in_dir = calloc((size_t)c.count + 1, sizeof(bool));
+    c.in_file = calloc((size_t)c.count + 1, sizeof(bool));
+    int rc = c.in_dir && c.in_file ? choose(&c) : -ENOMEM;
+    if (rc == 0)
+        rc = collect(&c, ret, ret_count);
+    free(c.in_dir);
+    free(c.in_file);
+    return rc;
+}

@@ -1,0 +1,372 @@
+/* source_keys.c - keys, dense codes and single values of a source: what answers group and print by. */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool has_dictionary(const struct bound *b)
+{
+    return b->shape == SHAPE_TEXT || b->shape == SHAPE_MIXED;
+}
+
+static bool is_integer(const struct bound *b)
+{
+    return b->shape == SHAPE_INT || b->shape == SHAPE_TIME || b->shape == SHAPE_BOOL;
+}
+
+static int key_of_integer(struct query *q, const struct bound *b, int64_t value, uint64_t *ret)
+{
+    if (b->shape == SHAPE_TIME)
+        return key_of_time(q, value, b->nano, ret);
+    return b->shape == SHAPE_BOOL ? key_of_bool(value, ret) : key_of_i64(q, value, ret);
+}
+
+/* ---- a chunk ---------------------------------------------------------------------------------------------------------- */
+
+enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
+{
+    struct bound *b;
+
+    return source_bind(c->worker, s, &b) < 0 ? SHAPE_NULL : b->shape;
+}
+
+bool scan_is_nano(struct scan_chunk *c, const struct source *s)
+{
+    struct bound *b;
+
+    return source_bind(c->worker, s, &b) == 0 && b->nano;
+}
+
+static int make_key_table(struct scan_worker *w, struct bound *b)
+{
+    struct column_entry e;
+
+    if (b->has_key_table)
+        return 0;
+    uint64_t *keys = grow_to(&b->key_table, ((size_t)b->entries + 1) * sizeof(*keys));
+    if (!keys)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < b->entries; i++) {
+        if (b->ids && b->form == FORM_STORED && b->ids[i] != INDEX_NO_TEXT) {
+            keys[i] = key_make(KEY_TEXT, b->ids[i]);
+            continue;
+        }
+        int rc = bound_entry(w, b, i, &e);
+        if (rc == 0)
+            rc = key_of_entry(w->query, &e, &keys[i]);
+        if (rc < 0)
+            return rc;
+    }
+    keys[b->entries] = QUERY_KEY_NULL;
+    b->has_key_table = true;
+    return 0;
+}
+
+bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key)
+{
+    struct bound *b;
+    int rc = source_bind(c->worker, s, &b);
+
+    if (rc < 0)
+        return false;
+    if (b->form == FORM_NULL) {
+        *ret_key = QUERY_KEY_NULL;
+        return true;
+    }
+    if (b->nulls)
+        return false;
+    if (has_dictionary(b)) {
+        if (b->entries != 1 || make_key_table(c->worker, b) < 0)
+            return false;
+        *ret_key = *(uint64_t *)b->key_table.data;
+        return true;
+    }
+    if (is_integer(b))
+        return b->min == b->max && key_of_integer(c->query, b, b->min, ret_key) == 0;
+    return b->column.min_f64 == b->column.max_f64 && key_of_f64(c->query, b->column.min_f64, ret_key) == 0;
+}
+
+/* ---- dense codes --------------------------------------------------------------------------------------------------------- */
+
+static int64_t code_step(const struct bound *b)
+{
+    return b->form == FORM_BUCKET ? b->step : 1;
+}
+
+/* Integers of a narrow range: the code is the distance from the smallest, in steps. */
+static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+{
+    unsigned __int128 span = (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)code_step(b);
+
+    if (span + 2 > limit)
+        return -EDOM;
+    uint32_t count = (uint32_t)span + 1;
+    uint64_t *keys = grow_to(&b->key_table, ((size_t)count + 1) * sizeof(*keys));
+    if (!keys)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        int rc = key_of_integer(w->query, b, b->min + (int64_t)i * code_step(b), &keys[i]);
+        if (rc < 0)
+            return rc;
+    }
+    keys[count] = QUERY_KEY_NULL;
+    b->code_count = count + 1;
+    return 0;
+}
+
+static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+{
+    int rc = -EDOM;
+
+    b->code_limit = limit;
+    b->code_count = UINT32_MAX;
+    if (b->form == FORM_NULL) {
+        uint64_t *keys = grow_to(&b->key_table, sizeof(*keys));
+        if (!keys)
+            return -ENOMEM;
+        *keys = QUERY_KEY_NULL;
+        b->code_count = 1;
+        return 0;
+    }
+    if (is_integer(b))
+        return make_range_codes(w, b, limit);
+    if (has_dictionary(b) && (uint64_t)b->entries + 1 <= limit) {
+        rc = make_key_table(w, b);
+        if (rc == 0)
+            b->code_count = b->entries + 1;
+    }
+    return rc;
+}
+
+int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count, const uint64_t **ret_keys)
+{
+    struct bound *b;
+    int rc = source_bind(c->worker, s, &b);
+
+    if (rc < 0)
+        return rc;
+    if (b->code_count == 0 || b->code_limit != limit) {
+        rc = make_codes(c->worker, b, limit);
+        if (rc < 0)
+            return rc;
+    }
+    if (b->code_count == UINT32_MAX)
+        return -EDOM;
+    *ret_count = b->code_count;
+    *ret_keys = b->key_table.data;
+    return 0;
+}
+
+static int range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+{
+    const int64_t *values;
+    const uint64_t *valid;
+    int rc = bound_i64(batch, b, &values, &valid);
+    uint64_t step = (uint64_t)code_step(b);
+    int64_t last = b->min;
+    uint32_t last_code = 0;
+
+    if (rc < 0)
+        return rc;
+    if (step == 1) {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
+    } else {
+        for (uint32_t i = 0; i < batch->rows; i++) { /* buckets come in runs */
+            if (values[i] != last) {
+                last = values[i];
+                last_code = (uint32_t)(((uint64_t)last - (uint64_t)b->min) / step);
+            }
+            out[i] = last_code;
+        }
+    }
+    for (uint32_t i = 0; valid && i < batch->rows; i++) {
+        if (!(valid[i / 64] >> i % 64 & 1))
+            out[i] = b->code_count - 1;
+    }
+    return 0;
+}
+
+int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret)
+{
+    struct bound *bound;
+    int rc = source_bind(b->chunk->worker, s, &bound);
+
+    if (rc < 0)
+        return rc;
+    if (bound->code_count == 0 || bound->code_count == UINT32_MAX)
+        return -EDOM;
+    if (has_dictionary(bound))
+        return bound_codes(b, bound, ret);
+    if (bound->codes.batch != b->first / SCAN_BATCH) {
+        uint32_t *codes = grow_to(&bound->codes.memory, SCAN_BATCH * sizeof(*codes));
+        if (!codes)
+            return -ENOMEM;
+        if (bound->form == FORM_NULL)
+            memset(codes, 0, b->rows * sizeof(*codes));
+        else
+            rc = range_codes(b, bound, codes);
+        if (rc < 0)
+            return rc;
+        bound->codes.batch = b->first / SCAN_BATCH;
+    }
+    *ret = bound->codes.memory.data;
+    return 0;
+}
+
+/* ---- keys of rows ------------------------------------------------------------------------------------------------------------ */
+
+static void zero_nulls(const uint64_t *valid, uint32_t rows, uint64_t *keys)
+{
+    for (uint32_t i = 0; valid && i < rows; i++) {
+        if (!(valid[i / 64] >> i % 64 & 1))
+            keys[i] = QUERY_KEY_NULL;
+    }
+}
+
+static int integer_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
+{
+    const int64_t *values;
+    const uint64_t *valid;
+    int rc = bound_i64(batch, b, &values, &valid);
+
+    if (rc < 0)
+        return rc;
+    bool plain = key_fits(b->min) && key_fits(b->max) && !b->nano;
+    enum key_tag tag = b->shape == SHAPE_TIME ? KEY_US : b->shape == SHAPE_BOOL ? KEY_BOOL : KEY_INT;
+    for (uint32_t i = 0; i < batch->rows && plain; i++)
+        keys[i] = key_make(tag, values[i]);
+    for (uint32_t i = 0; i < batch->rows && !plain; i++) {
+        rc = key_of_integer(batch->chunk->query, b, values[i], &keys[i]);
+        if (rc < 0)
+            return rc;
+    }
+    zero_nulls(valid, batch->rows, keys);
+    return 0;
+}
+
+static int double_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
+{
+    const double *values;
+    const uint64_t *valid;
+    int rc = bound_f64(batch, b, &values, &valid);
+
+    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
+        rc = key_of_f64(batch->chunk->query, values[i], &keys[i]);
+    if (rc == 0)
+        zero_nulls(valid, batch->rows, keys);
+    return rc;
+}
+
+static int dictionary_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
+{
+    const uint32_t *codes;
+    int rc = make_key_table(batch->chunk->worker, b);
+
+    if (rc == 0)
+        rc = bound_codes(batch, b, &codes);
+    const uint64_t *table = b->key_table.data;
+    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
+        keys[i] = table[codes[i]];
+    return rc;
+}
+
+int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t **ret)
+{
+    struct bound *b;
+    int rc = source_bind(batch->chunk->worker, s, &b);
+
+    if (rc < 0)
+        return rc;
+    if (b->keys.batch != batch->first / SCAN_BATCH) {
+        uint64_t *keys = grow_to(&b->keys.memory, SCAN_BATCH * sizeof(*keys));
+        if (!keys)
+            return -ENOMEM;
+        b->keys.batch = UINT32_MAX;
+        if (b->form == FORM_NULL)
+            memset(keys, 0, batch->rows * sizeof(*keys));
+        else if (is_integer(b))
+            rc = integer_keys(batch, b, keys);
+        else
+            rc = has_dictionary(b) ? dictionary_keys(batch, b, keys) : double_keys(batch, b, keys);
+        if (rc < 0)
+            return rc;
+        b->keys.batch = batch->first / SCAN_BATCH;
+    }
+    *ret = b->keys.memory.data;
+    return 0;
+}
+
+/* ---- numbers and single values -------------------------------------------------------------------------------------------------- */
+
+int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret, const uint64_t **ret_valid, bool *ret_nano)
+{
+    struct bound *bound;
+    int rc = source_bind(b->chunk->worker, s, &bound);
+
+    if (rc == 0)
+        rc = bound_i64(b, bound, ret, ret_valid);
+    if (rc == 0 && ret_nano)
+        *ret_nano = bound->nano;
+    return rc;
+}
+
+int batch_f64(struct scan_batch *b, const struct source *s, const double **ret, const uint64_t **ret_valid)
+{
+    struct bound *bound;
+    int rc = source_bind(b->chunk->worker, s, &bound);
+
+    return rc < 0 ? rc : bound_f64(b, bound, ret, ret_valid);
+}
+
+static void value_of_entry(const struct column_entry *e, struct value *ret)
+{
+    switch (e->type) {
+    case TRACE_INT: *ret = (struct value){.type = VALUE_INT, .i = e->i}; break;
+    case TRACE_DOUBLE: *ret = (struct value){.type = VALUE_DOUBLE, .d = e->d}; break;
+    case TRACE_BOOL: *ret = (struct value){.type = VALUE_BOOL, .i = e->i}; break;
+    case TRACE_TEXT: *ret = (struct value){.type = VALUE_TEXT, .text = e->text}; break;
+    case TRACE_JSON:
+    case TRACE_BIG: *ret = (struct value){.type = VALUE_JSON, .text = e->text}; break;
+    default: *ret = (struct value){.type = VALUE_NULL}; break;
+    }
+}
+
+static int dictionary_value(struct scan_batch *batch, struct bound *b, uint32_t row, struct value *ret)
+{
+    struct column_entry e;
+    const uint32_t *codes;
+    int rc = bound_codes(batch, b, &codes);
+
+    if (rc < 0 || codes[row] == b->entries)
+        return rc;
+    rc = bound_entry(batch->chunk->worker, b, codes[row], &e);
+    if (rc == 0)
+        value_of_entry(&e, ret);
+    return rc;
+}
+
+int batch_value(struct scan_batch *batch, const struct source *s, uint32_t row, struct value *ret)
+{
+    struct bound *b;
+    const int64_t *values;
+    const double *doubles;
+    const uint64_t *valid;
+    int rc = source_bind(batch->chunk->worker, s, &b);
+
+    *ret = (struct value){.type = VALUE_NULL};
+    if (rc < 0 || b->form == FORM_NULL)
+        return rc;
+    if (has_dictionary(b))
+        return dictionary_value(batch, b, row, ret);
+    rc = is_integer(b) ? bound_i64(batch, b, &values, &valid) : bound_f64(batch, b, &doubles, &valid);
+    if (rc < 0 || (valid && !(valid[row / 64] >> row % 64 & 1)))
+        return rc;
+    if (b->shape == SHAPE_TIME)
+        *ret = (struct value){.type = VALUE_TIME, .wide = b->nano ? values[row] : (__int128)values[row] * 1000};
+    else if (is_integer(b))
+        *ret = (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT, .i = values[row]};
+    else
+        *ret = (struct value){.type = VALUE_DOUBLE, .d = doubles[row]};
+    return 0;
+}

@@ -1,0 +1,280 @@
+/* source_other.c - two rare cases: paths that a chunk keeps in "@other", and a bare name that is both a top-level field and
+ * an argument in one chunk.
+ */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- "@other": {"args.x":1,"args.y":"text"} as our own writer made it -------------------------------------------------- */
+
+struct json { const char *at, *end; struct arena *arena; };
+
+static void skip_blanks(struct json *j)
+{
+    while (j->at < j->end && (unsigned char)*j->at <= ' ')
+        j->at++;
+}
+
+/* The string at the quote, as written, quotes included. */
+static bool take_string(struct json *j, struct text *ret)
+{
+    const char *begin = j->at;
+
+    if (j->at >= j->end || *j->at != '"')
+        return false;
+    for (j->at++; j->at < j->end && *j->at != '"'; j->at++)
+        j->at += *j->at == '\\';
+    if (j->at >= j->end)
+        return false;
+    j->at++;
+    *ret = (struct text){begin, (size_t)(j->at - begin)};
+    return true;
+}
+
+static bool take_nested(struct json *j)
+{
+    struct text ignored;
+    int depth = 0;
+
+    do {
+        if (j->at >= j->end)
+            return false;
+        if (*j->at == '"') {
+            if (!take_string(j, &ignored))
+                return false;
+            continue;
+        }
+        depth += (*j->at == '{' || *j->at == '[') - (*j->at == '}' || *j->at == ']');
+        j->at++;
+    } while (depth > 0);
+    return true;
+}
+
+static bool take_value(struct json *j, struct text *ret)
+{
+    const char *begin = j->at;
+    struct text string;
+
+    if (j->at >= j->end)
+        return false;
+    if (*j->at == '"') {
+        if (!take_string(j, &string))
+            return false;
+    } else if (*j->at == '{' || *j->at == '[') {
+        if (!take_nested(j))
+            return false;
+    } else {
+        while (j->at < j->end && *j->at != ',' && *j->at != '}' && *j->at != ']' && (unsigned char)*j->at > ' ')
+            j->at++;
+    }
+    *ret = (struct text){begin, (size_t)(j->at - begin)};
+    return ret->len > 0;
+}
+
+static bool decode(struct json *j, struct text quoted, struct text *ret)
+{
+    char *out = arena_alloc(j->arena, quoted.len + 1);
+
+    if (!out)
+        return false;
+    char *end = json_unescape((struct text){quoted.ptr + 1, quoted.len - 2}, out);
+    *ret = (struct text){out, (size_t)(end - out)};
+    return true;
+}
+
+static bool number_entry(struct text t, struct column_entry *ret)
+{
+    struct number n;
+
+    if (number_parse(t, &n) < 0)
+        return false;
+    if (n.type == NUMBER_INT)
+        *ret = (struct column_entry){.type = TRACE_INT, .i = n.i};
+    else if (n.type == NUMBER_DOUBLE)
+        *ret = (struct column_entry){.type = TRACE_DOUBLE, .d = n.d};
+    else
+        *ret = (struct column_entry){.type = TRACE_BIG, .text = n.big};
+    return true;
+}
+
+static bool value_entry(struct json *j, struct text value, struct column_entry *ret)
+{
+    *ret = (struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};
+    if (value.ptr[0] == '"')
+        return decode(j, value, &ret->text);
+    if (value.ptr[0] == '{' || value.ptr[0] == '[') {
+        ret->type = TRACE_JSON;
+        ret->text = value;
+        return true;
+    }
+    if (text_eq(value, TEXT("true")) || text_eq(value, TEXT("false"))) {
+        ret->type = TRACE_BOOL;
+        ret->i = value.ptr[0] == 't';
+        return true;
+    }
+    return number_entry(value, ret);
+}
+
+/* The value of a member, false when there is none (or null). */
+static bool find_member(struct json *j, struct text path, struct column_entry *ret)
+{
+    struct text key, name, value;
+
+    skip_blanks(j);
+    if (j->at >= j->end || *j->at++ != '{')
+        return false;
+    for (;;) {
+        skip_blanks(j);
+        if (!take_string(j, &key) || !decode(j, key, &name))
+            return false;
+        skip_blanks(j);
+        if (j->at >= j->end || *j->at++ != ':')
+            return false;
+        skip_blanks(j);
+        if (!take_value(j, &value))
+            return false;
+        if (text_eq(name, path))
+            return value_entry(j, value, ret);
+        skip_blanks(j);
+        if (j->at >= j->end || *j->at++ != ',')
+            return false;
+    }
+}
+
+/* Texts that had escapes are kept with the bound until it is bound anew. */
+int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path)
+{
+    uint32_t *remap = grow_to(&b->remap_memory, ((size_t)other->entries + 1) * sizeof(*remap));
+    struct column_entry e, *entries = grow_to(&b->entry_memory, ((size_t)other->entries + 1) * sizeof(*entries));
+    uint32_t found = 0;
+    bool texts_only = true;
+
+    arena_done(&b->arena);
+    if (!remap || !entries)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < other->entries; i++) {
+        int rc = column_entry(w->chunk.view, other, i, &e);
+        if (rc < 0)
+            return rc;
+        struct json j = {e.text.ptr, e.text.ptr + e.text.len, &b->arena};
+        bool has = e.type == TRACE_TEXT && find_member(&j, path, &entries[found]);
+        remap[i] = has ? found : UINT32_MAX;
+        texts_only = texts_only && (!has || entries[found].type == TRACE_TEXT);
+        found += has;
+    }
+    remap[other->entries] = found;
+    for (uint32_t i = 0; i < other->entries; i++)
+        remap[i] = remap[i] == UINT32_MAX ? found : remap[i];
+    b->form = found ? FORM_MAPPED : FORM_NULL;
+    b->shape = !found ? SHAPE_NULL : texts_only ? SHAPE_TEXT : SHAPE_MIXED;
+    b->column = *other;
+    b->entry = entries;
+    b->entries = found;
+    b->remap = remap;
+    b->nulls = true;
+    return 0;
+}
+
+/* ---- a top-level field before an argument --------------------------------------------------------------------------------- */
+
+/* Distinct keys of the chunk, in order of appearance. */
+struct distinct { uint64_t *slots; uint32_t *codes; uint64_t *keys; size_t cap, count; };
+
+static int distinct_code(struct distinct *d, uint64_t key, uint32_t *ret)
+{
+    size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (d->cap - 1);
+
+    while (d->slots[at] && d->slots[at] != key)
+        at = (at + 1) & (d->cap - 1);
+    if (!d->slots[at]) {
+        d->slots[at] = key;
+        d->codes[at] = (uint32_t)d->count;
+        d->keys[d->count++] = key;
+    }
+    *ret = d->codes[at];
+    return 0;
+}
+
+static int distinct_init(struct distinct *d, uint32_t rows)
+{
+    for (d->cap = 64; d->cap < (size_t)rows * 2; d->cap *= 2)
+        ;
+    d->slots = calloc(d->cap, sizeof(*d->slots));
+    d->codes = malloc(d->cap * sizeof(*d->codes));
+    d->keys = malloc(d->cap * sizeof(*d->keys));
+    return d->slots && d->codes && d->keys ? 0 : -ENOMEM;
+}
+
+static void distinct_done(struct distinct *d)
+{
+    free(d->slots);
+    free(d->codes);
+    free(d->keys);
+}
+
+static void entry_of_key(struct scan_worker *w, uint64_t key, struct column_entry *ret)
+{
+    struct value v;
+
+    query_key_value(w->query, key, &v);
+    *ret = (struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = v.text};
+    if (key_tag(key) == KEY_TEXT)
+        ret->text_id = (uint32_t)key_payload(key);
+    if (v.type == VALUE_INT || v.type == VALUE_BOOL) {
+        ret->type = v.type == VALUE_INT ? TRACE_INT : TRACE_BOOL;
+        ret->i = v.i;
+    } else if (v.type == VALUE_DOUBLE) {
+        ret->type = TRACE_DOUBLE;
+        ret->d = v.d;
+    } else if (v.type == VALUE_JSON) {
+        ret->type = v.text.ptr[0] == '[' || v.text.ptr[0] == '{' ? TRACE_JSON : TRACE_BIG;
+    }
+}
+
+static int code_both(struct scan_worker *w, struct bound *b, struct distinct *d, uint32_t *codes)
+{
+    const struct source *s = b->source;
+    const uint64_t *first, *second;
+    struct scan_batch batch;
+
+    for (uint32_t at = 0; at < w->chunk.rows; at += SCAN_BATCH) {
+        batch_at(w, at, &batch);
+        int rc = batch_keys(&batch, s->part[0], &first);
+        if (rc == 0)
+            rc = batch_keys(&batch, s->part[1], &second);
+        for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
+            uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
+            codes[at + i] = UINT32_MAX;
+            if (key != QUERY_KEY_NULL)
+                rc = distinct_code(d, key, &codes[at + i]);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int bind_both(struct scan_worker *w, struct bound *b)
+{
+    struct distinct d = {0};
+    uint32_t n = w->chunk.rows, *codes = grow_to(&b->rows_memory, (n + 64) * sizeof(*codes));
+    int rc = codes ? distinct_init(&d, n) : -ENOMEM;
+
+    if (rc == 0)
+        rc = code_both(w, b, &d, codes);
+    b->entry = rc == 0 ? grow_to(&b->entry_memory, (d.count + 1) * sizeof(*b->entry)) : NULL;
+    if (rc == 0 && !b->entry)
+        rc = -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < d.count; i++)
+        entry_of_key(w, d.keys[i], &b->entry[i]);
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        codes[i] = codes[i] == UINT32_MAX ? (uint32_t)d.count : codes[i];
+    b->form = d.count ? FORM_CODED : FORM_NULL;
+    b->shape = d.count ? SHAPE_MIXED : SHAPE_NULL;
+    b->entries = (uint32_t)d.count;
+    b->nulls = true;
+    distinct_done(&d);
+    return rc;
+}

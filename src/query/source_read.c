@@ -1,0 +1,419 @@
+/* source_read.c - the values of a bound source for one batch, kept in its lanes until the next. */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t batch_number(const struct scan_batch *batch)
+{
+    return batch->first / SCAN_BATCH;
+}
+
+static bool lane_has(const struct lane *l, const struct scan_batch *batch)
+{
+    return l->batch == batch_number(batch);
+}
+
+static void *lane_begin(struct lane *l, size_t value_size)
+{
+    l->batch = UINT32_MAX;
+    l->valid = NULL;
+    return grow_to(&l->memory, SCAN_BATCH * value_size);
+}
+
+static void lane_end(struct lane *l, const struct scan_batch *batch)
+{
+    l->batch = batch_number(batch);
+}
+
+static bool bit(const uint64_t *mask, uint32_t i)
+{
+    return mask[i / 64] >> i % 64 & 1;
+}
+
+/* ---- validity ----------------------------------------------------------------------------------------------------- */
+
+static bool all_set(const uint64_t *mask, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows / 64; i++) {
+        if (~mask[i])
+            return false;
+    }
+    return rows % 64 == 0 || (~mask[rows / 64] & (((uint64_t)1 << rows % 64) - 1)) == 0;
+}
+
+/* Takes the bitmap that was put into the lane: cut to the rows, and NULL when all are valid. */
+static void valid_end(struct bound *b, const struct scan_batch *batch)
+{
+    uint64_t *mask = b->valid.memory.data;
+
+    if (batch->rows % 64)
+        mask[batch->rows / 64] &= ((uint64_t)1 << batch->rows % 64) - 1;
+    b->valid.valid = all_set(mask, batch->rows) ? NULL : mask;
+    lane_end(&b->valid, batch);
+}
+
+static int valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    const uint32_t *codes;
+    int rc = bound_codes(batch, b, &codes);
+
+    if (rc < 0)
+        return rc;
+    memset(mask, 0, SCAN_WORDS * 8);
+    for (uint32_t i = 0; i < batch->rows; i++)
+        mask[i / 64] |= (uint64_t)(codes[i] != b->entries) << i % 64;
+    return 0;
+}
+
+static int valid_stored(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    return column_read_valid(batch->chunk->view, &b->column, batch->first, batch->rows, mask);
+}
+
+int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
+{
+    const int64_t *ignored;
+    int rc = 0;
+
+    if (!b->nulls) {
+        *ret = NULL;
+        return 0;
+    }
+    if (b->form == FORM_DUR || b->form == FORM_TE || b->form == FORM_BUCKET || b->form == FORM_ROWS)
+        return bound_i64(batch, b, &ignored, ret);
+    if (!lane_has(&b->valid, batch)) {
+        uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+        if (!mask)
+            return -ENOMEM;
+        if (b->form == FORM_NULL)
+            memset(mask, 0, SCAN_WORDS * 8);
+        else if (b->form == FORM_STORED || (b->form == FORM_MAPPED && !b->remap))
+            rc = valid_stored(batch, b, mask);
+        else
+            rc = valid_of_codes(batch, b, mask);
+        if (rc < 0)
+            return rc;
+        valid_end(b, batch);
+    }
+    *ret = b->valid.valid;
+    return 0;
+}
+
+/* ---- codes ---------------------------------------------------------------------------------------------------------- */
+
+/* Null rows of a stored column get the code behind the last. */
+static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes, uint32_t null_code)
+{
+    uint64_t valid[SCAN_WORDS];
+
+    if (b->column.nulls == 0)
+        return 0;
+    int rc = valid_stored(batch, b, valid);
+    if (rc < 0)
+        return rc;
+    for (uint32_t at = 0; at < batch->rows; at += 64) {
+        uint32_t end = batch->rows - at < 64 ? batch->rows - at : 64;
+        uint64_t missing = ~valid[at / 64];
+        if (end < 64)
+            missing &= ((uint64_t)1 << end) - 1;
+        for (; missing; missing &= missing - 1)
+            codes[at + (uint32_t)__builtin_ctzll(missing)] = null_code;
+    }
+    return 0;
+}
+
+static int read_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes)
+{
+    if (b->form == FORM_SINGLE) {
+        memset(codes, 0, batch->rows * sizeof(*codes));
+        return 0;
+    }
+    int rc = column_read_codes(batch->chunk->view, &b->column, batch->first, batch->rows, codes);
+    if (rc < 0)
+        return rc;
+    if (b->form == FORM_MAPPED && b->remap) {
+        rc = mark_nulls(batch, b, codes, b->column.entries);
+        for (uint32_t i = 0; i < batch->rows; i++)
+            codes[i] = b->remap[codes[i]];
+        return rc;
+    }
+    return mark_nulls(batch, b, codes, b->entries);
+}
+
+int bound_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret)
+{
+    if (b->form == FORM_CODED) {
+        *ret = (const uint32_t *)b->rows_memory.data + batch->first;
+        return 0;
+    }
+    if (!lane_has(&b->codes, batch)) {
+        uint32_t *codes = lane_begin(&b->codes, sizeof(*codes));
+        if (!codes)
+            return -ENOMEM;
+        int rc = read_codes(batch, b, codes);
+        if (rc < 0)
+            return rc;
+        lane_end(&b->codes, batch);
+    }
+    *ret = b->codes.memory.data;
+    return 0;
+}
+
+int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct column_entry *ret)
+{
+    if (b->form == FORM_STORED)
+        return column_entry(w->chunk.view, &b->column, code, ret);
+    *ret = b->entry[code];
+    return 0;
+}
+
+/* ---- computed integers ------------------------------------------------------------------------------------------------- */
+
+/* Rows that are X events, as a bitmap. */
+static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    struct bound *ph = b->part[1];
+    const uint8_t *table = b->x_table.data;
+    const uint32_t *codes;
+    const int64_t *values;
+    const uint64_t *valid;
+
+    memset(mask, 0, SCAN_WORDS * 8);
+    if (b->x_all) {
+        memset(mask, 0xFF, SCAN_WORDS * 8);
+        return 0;
+    }
+    if (ph->shape == SHAPE_INT) {
+        int rc = bound_i64(batch, ph, &values, &valid);
+        for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) /* a null row is 0 */
+            mask[i / 64] |= (uint64_t)(values[i] == 1) << i % 64;
+        return rc;
+    }
+    int rc = bound_codes(batch, ph, &codes);
+    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
+        mask[i / 64] |= (uint64_t)table[codes[i]] << i % 64;
+    return rc;
+}
+
+static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    struct bound *dur = b->part[0];
+    const int64_t *values = NULL;
+    const uint64_t *valid = NULL;
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+    int rc = mask ? read_x(batch, b, mask) : -ENOMEM;
+
+    if (rc == 0 && dur->shape == SHAPE_TIME)
+        rc = bound_i64(batch, dur, &values, &valid);
+    if (rc < 0)
+        return rc;
+    if (values)
+        memcpy(out, values, batch->rows * sizeof(*out));
+    else
+        memset(out, 0, batch->rows * sizeof(*out));
+    for (uint32_t i = 0; values && i < SCAN_WORDS; i++)
+        mask[i] |= valid ? valid[i] : ~(uint64_t)0;
+    valid_end(b, batch);
+    return 0;
+}
+
+static int64_t add_times(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int read_te(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    struct bound *ts = b->part[0], *dur = b->part[1];
+    const int64_t *starts, *lengths = NULL;
+    const uint64_t *valid, *ignored;
+    int rc = bound_i64(batch, ts, &starts, &valid);
+
+    if (rc == 0 && dur->shape == SHAPE_TIME)
+        rc = bound_i64(batch, dur, &lengths, &ignored); /* null rows are 0: te is ts there */
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        int64_t start = time_in(starts[i], ts->nano, b->nano);
+        out[i] = lengths ? add_times(start, time_in(lengths[i], dur->nano, b->nano)) : start;
+    }
+    for (uint32_t i = 0; valid && i < batch->rows; i++)
+        out[i] = bit(valid, i) ? out[i] : 0;
+    b->i64.valid = valid;
+    return 0;
+}
+
+/* Times mostly come in order: the bucket of the row before is tried first. */
+static int read_bucket(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    struct bound *ts = b->part[0];
+    const int64_t *starts;
+    const uint64_t *valid;
+    int rc = bound_i64(batch, ts, &starts, &valid);
+    int64_t from = 0, to = 0, value = 0; /* [from, to) gives value; empty at first */
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        int64_t start = time_in(starts[i], ts->nano, b->nano);
+        if (start < from || start >= to) {
+            value = bucket_floor(start, b->base, b->step);
+            from = add_times(value, b->base);
+            to = add_times(from, b->step);
+        }
+        out[i] = value;
+    }
+    for (uint32_t i = 0; valid && i < batch->rows; i++)
+        out[i] = bit(valid, i) ? out[i] : 0;
+    b->i64.valid = valid;
+    return 0;
+}
+
+static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    int rc = 0;
+
+    switch (b->form) {
+    case FORM_STORED:
+        rc = column_read_i64(batch->chunk->view, &b->column, batch->first, batch->rows, out);
+        if (rc == 0)
+            rc = bound_valid(batch, b, &b->i64.valid);
+        return rc;
+    case FORM_DUR:
+        rc = read_dur(batch, b, out);
+        b->i64.valid = b->valid.valid;
+        return rc;
+    case FORM_TE: return read_te(batch, b, out);
+    case FORM_BUCKET: return read_bucket(batch, b, out);
+    case FORM_ZERO: memset(out, 0, batch->rows * sizeof(*out)); return 0;
+    default: return -EDOM;
+    }
+}
+
+/* Whole-chunk rows: only the bitmap has to be told for the batch. */
+static int rows_of_batch(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid)
+{
+    const uint64_t *valid = b->rows_valid.data;
+
+    if (!lane_has(&b->valid, batch)) {
+        uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+        if (!mask)
+            return -ENOMEM;
+        memcpy(mask, valid + batch->first / 64, (batch->rows + 63) / 64 * 8);
+        valid_end(b, batch);
+    }
+    *ret = (const int64_t *)b->rows_memory.data + batch->first;
+    *ret_valid = b->valid.valid;
+    return 0;
+}
+
+int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid)
+{
+    if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_BOOL)
+        return -EDOM;
+    if (b->form == FORM_ROWS)
+        return rows_of_batch(batch, b, ret, ret_valid);
+    if (!lane_has(&b->i64, batch)) {
+        int64_t *values = lane_begin(&b->i64, sizeof(*values));
+        if (!values)
+            return -ENOMEM;
+        int rc = read_i64(batch, b, values);
+        if (rc < 0)
+            return rc;
+        lane_end(&b->i64, batch);
+    }
+    *ret = b->i64.memory.data;
+    *ret_valid = b->i64.valid;
+    return 0;
+}
+
+/* ---- doubles ------------------------------------------------------------------------------------------------------------- */
+
+static bool entry_number(const struct column_entry *e, double *ret)
+{
+    if (e->type == TRACE_INT)
+        *ret = (double)e->i;
+    else if (e->type == TRACE_DOUBLE)
+        *ret = e->d;
+    else if (e->type == TRACE_BIG)
+        return num_parse_double(e->text, ret) == 0;
+    else
+        return false;
+    return true;
+}
+
+/* The numbers of a mixed column. */
+static int read_mixed_f64(struct scan_batch *batch, struct bound *b, double *out)
+{
+    const uint32_t *codes;
+    struct column_entry e;
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+    int rc = mask ? bound_codes(batch, b, &codes) : -ENOMEM;
+
+    if (rc < 0)
+        return rc;
+    memset(mask, 0, SCAN_WORDS * 8);
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        out[i] = 0;
+        if (codes[i] == b->entries)
+            continue;
+        rc = bound_entry(batch->chunk->worker, b, codes[i], &e);
+        if (rc < 0)
+            return rc;
+        mask[i / 64] |= (uint64_t)entry_number(&e, &out[i]) << i % 64;
+    }
+    /* Not the validity of the source: texts are not null. So it is kept with the doubles only. */
+    uint64_t *own = grow_to(&b->x_table, SCAN_WORDS * 8);
+    if (!own)
+        return -ENOMEM;
+    memcpy(own, mask, SCAN_WORDS * 8);
+    b->f64.valid = all_set(own, batch->rows) ? NULL : own;
+    return 0;
+}
+
+static int read_f64(struct scan_batch *batch, struct bound *b, double *out)
+{
+    const int64_t *values;
+    int rc;
+
+    if (b->shape == SHAPE_MIXED)
+        return read_mixed_f64(batch, b, out);
+    if (b->shape == SHAPE_DOUBLE) {
+        rc = column_read_f64(batch->chunk->view, &b->column, batch->first, batch->rows, out);
+        return rc < 0 ? rc : bound_valid(batch, b, &b->f64.valid);
+    }
+    rc = bound_i64(batch, b, &values, &b->f64.valid);
+    if (rc < 0)
+        return rc;
+    if (b->shape == SHAPE_TIME && b->nano) {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            out[i] = (double)values[i] / 1000.0;
+    } else {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            out[i] = (double)values[i];
+    }
+    return 0;
+}
+
+int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret, const uint64_t **ret_valid)
+{
+    if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_DOUBLE && b->shape != SHAPE_MIXED)
+        return -EDOM;
+    if (!lane_has(&b->f64, batch)) {
+        double *values = lane_begin(&b->f64, sizeof(*values));
+        if (!values)
+            return -ENOMEM;
+        int rc = read_f64(batch, b, values);
+        if (rc < 0)
+            return rc;
+        lane_end(&b->f64, batch);
+    }
+    *ret = b->f64.memory.data;
+    *ret_valid = b->f64.valid;
+    return 0;
+}
