@@ -5,7 +5,10 @@
 
 #include "fields.h"
 
-static const struct { struct text path; uint8_t conv; } known[TRACE_FIELD_DYNAMIC] = {
+static const struct {
+    struct text path;
+    uint8_t conv;
+} known[TRACE_FIELD_DYNAMIC] = {
 #define KNOWN(field, text, c) [TRACE_FIELD_##field] = {{text, sizeof(text) - 1}, CONV_##c}
     KNOWN(NAME, "name", LABEL),
     KNOWN(CAT, "cat", LABEL),
@@ -55,9 +58,20 @@ bool trace_path_is_hash(struct text path)
 
 bool trace_path_is_numeric(struct text path)
 {
-    static const char *const names[] = {"pid", "tid", "id", "ts", "dur", "args.ret", "args.count", "args.offset",
-                                        "args.size", "args.epoch", "args.step", "args.image_idx",
-                                        "args.image_size", "args.num_events"};
+    static const char *const names[] = {"pid",
+                                        "tid",
+                                        "id",
+                                        "ts",
+                                        "dur",
+                                        "args.ret",
+                                        "args.count",
+                                        "args.offset",
+                                        "args.size",
+                                        "args.epoch",
+                                        "args.step",
+                                        "args.image_idx",
+                                        "args.image_size",
+                                        "args.num_events"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (text_eq(path, text_of(names[i])))
@@ -70,7 +84,9 @@ static uint8_t path_conv(uint32_t id, struct text path)
 {
     if (id < TRACE_FIELD_DYNAMIC)
         return known[id].conv;
-    return trace_path_is_hash(path) ? CONV_TEXT : trace_path_is_numeric(path) ? CONV_NUMERIC : CONV_PLAIN;
+    return trace_path_is_hash(path)      ? CONV_TEXT
+           : trace_path_is_numeric(path) ? CONV_NUMERIC
+                                         : CONV_PLAIN;
 }
 
 /* ---- nodes ---- */
@@ -126,9 +142,11 @@ static bool remember_temporary(struct trace_scanner *s, struct scan_node *node)
     return true;
 }
 
-static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *parent, struct text key, uint64_t hash)
+static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *parent,
+                                  struct text key, uint64_t hash)
 {
-    bool temporary = s->nodes >= SCAN_NODES_MAX || key.len > SCAN_PATH_MAX || (parent && parent->temporary);
+    bool temporary =
+        s->nodes >= SCAN_NODES_MAX || key.len > SCAN_PATH_MAX || (parent && parent->temporary);
     struct arena *memory = temporary ? &s->temp_memory : &s->node_memory;
     struct scan_node *node = arena_alloc(memory, sizeof(struct scan_node));
 
@@ -283,7 +301,8 @@ static void node_bind(struct trace_scanner *s, struct scan_node *node)
     node->field = SCAN_FIELD_DROP;
     if (path.len > SCAN_PATH_MAX)
         return;
-    id = intern_count(s->paths) < TRACE_FIELDS_MAX ? intern_add(s->paths, path) : intern_find(s->paths, path);
+    id = intern_count(s->paths) < TRACE_FIELDS_MAX ? intern_add(s->paths, path)
+                                                   : intern_find(s->paths, path);
     if (id < 0) {
         if (id != -ENOENT)
             s->error = (int)id;
@@ -377,8 +396,9 @@ bool fields_grow(struct trace_scanner *s)
 /* Exact up to 15 digits and a power of ten up to 22 (both are doubles then, and one operation rounds once). */
 static bool double_fast(const struct scan_number *n, double *ret)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const char *p = n->ptr + n->negative, *end = n->ptr + n->len;
     uint64_t value = 0;
     unsigned digits = 0, fraction = 0;
@@ -437,7 +457,8 @@ static void integer_number(struct trace_scanner *s, uint16_t field, const struct
         value_int(s, field, TRACE_INT, (int64_t)d);
 }
 
-static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n)
+static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
+                        const struct scan_number *n)
 {
     struct trace_value *v;
     int64_t time;
@@ -454,7 +475,8 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv, c
     v->nano = nano;
 }
 
-void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n)
+void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
+                   const struct scan_number *n)
 {
     switch (conv) {
     case CONV_TIME:
@@ -486,14 +508,20 @@ void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const 
 void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct text t)
 {
     struct scan_number n;
+    bool is_number =
+        conv != CONV_RECORD && t.len > 0 && scan_number_prefix(t.ptr, t.ptr + t.len, &n) == t.len;
+    double d;
 
-    if (conv != CONV_RECORD && t.len > 0 && scan_number_prefix(t.ptr, t.ptr + t.len, &n) == t.len)
+    if (is_number && conv == CONV_NUMERIC && !n.integral && !number_double(&n, &d))
+        is_number = false; /* "1e999" is no number we can hold: it stays text */
+    if (is_number)
         value_number(s, field, conv, &n);
     else if (conv == CONV_NUMERIC || conv == CONV_RECORD)
         value_text(s, field, TRACE_TEXT, t.ptr, t.len);
 }
 
-void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t type, bool truth, struct text token)
+void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t type, bool truth,
+                  struct text token)
 {
     switch (conv) {
     case CONV_TIME:

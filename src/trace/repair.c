@@ -7,7 +7,8 @@ int trace_repair(const char *text, size_t len, struct buf *out)
     size_t before = out->len;
     const char *end;
 
-    if (len == 0 || *text != '{' || tolerant_read(NULL, text, text + len, &patch, &end) != TOLERANT_OK) {
+    if (len == 0 || *text != '{' ||
+        tolerant_read(NULL, text, text + len, &patch, &end) != TOLERANT_OK) {
         if (out->error)
             return out->error;
         out->len = before;

@@ -48,8 +48,8 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
 
 static enum trace_class class_of_code(int64_t code, bool *ret_known)
 {
-    static const enum trace_class classes[] = {TRACE_EVENT, TRACE_EVENT, TRACE_COUNTER, TRACE_AGGREGATED,
-                                               TRACE_METADATA};
+    static const enum trace_class classes[] = {TRACE_EVENT, TRACE_EVENT, TRACE_COUNTER,
+                                               TRACE_AGGREGATED, TRACE_METADATA};
 
     *ret_known = code >= 1 && code <= 4;
     return *ret_known ? classes[code] : TRACE_EVENT;
@@ -58,7 +58,10 @@ static enum trace_class class_of_code(int64_t code, bool *ret_known)
 static enum trace_class class_of_letter(char c, bool *ret_known)
 {
     *ret_known = (unsigned)((c | 0x20) - 'a') < 26;
-    return c == 'C' ? TRACE_COUNTER : c == 'A' ? TRACE_AGGREGATED : c == 'M' ? TRACE_METADATA : TRACE_EVENT;
+    return c == 'C'   ? TRACE_COUNTER
+           : c == 'A' ? TRACE_AGGREGATED
+           : c == 'M' ? TRACE_METADATA
+                      : TRACE_EVENT;
 }
 
 static const struct trace_value *living(const struct trace_scanner *s, int32_t at)
@@ -86,7 +89,8 @@ static bool is_complete(const struct trace_scanner *s)
 
     if (!ph)
         return false;
-    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') || (ph->type == TRACE_INT && ph->i == 1);
+    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') ||
+           (ph->type == TRACE_INT && ph->i == 1);
 }
 
 /* ---- what is decided when the whole object is known ---- */
@@ -137,8 +141,8 @@ static void count_event(struct trace_scanner *s, const struct trace_event *e)
 }
 
 /* The values of the attempt become an event. False: it has no class. */
-static bool finish(struct trace_scanner *s, const char *object, const char *object_end, bool repaired,
-                   struct trace_event *ret)
+static bool finish(struct trace_scanner *s, const char *object, const char *object_end,
+                   bool repaired, struct trace_event *ret)
 {
     if (unlikely(!classify(s, &ret->class)))
         return false;
@@ -198,7 +202,9 @@ static int read_clean(struct trace_scanner *s, struct trace_event *ret)
         end = s->walk(s, object);
         if (!end)
             return -1;
-        for (newline = end; *newline != '\n' && (is_blank(*newline) || *newline == ']' || *newline == ','); newline++)
+        for (newline = end;
+             *newline != '\n' && (is_blank(*newline) || *newline == ']' || *newline == ',');
+             newline++)
             ;
         if (*newline != '\n')
             return -1;
@@ -246,8 +252,8 @@ static void line_finish(struct trace_scanner *s)
     s->line.at = NULL;
 }
 
-static enum tolerant_result attempt(struct trace_scanner *s, const char *p, const char *end, bool *ret_repaired,
-                                    const char **ret_end)
+static enum tolerant_result attempt(struct trace_scanner *s, const char *p, const char *end,
+                                    bool *ret_repaired, const char **ret_end)
 {
     struct scan_patch patch = {NULL, NULL, 0};
     enum tolerant_result result;
@@ -278,7 +284,8 @@ static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
     const char *next = l->next, *end;
     bool repaired;
 
-    for (unsigned joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end; joined++) {
+    for (unsigned joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end;
+         joined++) {
         end = line_end(s, next);
         if (!continues(s, next, end))
             return TOLERANT_CUT;
@@ -307,7 +314,8 @@ static const char *next_place(struct scan_line *l, const char *p)
         if (p + 1 < l->end && p[1] == '"') {
             for (before = p; before > l->start && is_blank(before[-1]); before--)
                 ;
-            if (before == l->start || (before[-1] != ':' && before[-1] != '[' && before[-1] != ',')) {
+            if (before == l->start ||
+                (before[-1] != ':' && before[-1] != '[' && before[-1] != ',')) {
                 l->places--;
                 return p;
             }

@@ -63,7 +63,8 @@ void scan_scratch_reset(struct trace_scanner *s)
 
 /* ---- repairs ---- */
 
-void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text, size_t len)
+void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text,
+                    size_t len)
 {
     patch->count++;
     if (!patch->out)
@@ -134,11 +135,12 @@ struct decoder {
     const char *end;
     struct scan_patch *patch;
     bool *repaired;
-    char out[8];             /* what the piece at hand means */
+    char out[8]; /* what the piece at hand means */
     size_t out_len;
 };
 
-static void repair(struct decoder *d, const char *from, const char *to, const char *text, size_t len)
+static void repair(struct decoder *d, const char *from, const char *to, const char *text,
+                   size_t len)
 {
     *d->repaired = true;
     if (d->patch)
@@ -236,7 +238,8 @@ static size_t decode_high(struct decoder *d, const char *p)
     return part;
 }
 
-size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch, bool *ret_repaired)
+size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch,
+                   bool *ret_repaired)
 {
     struct decoder d = {end, patch, ret_repaired, {0}, 0};
     size_t len = 0;
@@ -251,7 +254,9 @@ size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch 
             p++;
             continue;
         }
-        p += c == '\\' ? decode_escape(&d, p) : c < 0x20 ? decode_control(&d, p) : decode_high(&d, p);
+        p += c == '\\'  ? decode_escape(&d, p)
+             : c < 0x20 ? decode_control(&d, p)
+                        : decode_high(&d, p);
         if (out)
             memcpy(out + len, d.out, d.out_len);
         len += d.out_len;

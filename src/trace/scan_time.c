@@ -6,9 +6,9 @@
 enum { EXPONENT_MAX = 1 << 26 }; /* more than the longest line has digits */
 
 struct decimal {
-    const char *digits, *end;      /* digits with at most one '.' among them */
+    const char *digits, *end; /* digits with at most one '.' among them */
     bool negative;
-    int64_t exponent;              /* of the number as if the point stood behind the last digit */
+    int64_t exponent; /* of the number as if the point stood behind the last digit */
 };
 
 static void decimal_split(const char *p, size_t len, struct decimal *d)

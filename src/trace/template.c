@@ -5,9 +5,9 @@
 #include "template.h"
 
 enum {
-    POOL = 1024,             /* nodes; a shape costs about as many as it has args of its own          */
-    SIBLINGS_MAX = 16,       /* more ways on than this are no pattern                                 */
-    PENALTY_FIRST = 256,     /* misses left unlearned after the pool was full, doubled each time      */
+    POOL = 1024,         /* nodes; a shape costs about as many as it has args of its own          */
+    SIBLINGS_MAX = 16,   /* more ways on than this are no pattern                                 */
+    PENALTY_FIRST = 256, /* misses left unlearned after the pool was full, doubled each time      */
     PENALTY_MAX = 1 << 20
 };
 
@@ -38,8 +38,8 @@ static void forget(struct trace_scanner *s)
 }
 
 /* The node for literal [from, to) and the rest of `want`, among the children at `first`. NULL: does not fit. */
-static struct template *branch(struct templates *t, struct template **first, const char *from, const char *to,
-                               const struct template *want)
+static struct template *branch(struct templates *t, struct template **first, const char *from,
+                               const char *to, const struct template *want)
 {
     struct template *node;
     unsigned siblings = 0;
@@ -47,8 +47,8 @@ static struct template *branch(struct templates *t, struct template **first, con
     if (to - from > SCAN_LITERAL_MAX || to == from)
         return NULL;
     for (node = *first; node; node = node->next, siblings++) {
-        if (node->len == to - from && memcmp(node->literal, from, node->len) == 0 && node->slot == want->slot &&
-            node->field == want->field && node->back == want->back)
+        if (node->len == to - from && memcmp(node->literal, from, node->len) == 0 &&
+            node->slot == want->slot && node->field == want->field && node->back == want->back)
             return node;
     }
     if (siblings >= SIBLINGS_MAX || t->used == POOL)
@@ -64,7 +64,8 @@ static struct template *branch(struct templates *t, struct template **first, con
 }
 
 /* Where the literal before a value ends, and where the text behind the value goes on. */
-static void slot_bounds(const struct scan_note *n, const char **ret_literal_end, const char **ret_next)
+static void slot_bounds(const struct scan_note *n, const char **ret_literal_end,
+                        const char **ret_next)
 {
     *ret_next = n->to;
     switch (n->slot) {
@@ -84,11 +85,16 @@ static void slot_bounds(const struct scan_note *n, const char **ret_literal_end,
     }
 }
 
-static struct template *learn_value(struct templates *t, struct template **first, const struct scan_note *n,
-                                    const char *from, const char **ret_next)
+static struct template *learn_value(struct templates *t, struct template **first,
+                                    const struct scan_note *n, const char *from,
+                                    const char **ret_next)
 {
-    struct template want = {.field = n->node->field, .slot = n->slot, .conv = n->node->conv, .type = n->type,
-                            .truth = n->truth, .depth = n->depth};
+    struct template want = {.field = n->node->field,
+                            .slot = n->slot,
+                            .conv = n->node->conv,
+                            .type = n->type,
+                            .truth = n->truth,
+                            .depth = n->depth};
     const char *literal_end;
 
     slot_bounds(n, &literal_end, ret_next);

@@ -3,10 +3,10 @@
 #include "fields.h"
 
 struct tolerant {
-    struct trace_scanner *s;       /* NULL: only the repaired text is wanted */
+    struct trace_scanner *s; /* NULL: only the repaired text is wanted */
     const char *end;
     struct scan_patch *patch;
-    bool cut;                      /* why a function returned NULL: the text ended */
+    bool cut; /* why a function returned NULL: the text ended */
 };
 
 static const char *bad(struct tolerant *t, const char *p)
@@ -110,7 +110,8 @@ static bool is_word(char c)
 {
     unsigned char letter = (unsigned char)c | 0x20;
 
-    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '+' || c == '-';
+    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '+' || c == '-';
 }
 
 static const char *word_end(const struct tolerant *t, const char *p)
@@ -267,8 +268,8 @@ static const char *value(struct tolerant *t, const char *p, struct scan_node *no
     }
 }
 
-enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end, struct scan_patch *patch,
-                                   const char **ret_end)
+enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end,
+                                   struct scan_patch *patch, const char **ret_end)
 {
     struct tolerant t = {s, end, patch, false};
     const char *behind = object(&t, p + 1, s ? s->root : NULL, 1);

@@ -52,7 +52,8 @@ static void write_event(struct buf *out, const struct trace_scanner *s, const st
     buf_putc(out, '\n');
 }
 
-static void write_all(struct buf *out, struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit)
+static void write_all(struct buf *out, struct trace_scanner *s, const char *text, size_t len,
+                      enum trace_unit unit)
 {
     struct trace_event e;
     struct trace_counts c;
@@ -60,7 +61,8 @@ static void write_all(struct buf *out, struct trace_scanner *s, const char *text
 
     trace_scan_begin(s, text, len, unit);
     while ((got = trace_scan_next(s, &e)) == 1) {
-        assert(e.offset + e.len <= len && text[e.offset] == '{' && text[e.offset + e.len - 1] == '}');
+        assert(e.offset + e.len <= len && text[e.offset] == '{' &&
+               text[e.offset + e.len - 1] == '}');
         buf_printf(out, "%u+%u %d ", e.offset, e.len, e.repaired);
         write_event(out, s, &e);
     }
@@ -72,8 +74,10 @@ static void write_all(struct buf *out, struct trace_scanner *s, const char *text
 
 static struct trace_scanner *scanner(int path)
 {
-    static const struct trace_scanner_options options[PATHS] = {
-        {CPU_AVX2, false, false}, {CPU_PORTABLE, false, false}, {CPU_AVX2, true, false}, {CPU_PORTABLE, true, true}};
+    static const struct trace_scanner_options options[PATHS] = {{CPU_AVX2, false, false},
+                                                                {CPU_PORTABLE, false, false},
+                                                                {CPU_AVX2, true, false},
+                                                                {CPU_PORTABLE, true, true}};
     struct trace_scanner *s;
 
     assert(trace_scanner_new(&options[path], &s) == 0);
@@ -105,7 +109,8 @@ static void compare_paths(const char *text, size_t len, enum trace_unit unit)
 
             buf_clear(out);
             write_all(out, s, text, len, unit);
-            if (out != &first && (first.len != other.len || memcmp(first.data, other.data, first.len) != 0))
+            if (out != &first &&
+                (first.len != other.len || memcmp(first.data, other.data, first.len) != 0))
                 fail("paths differ", text, len, &first, &other);
         }
         trace_scanner_free(s);
@@ -180,8 +185,8 @@ static void check_repairs(const char *text, size_t len, enum trace_unit unit)
 struct walk {
     const struct trace_scanner *s;
     const struct trace_event *e;
-    uint32_t found;      /* values that some leaf stands for */
-    bool unsure;         /* a key with a dot: two leaves may have one path */
+    uint32_t found; /* values that some leaf stands for */
+    bool unsure;    /* a key with a dot: two leaves may have one path */
 };
 
 static const struct trace_value *find(const struct walk *w, struct text path)
@@ -210,13 +215,15 @@ static bool is_label(struct text path)
 
 static bool string_is(const struct trace_value *v, struct text path, const json_t *json)
 {
-    if (is_time(path) || is_integer(path) || (trace_path_is_numeric(path) && v && v->type != TRACE_TEXT))
+    if (is_time(path) || is_integer(path) ||
+        (trace_path_is_numeric(path) && v && v->type != TRACE_TEXT))
         return true; /* numeric text: the unit tests */
     return v && v->type == TRACE_TEXT && v->len == json_string_length(json) &&
            memcmp(v->ptr, json_string_value(json), v->len) == 0;
 }
 
-static bool integer_is(const struct trace_value *v, struct text path, const json_t *json, enum trace_unit unit)
+static bool integer_is(const struct trace_value *v, struct text path, const json_t *json,
+                       enum trace_unit unit)
 {
     char digits[32];
     int len = snprintf(digits, sizeof(digits), "%lld", (long long)json_integer_value(json));
@@ -224,7 +231,8 @@ static bool integer_is(const struct trace_value *v, struct text path, const json
     if (is_time(path) && unit != TRACE_US && unit != TRACE_NS)
         return true;
     if (v && v->type == TRACE_TEXT)
-        return (int)v->len == len ? memcmp(v->ptr, digits, v->len) == 0 : *v->ptr == '-' && v->len == 2; /* -0 */
+        return (int)v->len == len ? memcmp(v->ptr, digits, v->len) == 0
+                                  : *v->ptr == '-' && v->len == 2; /* -0 */
     return v && v->type == TRACE_INT && v->i == json_integer_value(json);
 }
 
@@ -252,7 +260,8 @@ static bool array_is(const struct trace_value *v, struct text path, const json_t
     return equal;
 }
 
-static bool leaf_is(const struct trace_value *v, struct text path, const json_t *json, enum trace_unit unit)
+static bool leaf_is(const struct trace_value *v, struct text path, const json_t *json,
+                    enum trace_unit unit)
 {
     switch (json_typeof(json)) {
     case JSON_STRING:
@@ -265,7 +274,8 @@ static bool leaf_is(const struct trace_value *v, struct text path, const json_t 
     case JSON_FALSE:
         if (is_time(path) || is_integer(path))
             return !v || is_time(path);
-        return v && (is_label(path) ? v->type == TRACE_TEXT : v->type == TRACE_BOOL && v->i == json_is_true(json));
+        return v && (is_label(path) ? v->type == TRACE_TEXT
+                                    : v->type == TRACE_BOOL && v->i == json_is_true(json));
     case JSON_NULL:
         return !v || is_time(path);
     default:
@@ -278,7 +288,8 @@ static void walk_object(struct walk *w, json_t *object, const char *prefix, enum
     const char *key;
     json_t *value;
 
-    json_object_foreach(object, key, value) {
+    json_object_foreach(object, key, value)
+    {
         struct buf path = {0};
         const struct trace_value *v;
 
@@ -311,11 +322,13 @@ static int depth_of(json_t *json)
     json_t *value;
     size_t i;
 
-    json_object_foreach(json, key, value) {
+    json_object_foreach(json, key, value)
+    {
         int depth = depth_of(value);
         deepest = depth > deepest ? depth : deepest;
     }
-    json_array_foreach(json, i, value) {
+    json_array_foreach(json, i, value)
+    {
         int depth = depth_of(value);
         deepest = depth > deepest ? depth : deepest;
     }
@@ -334,11 +347,13 @@ static void compare_object(const char *text, size_t len, json_t *json, enum trac
         if (e.repaired)
             fail("repaired what jansson accepts", text, len, NULL, NULL);
         walk_object(&w, json, "", unit);
-        if (!w.unsure && w.found != e.count && !(w.found + 1 == e.count && is_null_or_missing(json_object_get(json, "dur"))))
+        if (!w.unsure && w.found != e.count &&
+            !(w.found + 1 == e.count && is_null_or_missing(json_object_get(json, "dur"))))
             if (find(&w, TEXT("dur")) == NULL || w.found + 1 != e.count)
                 fail("more values than jansson reads", text, len, NULL, NULL);
-    } else if (json_is_string(json_object_get(json, "name")) && json_is_integer(json_object_get(json, "ts")) &&
-               unit == TRACE_US && depth_of(json) <= 64) {
+    } else if (json_is_string(json_object_get(json, "name")) &&
+               json_is_integer(json_object_get(json, "ts")) && unit == TRACE_US &&
+               depth_of(json) <= 64) {
         fail("refused what jansson accepts", text, len, NULL, NULL);
     }
     trace_scanner_free(s);

@@ -42,9 +42,11 @@ static void write_value(struct buf *out, const struct trace_scanner *s, const st
 
 static void write_counts(struct buf *out, const struct trace_counts *c)
 {
-    const struct { char name; uint64_t n; } shown[] = {{'L', c->lines},   {'B', c->brackets}, {'I', c->invalid},
-                                                       {'R', c->repaired}, {'D', c->bad_dur},  {'S', c->split},
-                                                       {'G', c->glued}};
+    const struct {
+        char name;
+        uint64_t n;
+    } shown[] = {{'L', c->lines},   {'B', c->brackets}, {'I', c->invalid}, {'R', c->repaired},
+                 {'D', c->bad_dur}, {'S', c->split},    {'G', c->glued}};
 
     buf_puts(out, "|");
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -53,7 +55,8 @@ static void write_counts(struct buf *out, const struct trace_counts *c)
     }
 }
 
-static void scan(struct buf *out, struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit)
+static void scan(struct buf *out, struct trace_scanner *s, const char *text, size_t len,
+                 enum trace_unit unit)
 {
     struct trace_event e;
     struct trace_counts c;
@@ -103,7 +106,9 @@ static void expect_unit(const char *text, size_t len, const char *want, enum tra
     buf_done(&out);
 }
 
-struct row { const char *text, *want; };
+struct row {
+    const char *text, *want;
+};
 
 static void expect_rows(const struct row *rows, size_t count)
 {
@@ -146,13 +151,19 @@ static void repairs(void)
         {"{\"ph\":\"B\",\"a\":[\"\t\x02\"]}\n", "E! ph='B' a=`[\"\\t\\u0002\"]` | L1 R1"},
         {"{\"ph\":\"B\",\"cat\":\"\xff\"}\n", "E! ph='B' cat='\xEF\xBF\xBD' | L1 R1"},
         {"{\"ph\":\"B\",\"cat\":\"\xE2\x82z\xF0\x9F\x98\xC0\x80\xED\xA0\x80\"}\n",
-         "E! ph='B' cat='\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD' | L1 R1"},
-        {"{\"ph\":\"B\",\"c\xC3\xA4t\xff\":\"\xC3\xA4\"}\n", "E! ph='B' c\xC3\xA4t\xEF\xBF\xBD='\xC3\xA4' | L1 R1"},
+         "E! ph='B' "
+         "cat='"
+         "\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD' | "
+         "L1 R1"},
+        {"{\"ph\":\"B\",\"c\xC3\xA4t\xff\":\"\xC3\xA4\"}\n",
+         "E! ph='B' c\xC3\xA4t\xEF\xBF\xBD='\xC3\xA4' | L1 R1"},
         {"{\"ph\":\"B\",\"cat\":\"a\\qb\\u12\"}\n", "E! ph='B' cat='a\\qb\\u12' | L1 R1"},
-        {"{\"ph\":\"B\",\"cat\":\"\\ud800x\\udc00\"}\n", "E! ph='B' cat='\xEF\xBF\xBDx\xEF\xBF\xBD' | L1 R1"},
+        {"{\"ph\":\"B\",\"cat\":\"\\ud800x\\udc00\"}\n",
+         "E! ph='B' cat='\xEF\xBF\xBDx\xEF\xBF\xBD' | L1 R1"},
         {"{\"ph\":\"B\",\"cat\":\"\\ud83d\\ude00\\u00e4\\/\\\"\\\\\\b\\f\\n\\r\\t\"}\n",
          "E ph='B' cat='\xF0\x9F\x98\x80\xC3\xA4/\"\\\b\f\n\r\t' | L1"},
-        {"{\"ph\":\"B\",\"a\":NaN,\"b\":-Infinity,\"c\":inf,\"d\":nAn,\"e\":-nan,\"id\":1}\n", "E! ph='B' id=1 | L1 R1"},
+        {"{\"ph\":\"B\",\"a\":NaN,\"b\":-Infinity,\"c\":inf,\"d\":nAn,\"e\":-nan,\"id\":1}\n",
+         "E! ph='B' id=1 | L1 R1"},
         {"{\"ph\":\"B\",\"a\":nank}\n", "| L1 I1"},
         {"{\"ph\":\"B\",\"pid\":123q,\"tid\":1.5.2,\"id\":01}\n", "E! ph='B' pid=123 id=0 | L1 R1"},
         {"{\"ph\":\"B\",\"a\":1.,\"b\":2e+,\"c\":1-2}\n", "E! ph='B' a=1 b=2 c=1 | L1 R1"},
@@ -170,15 +181,19 @@ static void repairs(void)
 static void split_lines(void)
 {
     static const struct row rows[] = {
-        {"{\"ph\":\"B\",\"args\":{\"fname\":\"a_0\n\"}}\n", "E! ph='B' args.fname='a_0\n' | L2 R1 S1"},
+        {"{\"ph\":\"B\",\"args\":{\"fname\":\"a_0\n\"}}\n",
+         "E! ph='B' args.fname='a_0\n' | L2 R1 S1"},
         {"{\"ph\":\"B\",\n\"id\":1\n}\n{\"ph\":\"E\"}\n", "E! ph='B' id=1 E ph='E' | L4 R1 S1"},
-        {"{\"ph\":\"B\",\"a\":\"1\n2\n3\n4\n5\n6\n7\n8\n9\"}\n", "E! ph='B' a='1\n2\n3\n4\n5\n6\n7\n8\n9' | L9 R1 S1"},
+        {"{\"ph\":\"B\",\"a\":\"1\n2\n3\n4\n5\n6\n7\n8\n9\"}\n",
+         "E! ph='B' a='1\n2\n3\n4\n5\n6\n7\n8\n9' | L9 R1 S1"},
         {"{\"ph\":\"B\",\"a\":\"1\n2\n3\n4\n5\n6\n7\n8\n9\n\"}\n", "| L10 I10"},
         {"{\"ph\":\"B\",\"a\":\"1\n{\"ph\":\"E\"}\n", "E ph='E' | L2 I1"},
         {"{\"ph\":\"B\",\"a\":\"1\n]\n\"}\n", "| L3 B1 I2"},
         {"{\"ph\":\"B\",\"a\":\"1\n2\"x}\n{\"ph\":\"E\"}\n", "E ph='E' | L3 I2"},
-        {"{\"ph\":\"B\",\"a\":\"1\n2\"}{\"ph\":\"E\"}\n", "E! ph='B' a='1\n2' E! ph='E' | L2 R2 S1 G1"},
-        {"{\"ph\":\"B\"}{\"ph\":\"E\",\"a\":\"1\n2\"}\n", "E! ph='B' E! ph='E' a='1\n2' | L2 R2 S1 G1"},
+        {"{\"ph\":\"B\",\"a\":\"1\n2\"}{\"ph\":\"E\"}\n",
+         "E! ph='B' a='1\n2' E! ph='E' | L2 R2 S1 G1"},
+        {"{\"ph\":\"B\"}{\"ph\":\"E\",\"a\":\"1\n2\"}\n",
+         "E! ph='B' E! ph='E' a='1\n2' | L2 R2 S1 G1"},
         {"{\"a\":1,\n\"b\":2}\n", "| L2 I2 S1"},
     };
 
@@ -199,8 +214,10 @@ static void glued_lines(void)
         {"{\"ph\":\"B\"}rest {\"ph\":\"E\"}\n", "E! ph='B' E! ph='E' | L1 R2 G1"},
         {"{\"ph\":\"B\"}{broken\n", "E! ph='B' | L1 R1 G1"},
         {"17 {\"ph\":\"E\"}\n", "E! ph='E' | L1 R1 G1"},
-        {"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"ph\":\"E\"}\n", "E! ph='E' | L1 R1 G1"},
-        {"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"ph\":\"E\"}\n", "| L1 I1"},
+        {"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"ph\":\"E\"}\n",
+         "E! ph='E' | L1 R1 G1"},
+        {"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"x{\"ph\":\"E\"}\n",
+         "| L1 I1"},
     };
 
     ROWS(rows);
@@ -247,7 +264,8 @@ static void objects(void)
         {"{\"ph\":\"C\",\"ph\":\"B\",\"\\u0070h\":\"A\"}\n", "A ph='A' | L1"},
         {"{\"ph\":\"B\",\"a.b\":1,\"a\":{\"b\":2}}\n", "E ph='B' a.b=2 | L1"},
         {"{\"ph\":\"X\",\"dur\":1e30,\"dur\":5}\n", "E ph='X' dur=5 | L1"},
-        {"{\"ph\":\"B\",\"name\":\"n\",\"args\":{\"a\":1},\"args\":{}}\n", "E ph='B' name='n' | L1"},
+        {"{\"ph\":\"B\",\"name\":\"n\",\"args\":{\"a\":1},\"args\":{}}\n",
+         "E ph='B' name='n' | L1"},
         {"{}\n", "| L1 I1"},
         {"{ }\n", "| L1 I1"},
     };
@@ -266,14 +284,18 @@ static void classes(void)
         {"{\"ph\":\"A\"}\n{\"ph\":3}\n", "A ph='A' A ph=3 | L2"},
         {"{\"ph\":\"M\"}\n{\"ph\":4}\n", "M ph='M' M ph=4 | L2"},
         {"{\"ph\":\"i\"}\n{\"ph\":1}\n", "E ph='i' E ph=1 dur=0 | L2"},
-        {"{\"ph\":0}\n{\"ph\":5}\n{\"ph\":\"XX\"}\n{\"ph\":\"1\"}\n{\"ph\":null}\n{\"id\":1}\n", "| L6 I6"},
+        {"{\"ph\":0}\n{\"ph\":5}\n{\"ph\":\"XX\"}\n{\"ph\":\"1\"}\n{\"ph\":null}\n{\"id\":1}\n",
+         "| L6 I6"},
         {"{\"ph\":\"2\",\"name\":\"a\",\"ts\":1}\n", "E ph='2' name='a' ts=1 | L1"},
-        {"{\"name\":\"a\",\"ts\":1}\n{\"name\":\"a\",\"ts\":null}\n{\"name\":\"a\",\"ts\":1,\"ts\":null}\n",
+        {"{\"name\":\"a\",\"ts\":1}\n{\"name\":\"a\",\"ts\":null}\n{\"name\":\"a\",\"ts\":1,\"ts\":"
+         "null}\n",
          "E name='a' ts=1 | L3 I2"},
-        {"{\"name\":null,\"ts\":1}\n{\"name\":[],\"ts\":1}\n{\"name\":1,\"ts\":\"x\"}\n", "| L3 I3"},
+        {"{\"name\":null,\"ts\":1}\n{\"name\":[],\"ts\":1}\n{\"name\":1,\"ts\":\"x\"}\n",
+         "| L3 I3"},
         {"{\"ph\":2.0,\"name\":1,\"ts\":1}\n", "E ph=2d name='1' ts=1 | L1"},
         {"{\"ph\":\"X\",\"dur\":1e30}\n", "E ph='X' | L1 D1"},
-        {"{\"ph\":\"X\",\"dur\":null}\n{\"ph\":\"C\"}\n{\"ph\":\"X\",\"dur\":7}\n", "E ph='X' dur=0 C ph='C' E ph='X' dur=7 | L3"},
+        {"{\"ph\":\"X\",\"dur\":null}\n{\"ph\":\"C\"}\n{\"ph\":\"X\",\"dur\":7}\n",
+         "E ph='X' dur=0 C ph='C' E ph='X' dur=7 | L3"},
     };
 
     ROWS(rows);
@@ -284,40 +306,63 @@ static void values(void)
     static const struct row rows[] = {
         {"{\"ph\":\"B\",\"args\":{\"a\":1,\"cfg\":{\"io\":{\"posix\":2}}},\"top\":{\"k\":3}}\n",
          "E ph='B' args.a=1 args.cfg.io.posix=2 top.k=3 | L1"},
-        {"{\"ph\":\"B\",\"args\":{\"e\":{},\"l\":[1, {\"a\":[]}],\"n\":null}}\n", "E ph='B' args.e=`{}` args.l=`[1, {\"a\":[]}]` | L1"},
+        {"{\"ph\":\"B\",\"args\":{\"e\":{},\"l\":[1, {\"a\":[]}],\"n\":null}}\n",
+         "E ph='B' args.e=`{}` args.l=`[1, {\"a\":[]}]` | L1"},
         {"{\"ph\":\"B\",\"args\":{},\"e\":{ }}\n", "E ph='B' e=`{ }` | L1"},
-        {"{\"ph\":\"B\",\"args\":5}\n{\"ph\":\"B\",\"args\":[]}\n", "E ph='B' args=5 E ph='B' args=`[]` | L2"},
-        {"{\"ph\":\"B\",\"pid\":\"12\",\"tid\":3.0,\"id\":\"1e2\"}\n", "E ph='B' pid=12 tid=3 id=100 | L1"},
+        {"{\"ph\":\"B\",\"args\":5}\n{\"ph\":\"B\",\"args\":[]}\n",
+         "E ph='B' args=5 E ph='B' args=`[]` | L2"},
+        {"{\"ph\":\"B\",\"args\":{\"ret\":\"1e999\",\"count\":1e999}}\n",
+         "E ph='B' args.ret='1e999' | L1"},
+        {"{\"ph\":\"B\",\"pid\":\"12\",\"tid\":3.0,\"id\":\"1e2\"}\n",
+         "E ph='B' pid=12 tid=3 id=100 | L1"},
         {"{\"ph\":\"B\",\"pid\":\"12a\",\"tid\":3.5,\"id\":true}\n", "E ph='B' | L1"},
         {"{\"ph\":\"B\",\"pid\":\" 12\",\"tid\":\"\",\"id\":[1]}\n", "E ph='B' | L1"},
-        {"{\"ph\":\"B\",\"pid\":18446744073709551615,\"tid\":1e300,\"id\":-0}\n", "E ph='B' pid=#18446744073709551615# id=0 | L1"},
+        {"{\"ph\":\"B\",\"pid\":18446744073709551615,\"tid\":1e300,\"id\":-0}\n",
+         "E ph='B' pid=#18446744073709551615# id=0 | L1"},
         {"{\"ph\":\"B\",\"ts\":1.5,\"dur\":\"0.0015\"}\n", "E ph='B' ts=1500n dur=2n | L1"},
         {"{\"ph\":\"B\",\"ts\":2.5e-3,\"dur\":3.5e-3}\n", "E ph='B' ts=2n dur=4n | L1"},
-        {"{\"ph\":\"B\",\"ts\":119.68612670898438,\"dur\":10.000}\n", "E ph='B' ts=119686n dur=10 | L1"},
-        {"{\"ph\":\"B\",\"ts\":\"1698352095942658\",\"dur\":-1}\n", "E ph='B' ts=1698352095942658 dur=-1 | L1"},
+        {"{\"ph\":\"B\",\"ts\":119.68612670898438,\"dur\":10.000}\n",
+         "E ph='B' ts=119686n dur=10 | L1"},
+        {"{\"ph\":\"B\",\"ts\":\"1698352095942658\",\"dur\":-1}\n",
+         "E ph='B' ts=1698352095942658 dur=-1 | L1"},
         {"{\"ph\":\"B\",\"ts\":9223372036854775807,\"dur\":-9223372036854775808}\n",
          "E ph='B' ts=9223372036854775807 dur=-9223372036854775808 | L1"},
-        {"{\"ph\":\"B\",\"ts\":9223372036854775808,\"dur\":18446744073709551615}\n", "E ph='B' | L1 D1"},
+        {"{\"ph\":\"B\",\"ts\":9223372036854775808,\"dur\":18446744073709551615}\n",
+         "E ph='B' | L1 D1"},
         {"{\"ph\":\"X\",\"ts\":1e400,\"dur\":\"x\"}\n", "E ph='X' dur=0 | L1"},
         {"{\"ph\":\"B\",\"name\":1.50,\"cat\":true}\n", "E ph='B' name='1.50' cat='true' | L1"},
-        {"{\"ph\":\"B\",\"args\":{\"ret\":\"-5\",\"count\":\"x\",\"offset\":\"1.5\",\"size\":\"\",\"epoch\":\"train\"}}\n",
-         "E ph='B' args.ret=-5 args.count='x' args.offset=1.5d args.size='' args.epoch='train' | L1"},
-        {"{\"ph\":\"B\",\"args\":{\"step\":\"3\",\"image_idx\":\"4\",\"image_size\":\"5\",\"num_events\":\"6\",\"fd\":\"7\"}}\n",
-         "E ph='B' args.step=3 args.image_idx=4 args.image_size=5 args.num_events=6 args.fd='7' | L1"},
-        {"{\"ph\":\"B\",\"args\":{\"hhash\":9509357668201227806,\"fhash\":12,\"cwd\":\"ab\",\"cmd_hash\":1.50,\"my_hash\":0}}\n",
-         "E ph='B' args.hhash='9509357668201227806' args.fhash='12' args.cwd='ab' args.cmd_hash='1.50' args.my_hash='0' | L1"},
-        {"{\"name\":\"FH\",\"ph\":\"M\",\"args\":{\"name\":\"/a\",\"value\":5692}}\n", "M name='FH' ph='M' args.name='/a' args.value='5692' | L1"},
-        {"{\"ph\":4,\"args\":{\"value\":314828689199209182275661060106169083757},\"name\":\"HH\"}\n",
+        {"{\"ph\":\"B\",\"args\":{\"ret\":\"-5\",\"count\":\"x\",\"offset\":\"1.5\",\"size\":\"\","
+         "\"epoch\":\"train\"}}\n",
+         "E ph='B' args.ret=-5 args.count='x' args.offset=1.5d args.size='' args.epoch='train' | "
+         "L1"},
+        {"{\"ph\":\"B\",\"args\":{\"step\":\"3\",\"image_idx\":\"4\",\"image_size\":\"5\",\"num_"
+         "events\":\"6\",\"fd\":\"7\"}}\n",
+         "E ph='B' args.step=3 args.image_idx=4 args.image_size=5 args.num_events=6 args.fd='7' | "
+         "L1"},
+        {"{\"ph\":\"B\",\"args\":{\"hhash\":9509357668201227806,\"fhash\":12,\"cwd\":\"ab\",\"cmd_"
+         "hash\":1.50,\"my_hash\":0}}\n",
+         "E ph='B' args.hhash='9509357668201227806' args.fhash='12' args.cwd='ab' "
+         "args.cmd_hash='1.50' args.my_hash='0' | L1"},
+        {"{\"name\":\"FH\",\"ph\":\"M\",\"args\":{\"name\":\"/a\",\"value\":5692}}\n",
+         "M name='FH' ph='M' args.name='/a' args.value='5692' | L1"},
+        {"{\"ph\":4,\"args\":{\"value\":314828689199209182275661060106169083757},\"name\":\"HH\"}"
+         "\n",
          "M ph=4 args.value='314828689199209182275661060106169083757' name='HH' | L1"},
-        {"{\"name\":\"PR\",\"ph\":\"M\",\"args\":{\"value\":5692}}\n", "M name='PR' ph='M' args.value=5692 | L1"},
-        {"{\"ph\":\"B\",\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":-9223372036854775809}\n",
+        {"{\"name\":\"PR\",\"ph\":\"M\",\"args\":{\"value\":5692}}\n",
+         "M name='PR' ph='M' args.value=5692 | L1"},
+        {"{\"ph\":\"B\",\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":-"
+         "9223372036854775809}\n",
          "E ph='B' a=9223372036854775807 b=-9223372036854775808 c=#-9223372036854775809# | L1"},
-        {"{\"ph\":\"B\",\"a\":1234567890123456789,\"b\":12345678901234567890,\"c\":99999999,\"d\":100000000}\n",
+        {"{\"ph\":\"B\",\"a\":1234567890123456789,\"b\":12345678901234567890,\"c\":99999999,\"d\":"
+         "100000000}\n",
          "E ph='B' a=1234567890123456789 b=#12345678901234567890# c=99999999 d=100000000 | L1"},
-        {"{\"ph\":\"B\",\"a\":1.5,\"b\":-0.0,\"c\":1e22,\"d\":2.2250738585072014e-308,\"e\":1e999,\"f\":-0}\n",
+        {"{\"ph\":\"B\",\"a\":1.5,\"b\":-0.0,\"c\":1e22,\"d\":2.2250738585072014e-308,\"e\":1e999,"
+         "\"f\":-0}\n",
          "E ph='B' a=1.5d b=0d c=1e+22d d=2.2250738585072014e-308d f=0 | L1"},
-        {"{\"ph\":\"B\",\"a\":0.1,\"b\":123456789012345678.9,\"c\":9007199254740993.0,\"d\":4.35}\n",
-         "E ph='B' a=0.10000000000000001d b=1.2345678901234568e+17d c=9007199254740992d d=4.3499999999999996d | L1"},
+        {"{\"ph\":\"B\",\"a\":0.1,\"b\":123456789012345678.9,\"c\":9007199254740993.0,\"d\":4.35}"
+         "\n",
+         "E ph='B' a=0.10000000000000001d b=1.2345678901234568e+17d c=9007199254740992d "
+         "d=4.3499999999999996d | L1"},
         {"{\"ph\":\"B\",\"a\":true,\"b\":false,\"c\":\"nul\\u0000x\"}\n", NULL},
     };
 
@@ -329,35 +374,53 @@ static void values(void)
 
 static void units(void)
 {
-    static const char text[] = "{\"ph\":\"X\",\"ts\":1500}\n{\"ph\":\"B\",\"ts\":1.5,\"dur\":\"0.0000001\"}\n";
+    static const char text[] =
+        "{\"ph\":\"X\",\"ts\":1500}\n{\"ph\":\"B\",\"ts\":1.5,\"dur\":\"0.0000001\"}\n";
 
-    expect_unit(text, sizeof(text) - 1, "E ph='X' ts=1500n dur=0n E ph='B' ts=2n dur=0n | L2", TRACE_NS);
-    expect_unit(text, sizeof(text) - 1, "E ph='X' ts=1500000 dur=0 E ph='B' ts=1500 dur=0 | L2", TRACE_MS);
-    expect_unit(text, sizeof(text) - 1, "E ph='X' ts=1500000000 dur=0 E ph='B' ts=1500000 dur=100n | L2", TRACE_SEC);
+    expect_unit(text, sizeof(text) - 1, "E ph='X' ts=1500n dur=0n E ph='B' ts=2n dur=0n | L2",
+                TRACE_NS);
+    expect_unit(text, sizeof(text) - 1, "E ph='X' ts=1500000 dur=0 E ph='B' ts=1500 dur=0 | L2",
+                TRACE_MS);
+    expect_unit(text, sizeof(text) - 1,
+                "E ph='X' ts=1500000000 dur=0 E ph='B' ts=1500000 dur=100n | L2", TRACE_SEC);
 }
 
 static void generations(void)
 {
     static const struct row rows[] = {
-        {"{\"name\":\"a\",\"cat\":\"P\",\"pid\":0,\"tid\":5,\"ts\":22.5,\"dur\":1.25,\"ph\":\"X\"}\n",
+        {"{\"name\":\"a\",\"cat\":\"P\",\"pid\":0,\"tid\":5,\"ts\":22.5,\"dur\":1.25,\"ph\":\"X\"}"
+         "\n",
          "E name='a' cat='P' pid=0 tid=5 ts=22500n dur=1250n ph='X' | L1"},
-        {"[\n   {\"id\":\"0\",\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":\"0\",\"tid\":\"19\",\"ts\":\"10\",\"dur\":\"60\",\"ph\":\"X\","
+        {"[\n   "
+         "{\"id\":\"0\",\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":\"0\",\"tid\":\"19\",\"ts\":"
+         "\"10\",\"dur\":\"60\",\"ph\":\"X\","
          "\"args\":{\"hostname\":\"h\",\"ret\":\"0\",\"fd\":15}}\n",
-         "E id=0 name='read' cat='POSIX' pid=0 tid=19 ts=10 dur=60 ph='X' args.hostname='h' args.ret=0 args.fd=15 | L2 B1"},
-        {"{\"id\":1,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":3,\"tid\":3,\"ph\":\"M\",\"args\":{\"name\":\"c\",\"value\":5692}}\n]",
-         "M id=1 name='HH' cat='dftracer' pid=3 tid=3 ph='M' args.name='c' args.value='5692' | L2 B1"},
-        {"{\"id\":45,\"name\":\"open\",\"cat\":\"POSIX\",\"pid\":3112,\"tid\":3117,\"ts\":1781809100984435,\"dur\":3,\"ph\":\"X\","
+         "E id=0 name='read' cat='POSIX' pid=0 tid=19 ts=10 dur=60 ph='X' args.hostname='h' "
+         "args.ret=0 args.fd=15 | L2 B1"},
+        {"{\"id\":1,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":3,\"tid\":3,\"ph\":\"M\",\"args\":"
+         "{\"name\":\"c\",\"value\":5692}}\n]",
+         "M id=1 name='HH' cat='dftracer' pid=3 tid=3 ph='M' args.name='c' args.value='5692' | L2 "
+         "B1"},
+        {"{\"id\":45,\"name\":\"open\",\"cat\":\"POSIX\",\"pid\":3112,\"tid\":3117,\"ts\":"
+         "1781809100984435,\"dur\":3,\"ph\":\"X\","
          "\"args\":{\"hhash\":\"96567aa8c9616994\",\"flags\":2,\"fhash\":\"ba42359754857e43\"}}\n",
          "E id=45 name='open' cat='POSIX' pid=3112 tid=3117 ts=1781809100984435 dur=3 ph='X' "
          "args.hhash='96567aa8c9616994' args.flags=2 args.fhash='ba42359754857e43' | L1"},
-        {"{\"name\":\"cpu\",\"cat\":\"sys\",\"type\":7,\"ts\":1727286231145121,\"ph\":2,\"pid\":3,\"tid\":0,\"args\":{\"user_pct\":12.5,\"nice_pct\":0.0}}\n",
-         "C name='cpu' cat='sys' type=7 ts=1727286231145121 ph=2 pid=3 tid=0 args.user_pct=12.5d args.nice_pct=0d | L1"},
-        {"{\"name\":\"PR\",\"cat\":\"dftracer\",\"type\":1,\"pid\":3,\"tid\":6,\"ph\":4,\"args\":{\"name\":\"core_affinity\",\"value\": [0,1,2]}}\n",
-         "M name='PR' cat='dftracer' type=1 pid=3 tid=6 ph=4 args.name='core_affinity' args.value=`[0,1,2]` | L1"},
-        {"{\"name\":\"end\",\"ph\":1,\"ts\":5,\"args\":{\"cfg\":{\"time_metric\":\"NS\",\"io\":1},\"app\":{}}}\n",
+        {"{\"name\":\"cpu\",\"cat\":\"sys\",\"type\":7,\"ts\":1727286231145121,\"ph\":2,\"pid\":3,"
+         "\"tid\":0,\"args\":{\"user_pct\":12.5,\"nice_pct\":0.0}}\n",
+         "C name='cpu' cat='sys' type=7 ts=1727286231145121 ph=2 pid=3 tid=0 args.user_pct=12.5d "
+         "args.nice_pct=0d | L1"},
+        {"{\"name\":\"PR\",\"cat\":\"dftracer\",\"type\":1,\"pid\":3,\"tid\":6,\"ph\":4,\"args\":{"
+         "\"name\":\"core_affinity\",\"value\": [0,1,2]}}\n",
+         "M name='PR' cat='dftracer' type=1 pid=3 tid=6 ph=4 args.name='core_affinity' "
+         "args.value=`[0,1,2]` | L1"},
+        {"{\"name\":\"end\",\"ph\":1,\"ts\":5,\"args\":{\"cfg\":{\"time_metric\":\"NS\",\"io\":1},"
+         "\"app\":{}}}\n",
          "E name='end' ph=1 ts=5 args.cfg.time_metric='NS' args.cfg.io=1 args.app=`{}` dur=0 | L1"},
-        {"{\"pid\": 1, \"tid\": 2, \"name\": \"copy [kernel]\", \"cat\": \"sys\", \"ph\": \"C\", \"ts\": 5.0, \"args\": {\"fname\": null, \"time\": 1e-06}}\n",
-         "C pid=1 tid=2 name='copy [kernel]' cat='sys' ph='C' ts=5 args.time=9.9999999999999995e-07d | L1"},
+        {"{\"pid\": 1, \"tid\": 2, \"name\": \"copy [kernel]\", \"cat\": \"sys\", \"ph\": \"C\", "
+         "\"ts\": 5.0, \"args\": {\"fname\": null, \"time\": 1e-06}}\n",
+         "C pid=1 tid=2 name='copy [kernel]' cat='sys' ph='C' ts=5 "
+         "args.time=9.9999999999999995e-07d | L1"},
     };
 
     ROWS(rows);
@@ -460,8 +523,10 @@ static void long_lines(void)
 /* Lines made to be slow; each is read in time linear in its length, or the test does not end. */
 static void hostile(void)
 {
-    static const char *const pieces[] = {"{\"", "[", "{\"a\":", "\"a\":1,", "{\"a\":\"", ",", "\\", "x{\" ", "{\"a\":[", "\n", ",{\"a\":\"\n",
-                                         "{\"a\":1}", "\xC3", "{\"a\":1,\"a\":", " "};
+    static const char *const pieces[] = {
+        "{\"",   "[",        "{\"a\":", "\"a\":1,",     "{\"a\":\"", ",",    "\\",
+        "x{\" ", "{\"a\":[", "\n",      ",{\"a\":\"\n", "{\"a\":1}", "\xC3", "{\"a\":1,\"a\":",
+        " "};
     struct trace_counts c;
 
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
@@ -480,7 +545,10 @@ static void hostile(void)
 
 /* ---- real traces ------------------------------------------------------------------------------------ */
 
-struct total { const char *folder; uint64_t objects, events, counters, metadata; };
+struct total {
+    const char *folder;
+    uint64_t objects, events, counters, metadata;
+};
 
 static void read_file(struct buf *out, const char *path)
 {
@@ -508,7 +576,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
     return (hash ^ text_hash((struct text){data, len})) * 0x9E3779B97F4A7C15u;
 }
 
-static uint64_t event_hash(uint64_t hash, const struct trace_scanner *s, const struct trace_event *e)
+static uint64_t event_hash(uint64_t hash, const struct trace_scanner *s,
+                           const struct trace_event *e)
 {
     uint64_t head[3] = {(uint64_t)e->class * 4 + e->repaired * 2u + e->bad_dur, e->offset, e->len};
 
@@ -524,7 +593,8 @@ static uint64_t event_hash(uint64_t hash, const struct trace_scanner *s, const s
     return hash;
 }
 
-static uint64_t stream_hash(struct trace_scanner *s, const struct buf *text, struct trace_counts *sum)
+static uint64_t stream_hash(struct trace_scanner *s, const struct buf *text,
+                            struct trace_counts *sum)
 {
     struct trace_counts c;
     struct trace_event e;
@@ -595,7 +665,8 @@ static void real_traces(void)
         snprintf(folder, sizeof(folder), "%s/%s", root, totals[k].folder);
         scan_folder(folder, s, sums);
         for (int i = 0; i < PATHS; i++) {
-            CHECK_INT(sums[i].events + sums[i].counters + sums[i].aggregated + sums[i].metadata, totals[k].objects);
+            CHECK_INT(sums[i].events + sums[i].counters + sums[i].aggregated + sums[i].metadata,
+                      totals[k].objects);
             CHECK_INT(sums[i].events, totals[k].events);
             CHECK_INT(sums[i].counters, totals[k].counters);
             CHECK_INT(sums[i].metadata, totals[k].metadata);
