@@ -12,16 +12,20 @@ enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_SIZE, BUILD_OTHE
 
 /* One column while rows come in: its non-null values, without gaps, and the rows they belong to. */
 struct column_build {
-    struct text path;                /* in the builder's arena; the specials': static */
+    /* touched for every value: one cache line */
     uint8_t type;                    /* 0 = no value yet, enum trace_type, BUILD_MANY */
-    bool is_time, nano, keep_packed, always_global;
-    int8_t dimension;                /* place in the list of dimensions or -1 */
+    bool is_time, nano;
+    bool sparse;                     /* a row was without value: `valid` is kept from here on */
     uint32_t count, cap, words;
     int64_t *values;                 /* ints, bits of doubles, codes of texts */
+    uint64_t *valid;                 /* `words` words; where not sparse, rows [0, count) have values and this is unused */
     uint8_t *types;                  /* of the values; only where BUILD_MANY */
-    uint64_t *valid;                 /* `words` words */
     struct dictionary dict;
-};
+    struct text path;                /* in the builder's arena; the specials': static */
+    bool keep_packed, always_global;
+    int8_t dimension;                /* place in the list of dimensions or -1 */
+    uint16_t skew;                   /* bytes before `values` in its allocation */
+} __attribute__((aligned(64)));
 
 struct hash_list { uint64_t *hashes; size_t count, cap; };
 
@@ -44,9 +48,8 @@ struct chunk_builder {
     struct column_build column[BUILD_COLUMNS_MAX];
 };
 
-/* Adds a value of the row at hand (b->rows). 0 or -ENOMEM. */
-int build_put(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value);
-int build_put_text(struct chunk_builder *b, struct column_build *c, uint8_t type, const char *ptr, uint32_t len);
+/* Makes `valid` tell what it must (the column may have been dense until now). 0 or -ENOMEM. */
+int build_make_sparse(struct chunk_builder *b, struct column_build *c);
 
 /* ---- chunk_size.c: bytes moved ---------------------------------------------------------------------------- */
 

@@ -156,7 +156,7 @@ static void put_column(struct finish *f, struct column_build *c, struct column_d
     if (f->out->error != 0)
         return;
     uint32_t begin = section_begin(f->out, f->start, c->count);
-    pack_encode(f->b->encoder, values, c->count, c->keep_packed ? 0 : PACK_MAY_COMPRESS, f->out);
+    pack_encode(f->b->encoder, values, c->count, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | (dir->entries ? PACK_NO_DICT : 0), f->out);
     dir->values = section_end(f->out, f->start, begin);
 }
 
@@ -204,6 +204,10 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
     struct column_build *c = f->columns[column];
 
     if (c->count == f->b->rows)
+        return COLUMN_NO_BITMAP;
+    if (build_make_sparse(f->b, c) < 0)
+        f->out->error = -ENOMEM;
+    if (f->out->error != 0)
         return COLUMN_NO_BITMAP;
     for (unsigned i = 0; i < f->bitmaps; i++)
         if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows))

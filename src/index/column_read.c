@@ -1,5 +1,6 @@
 /* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's array; of columns with
  * nulls the values are decoded once for the view and then dealt out to their rows. */
+#pragma GCC optimize("O3")
 #include "column_view.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked before it is used: the
  * bytes come from a disk. */
+#pragma GCC optimize("O3")
 #include "pack.h"
 
 #include <assert.h>

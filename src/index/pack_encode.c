@@ -1,4 +1,5 @@
 /* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes it. */
+#pragma GCC optimize("O3")
 #include "pack.h"
 
 #include <errno.h>
@@ -68,30 +69,34 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
         unsigned width = pack_stored_width((unsigned)w);
         unsigned rest = pack_stored_width(longest - (unsigned)w);
         uint64_t cost = pack_bits_bytes(n, width);
-        if (above > 0)
+        if (rest > 0)
             cost += 1 + pack_bits_bytes(above, 10) + pack_bits_bytes(above, rest);
-        if (cost < plan->bytes && (above == 0 || width == (unsigned)w)) {
+        if (cost < plan->bytes && (rest == 0 || width == (unsigned)w)) {
             plan->bytes = cost;
             plan->width = (uint8_t)width;
-            plan->patches = above;
             plan->patch_width = (uint8_t)rest;
         }
         above += lengths[w];
     }
 }
 
+/* A quarter of a large block is looked at: what matters is the share of long values. The last step of a stride of 4
+ * would always see the same phase of a pattern of 4: so strides of 3 and 5 take turns. */
 static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
 {
-    uint16_t part[4][65] = {0};
-    size_t i = 0;
+    size_t seen = 0;
 
-    for (; i + 4 <= n; i += 4)
-        for (unsigned k = 0; k < 4; k++)
-            part[k][pack_bit_length(v[i + k])]++;
-    for (; i < n; i++)
-        part[0][pack_bit_length(v[i])]++;
+    if (n < 256) {
+        for (size_t i = 0; i < n; i++)
+            lengths[pack_bit_length(v[i])]++;
+        return;
+    }
+    for (size_t i = 0; i + 3 < n; i += 8, seen += 2) {
+        lengths[pack_bit_length(v[i])]++;
+        lengths[pack_bit_length(v[i + 3])]++;
+    }
     for (unsigned b = 0; b <= 64; b++)
-        lengths[b] = (uint16_t)(part[0][b] + part[1][b] + part[2][b] + part[3][b]);
+        lengths[b] = (uint16_t)((lengths[b] * n + seen / 2) / seen);
 }
 
 static uint64_t base_bytes(int64_t base, unsigned *ret)
@@ -112,21 +117,21 @@ static void put_bits(struct buf *out, const uint64_t *v, size_t n, unsigned widt
 }
 
 /* v: values above the base; those of more than plan->width bits keep their low bits here, the rest as patches. */
-static void put_patched(struct buf *out, uint64_t *v, size_t n, const struct block_plan *plan)
+static void put_patched(struct buf *out, uint64_t *v, size_t n, struct block_plan *plan)
 {
-    uint64_t place[PACK_BLOCK], high[PACK_BLOCK];
+    uint64_t place[PACK_BLOCK + 1], high[PACK_BLOCK + 1];
     uint32_t patches = 0;
 
-    if (plan->patches > 0) {
+    if (plan->patch_width > 0) {
         uint64_t mask = ((uint64_t)1 << plan->width) - 1;
         for (size_t i = 0; i < n; i++) {
-            if (v[i] <= mask)
-                continue;
             place[patches] = i;
-            high[patches++] = v[i] >> plan->width;
+            high[patches] = v[i] >> plan->width;
+            patches += v[i] > mask;
             v[i] &= mask;
         }
     }
+    plan->patches = patches;
     put_bits(out, v, n, plan->width);
     if (patches > 0) {
         buf_putc(out, (char)plan->patch_width);
@@ -206,7 +211,7 @@ static void plan_block(struct pack_encoder *e, const int64_t *v, size_t n, const
         plan_width(lengths, longest, n, plan);
     } else {
         plan->width = (uint8_t)longest;
-        plan->patches = 0;
+        plan->patch_width = 0;
         plan->bytes = pack_bits_bytes(n, longest);
     }
     plan->bytes += plan->kind == PACK_DELTA ? 8 : 0;
@@ -324,27 +329,32 @@ static bool put_aligned(struct pack_encoder *e, const int64_t *v, size_t n, bool
     return true;
 }
 
-/* Blocks, or what zstd makes of aligned values where that saves a quarter. */
-static void put_leaf(struct pack_encoder *e, const int64_t *v, size_t n, unsigned flags, struct buf *out)
+/* Puts what zstd makes of aligned values in the place of out[start, end) where that saves a quarter. */
+static void try_aligned(struct pack_encoder *e, const int64_t *v, size_t n, bool delta, size_t start, struct buf *out)
 {
-    struct summary_of_blocks blocks = {0};
-    size_t start = out->len;
-
-    if (all_equal(v, n)) {
-        put_head(out, PACK_CONSTANT, 0, false, n, n ? v[0] : 0);
-        return;
-    }
-    put_blocks(e, v, n, out, &blocks);
     size_t packed = out->len - start;
-    if (!(flags & PACK_MAY_COMPRESS) || packed < 128 || out->error != 0)
+
+    if (packed < 128 || out->error != 0)
         return;
     buf_clear(&e->other);
-    if (put_aligned(e, v, n, 2 * blocks.deltas > blocks.blocks, packed - packed / 4 - 24, &e->other)) {
+    if (put_aligned(e, v, n, delta, packed - packed / 4 - 24, &e->other)) {
         out->len = start;
         buf_append(out, e->other.data, e->other.len);
     }
     if (out->error == 0)
         out->error = e->other.error ? e->other.error : e->aligned.error;
+}
+
+/* CONSTANT or BLOCKS. Returns whether most blocks are made of differences. */
+static bool put_packed(struct pack_encoder *e, const int64_t *v, size_t n, struct buf *out)
+{
+    struct summary_of_blocks blocks = {0};
+
+    if (all_equal(v, n))
+        put_head(out, PACK_CONSTANT, 0, false, n, n ? v[0] : 0);
+    else
+        put_blocks(e, v, n, out, &blocks);
+    return 2 * blocks.deltas > blocks.blocks;
 }
 
 /* ---- distinct values ------------------------------------------------------------------------------------ */
@@ -418,34 +428,37 @@ static void put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned 
     size_t head = out->len, start = head + sizeof(struct pack_head);
 
     put_head(out, PACK_DICT, 0, false, n, 0);
-    put_leaf(e, e->distinct, count, 0, out);
+    put_packed(e, e->distinct, count, out);
     if (out->error != 0)
         return;
     int64_t bytes = (int64_t)(out->len - start);
     memcpy(out->data + head + offsetof(struct pack_head, base), &bytes, sizeof(bytes));
-    put_leaf(e, (const int64_t *)(const void *)e->codes.data, n, flags, out);
+    const int64_t *codes = (const int64_t *)(const void *)e->codes.data;
+    size_t leaf = out->len;
+    bool delta = put_packed(e, codes, n, out);
+    if (flags & PACK_MAY_COMPRESS)
+        try_aligned(e, codes, n, delta, leaf, out);
 }
 
 /* ---- doors ------------------------------------------------------------------------------------------------ */
 
 int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags, struct buf *out)
 {
-    size_t start = out->len, leaf;
+    size_t start = out->len, packed;
+    bool delta = put_packed(e, values, n, out);
     uint32_t count = 0;
 
-    put_leaf(e, values, n, flags & PACK_NO_DICT ? flags : 0, out);
-    leaf = out->len - start;
-    if (!(flags & PACK_NO_DICT) && out->error == 0) {
-        /* Codes of fewer bits than the values take now, else zstd on the values themselves. */
-        if (leaf > n / 2 + 256 && leaf > 64)
-            count = find_distinct(e, values, n);
-        if (count > 0 && (pack_bit_length(count - 1) * n + count * 32) / 8 < leaf) {
-            out->len = start;
-            put_dict(e, n, count, flags, out);
-        } else if (flags & PACK_MAY_COMPRESS && leaf >= 128) {
-            out->len = start;
-            put_leaf(e, values, n, flags, out);
-        }
+    packed = out->len - start;
+    if (out->error != 0 || packed < 64)
+        return out->error;
+    /* Codes of fewer bits than the values take now, else zstd on the values themselves. */
+    if (!(flags & PACK_NO_DICT) && packed > n / 2 + 256)
+        count = find_distinct(e, values, n);
+    if (count > 0 && (pack_bit_length(count - 1) * n + count * 32) / 8 < packed) {
+        out->len = start;
+        put_dict(e, n, count, flags, out);
+    } else if (flags & PACK_MAY_COMPRESS) {
+        try_aligned(e, values, n, delta, start, out);
     }
     return out->error;
 }
