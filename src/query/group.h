@@ -1,0 +1,62 @@
+/* group.h - from keys to dense group numbers: the table that every grouping answer of this room uses.
+ *
+ * Used by:   stats*.c (and later aggregate, compare).
+ * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the cheapest way (one group for
+ *            the chunk; a dense table over products of column codes; hashing of keys); group_map_batch gives the group
+ *            number of each selected row. Numbers are dense from 0 and belong to this map: maps of several workers are
+ *            put together by group_table_add of their keys.
+ * Threads:   one at a time.   Memory: charged to the budget, released by group_map_done / group_table_done.
+ */
+#ifndef DFTRACERD_QUERY_GROUP_H
+#define DFTRACERD_QUERY_GROUP_H
+
+#include "scan.h"
+
+#define GROUP_KEYS_MAX 32
+
+struct group_table {
+    unsigned width;             /* keys a group                                             */
+    uint32_t count, cap;        /* groups, room in `keys`                                   */
+    uint64_t limit;             /* more groups: ERR_ROW_LIMIT                               */
+    uint64_t *keys;             /* width each                                               */
+    uint32_t *slots;            /* group + 1, 0 = free; a power of two of them              */
+    uint32_t slot_mask;
+    struct budget *budget;
+    size_t charged;
+};
+/* width 0 is one group without keys. limit 0 = 10 M. */
+void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget);
+void group_table_done(struct group_table *t);
+/* Number of the group with these keys, made if there is none. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, -ENOMEM. */
+int64_t group_table_add(struct group_table *t, const uint64_t *keys);
+int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /* -ENOENT */
+static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
+{
+    return t->keys + (size_t)group * t->width;
+}
+
+enum group_way { GROUP_ONE, GROUP_CODES, GROUP_HASH };
+struct group_key {              /* one key column in the present chunk                      */
+    const struct source *source;
+    bool constant, coded;
+    uint64_t key;               /* of a constant                                            */
+    uint32_t codes, stride;
+    const uint64_t *code_keys;
+};
+struct group_map {
+    struct group_table table;
+    struct group_key keys[GROUP_KEYS_MAX];
+    enum group_way way;
+    uint32_t one;               /* GROUP_ONE                                                */
+    uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
+    uint32_t dense_count, dense_cap;
+    uint32_t last;              /* GROUP_HASH: rows often repeat the group before           */
+};
+void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
+                    struct budget *budget);
+void group_map_done(struct group_map *m);
+int group_map_chunk(struct group_map *m, struct scan_chunk *c);
+/* out[j]: group of the j-th selected row; `out` has room for b->count. */
+int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
+
+#endif

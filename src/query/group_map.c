@@ -1,0 +1,213 @@
+/* group_map.c - group numbers of rows, chunk by chunk, without hashing where columns have codes. */
+#include "group.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A dense table is cleared for every chunk, so it must not be much larger than the chunk has rows. */
+enum { DENSE_LEAST = 4096, DENSE_MOST = 1 << 18 };
+
+void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
+                    struct budget *budget)
+{
+    assert(width <= GROUP_KEYS_MAX);
+    memset(m, 0, sizeof(*m));
+    group_table_init(&m->table, width, limit, budget);
+    for (unsigned i = 0; i < width; i++)
+        m->keys[i].source = sources[i];
+}
+
+void group_map_done(struct group_map *m)
+{
+    free(m->dense);
+    m->dense = NULL;
+    group_table_done(&m->table);
+}
+
+static uint32_t dense_limit(const struct scan_chunk *c)
+{
+    uint32_t limit = c->rows > DENSE_MOST / 2 ? DENSE_MOST : c->rows * 2;
+
+    return limit < DENSE_LEAST ? DENSE_LEAST : limit;
+}
+
+/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all have codes. */
+static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product)
+{
+    uint32_t limit = dense_limit(c);
+    uint64_t product = 1;
+
+    for (unsigned i = 0; i < m->table.width; i++) {
+        struct group_key *k = &m->keys[i];
+        k->coded = false;
+        k->constant = scan_constant(c, k->source, &k->key);
+        if (k->constant || product == 0)
+            continue;
+        int rc = scan_codes(c, k->source, limit, &k->codes, &k->code_keys);
+        if (rc < 0 && rc != -EDOM)
+            return rc;
+        k->coded = rc == 0;
+        k->stride = (uint32_t)product;
+        product = rc == 0 ? product * k->codes : 0;
+        if (product > limit)
+            product = 0;
+    }
+    *ret_product = product;
+    return 0;
+}
+
+static int choose_one(struct group_map *m)
+{
+    uint64_t keys[GROUP_KEYS_MAX];
+
+    for (unsigned i = 0; i < m->table.width; i++)
+        keys[i] = m->keys[i].key;
+    int64_t group = group_table_add(&m->table, keys);
+    m->one = (uint32_t)group;
+    m->way = GROUP_ONE;
+    return group < 0 ? (int)group : 0;
+}
+
+static int choose_codes(struct group_map *m, uint32_t product)
+{
+    if (product > m->dense_cap) {
+        free(m->dense);
+        m->dense = malloc(product * sizeof(*m->dense));
+        m->dense_cap = m->dense ? product : 0;
+        if (!m->dense)
+            return -ENOMEM;
+    }
+    memset(m->dense, 0, product * sizeof(*m->dense));
+    m->dense_count = product;
+    m->way = GROUP_CODES;
+    return 0;
+}
+
+int group_map_chunk(struct group_map *m, struct scan_chunk *c)
+{
+    uint64_t product;
+    bool constant = true;
+    int rc = look_at_keys(m, c, &product);
+
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < m->table.width; i++)
+        constant &= m->keys[i].constant;
+    /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the first batch. */
+    m->way = GROUP_HASH;
+    m->last = UINT32_MAX;
+    m->one = UINT32_MAX;
+    if (constant)
+        m->way = GROUP_ONE;
+    else if (product > 0)
+        rc = choose_codes(m, (uint32_t)product);
+    return rc;
+}
+
+/* The group of a product of codes met for the first time in this chunk. */
+static int64_t add_product(struct group_map *m, uint32_t product)
+{
+    uint64_t keys[GROUP_KEYS_MAX];
+
+    for (unsigned i = 0; i < m->table.width; i++) {
+        struct group_key *k = &m->keys[i];
+        keys[i] = k->constant ? k->key : k->code_keys[product / k->stride % k->codes];
+    }
+    int64_t group = group_table_add(&m->table, keys);
+    if (group >= 0)
+        m->dense[product] = (uint32_t)group + 1;
+    return group;
+}
+
+static void add_codes(struct scan_batch *b, const uint32_t *codes, uint32_t stride, bool first, uint32_t *out)
+{
+    const uint16_t *select = b->select;
+
+    if (first) {
+        for (uint32_t j = 0; j < b->count; j++)
+            out[j] = codes[select ? select[j] : j] * stride;
+    } else if (select) {
+        for (uint32_t j = 0; j < b->count; j++)
+            out[j] += codes[select[j]] * stride;
+    } else {
+        for (uint32_t j = 0; j < b->count; j++)
+            out[j] += codes[j] * stride;
+    }
+}
+
+static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    bool first = true;
+
+    for (unsigned i = 0; i < m->table.width; i++) {
+        const uint32_t *codes;
+        if (m->keys[i].constant)
+            continue;
+        int rc = batch_codes(b, m->keys[i].source, &codes);
+        if (rc < 0)
+            return rc;
+        add_codes(b, codes, m->keys[i].stride, first, out);
+        first = false;
+    }
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t group = m->dense[out[j]];
+        if (__builtin_expect(group == 0, 0)) {
+            int64_t added = add_product(m, out[j]);
+            if (added < 0)
+                return (int)added;
+            group = (uint32_t)added + 1;
+        }
+        out[j] = group - 1;
+    }
+    return 0;
+}
+
+static int batch_by_hash(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    const uint64_t *columns[GROUP_KEYS_MAX];
+    unsigned width = m->table.width;
+    uint64_t keys[GROUP_KEYS_MAX];
+
+    for (unsigned i = 0; i < width; i++) {
+        int rc = batch_keys(b, m->keys[i].source, &columns[i]);
+        if (rc < 0)
+            return rc;
+    }
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = b->select ? b->select[j] : j;
+        bool same = m->last != UINT32_MAX;
+        for (unsigned i = 0; i < width; i++)
+            keys[i] = columns[i][row];
+        if (same) {
+            const uint64_t *last = group_table_keys(&m->table, m->last);
+            for (unsigned i = 0; i < width; i++)
+                same &= last[i] == keys[i];
+        }
+        if (!same) {
+            int64_t group = group_table_add(&m->table, keys);
+            if (group < 0)
+                return (int)group;
+            m->last = (uint32_t)group;
+        }
+        out[j] = m->last;
+    }
+    return 0;
+}
+
+int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    if (m->way == GROUP_CODES)
+        return batch_by_codes(m, b, out);
+    if (m->way == GROUP_HASH)
+        return batch_by_hash(m, b, out);
+    if (m->one == UINT32_MAX) {
+        int rc = choose_one(m);
+        if (rc < 0)
+            return rc;
+    }
+    for (uint32_t j = 0; j < b->count; j++)
+        out[j] = m->one;
+    return 0;
+}

@@ -1,0 +1,312 @@
+/* lines.c - fetches the text of the selected objects of a place: rows from the index, positions from their lengths, text
+ * from the trace. */
+#include "lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as much. */
+enum { GAP_READ = 16 << 10 };
+
+int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references)
+{
+    *p = (struct lines_plan){.query = q, .order_ts = order_ts, .references = references};
+    int rc = query_source(q, TEXT("ts"), &p->ts);
+    rc = rc < 0 ? rc : query_source(q, TEXT("host"), &p->host);
+    return rc < 0 ? rc : query_source(q, TEXT("pid"), &p->pid);
+}
+
+/* ---- rows and their positions ------------------------------------------------------------------------ */
+
+struct finder {
+    struct lines *lines;
+    const struct lines_plan *plan;
+    struct lines_refs *refs;
+    struct column gap, len, repaired;
+    bool opened, may_repair;
+    uint32_t row;                       /* the next row whose length is to be added */
+    uint64_t end;                       /* of the object before it, in the chunk's text */
+    uint64_t *offset;                   /* of the selected objects, in the chunk's text */
+    uint8_t *repair;                    /* flags of them, NULL: none */
+    int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], flags[SCAN_BATCH];
+};
+
+static int grow_arrays(struct finder *f, uint32_t need)
+{
+    struct lines *l = f->lines;
+    uint32_t cap = l->item.cap ? l->item.cap : SCAN_BATCH;
+    size_t each = 8 + 4 + 4 + 1 + (f->plan->order_ts ? 12 : 0) + (f->plan->references ? 4 : 0);
+
+    if (need <= l->item.cap)
+        return 0;
+    while (cap < need)
+        cap *= 2;
+    int rc = budget_charge(query_budget(f->plan->query), (cap - l->item.cap) * each);
+    if (rc < 0)
+        return rc;
+    l->item.charged += (cap - l->item.cap) * each;
+#define GROW(array) \
+    do { \
+        void *grown_array = realloc(array, cap * sizeof(*(array))); \
+        if (!grown_array) \
+            return -ENOMEM; \
+        (array) = grown_array; \
+    } while (0)
+    GROW(f->offset);
+    GROW(f->repair);
+    GROW(l->len);
+    if (f->plan->order_ts)
+        GROW(l->item.ts);
+    if (f->plan->references)
+        GROW(l->group);
+#undef GROW
+    l->item.cap = cap;
+    return 0;
+}
+
+static int open_columns(struct finder *f, struct scan_chunk *c)
+{
+    int rc = chunk_find(c->view, TEXT("@gap"), &f->gap);
+
+    rc = rc < 0 ? rc : chunk_find(c->view, TEXT("@len"), &f->len);
+    if (rc < 0)
+        return rc == -ENOENT ? ERR_CORRUPT : rc;
+    rc = chunk_find(c->view, TEXT("@repaired"), &f->repaired);
+    if (rc < 0 && rc != -ENOENT)
+        return rc;
+    f->may_repair = rc == 0 && f->repaired.max != 0;
+    f->opened = true;
+    return 0;
+}
+
+/* Reads lengths of `rows` rows from f->row on (a multiple of SCAN_BATCH). */
+static int read_lengths(struct finder *f, struct chunk_view *view, uint32_t rows)
+{
+    int rc = column_read_i64(view, &f->gap, f->row, rows, f->gaps);
+
+    return rc < 0 ? rc : column_read_i64(view, &f->len, f->row, rows, f->lens);
+}
+
+static int pass_rows(struct finder *f, struct chunk_view *view, uint32_t to)
+{
+    while (f->row < to) {
+        int rc = read_lengths(f, view, SCAN_BATCH);
+        if (rc < 0)
+            return rc;
+        for (uint32_t i = 0; i < SCAN_BATCH; i++)
+            f->end += (uint64_t)(f->gaps[i] + f->lens[i]);
+        f->row += SCAN_BATCH;
+    }
+    return 0;
+}
+
+static void note_positions(struct finder *f, const struct scan_batch *b)
+{
+    uint32_t n = f->lines->item.count;
+    uint32_t j = 0;
+
+    for (uint32_t i = 0; i < b->rows; i++) {
+        uint64_t start = f->end + (uint64_t)f->gaps[i];
+        f->end = start + (uint64_t)f->lens[i];
+        if (j == b->count || (b->select && b->select[j] != i))
+            continue;
+        f->offset[n] = start;
+        f->lines->len[n] = (uint32_t)f->lens[i];
+        f->repair[n] = f->may_repair && f->flags[i];
+        n++;
+        j++;
+    }
+    f->row += b->rows;
+}
+
+static int find_batch(void *arg, struct scan_batch *b)
+{
+    struct finder *f = arg;
+    struct lines *l = f->lines;
+    struct chunk_view *view = b->chunk->view;
+    int rc = f->opened ? 0 : open_columns(f, b->chunk);
+
+    rc = rc < 0 ? rc : pass_rows(f, view, b->first);
+    rc = rc < 0 ? rc : read_lengths(f, view, b->rows);
+    if (rc == 0 && f->may_repair)
+        rc = column_read_i64(view, &f->repaired, b->first, b->rows, f->flags);
+    rc = rc < 0 ? rc : grow_arrays(f, l->item.count + b->count);
+    if (rc < 0)
+        return rc;
+    note_positions(f, b);
+    if (f->refs)
+        rc = refs_batch(f->refs, b, l->group + l->item.count);
+    if (f->plan->order_ts && rc == 0)
+        rc = item_add_ts(&l->item, b, f->plan->ts);
+    l->item.count += b->count;
+    return rc;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------ */
+
+/* First object that does not belong to the same piece of text as object i. */
+static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
+{
+    const struct lines *l = f->lines;
+    uint64_t end = f->offset[i] + l->len[i];
+    uint32_t k = i + 1;
+
+    for (; k < l->item.count && f->offset[k] - end <= GAP_READ; k++)
+        end = f->offset[k] + l->len[k];
+    *ret_end = end;
+    return k;
+}
+
+static int charge(struct lines *l, struct query *q, size_t bytes)
+{
+    int rc = budget_charge(query_budget(q), bytes);
+
+    if (rc == 0)
+        l->item.charged += bytes;
+    return rc;
+}
+
+/* Reads the pieces one after the other into text; a byte after each for the '\n' of its last line. */
+static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk_offset)
+{
+    struct lines *l = f->lines;
+    size_t total = 0;
+    uint64_t end;
+
+    for (uint32_t i = 0, next; i < l->item.count; i = next) {
+        next = piece_end(f, i, &end);
+        total += end - f->offset[i] + 1;
+    }
+    int rc = total > UINT32_MAX / 2 ? ERR_MEMORY_LIMIT : charge(l, f->plan->query, total);
+    if (rc < 0)
+        return rc;
+    if (!buf_reserve(&l->text, total))
+        return -ENOMEM;
+    for (uint32_t i = 0, next; i < l->item.count; i = next) {
+        next = piece_end(f, i, &end);
+        uint64_t from = f->offset[i];
+        rc = trace_text_read(text, chunk_offset + from, l->text.data + l->text.len, end - from);
+        if (rc < 0)
+            return rc;
+        for (uint32_t k = i; k < next; k++)
+            l->offset[k] = (uint32_t)(l->text.len + (f->offset[k] - from));
+        l->text.len += end - from + 1;
+    }
+    return 0;
+}
+
+/* Behind each line a '\n', where there is a byte for it. */
+static void end_lines(struct lines *l)
+{
+    for (uint32_t i = 0; i < l->item.count; i++) {
+        size_t end = (size_t)l->offset[i] + l->len[i];
+        bool glued = i + 1 < l->item.count && l->offset[i + 1] == end;
+        if (!glued)
+            l->text.data[end] = '\n';
+    }
+}
+
+/* Repaired objects get their valid form behind all other text. */
+static int repair_lines(struct finder *f)
+{
+    struct lines *l = f->lines;
+    struct buf one = {0};
+    int rc = 0;
+
+    for (uint32_t i = 0; i < l->item.count && rc == 0; i++) {
+        if (!f->repair[i])
+            continue;
+        buf_clear(&one);
+        rc = trace_repair(l->text.data + l->offset[i], l->len[i], &one);
+        rc = rc < 0 ? rc : charge(l, f->plan->query, one.len + 1);
+        if (rc < 0)
+            break;
+        l->offset[i] = (uint32_t)l->text.len;
+        l->len[i] = (uint32_t)one.len;
+        buf_append(&l->text, one.data, one.len);
+        buf_putc(&l->text, '\n');
+        rc = l->text.error;
+    }
+    buf_done(&one);
+    return rc;
+}
+
+static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct scan_place *place)
+{
+    struct lines *l = f->lines;
+    struct trace_text *text;
+    int rc = tools_text(tools, f->plan->query, l->item.file, &text);
+
+    l->offset = malloc((l->item.count + 1) * sizeof(*l->offset));
+    if (!l->offset)
+        return -ENOMEM;
+    rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
+    if (rc < 0)
+        return rc;
+    rc = repair_lines(f);
+    if (rc == 0)
+        end_lines(l);
+    return rc;
+}
+
+/* ---- an item -------------------------------------------------------------------------------------------------- */
+
+static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t position)
+{
+    const struct scan_place *places;
+    struct lines *l = f->lines;
+
+    scan_places(f->plan->query, &places);
+    l->item.position = position;
+    l->item.file = snapshot_file(query_snapshot(f->plan->query), places[position].file);
+    int rc = f->plan->references ? refs_new(f->plan, &f->refs) : 0;
+    rc = rc < 0 ? rc : scan_chunk(tools->scan, position, find_batch, f);
+    if (rc < 0 || l->item.count == 0)
+        return rc;
+    if (f->refs)
+        rc = refs_groups(f->refs, &l->arena, &l->groups);
+    if (rc == 0 && f->plan->order_ts)
+        rc = item_sort(&l->item);
+    return rc < 0 ? rc : fetch_text(f, tools, &places[position]);
+}
+
+int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
+{
+    struct finder *f = calloc(1, sizeof(*f));
+    struct lines *l = calloc(1, sizeof(*l));
+    int rc = f && l ? 0 : -ENOMEM;
+
+    if (rc == 0) {
+        f->plan = plan;
+        f->lines = l;
+        rc = find_and_fetch(f, tools, position);
+        refs_free(f->refs);
+        free(f->offset);
+        free(f->repair);
+    }
+    free(f);
+    if (rc < 0 || l->item.count == 0) {
+        if (l)
+            lines_drop(plan, l);
+        return rc;
+    }
+    *ret = l;
+    return 0;
+}
+
+void lines_drop(void *plan, void *item)
+{
+    struct lines_plan *p = plan;
+    struct lines *l = item;
+
+    budget_release(query_budget(p->query), l->item.charged);
+    free(l->item.ts);
+    free(l->item.order);
+    free(l->offset);
+    free(l->len);
+    free(l->group);
+    buf_done(&l->text);
+    arena_done(&l->arena);
+    free(l);
+}

@@ -1,0 +1,53 @@
+/* lines.h - the text of the selected objects of one place, and what metadata each of them refers to.
+ *
+ * Lines lie in `text` as they are written, mostly one after the other with '\n' between, so that long stretches are
+ * copied at once. Which metadata an object needs depends on few columns only: objects with equal values there are one
+ * reference group.
+ */
+#ifndef DFTRACERD_QUERY_LINES_H
+#define DFTRACERD_QUERY_LINES_H
+
+#include "group.h"
+#include "view_stream.h"
+
+#define LINES_HASHES_MAX 32         /* hash columns of a chunk that are looked at */
+
+struct lines_hash { uint8_t kinds; uint32_t hash; };   /* kinds: bits 1 << INDEX_FH ...; hash: text id */
+/* What the objects of a group refer to. */
+struct lines_group {
+    bool written;                    /* its metadata have been written before                       */
+    bool has_process;
+    uint64_t host;                   /* key of the host (query keys)                                */
+    int64_t pid;
+    uint32_t hash_count;
+    const struct lines_hash *hashes; /* in the order in which they are looked up                    */
+};
+struct lines {
+    struct item item;
+    uint32_t *offset, *len;          /* of each object, in text                                     */
+    struct buf text;
+    uint32_t *group;                 /* NULL: no metadata wanted                                    */
+    struct lines_group *groups;
+    struct arena arena;              /* of groups                                                   */
+};
+
+struct lines_plan {
+    struct query *query;
+    bool order_ts, references;
+    const struct source *ts, *host, *pid;
+};
+int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references);
+/* For struct ahead_maker: arg is the plan. */
+int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
+void lines_drop(void *plan, void *item);
+
+/* Which rows of a chunk refer to what: see lines_refs.c. */
+struct lines_refs;
+int refs_new(const struct lines_plan *p, struct lines_refs **ret);
+void refs_free(struct lines_refs *r);
+/* Groups of the selected rows of a batch. */
+int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out);
+/* After the last batch: *ret in the arena. */
+int refs_groups(struct lines_refs *r, struct arena *arena, struct lines_group **ret);
+
+#endif

@@ -1,0 +1,337 @@
+/* stats.c - /stats: plans what to look at, has it found by summaries or a scan, and tells it. */
+#include "stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- reports ---------------------------------------------------------------------------------- */
+
+enum { WANT_DURATION = 1, WANT_CATEGORIES = 2, WANT_NAMES = 4, WANT_THREADS = 8, WANT_GROUPS = 16, CUT_TOP = 32 };
+
+static const struct report {
+    const char *name;
+    unsigned wants;
+} reports[] = {
+    [STATS_SUMMARY] = {"summary", WANT_DURATION | WANT_CATEGORIES | WANT_THREADS},
+    [STATS_CATEGORIES] = {"categories", WANT_CATEGORIES},
+    [STATS_NAMES] = {"names", WANT_NAMES},
+    [STATS_PID_TIDS] = {"pid_tids", WANT_THREADS},
+    [STATS_TIME_RANGE] = {"time_range", 0},
+    [STATS_DURATION] = {"duration", WANT_DURATION},
+    [STATS_TOP_NAMES] = {"top-names", WANT_NAMES | CUT_TOP},
+    [STATS_TOP_CATEGORIES] = {"top-categories", WANT_CATEGORIES | CUT_TOP},
+    [STATS_DETAILED] = {"detailed", WANT_GROUPS},
+};
+enum { REPORTS = sizeof(reports) / sizeof(reports[0]) };
+
+int stats_report_parse(struct text name, enum stats_report *ret)
+{
+    for (unsigned i = 0; i < REPORTS; i++) {
+        if (text_eq(name, text_of(reports[i].name))) {
+            *ret = (enum stats_report)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+const char *stats_report_name(enum stats_report r)
+{
+    return reports[r].name;
+}
+
+/* ---- plan --------------------------------------------------------------------------------------- */
+
+static int add_group_key(struct stats_plan *plan, struct stats *s, const char *path, struct err *err)
+{
+    for (size_t i = 0; i < s->group_by_count; i++) {
+        if (strcmp(s->group_by[i], path) == 0)
+            return 0;
+    }
+    if (plan->group_width == GROUP_KEYS_MAX)
+        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX);
+    const char *copy = arena_strdup(&s->arena, text_of(path));
+    if (!copy)
+        return -ENOMEM;
+    s->group_by[s->group_by_count++] = copy;
+    return query_source(plan->query, text_of(copy), &plan->group_keys[plan->group_width++]);
+}
+
+static int plan_groups(struct stats_plan *plan, struct stats *s, const struct stats_options *o, struct err *err)
+{
+    static const char *const by_name[] = {"name"};
+    const char *const *paths = o->group_by_count ? o->group_by : by_name;
+    size_t count = o->group_by_count ? o->group_by_count : 1;
+    int rc = 0;
+
+    if (!(reports[o->report].wants & WANT_GROUPS) && o->group_by_count == 0)
+        return 0;
+    plan->groups = s->has_groups = true;
+    s->group_by = arena_alloc(&s->arena, (count * 2 + 1) * sizeof(*s->group_by));
+    if (!s->group_by)
+        return -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        bool both = strcmp(paths[i], "pid_tid") == 0;
+        rc = add_group_key(plan, s, both ? "pid" : paths[i], err);
+        if (both && rc == 0)
+            rc = add_group_key(plan, s, "tid", err);
+    }
+    return rc;
+}
+
+static int plan_counts(struct stats_plan *plan, unsigned wants)
+{
+    static const struct {
+        unsigned want, width;
+        const char *keys[3];
+    } tables[COUNT_TABLES] = {
+        [COUNT_CATEGORIES] = {WANT_CATEGORIES, 1, {"cat"}},
+        [COUNT_NAMES] = {WANT_NAMES, 2, {"cat", "name"}},
+        [COUNT_THREADS] = {WANT_THREADS, 3, {"pid", "tid", "host"}},
+    };
+
+    for (unsigned i = 0; i < COUNT_TABLES; i++) {
+        plan->count[i] = wants & tables[i].want;
+        plan->count_width[i] = tables[i].width;
+        for (unsigned k = 0; plan->count[i] && k < tables[i].width; k++) {
+            int rc = query_source(plan->query, text_of(tables[i].keys[k]), &plan->count_keys[i][k]);
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static int plan_make(struct stats_plan *plan, struct stats *s, const struct stats_options *o, struct err *err)
+{
+    unsigned wants = reports[o->report].wants;
+    const struct { const struct source **at; const char *path; } sources[] = {
+        {&plan->ts, "ts"}, {&plan->te, "te"}, {&plan->dur, "dur"}, {&plan->size, "size"}, {&plan->offset, "args.offset"},
+    };
+    int rc = 0;
+
+    plan->max_groups = query_environment(plan->query)->max_groups;
+    plan->exact = o->exact;
+    plan->total_duration = wants & WANT_DURATION;
+    for (unsigned i = 0; i < sizeof(sources) / sizeof(sources[0]) && rc == 0; i++)
+        rc = query_source(plan->query, text_of(sources[i].path), sources[i].at);
+    rc = rc < 0 ? rc : plan_counts(plan, wants);
+    return rc < 0 ? rc : plan_groups(plan, s, o, err);
+}
+
+/* ---- telling -------------------------------------------------------------------------------------- */
+
+struct value stats_time(__int128 ns)
+{
+    return (struct value){.type = VALUE_TIME, .wide = ns};
+}
+
+struct value stats_text(struct stats *s, struct text t, int *error)
+{
+    struct value v = {.type = VALUE_NULL};
+
+    if (!t.ptr)
+        return v;
+    const char *copy = arena_strdup(&s->arena, t);
+    if (!copy)
+        *error = -ENOMEM;
+    else
+        v = (struct value){.type = VALUE_TEXT, .text = {copy, t.len}};
+    return v;
+}
+
+static int tell_key(struct stats *s, struct query *q, uint64_t key, struct value *ret)
+{
+    query_key_value(q, key, ret);
+    if (ret->type != VALUE_TEXT && ret->type != VALUE_JSON)
+        return 0;
+    const char *copy = arena_strdup(&s->arena, ret->text);
+    if (!copy)
+        return -ENOMEM;
+    ret->text.ptr = copy;
+    return 0;
+}
+
+int stats_set_histogram(struct stats *s, const struct histogram *h)
+{
+    /* [0], the bin of what is below 1 us, then the powers of two */
+    s->histogram = arena_alloc(&s->arena, HISTOGRAM_BINS * sizeof(*s->histogram));
+    if (!s->histogram)
+        return -ENOMEM;
+    s->has_histogram = true;
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+        unsigned bin = i == 0 ? 0 : i == 1 ? HISTOGRAM_BINS - 1 : i - 1;
+        if (h->count[bin] == 0)
+            continue;
+        struct stats_bin *told = &s->histogram[s->histogram_count++];
+        told->count = h->count[bin];
+        histogram_range(bin, &told->lo, &told->hi);
+    }
+    return 0;
+}
+
+static int tell_counts(struct stats *s, const struct stats_found *f, unsigned table, uint64_t top,
+                       struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
+{
+    const struct stats_plan *plan = f->plan;
+    const struct count_table *t = &f->count[table];
+    uint32_t *order = NULL;
+    size_t n = 0;
+    int rc = stats_order(plan->query, &t->map.table, t->counts, top, plan->budget, &order, &n);
+
+    *ret_total = t->map.table.count;
+    *ret_count = n;
+    *ret = arena_alloc(&s->arena, (n + 1) * sizeof(**ret));
+    if (rc == 0 && !*ret)
+        rc = -ENOMEM;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const uint64_t *keys = group_table_keys(&t->map.table, order[i]);
+        struct stats_count *c = *ret + i;
+        struct value *const by[COUNT_TABLES][3] = {{&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
+        c->count = t->counts[order[i]];
+        for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
+            rc = tell_key(s, plan->query, keys[k], by[table][k]);
+    }
+    free(order);
+    return rc;
+}
+
+static int tell_total(struct stats *s, struct stats_found *f)
+{
+    struct histogram h = {{0}};
+    int rc = tally_measure(&f->total, NULL, true, &s->duration);
+
+    s->has_duration = true;
+    if (rc < 0 || !f->plan->total_duration)
+        return rc;
+    sample_histogram(&f->total.sample, &h);
+    return stats_set_histogram(s, &h);
+}
+
+static int tell_group(struct stats *s, struct stats_found *f, const struct doubles *d, uint32_t group,
+                      struct stats_group *ret)
+{
+    struct group_tallies *g = &f->groups;
+    const uint64_t *keys = group_table_keys(&g->map.table, group);
+    struct measured *const told[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth, &ret->offset};
+    int rc = 0;
+
+    ret->count = g->counts[group];
+    ret->keys = arena_alloc(&s->arena, f->plan->group_width * sizeof(*ret->keys));
+    if (!ret->keys)
+        return -ENOMEM;
+    for (unsigned i = 0; i < f->plan->group_width && rc == 0; i++)
+        rc = tell_key(s, f->plan->query, keys[i], &ret->keys[i]);
+    for (unsigned q = 0; q < QUANTITIES && rc == 0; q++) {
+        struct tally *t = group < g->tally_cap[q] ? &g->tally[q][group] : NULL;
+        rc = tally_measure(t, doubles_find(d, keys, q), q == Q_DURATION, told[q]);
+    }
+    return rc;
+}
+
+static int tell_groups(struct stats *s, struct stats_found *f, const struct doubles *d, uint64_t top)
+{
+    const struct group_table *t = &f->groups.map.table;
+    uint32_t *order = NULL;
+    int rc = stats_order(f->plan->query, t, f->groups.counts, top, f->plan->budget, &order, &s->group_count);
+
+    s->groups_total = t->count;
+    s->groups = arena_alloc(&s->arena, (s->group_count + 1) * sizeof(*s->groups));
+    if (rc == 0 && !s->groups)
+        rc = -ENOMEM;
+    for (size_t i = 0; i < s->group_count && rc == 0; i++)
+        rc = tell_group(s, f, d, order[i], &s->groups[i]);
+    free(order);
+    return rc;
+}
+
+/* The text form of a detailed report begins with the durations of all groups together. */
+static int total_of_groups(struct stats_found *f)
+{
+    const struct group_tallies *g = &f->groups;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < g->map.table.count && i < g->tally_cap[Q_DURATION] && rc == 0; i++)
+        rc = tally_merge(&f->memory, &f->total, &g->tally[Q_DURATION][i]);
+    return rc;
+}
+
+static int tell_found(struct stats *s, struct stats_found *f, const struct doubles *d, const struct stats_options *o)
+{
+    const struct stats_plan *plan = f->plan;
+    uint64_t top = reports[o->report].wants & CUT_TOP ? o->top_n : 0;
+    int rc = 0;
+
+    s->events = f->events;
+    if (f->span.any) {
+        s->min_ts = stats_time(f->span.min_ts);
+        s->max_te = stats_time(f->span.max_te);
+        s->span = stats_time(f->span.max_te - f->span.min_ts);
+    }
+    if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
+        rc = tell_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count, &s->categories_total);
+    if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
+        rc = tell_counts(s, f, COUNT_NAMES, top, &s->names, &s->name_count, &s->names_total);
+    if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
+        rc = tell_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count, &s->pid_tids_total);
+    if (plan->groups && rc == 0)
+        rc = tell_groups(s, f, d, o->top_n);
+    if (plan->groups && !plan->total_duration && rc == 0)
+        rc = total_of_groups(f);
+    if ((plan->total_duration || plan->groups) && rc == 0)
+        rc = tell_total(s, f);
+    return rc;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------- */
+
+static int run_scan(const struct stats_plan *plan, const struct stats_options *o, struct stats *s, struct err *err)
+{
+    struct stats_found found;
+    struct doubles doubles;
+    int rc = stats_scan(plan, &found, &doubles, err);
+
+    rc = rc < 0 ? rc : tell_found(s, &found, &doubles, o);
+    found_done(&found);
+    doubles_done(&doubles);
+    return rc;
+}
+
+static int explain(int rc, const struct stats_plan *plan, struct err *err)
+{
+    if (rc == ERR_ROW_LIMIT)
+        return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
+                       (unsigned long long)(plan->max_groups ? plan->max_groups : 10000000));
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret)
+{
+    struct stats_plan plan = {.query = q, .budget = query_budget(q)};
+    struct stats *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    s->report = options->report;
+    int rc = plan_make(&plan, s, options, err);
+    if (rc == 0 && stats_can_summarise(&plan, options))
+        rc = stats_from_summary(&plan, s, options);
+    else if (rc == 0)
+        rc = run_scan(&plan, options, s, err);
+    if (rc < 0) {
+        stats_free(s);
+        return explain(rc, &plan, err);
+    }
+    query_counters(q, &s->counters);
+    s->complete = query_complete(q);
+    *ret = s;
+    return 0;
+}
+
+void stats_free(struct stats *s)
+{
+    if (!s)
+        return;
+    arena_done(&s->arena);
+    free(s);
+}

@@ -1,0 +1,150 @@
+/* stats_found.c - what workers found, and how it is put together. */
+#include "stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int grow_counts(struct budget *b, uint64_t **counts, uint32_t *cap, uint32_t count, size_t *charged)
+{
+    uint32_t to = *cap;
+
+    if (count <= to)
+        return 0;
+    while (to < count)
+        to = to ? to * 2 : 64;
+    size_t more = (size_t)(to - *cap) * sizeof(**counts);
+    int rc = budget_charge(b, more);
+    if (rc < 0)
+        return rc;
+    *charged += more;
+    uint64_t *grown = realloc(*counts, to * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    memset(grown + *cap, 0, more);
+    *counts = grown;
+    *cap = to;
+    return 0;
+}
+
+int found_init(struct stats_found *f, const struct stats_plan *plan)
+{
+    memset(f, 0, sizeof(*f));
+    f->plan = plan;
+    sample_memory_init(&f->memory, plan->budget, plan->exact);
+    tally_init(&f->total);
+    for (unsigned i = 0; i < COUNT_TABLES; i++)
+        group_map_init(&f->count[i].map, plan->count_keys[i], plan->count_width[i], plan->max_groups, plan->budget);
+    group_map_init(&f->groups.map, plan->group_keys, plan->group_width, plan->max_groups, plan->budget);
+    return 0;
+}
+
+void found_done(struct stats_found *f)
+{
+    if (!f->plan)
+        return;
+    for (unsigned i = 0; i < COUNT_TABLES; i++) {
+        group_map_done(&f->count[i].map);
+        free(f->count[i].counts);
+    }
+    group_map_done(&f->groups.map);
+    free(f->groups.counts);
+    for (unsigned i = 0; i < QUANTITIES; i++)
+        free(f->groups.tally[i]);
+    budget_release(f->plan->budget, f->groups.charged);
+    sample_memory_done(&f->memory);
+    memset(f, 0, sizeof(*f));
+}
+
+int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
+{
+    struct group_tallies *g = &f->groups;
+    uint32_t before = g->tally_cap[quantity], cap = before;
+
+    if (count <= cap)
+        return 0;
+    while (cap < count)
+        cap = cap ? cap * 2 : 64;
+    size_t more = (size_t)(cap - before) * sizeof(struct tally);
+    int rc = budget_charge(f->plan->budget, more);
+    if (rc < 0)
+        return rc;
+    g->charged += more;
+    struct tally *grown = aligned_alloc(64, (size_t)cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    if (before)
+        memcpy(grown, g->tally[quantity], before * sizeof(*grown));
+    for (uint32_t i = before; i < cap; i++)
+        tally_init(&grown[i]);
+    free(g->tally[quantity]);
+    g->tally[quantity] = grown;
+    g->tally_cap[quantity] = cap;
+    return 0;
+}
+
+static int merge_counts(struct stats_found *into, struct count_table *t, const struct count_table *from)
+{
+    for (uint32_t g = 0; g < from->map.table.count; g++) {
+        int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
+        int rc = group < 0 ? (int)group
+                           : grow_counts(into->plan->budget, &t->counts, &t->cap, t->map.table.count,
+                                         &into->groups.charged);
+        if (rc < 0)
+            return rc;
+        t->counts[group] += from->counts[g];
+    }
+    return 0;
+}
+
+static int merge_groups(struct stats_found *into, const struct group_tallies *from)
+{
+    struct group_tallies *t = &into->groups;
+
+    for (uint32_t g = 0; g < from->map.table.count; g++) {
+        int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
+        int rc = group < 0 ? (int)group
+                           : grow_counts(into->plan->budget, &t->counts, &t->cap, t->map.table.count, &t->charged);
+        for (unsigned q = 0; rc == 0 && q < QUANTITIES; q++) {
+            if (g >= from->tally_cap[q])
+                continue;
+            rc = tallies_need(into, q, (uint32_t)group + 1);
+            rc = rc < 0 ? rc : tally_merge(&into->memory, &t->tally[q][group], &from->tally[q][g]);
+        }
+        if (rc < 0)
+            return rc;
+        t->counts[group] += from->counts[g];
+    }
+    return 0;
+}
+
+int found_merge(struct stats_found *into, const struct stats_found *from)
+{
+    int rc = tally_merge(&into->memory, &into->total, &from->total);
+
+    into->events += from->events;
+    if (from->span.any) {
+        struct time_span *s = &into->span;
+        s->min_ts = !s->any || from->span.min_ts < s->min_ts ? from->span.min_ts : s->min_ts;
+        s->max_te = !s->any || from->span.max_te > s->max_te ? from->span.max_te : s->max_te;
+        s->any = true;
+    }
+    for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++)
+        rc = merge_counts(into, &into->count[i], &from->count[i]);
+    return rc < 0 ? rc : merge_groups(into, &from->groups);
+}
+
+struct moments_f64 *doubles_find(const struct doubles *d, const uint64_t *keys, unsigned quantity)
+{
+    int64_t group = group_table_find(&d->table, keys);
+
+    return group < 0 || (uint64_t)group >= d->cap ? NULL : &d->moments[quantity][group];
+}
+
+void doubles_done(struct doubles *d)
+{
+    for (unsigned i = 0; i < QUANTITIES; i++)
+        free(d->moments[i]);
+    if (d->table.budget)
+        group_table_done(&d->table);
+    memset(d, 0, sizeof(*d));
+}

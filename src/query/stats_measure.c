@@ -1,0 +1,102 @@
+/* stats_measure.c - from moments and samples to what an answer tells. */
+#include "stats_tally.h"
+
+#include <errno.h>
+#include <math.h>
+
+const unsigned stats_percents[STATS_QUANTILES] = {10, 25, 50, 75, 90, 95, 99};
+
+uint64_t stats_rank(unsigned percent, uint64_t n)
+{
+    uint64_t rank = (uint64_t)(((unsigned __int128)n * percent + 99) / 100);
+
+    return rank < 1 ? 1 : rank;
+}
+
+static struct value value_f64(double d)
+{
+    return (struct value){.type = isfinite(d) ? VALUE_DOUBLE : VALUE_NULL, .d = d};
+}
+
+/* An exact integer of moments: ns or us told as time, else a number. */
+static struct value value_exact(__int128 v, bool nano, bool time)
+{
+    if (time)
+        return (struct value){.type = VALUE_TIME, .wide = nano ? v : v * 1000};
+    return (struct value){.type = VALUE_WIDE, .wide = v};
+}
+
+void measured_empty(bool time, struct measured *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->sum = value_exact(0, true, time);
+}
+
+void moments_measure(const struct moments *m, bool time, struct measured *ret)
+{
+    measured_empty(time, ret);
+    ret->count = m->count;
+    if (m->count == 0)
+        return;
+    ret->sum = value_exact(m->sum, m->nano, time);
+    ret->mean = value_f64(moments_mean(m));
+    if (m->count > 1)
+        ret->std = value_f64(moments_std(m));
+    ret->min = value_exact(m->min, m->nano, time);
+    ret->max = value_exact(m->max, m->nano, time);
+}
+
+static void measure_f64(const struct moments_f64 *m, struct measured *ret)
+{
+    measured_empty(false, ret);
+    ret->count = m->count;
+    ret->sum = value_f64(m->sum + m->comp);
+    ret->mean = value_f64(m->mean);
+    if (m->count > 1)
+        ret->std = value_f64(sqrt(m->m2 / (double)(m->count - 1)));
+    ret->min = value_f64(m->min);
+    ret->max = value_f64(m->max);
+}
+
+/* Integers beside doubles, in one column: as doubles. */
+static void join_integers(const struct moments *m, struct moments_f64 *f)
+{
+    double n = (double)m->count, std = m->count > 1 ? moments_std(m) : 0;
+    struct moments_f64 whole = {.count = m->count,
+                                .mean = moments_mean(m),
+                                .m2 = std * std * (n - 1),
+                                .min = (double)m->min,
+                                .max = (double)m->max,
+                                .sum = (double)m->sum};
+
+    moments_f64_merge(f, &whole);
+}
+
+int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time, struct measured *ret)
+{
+    struct moments m;
+    uint64_t ranks[STATS_QUANTILES];
+    double unit;
+
+    measured_empty(time, ret);
+    if (!t)
+        return 0;
+    tally_moments(t, &m);
+    unit = m.nano ? 1000 : 1;
+    double min = (double)m.min / unit, max = (double)m.max / unit;
+    if (doubles && doubles->count) {
+        struct moments_f64 all = *doubles;
+        if (m.count)
+            join_integers(&m, &all);
+        min = all.min;
+        max = all.max;
+        measure_f64(&all, ret);
+    } else {
+        moments_measure(&m, time, ret);
+    }
+    if (ret->count == 0)
+        return 0;
+    for (unsigned i = 0; i < STATS_QUANTILES; i++)
+        ranks[i] = stats_rank(stats_percents[i], ret->count);
+    return sample_ranks(&t->sample, ranks, STATS_QUANTILES, time, min, max, ret->quantiles);
+}

@@ -1,0 +1,513 @@
+/* stats_sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
+#include "stats_sample.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+enum { FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+
+struct block {
+    struct block *next;
+    char pad[ALIGNMENT - sizeof(void *)];
+};
+
+void sample_memory_init(struct sample_memory *m, struct budget *budget, bool exact)
+{
+    memset(m, 0, sizeof(*m));
+    m->budget = budget;
+    m->exact = exact;
+    m->block_bytes = FIRST_BLOCK;
+}
+
+void sample_memory_done(struct sample_memory *m)
+{
+    for (struct sample_pages *p = m->pages; p; p = p->next) {
+        sketch_free(p->negative);
+        sketch_free(p->tiny);
+    }
+    for (struct block *b = m->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    budget_release(m->budget, m->charged);
+    memset(m, 0, sizeof(*m));
+}
+
+static struct block *add_block(struct sample_memory *m, size_t bytes, int *ret_error)
+{
+    *ret_error = budget_charge(m->budget, bytes);
+    if (*ret_error < 0)
+        return NULL;
+    struct block *b = calloc(1, bytes);
+    if (!b) {
+        budget_release(m->budget, bytes);
+        *ret_error = -ENOMEM;
+        return NULL;
+    }
+    m->charged += bytes;
+    b->next = m->blocks;
+    m->blocks = b;
+    return b;
+}
+
+void *sample_alloc(struct sample_memory *m, size_t bytes)
+{
+    bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (bytes > LAST_BLOCK / 4) {
+        struct block *own = add_block(m, sizeof(*own) + bytes, &m->error);
+        return own ? own + 1 : NULL;
+    }
+    if (bytes > m->left) {
+        struct block *b = add_block(m, m->block_bytes < bytes * 2 ? LAST_BLOCK : m->block_bytes, &m->error);
+        if (!b)
+            return NULL;
+        m->left = (m->block_bytes < bytes * 2 ? LAST_BLOCK : m->block_bytes) - sizeof(*b);
+        m->next = (char *)(b + 1);
+        if (m->block_bytes < LAST_BLOCK)
+            m->block_bytes *= 2;
+    }
+    void *at = m->next;
+    m->next += bytes;
+    m->left -= bytes;
+    return at;
+}
+
+/* ---- values as integers that order alike ------------------------------------------------------ */
+
+#define SIGN 0x8000000000000000ull
+
+static uint64_t code_of_i64(int64_t value)
+{
+    return (uint64_t)value ^ SIGN;
+}
+
+static int64_t i64_of_code(uint64_t code)
+{
+    return (int64_t)(code ^ SIGN);
+}
+
+static uint64_t code_of_f64(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits & SIGN ? ~bits : bits | SIGN;
+}
+
+static double f64_of_code(uint64_t code)
+{
+    uint64_t bits = code & SIGN ? code & ~SIGN : ~code;
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* Whole units of a listed value, as bins count them. */
+static double whole_of_code(uint64_t code, uint8_t kind)
+{
+    if (kind == SAMPLE_DOUBLE)
+        return f64_of_code(code);
+    double value = (double)i64_of_code(code);
+    return kind == SAMPLE_NANO ? value / 1000 : value;
+}
+
+static int64_t times_1000(int64_t value)
+{
+    int64_t product;
+
+    if (__builtin_mul_overflow(value, 1000, &product))
+        return value < 0 ? INT64_MIN : INT64_MAX; /* beyond 292 years beside nanoseconds */
+    return product;
+}
+
+static uint64_t recode(uint64_t code, uint8_t from, uint8_t to)
+{
+    if (from == to)
+        return code;
+    if (to == SAMPLE_NANO)
+        return code_of_i64(times_1000(i64_of_code(code)));
+    return code_of_f64((double)i64_of_code(code));
+}
+
+/* All listed values in one kind: that of the finest. */
+static void list_refine(struct sample *s, uint8_t kind)
+{
+    if (kind <= s->kind)
+        return;
+    uint64_t *list = s->data;
+    for (uint32_t i = 0; i < s->n; i++)
+        list[i] = recode(list[i], s->kind, kind);
+    s->kind = kind;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------- */
+
+static int sample_to_pages(struct sample_memory *m, struct sample *s);
+static int sample_add_whole(struct sample_memory *m, struct sample *s, double value);
+
+static int list_grow(struct sample_memory *m, struct sample *s, uint32_t need)
+{
+    uint32_t cap = s->cap ? s->cap : 2;
+
+    while (cap < need)
+        cap = cap > UINT32_MAX / 2 ? UINT32_MAX : cap * 2;
+    uint64_t *list = sample_alloc(m, (size_t)cap * sizeof(*list));
+    if (!list)
+        return m->error;
+    if (s->n)
+        memcpy(list, s->data, s->n * sizeof(*list));
+    s->data = list;
+    s->cap = cap;
+    return 0;
+}
+
+static int list_add(struct sample_memory *m, struct sample *s, uint64_t code, uint8_t kind)
+{
+    int rc = 0;
+
+    list_refine(s, kind);
+    code = recode(code, kind, s->kind);
+    if (s->n >= SKETCH_EXACT && !m->exact) {
+        rc = sample_to_pages(m, s);
+        return rc < 0 ? rc : sample_add_whole(m, s, whole_of_code(code, s->kind));
+    }
+    if (s->n == UINT32_MAX)
+        return ERR_MEMORY_LIMIT;
+    if (s->n == s->cap)
+        rc = list_grow(m, s, s->n + 1);
+    if (rc == 0)
+        ((uint64_t *)s->data)[s->n++] = code;
+    return rc;
+}
+
+int sample_add_listed(struct sample_memory *m, struct sample *s, int64_t value, enum sample_kind kind)
+{
+    return list_add(m, s, code_of_i64(value), kind);
+}
+
+int sample_add_listed_f64(struct sample_memory *m, struct sample *s, double value)
+{
+    return list_add(m, s, code_of_f64(value), SAMPLE_DOUBLE);
+}
+
+/* ---- pages --------------------------------------------------------------------------------------- */
+
+static int sample_to_pages(struct sample_memory *m, struct sample *s)
+{
+    const uint64_t *list = s->data;
+    struct sample_pages *pages = sample_alloc(m, sizeof(*pages));
+    int rc = 0;
+
+    if (!pages)
+        return m->error;
+    pages->next = m->pages;
+    m->pages = pages;
+    uint32_t n = s->n;
+    s->data = pages;
+    s->paged = true;
+    s->n = s->cap = 0;
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        rc = sample_add_whole(m, s, whole_of_code(list[i], s->kind));
+    return rc;
+}
+
+static int sample_add_whole(struct sample_memory *m, struct sample *s, double value)
+{
+    return sample_bin(s, value) ? 0 : sample_add_odd(m, s, value);
+}
+
+static int add_to_sketch(struct sketch **sketch, double value)
+{
+    if (!*sketch)
+        *sketch = sketch_new();
+    return *sketch ? sketch_add(*sketch, value) : -ENOMEM;
+}
+
+int sample_add_odd(struct sample_memory *m, struct sample *s, double value)
+{
+    struct sample_pages *pages = s->data;
+    uint64_t bits;
+
+    if (value == 0) {
+        pages->zeros++;
+        return 0;
+    }
+    if (value < 0)
+        return add_to_sketch(&pages->negative, value);
+    memcpy(&bits, &value, sizeof(bits));
+    uint64_t bin = (bits >> 45) - SAMPLE_BASE;
+    if (bin >= SAMPLE_OCTAVES * SAMPLE_PAGE) /* beyond 2^64 there are no sizes, times or rates */
+        return add_to_sketch(&pages->tiny, value);
+    uint32_t *page = sample_alloc(m, SAMPLE_PAGE * sizeof(*page));
+    if (!page)
+        return m->error;
+    pages->page[bin / SAMPLE_PAGE] = page;
+    page[bin % SAMPLE_PAGE] = 1;
+    return 0;
+}
+
+static uint64_t bin_count(const struct sample_pages *p, unsigned octave, unsigned bin)
+{
+    return (p->page[octave] ? p->page[octave][bin] : 0) + (p->wide[octave] ? p->wide[octave][bin] : 0);
+}
+
+static int wide_add(struct sample_memory *m, struct sample_pages *into, const struct sample_pages *from,
+                    unsigned octave)
+{
+    if (!into->wide[octave])
+        into->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
+    if (!into->wide[octave])
+        return m->error;
+    for (unsigned i = 0; i < SAMPLE_PAGE; i++)
+        into->wide[octave][i] += bin_count(from, octave, i);
+    return 0;
+}
+
+int sample_fold(struct sample_memory *m)
+{
+    for (struct sample_pages *p = m->pages; p; p = p->next) {
+        for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
+            if (!p->page[octave])
+                continue;
+            if (!p->wide[octave])
+                p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
+            if (!p->wide[octave])
+                return m->error;
+            for (unsigned i = 0; i < SAMPLE_PAGE; i++)
+                p->wide[octave][i] += p->page[octave][i];
+            memset(p->page[octave], 0, SAMPLE_PAGE * sizeof(uint32_t));
+        }
+    }
+    return 0;
+}
+
+/* ---- merging ---------------------------------------------------------------------------------------- */
+
+static int merge_sketch(struct sketch **into, const struct sketch *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = sketch_new();
+    return *into ? sketch_merge(*into, from) : -ENOMEM;
+}
+
+static int merge_pages(struct sample_memory *m, struct sample_pages *into, const struct sample_pages *from)
+{
+    for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
+        if (!from->page[octave] && !from->wide[octave])
+            continue;
+        int rc = wide_add(m, into, from, octave);
+        if (rc < 0)
+            return rc;
+    }
+    into->zeros += from->zeros;
+    int rc = merge_sketch(&into->negative, from->negative);
+    return rc < 0 ? rc : merge_sketch(&into->tiny, from->tiny);
+}
+
+int sample_merge(struct sample_memory *m, struct sample *into, const struct sample *from)
+{
+    int rc = 0;
+
+    if (!from->paged) {
+        const uint64_t *list = from->data;
+        if (!into->paged && m->exact && into->cap - into->n < from->n)
+            rc = list_grow(m, into, into->n + from->n);
+        for (uint32_t i = 0; i < from->n && rc == 0; i++) {
+            if (!into->paged) {
+                rc = list_add(m, into, list[i], from->kind);
+                continue;
+            }
+            rc = sample_add_whole(m, into, whole_of_code(list[i], from->kind));
+        }
+        into->kind = into->kind > from->kind || from->n == 0 ? into->kind : from->kind;
+        return rc;
+    }
+    if (!into->paged)
+        rc = sample_to_pages(m, into);
+    if (rc < 0)
+        return rc;
+    if (from->kind > into->kind)
+        into->kind = from->kind;
+    return merge_pages(m, into->data, from->data);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------ */
+
+uint64_t sample_count(const struct sample *s)
+{
+    const struct sample_pages *p = s->data;
+
+    if (!s->paged)
+        return s->n;
+    uint64_t n = p->zeros + (p->negative ? sketch_count(p->negative) : 0) + (p->tiny ? sketch_count(p->tiny) : 0);
+    for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
+        for (unsigned i = 0; (p->page[octave] || p->wide[octave]) && i < SAMPLE_PAGE; i++)
+            n += bin_count(p, octave, i);
+    }
+    return n;
+}
+
+/* A rank from a sketch that has it for sure. */
+static double sketch_rank(const struct sketch *s, uint64_t rank, bool integers)
+{
+    return sketch_quantile(s, ((double)rank - 0.5) / (double)sketch_count(s), integers);
+}
+
+static double bin_value(unsigned octave, unsigned bin, bool integers)
+{
+    uint64_t bits = ((uint64_t)octave * SAMPLE_PAGE + bin + SAMPLE_BASE) << 45;
+    double lowest;
+
+    memcpy(&lowest, &bits, sizeof(lowest));
+    return sketch_bin_value(sketch_bin(lowest), integers);
+}
+
+/* A walk over the bins by ascending rank. */
+struct walk {
+    const struct sample_pages *pages;
+    bool integers;
+    unsigned octave, bin;
+    uint64_t passed;               /* values before the present bin */
+};
+
+static double walk_to(struct walk *w, uint64_t rank)
+{
+    const struct sample_pages *p = w->pages;
+    uint64_t negative = p->negative ? sketch_count(p->negative) : 0;
+    uint64_t tiny = p->tiny ? sketch_count(p->tiny) : 0;
+
+    if (rank <= negative)
+        return sketch_rank(p->negative, rank, w->integers);
+    if (rank <= negative + p->zeros)
+        return 0;
+    if (rank <= negative + p->zeros + tiny)
+        return sketch_rank(p->tiny, rank - negative - p->zeros, w->integers);
+    rank -= negative + p->zeros + tiny;
+    for (; w->octave < SAMPLE_OCTAVES; w->octave++, w->bin = 0) {
+        for (; w->bin < SAMPLE_PAGE; w->bin++) {
+            uint64_t here = bin_count(p, w->octave, w->bin);
+            if (w->passed + here >= rank)
+                return bin_value(w->octave, w->bin, w->integers);
+            w->passed += here;
+        }
+    }
+    return 0;
+}
+
+struct value sample_value(double value, enum sample_kind kind, bool time)
+{
+    if (time)
+        return (struct value){.type = VALUE_TIME,
+                              .wide = kind == SAMPLE_WHOLE ? (__int128)value * 1000
+                                                           : (__int128)__builtin_rint(value * 1000)};
+    if (kind == SAMPLE_WHOLE && value >= -9.2e18 && value <= 9.2e18)
+        return (struct value){.type = VALUE_INT, .i = (int64_t)value};
+    return (struct value){.type = VALUE_DOUBLE, .d = value};
+}
+
+static struct value value_of_code(uint64_t code, uint8_t kind, bool time)
+{
+    if (kind == SAMPLE_DOUBLE)
+        return (struct value){.type = VALUE_DOUBLE, .d = f64_of_code(code)};
+    __int128 value = i64_of_code(code);
+    if (time)
+        return (struct value){.type = VALUE_TIME, .wide = kind == SAMPLE_WHOLE ? value * 1000 : value};
+    return (struct value){.type = VALUE_INT, .i = (int64_t)value};
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One pass of a radix sort by byte `shift`; false when all values agree in it. */
+static bool radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
+{
+    size_t at[256] = {0}, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        at[from[i] >> shift & 255]++;
+    if (at[from[0] >> shift & 255] == n)
+        return false;
+    for (unsigned b = 0; b < 256; b++) {
+        size_t count = at[b];
+        at[b] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[from[i] >> shift & 255]++] = from[i];
+    return true;
+}
+
+static int sort_codes(uint64_t *codes, size_t n)
+{
+    enum { FEW = 4096 };
+
+    if (n < FEW) {
+        qsort(codes, n, sizeof(*codes), compare_codes);
+        return 0;
+    }
+    uint64_t *other = malloc(n * sizeof(*other));
+    if (!other)
+        return -ENOMEM;
+    uint64_t *from = codes, *to = other;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if (radix_pass(from, to, n, shift)) {
+            uint64_t *swap = from;
+            from = to;
+            to = swap;
+        }
+    }
+    if (from != codes)
+        memcpy(codes, from, n * sizeof(*codes));
+    free(other);
+    return 0;
+}
+
+int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool time, double min, double max,
+                 struct value *ret)
+{
+    if (!s->paged) {
+        int rc = sort_codes(s->data, s->n);
+        for (unsigned i = 0; rc == 0 && i < count; i++)
+            ret[i] = value_of_code(((uint64_t *)s->data)[ranks[i] - 1], s->kind, time);
+        return rc;
+    }
+    struct walk w = {.pages = s->data, .integers = s->kind == SAMPLE_WHOLE};
+    for (unsigned i = 0; i < count; i++) {
+        double value = walk_to(&w, ranks[i]);
+        value = value < min ? min : value > max ? max : value;
+        ret[i] = sample_value(value, s->kind, time);
+    }
+    return 0;
+}
+
+void sample_histogram(const struct sample *s, struct histogram *h)
+{
+    const struct sample_pages *p = s->data;
+
+    if (!s->paged) {
+        const uint64_t *list = s->data;
+        for (uint32_t i = 0; i < s->n; i++)
+            histogram_add(h, i64_of_code(list[i]), s->kind == SAMPLE_NANO);
+        return;
+    }
+    struct histogram pages = {{0}};
+    pages.count[0] = p->zeros;
+    pages.count[HISTOGRAM_BINS - 1] = p->tiny ? sketch_count(p->tiny) : 0;
+    for (int octave = 0; octave < SAMPLE_OCTAVES; octave++) {
+        int exponent = octave + SAMPLE_LOWEST;
+        uint64_t *bin = &pages.count[exponent < 0 ? HISTOGRAM_BINS - 1 : exponent + 1];
+        for (unsigned i = 0; (p->page[octave] || p->wide[octave]) && i < SAMPLE_PAGE; i++)
+            *bin += bin_count(p, (unsigned)octave, i);
+    }
+    histogram_merge(h, &pages);
+}

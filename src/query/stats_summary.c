@@ -1,0 +1,332 @@
+/* stats_summary.c - answers from the summaries that indexing made, without a scan. */
+#include "stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool is_summarised(const struct index_file *f)
+{
+    return f->state == INDEX_READY || f->state == INDEX_GROWING;
+}
+
+bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o)
+{
+    struct snapshot *snapshot = query_snapshot(plan->query);
+    const uint32_t *files;
+
+    if (plan->groups || o->no_summary || o->exact || !query_unfiltered(plan->query))
+        return false;
+    /* Chunks of a file that is still being indexed are seen by a scan, but not by a summary. */
+    for (size_t n = query_files(plan->query, &files); n > 0; n--) {
+        const struct index_file *f = snapshot_file(snapshot, files[n - 1]);
+        if (!is_summarised(f) && f->chunk_count > 0)
+            return false;
+    }
+    return true;
+}
+
+static bool selects_all(struct query *q)
+{
+    struct snapshot *snapshot = query_snapshot(q);
+    const uint32_t *files;
+    size_t selected = query_files(q, &files), all = 0, ours = 0;
+
+    for (uint32_t i = 0; i < snapshot_file_count(snapshot); i++)
+        all += is_summarised(snapshot_file(snapshot, i));
+    for (size_t i = 0; i < selected; i++)
+        ours += is_summarised(snapshot_file(snapshot, files[i]));
+    return ours == all;
+}
+
+/* *ret is borrowed when *ret_own stays NULL. */
+static int get_summary(struct query *q, const struct summary **ret, struct summary **ret_own)
+{
+    struct snapshot *snapshot = query_snapshot(q);
+    const uint32_t *files;
+    size_t count = query_files(q, &files);
+    int rc = 0;
+
+    *ret_own = NULL;
+    if (selects_all(q))
+        return index_root_summary(query_index(q), snapshot, ret);
+    *ret = *ret_own = summary_new();
+    if (!*ret_own)
+        return -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct summary *one;
+        if (!is_summarised(snapshot_file(snapshot, files[i])))
+            continue;
+        rc = budget_check(query_budget(q));
+        rc = rc < 0 ? rc : index_file_summary(query_index(q), snapshot, files[i], &one);
+        if (rc < 0)
+            break;
+        rc = summary_merge(*ret_own, one);
+        summary_free(one);
+    }
+    return rc;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------ */
+
+/* A row of a count table by ids, before equal ones are joined. */
+struct row { uint64_t count; int64_t key[3]; };
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (x->key[i] != y->key[i])
+            return x->key[i] < y->key[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+static size_t join_rows(struct row *rows, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(rows, n, sizeof(*rows), compare_rows);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && compare_rows(&rows[kept - 1], &rows[i]) == 0)
+            rows[kept - 1].count += rows[i].count;
+        else
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+static int compare_told(const void *a, const void *b)
+{
+    const struct stats_count *x = a, *y = b;
+    int order = 0;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    order = order ? order : value_cmp(&x->cat, &y->cat);
+    order = order ? order : value_cmp(&x->name, &y->name);
+    order = order ? order : value_cmp(&x->pid, &y->pid);
+    order = order ? order : value_cmp(&x->tid, &y->tid);
+    return order ? order : value_cmp(&x->host, &y->host);
+}
+
+static struct value text_value(const struct stats_plan *plan, int64_t id)
+{
+    struct value v = {.type = VALUE_NULL};
+
+    if ((uint32_t)id != INDEX_NO_TEXT)
+        v = (struct value){.type = VALUE_TEXT, .text = index_text(query_index(plan->query), (uint32_t)id)};
+    return v;
+}
+
+static struct value int_value(int64_t i)
+{
+    return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
+}
+
+static int keep_text(struct stats *s, struct value *v)
+{
+    int rc = 0;
+
+    if (v->type == VALUE_TEXT)
+        *v = stats_text(s, v->text, &rc);
+    return rc;
+}
+
+static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned table, struct row *rows, size_t n,
+                     uint64_t top, struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
+{
+    int rc = 0;
+
+    n = join_rows(rows, n);
+    struct stats_count *told = arena_alloc(&s->arena, (n + 1) * sizeof(*told));
+    if (!told)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        told[i].count = rows[i].count;
+        if (table == COUNT_THREADS) {
+            told[i].pid = int_value(rows[i].key[0]);
+            told[i].tid = int_value(rows[i].key[1]);
+            told[i].host = text_value(plan, rows[i].key[2]);
+        } else {
+            told[i].cat = text_value(plan, rows[i].key[0]);
+            told[i].name = table == COUNT_NAMES ? text_value(plan, rows[i].key[1]) : told[i].name;
+        }
+    }
+    qsort(told, n, sizeof(*told), compare_told);
+    *ret_total = n;
+    *ret_count = top && top < n ? top : n;
+    *ret = told;
+    for (size_t i = 0; i < *ret_count && rc == 0; i++) {
+        rc = keep_text(s, &told[i].cat);
+        rc = rc < 0 ? rc : keep_text(s, &told[i].name);
+        rc = rc < 0 ? rc : keep_text(s, &told[i].host);
+    }
+    return rc;
+}
+
+static int tell_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum, unsigned table,
+                      uint64_t top)
+{
+    unsigned phases = query_phases(plan->query);
+    struct row *rows = calloc(sum->name_count + 1, sizeof(*rows));
+    size_t n = 0;
+
+    if (!rows)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < sum->name_count; i++) {
+        const struct summary_name *from = &sum->names[i];
+        if (phases >> from->class & 1)
+            rows[n++] = (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
+    }
+    int rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names, &s->name_count, &s->names_total)
+                                  : tell_rows(plan, s, table, rows, n, top, &s->categories, &s->category_count,
+                                              &s->categories_total);
+    free(rows);
+    return rc;
+}
+
+static int tell_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum, uint64_t top)
+{
+    struct snapshot *snapshot = query_snapshot(plan->query);
+    unsigned phases = query_phases(plan->query);
+    struct row *rows = calloc(sum->thread_count + 1, sizeof(*rows));
+    size_t n = 0;
+
+    if (!rows)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < sum->thread_count; i++) {
+        const struct summary_thread *t = &sum->threads[i];
+        uint32_t host = t->host;
+        if (!(phases >> t->class & 1))
+            continue;
+        if (t->host_is_hash && host != INDEX_NO_TEXT)
+            host = query_resolve(plan->query, snapshot_file(snapshot, t->file), t->pid, INDEX_HH, host);
+        rows[n++] = (struct row){t->count, {t->pid, t->tid, host}};
+    }
+    int rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count, &s->pid_tids_total);
+    free(rows);
+    return rc;
+}
+
+/* ---- durations --------------------------------------------------------------------------------------- */
+
+static int tell_quantiles(struct stats *s, const struct sketch *sketch, bool nano)
+{
+    uint64_t n = sketch_count(sketch);
+
+    for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
+        /* half a rank before the one that is meant: no rounding can miss it */
+        double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
+        s->duration.quantiles[i] =
+            sample_value(sketch_quantile(sketch, q, !nano), nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
+    }
+    return 0;
+}
+
+static int tell_duration(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
+{
+    unsigned phases = query_phases(plan->query);
+    struct sketch *sketch = sketch_new();
+    struct histogram h = {{0}};
+    struct moments m = {0};
+    int rc = sketch ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
+        const struct summary_name *from = &sum->names[i];
+        if (!(phases >> from->class & 1) || from->duration.count == 0)
+            continue;
+        moments_merge(&m, &from->duration);
+        histogram_merge(&h, &from->histogram);
+        rc = sketch_merge(sketch, from->duration_sketch);
+    }
+    if (rc == 0) {
+        s->has_duration = true;
+        moments_measure(&m, true, &s->duration);
+        rc = tell_quantiles(s, sketch, m.nano);
+    }
+    sketch_free(sketch);
+    return rc < 0 ? rc : stats_set_histogram(s, &h);
+}
+
+/* All objects, those without ts as well. */
+static uint64_t count_objects(const struct query *q, const struct summary *sum)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < sum->name_count; i++)
+        n += query_phases(q) >> sum->names[i].class & 1 ? sum->names[i].count : 0;
+    return n;
+}
+
+static void tell_times(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
+{
+    unsigned phases = query_phases(plan->query);
+    struct time_span span = {0};
+
+    for (unsigned c = 0; c < 4; c++) {
+        const struct summary_class *from = &sum->classes[c];
+        if (!(phases >> c & 1))
+            continue;
+        if (!from->has_time)
+            continue;
+        span.min_ts = !span.any || from->min_ts < span.min_ts ? from->min_ts : span.min_ts;
+        span.max_te = !span.any || from->max_te > span.max_te ? from->max_te : span.max_te;
+        span.any = true;
+    }
+    if (!span.any)
+        return;
+    s->min_ts = stats_time(span.min_ts);
+    s->max_te = stats_time(span.max_te);
+    s->span = stats_time(span.max_te - span.min_ts);
+}
+
+/* ---- all together --------------------------------------------------------------------------------------- */
+
+static int tell_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                        const struct stats_options *o)
+{
+    bool cut = o->report == STATS_TOP_NAMES || o->report == STATS_TOP_CATEGORIES;
+    int rc = 0;
+
+    s->events = count_objects(plan->query, sum);
+    tell_times(plan, s, sum);
+    if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
+        rc = tell_names(plan, s, sum, COUNT_CATEGORIES, cut ? o->top_n : 0);
+    if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
+        rc = tell_names(plan, s, sum, COUNT_NAMES, cut ? o->top_n : 0);
+    if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
+        rc = tell_threads(plan, s, sum, o->top_n_pid_tid);
+    if (plan->total_duration && rc == 0)
+        rc = tell_duration(plan, s, sum);
+    return rc;
+}
+
+int stats_from_summary(const struct stats_plan *plan, struct stats *s, const struct stats_options *o)
+{
+    const struct summary *sum = NULL;
+    const struct scan_place *places;
+    struct summary *own;
+    int rc = get_summary(plan->query, &sum, &own);
+
+    rc = rc < 0 ? rc : tell_summary(plan, s, sum, o);
+    summary_free(own);
+    if (rc == 0) {
+        struct query_counters add = {.chunks_from_summary = scan_places(plan->query, &places),
+                                     .rows_selected = s->events};
+        query_count(plan->query, &add);
+    }
+    return rc;
+}
+
+int stats_summary_count(struct query *q, uint64_t *ret)
+{
+    const struct summary *sum = NULL;
+    struct summary *own;
+    int rc = get_summary(q, &sum, &own);
+
+    if (rc == 0)
+        *ret = count_objects(q, sum);
+    summary_free(own);
+    return rc;
+}

@@ -1,0 +1,141 @@
+/* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they are. */
+#include "stats.h"
+#include "view_metadata.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct view {
+    struct lines_plan plan;
+    struct metadata *metadata;          /* NULL: none wanted */
+    struct stream *stream;
+};
+
+int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
+{
+    bool metadata = !o->no_metadata && !(query_phases(q) & PHASE_METADATA);
+    struct stream_options options = {.order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
+    struct view *v = calloc(1, sizeof(*v));
+
+    if (!v)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    struct ahead_maker maker = {
+        .query = q, .arg = &v->plan, .make = lines_make, .drop = lines_drop, .read_text = true};
+    int rc = lines_plan_init(&v->plan, q, o->order_ts, metadata);
+    if (rc == 0 && metadata)
+        rc = metadata_new(q, &v->metadata);
+    if (rc == 0)
+        rc = stream_new(&maker, &options, err, &v->stream);
+    if (rc < 0) {
+        view_close(v);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = v;
+    return 0;
+}
+
+void view_close(struct view *v)
+{
+    if (!v)
+        return;
+    stream_free(v->stream);
+    metadata_free(v->metadata);
+    free(v);
+}
+
+/* Objects k to the first that does not lie right behind its predecessor in the text: one copy. */
+static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, size_t want, size_t *ret_bytes)
+{
+    uint32_t i = item_index(&l->item, from), k = from + 1;
+    size_t start = l->offset[i], end = start + l->len[i];
+
+    while (k < to && end - start < want) {
+        i = item_index(&l->item, k);
+        if (l->offset[i] != end + 1 || (l->group && !l->groups[l->group[i]].written))
+            break;
+        end += 1 + l->len[i];
+        k++;
+    }
+    *ret_bytes = end - start;
+    return k;
+}
+
+/* Writes at most `run` objects of the item, about `want` bytes; *ret_taken of them. */
+static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want, struct buf *out, uint32_t *ret_taken)
+{
+    uint32_t at = l->item.at, to = at + run;
+    size_t before = out->len, bytes;
+
+    while (at < to && out->len - before < want) {
+        uint32_t i = item_index(&l->item, at);
+        if (l->group && !l->groups[l->group[i]].written) {
+            int rc = metadata_before(v->metadata, l, &l->groups[l->group[i]], out);
+            if (rc < 0)
+                return rc;
+            l->groups[l->group[i]].written = true;
+        }
+        at = stretch_end(l, at, to, want - (out->len - before < want ? out->len - before : want), &bytes);
+        buf_append(out, l->text.data + l->offset[i], bytes);
+        buf_putc(out, '\n');
+    }
+    *ret_taken = at - l->item.at;
+    return out->error;
+}
+
+int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
+{
+    size_t before = out->len;
+    int rc = 0;
+
+    want = want ? want : 1;
+    while (rc == 0 && out->len - before < want) {
+        struct item *item;
+        uint32_t run, taken = 0;
+        rc = stream_next(v->stream, err, &item, &run);
+        if (rc == 0)
+            rc = write_run(v, (struct lines *)item, run, want - (out->len - before), out, &taken);
+        if (rc == 0)
+            stream_take(v->stream, taken);
+    }
+    if (rc == ERR_END && out->len > before)
+        return 0;
+    return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+}
+
+/* ---- counting ----------------------------------------------------------------------------------- */
+
+static int count_begin(void *arg, unsigned worker, void **ret_state)
+{
+    (void)worker;
+    *ret_state = arg;
+    return 0;
+}
+
+static int count_batch(void *state, struct scan_batch *b)
+{
+    atomic_fetch_add_explicit((_Atomic uint64_t *)state, b->count, memory_order_relaxed);
+    return 0;
+}
+
+int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret)
+{
+    _Atomic uint64_t count = 0;
+    struct scan_sink sink = {.arg = &count, .worker_begin = count_begin, .batch = count_batch};
+    struct stats_plan plan = {.query = q};
+    struct stats_options options = {.report = STATS_TIME_RANGE};
+    uint64_t n = 0;
+    int rc;
+
+    if (stats_can_summarise(&plan, &options)) {
+        rc = stats_summary_count(q, &n);
+    } else {
+        rc = scan_run(q, &sink, err);
+        n = atomic_load(&count);
+    }
+    if (rc < 0)
+        return err_set(err, rc, "%s", err_text(rc));
+    n = n > offset ? n - offset : 0;
+    *ret = n < limit ? n : limit;
+    return 0;
+}

@@ -1,0 +1,290 @@
+/* view_ahead.c - a ring of items that workers fill and one thread empties. */
+#include "view_ahead.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
+struct slot {
+    enum slot_state state;
+    uint64_t number;                 /* of the item: position in `positions` */
+    void *item;
+    int rc;
+};
+
+struct ahead {
+    struct ahead_maker maker;
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    unsigned references;             /* the caller, and each job in the pool */
+    bool closing;
+    size_t *positions, count;
+    uint64_t next, filled;           /* item to hand out; first that has no slot yet */
+    unsigned window, slots;
+    struct slot *slot;               /* of item n: n % slots */
+    struct ahead_tools **idle;       /* a stack */
+    unsigned idle_count;
+    bool alone;                      /* memory is short: one item at a time */
+};
+struct job { struct ahead *ahead; uint64_t number; };
+
+/* ---- tools -------------------------------------------------------------------------------------- */
+
+static void close_text(struct ahead_tools *t)
+{
+    if (!t->file)
+        return;
+    trace_text_close(t->text);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->file = NULL;
+}
+
+int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file, struct trace_text **ret)
+{
+    if (t->file != file) {
+        close_text(t);
+        int rc = index_text_open(query_index(q), query_snapshot(q), file, &t->text, &t->fd);
+        if (rc < 0)
+            return rc;
+        t->file = file;
+    }
+    *ret = t->text;
+    return 0;
+}
+
+static void tools_free(struct ahead_tools *t)
+{
+    if (!t)
+        return;
+    close_text(t);
+    scan_worker_free(t->scan);
+    free(t);
+}
+
+static int tools_take(struct ahead *a, struct ahead_tools **ret)
+{
+    pthread_mutex_lock(&a->lock);
+    *ret = a->idle_count ? a->idle[--a->idle_count] : NULL;
+    pthread_mutex_unlock(&a->lock);
+    if (*ret)
+        return 0;
+    struct ahead_tools *t = calloc(1, sizeof(*t));
+    int rc = t ? scan_worker_new(a->maker.query, &t->scan) : -ENOMEM;
+    if (rc < 0)
+        tools_free(t);
+    else
+        *ret = t;
+    return rc;
+}
+
+/* ---- making one item ------------------------------------------------------------------------------- */
+
+/* The slot is RUNNING and belongs to this thread. */
+static void run_slot(struct ahead *a, struct slot *slot)
+{
+    struct index *ix = query_index(a->maker.query);
+    struct ahead_tools *tools = NULL;
+    void *item = NULL;
+
+    index_query_running(ix, 1);
+    int rc = budget_check(query_budget(a->maker.query));
+    rc = rc < 0 ? rc : tools_take(a, &tools);
+    if (rc == 0)
+        rc = a->maker.make(a->maker.arg, tools, a->positions[slot->number], &item);
+    index_query_running(ix, -1);
+    if (rc < 0 && tools)
+        close_text(tools);           /* its state after an error is not to be relied on */
+    pthread_mutex_lock(&a->lock);
+    if (tools)
+        a->idle[a->idle_count++] = tools;
+    slot->item = item;
+    slot->rc = rc;
+    slot->state = SLOT_DONE;
+    pthread_cond_broadcast(&a->done);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void ahead_destroy(struct ahead *a)
+{
+    pthread_mutex_destroy(&a->lock);
+    pthread_cond_destroy(&a->done);
+    free(a->positions);
+    free(a->slot);
+    free(a->idle);
+    free(a);
+}
+
+static void unref(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    bool last = --a->references == 0;
+    pthread_mutex_unlock(&a->lock);
+    if (last)
+        ahead_destroy(a);
+}
+
+static void job_run(void *arg)
+{
+    struct job *job = arg;
+    struct ahead *a = job->ahead;
+    bool mine = false;
+
+    pthread_mutex_lock(&a->lock);
+    struct slot *slot = &a->slot[job->number % a->slots];
+    if (!a->closing && slot->state == SLOT_QUEUED && slot->number == job->number) {
+        slot->state = SLOT_RUNNING;
+        mine = true;
+    }
+    pthread_mutex_unlock(&a->lock);
+    if (mine)
+        run_slot(a, slot);
+    unref(a);
+    free(job);
+}
+
+static void submit(struct ahead *a, uint64_t number)
+{
+    struct pool *pool = query_environment(a->maker.query)->pool;
+    struct job *job = pool && !a->alone ? malloc(sizeof(*job)) : NULL;
+
+    if (!job)
+        return; /* the caller makes it when it gets there */
+    *job = (struct job){a, number};
+    a->references++;
+    if (pool_submit(pool, job_run, job) < 0) {
+        a->references--;
+        free(job);
+    }
+}
+
+static void fill(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    while (a->filled < a->count && a->filled - a->next < a->window) {
+        struct slot *slot = &a->slot[a->filled % a->slots];
+        *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled};
+        submit(a, a->filled++);
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- handing out --------------------------------------------------------------------------------------- */
+
+static void wait_done(struct ahead *a, struct slot *slot)
+{
+    pthread_mutex_lock(&a->lock);
+    if (slot->state == SLOT_QUEUED) {
+        slot->state = SLOT_RUNNING;
+        pthread_mutex_unlock(&a->lock);
+        run_slot(a, slot);
+        return;
+    }
+    while (slot->state != SLOT_DONE)
+        pthread_cond_wait(&a->done, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* Gives back what was made ahead, so that the item at hand can be made within the budget. */
+static void drop_ahead(struct ahead *a)
+{
+    for (uint64_t n = a->next; n < a->filled; n++) {
+        struct slot *slot = &a->slot[n % a->slots];
+        pthread_mutex_lock(&a->lock);
+        while (slot->state == SLOT_RUNNING)
+            pthread_cond_wait(&a->done, &a->lock);
+        void *item = slot->state == SLOT_DONE ? slot->item : NULL;
+        /* Not QUEUED for the pool's jobs: those that are left look for their number. */
+        slot->state = SLOT_FREE;
+        pthread_mutex_unlock(&a->lock);
+        if (item)
+            a->maker.drop(a->maker.arg, item);
+    }
+    a->filled = a->next;
+    a->window = 1;
+    a->alone = true;
+}
+
+static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
+{
+    const struct scan_place *places;
+    struct query *q = a->maker.query;
+
+    scan_places(q, &places);
+    const char *name = snapshot_file(query_snapshot(q), places[a->positions[number]].file)->name;
+    if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
+        return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read", name);
+    if (rc == ERR_CORRUPT)
+        return err_set(err, rc, "%s: %s", name, err_text(rc));
+    return err_set(err, rc, "%s", err_text(rc));
+}
+
+int ahead_next(struct ahead *a, struct err *err, void **ret)
+{
+    if (a->next == a->count)
+        return ERR_END;
+    fill(a);
+    struct slot *slot = &a->slot[a->next % a->slots];
+    wait_done(a, slot);
+    if (slot->rc == ERR_MEMORY_LIMIT && !a->alone) {
+        drop_ahead(a);
+        fill(a);
+        wait_done(a, slot);
+    }
+    if (slot->rc < 0)
+        return explain(a, a->next, slot->rc, err);
+    *ret = slot->item;
+    pthread_mutex_lock(&a->lock);    /* a job that came too late may be looking */
+    slot->state = SLOT_FREE;
+    pthread_mutex_unlock(&a->lock);
+    a->next++;
+    if (!a->alone)
+        a->window = a->window * 2 < a->slots ? a->window * 2 : a->slots;
+    fill(a);
+    return 0;
+}
+
+int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count, struct ahead **ret)
+{
+    struct pool *pool = query_environment(maker->query)->pool;
+    unsigned threads = pool ? pool_threads(pool) : 0;
+    struct ahead *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return -ENOMEM;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->done, NULL);
+    a->maker = *maker;
+    a->references = 1;
+    a->window = 1;
+    a->slots = threads ? 2 * threads + 2 : 1;
+    a->count = count;
+    a->positions = malloc((count + 1) * sizeof(*a->positions));
+    a->slot = calloc(a->slots, sizeof(*a->slot));
+    a->idle = calloc(a->slots + 1, sizeof(struct ahead_tools *));
+    if (!a->positions || !a->slot || !a->idle) {
+        ahead_destroy(a);
+        return -ENOMEM;
+    }
+    memcpy(a->positions, positions, count * sizeof(*positions));
+    *ret = a;
+    return 0;
+}
+
+void ahead_free(struct ahead *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->closing = true;
+    pthread_mutex_unlock(&a->lock);
+    drop_ahead(a);
+    for (unsigned i = 0; i < a->idle_count; i++)
+        tools_free(a->idle[i]);
+    a->idle_count = 0;
+    unref(a);
+}

@@ -1,0 +1,38 @@
+/* view_ahead.h - makes items of places in parallel and ahead, and hands them out in order.
+ *
+ * An item is what the answer needs of one chunk (lines, flat rows). Workers of the pool make items of the next places
+ * while the caller writes out earlier ones; the caller makes the one it waits for itself when no worker has begun it, so
+ * a busy pool cannot stop it. The window grows from one item, so that small answers do not pay for large ones. When the
+ * budget is short, items are made one at a time.
+ * Threads:   an ahead belongs to one thread at a time; `make` and `drop` run on any thread, several at once.
+ */
+#ifndef DFTRACERD_QUERY_VIEW_AHEAD_H
+#define DFTRACERD_QUERY_VIEW_AHEAD_H
+
+#include "scan.h"
+
+/* What a worker keeps from item to item. */
+struct ahead_tools {
+    struct scan_worker *scan;
+    const struct index_file *file;   /* whose text is open, NULL = none */
+    struct trace_text *text;
+    int fd;
+};
+/* Text of this file, opened if another one was. ERR_STALE, ERR_CORRUPT, -errno. */
+int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file, struct trace_text **ret);
+
+struct ahead_maker {
+    struct query *query;
+    void *arg;
+    int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret); /* *ret NULL: nothing there */
+    void (*drop)(void *arg, void *item);
+    bool read_text;                  /* the items need text: errors name the file */
+};
+struct ahead;
+/* Items of positions[0..count) of scan_places (copied). */
+int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count, struct ahead **ret);
+/* The next item, in order; it is the caller's then. ERR_END. */
+int ahead_next(struct ahead *a, struct err *err, void **ret);
+void ahead_free(struct ahead *a);
+
+#endif

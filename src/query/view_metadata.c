@@ -1,0 +1,406 @@
+/* view_metadata.c - finds and writes the records that written objects refer to. */
+#include "view_metadata.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A record of a selected file. */
+struct record { uint32_t file, name, next; };      /* positions: snapshot, index_file.names; next: + 1, 0 = none */
+
+/* Lists of records by key; the lists of a table are in the order in which they were added. */
+struct record_lists {
+    bool built;
+    struct group_table table;
+    struct record *records;
+    uint32_t count, cap;
+    uint32_t *first, *last;                        /* of each list: record + 1 */
+    uint32_t list_cap;
+    size_t charged;
+};
+
+struct metadata {
+    struct query *query;
+    struct snapshot *snapshot;
+    const uint32_t *files;
+    size_t file_count;
+    struct budget *budget;
+    struct group_table asked;                      /* (file position, kind, hash) that are done     */
+    struct group_table written;                    /* (kind, hash, name)                            */
+    struct group_table processes;                  /* (host key, pid)                               */
+    struct group_table texts;                      /* text ids of records of processes              */
+    struct record_lists by_hash;                   /* (kind, hash)                                  */
+    struct record_lists by_pid;                    /* (pid)                                         */
+};
+
+int metadata_new(struct query *q, struct metadata **ret)
+{
+    struct metadata *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return -ENOMEM;
+    m->query = q;
+    m->snapshot = query_snapshot(q);
+    m->file_count = query_files(q, &m->files);
+    m->budget = query_budget(q);
+    group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->written, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->texts, 1, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
+    *ret = m;
+    return 0;
+}
+
+static void lists_done(struct record_lists *l, struct budget *b)
+{
+    budget_release(b, l->charged);
+    group_table_done(&l->table);
+    free(l->records);
+    free(l->first);
+    free(l->last);
+}
+
+void metadata_free(struct metadata *m)
+{
+    if (!m)
+        return;
+    group_table_done(&m->asked);
+    group_table_done(&m->written);
+    group_table_done(&m->processes);
+    group_table_done(&m->texts);
+    lists_done(&m->by_hash, m->budget);
+    lists_done(&m->by_pid, m->budget);
+    free(m);
+}
+
+/* 1: the key was not in the table and is now; 0: it was; or an error. */
+static int add_new(struct group_table *t, const uint64_t *keys)
+{
+    uint32_t before = t->count;
+    int64_t group = group_table_add(t, keys);
+
+    return group < 0 ? (int)group : t->count > before;
+}
+
+/* ---- lists -------------------------------------------------------------------------------------------- */
+
+static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
+{
+    if (l->count == l->cap) {
+        uint32_t cap = l->cap ? l->cap * 2 : 256;
+        size_t more = (cap - l->cap) * sizeof(*l->records);
+        int rc = budget_charge(b, more);
+        struct record *grown = rc < 0 ? NULL : realloc(l->records, cap * sizeof(*grown));
+        if (!grown)
+            return rc < 0 ? rc : -ENOMEM;
+        l->charged += more;
+        l->records = grown;
+        l->cap = cap;
+    }
+    if (lists <= l->list_cap)
+        return 0;
+    uint32_t cap = l->list_cap ? l->list_cap * 2 : 256;
+    uint32_t *first = realloc(l->first, cap * sizeof(*first));
+    l->first = first ? first : l->first;
+    uint32_t *last = realloc(l->last, cap * sizeof(*last));
+    l->last = last ? last : l->last;
+    if (!first || !last)
+        return -ENOMEM;
+    memset(first + l->list_cap, 0, (cap - l->list_cap) * sizeof(*first));
+    l->list_cap = cap;
+    return 0;
+}
+
+static int lists_add(struct record_lists *l, struct budget *b, const uint64_t *keys, uint32_t file, uint32_t name)
+{
+    int64_t list = group_table_add(&l->table, keys);
+    int rc = list < 0 ? (int)list : lists_room(l, b, l->table.count);
+
+    if (rc < 0)
+        return rc;
+    l->records[l->count++] = (struct record){file, name, 0};
+    if (l->first[list])
+        l->records[l->last[list] - 1].next = l->count;
+    else
+        l->first[list] = l->count;
+    l->last[list] = l->count;
+    return 0;
+}
+
+static bool of_hash(const struct index_name *n)
+{
+    return n->kind == INDEX_FH || n->kind == INDEX_HH || n->kind == INDEX_SH;
+}
+
+/* All records of the selected files; made when first needed. */
+static int lists_build(struct metadata *m, struct record_lists *l)
+{
+    bool hashes = l == &m->by_hash;
+    int rc = 0;
+
+    if (l->built)
+        return 0;
+    for (size_t i = 0; i < m->file_count && rc == 0; i++) {
+        const struct index_file *f = snapshot_file(m->snapshot, m->files[i]);
+        rc = budget_check(m->budget);
+        for (uint32_t k = 0; k < f->name_count && rc == 0; k++) {
+            const struct index_name *n = &f->names[k];
+            if (hashes && of_hash(n))
+                rc = lists_add(l, m->budget, (uint64_t[]){n->kind, n->hash}, m->files[i], k);
+            else if (!hashes && !of_hash(n) && n->pid != INT64_MIN)
+                rc = lists_add(l, m->budget, (uint64_t[]){(uint64_t)n->pid}, m->files[i], k);
+        }
+    }
+    l->built = rc == 0;
+    return rc;
+}
+
+static uint32_t lists_first(const struct record_lists *l, const uint64_t *keys)
+{
+    int64_t list = group_table_find(&l->table, keys);
+
+    return list < 0 ? 0 : l->first[list];
+}
+
+/* ---- records of hashes ------------------------------------------------------------------------------------ */
+
+static void write_record(struct metadata *m, const struct index_name *n, struct buf *out)
+{
+    struct text line = index_text(query_index(m->query), n->line);
+
+    if (line.len == 0)
+        return;
+    buf_text(out, line);
+    buf_putc(out, '\n');
+}
+
+static int write_hash_record(struct metadata *m, const struct index_name *n, struct buf *out)
+{
+    uint64_t keys[] = {(uint64_t)n->kind << 32 | n->hash, n->value};
+    int rc = add_new(&m->written, keys);
+
+    if (rc > 0)
+        write_record(m, n, out);
+    return rc < 0 ? rc : 0;
+}
+
+/* First record of a file with this kind and hash: names are sorted by them. */
+static uint32_t first_name(const struct index_file *f, uint8_t kind, uint32_t hash)
+{
+    uint32_t low = 0, high = f->name_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct index_name *n = &f->names[middle];
+        if (n->kind < kind || (n->kind == kind && n->hash < hash))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int write_own(struct metadata *m, const struct index_file *f, uint8_t kind, uint32_t hash, struct buf *out,
+                     bool *ret_any)
+{
+    int rc = 0;
+
+    *ret_any = false;
+    for (uint32_t i = first_name(f, kind, hash); i < f->name_count && rc == 0; i++) {
+        if (f->names[i].kind != kind || f->names[i].hash != hash)
+            break;
+        *ret_any = true;
+        rc = write_hash_record(m, &f->names[i], out);
+    }
+    return rc;
+}
+
+static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct buf *out)
+{
+    int rc = lists_build(m, &m->by_hash);
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t at = lists_first(&m->by_hash, (uint64_t[]){kind, hash}); at && rc == 0;) {
+        const struct record *r = &m->by_hash.records[at - 1];
+        rc = write_hash_record(m, &snapshot_file(m->snapshot, r->file)->names[r->name], out);
+        at = r->next;
+    }
+    return rc;
+}
+
+static int before_hash(struct metadata *m, const struct lines *l, const struct lines_hash *h, struct buf *out)
+{
+    static const uint8_t kinds[] = {INDEX_FH, INDEX_HH, INDEX_SH};
+    int rc = 0;
+
+    for (unsigned i = 0; i < sizeof(kinds) && rc >= 0; i++) {
+        uint64_t keys[] = {(uint64_t)l->item.file->id << 8 | kinds[i], h->hash};
+        bool any;
+        if (!(h->kinds >> kinds[i] & 1))
+            continue;
+        rc = add_new(&m->asked, keys);
+        if (rc <= 0)
+            continue;
+        rc = write_own(m, l->item.file, kinds[i], h->hash, out, &any);
+        if (rc == 0 && !any)
+            rc = write_others(m, kinds[i], h->hash, out);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- records of processes ----------------------------------------------------------------------------------- */
+
+static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t pid, uint32_t host, bool is_hash)
+{
+    if (host == INDEX_NO_TEXT)
+        return QUERY_KEY_NULL;
+    return query_key_text_id(is_hash ? query_resolve(m->query, f, pid, INDEX_HH, host) : host);
+}
+
+/* The only host that a pid has in a file; false when it has several, or is not known there. */
+static bool only_host(struct metadata *m, const struct index_file *f, int64_t pid, uint64_t *ret)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        const struct index_process *p = &f->processes[i];
+        if (p->pid != pid || p->host == INDEX_NO_TEXT)
+            continue;
+        uint64_t key = host_key(m, f, pid, p->host, p->host_is_hash);
+        if (any && key != *ret)
+            return false;
+        *ret = key;
+        any = true;
+    }
+    return any;
+}
+
+/* Text id of a text column in one row; INDEX_NO_TEXT where it has none. */
+static int text_at(struct metadata *m, struct chunk_view *view, const char *path, uint32_t row, uint32_t *ret)
+{
+    enum { BLOCK = 1024 };
+    uint32_t first = row / BLOCK * BLOCK, n = chunk_rows(view) - first, codes[BLOCK];
+    uint64_t valid[BLOCK / 64];
+    struct column c;
+    struct column_entry e;
+    int rc = chunk_find(view, text_of(path), &c);
+
+    *ret = INDEX_NO_TEXT;
+    if (rc < 0 || (c.type != COLUMN_TEXT && c.type != COLUMN_MIXED))
+        return rc == -ENOENT ? 0 : rc;
+    n = n > BLOCK ? BLOCK : n;
+    rc = column_read_codes(view, &c, first, n, codes);
+    if (rc == 0 && c.nulls)
+        rc = column_read_valid(view, &c, first, n, valid);
+    if (rc < 0 || (c.nulls && !(valid[(row - first) / 64] >> (row - first) % 64 & 1)))
+        return rc;
+    rc = column_entry(view, &c, codes[row - first], &e);
+    if (rc == 0 && e.type == TRACE_TEXT)
+        *ret = e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(query_index(m->query), e.text);
+    return rc;
+}
+
+/* The host that the record itself names. */
+static int stored_host(struct metadata *m, const struct index_file *f, const struct index_name *n, uint64_t *ret)
+{
+    struct chunk_view *view;
+    uint32_t i = 0, id = INDEX_NO_TEXT;
+
+    *ret = QUERY_KEY_NULL;
+    while (i < f->chunk_count && f->chunks[i].number != n->chunk)
+        i++;
+    if (i == f->chunk_count)
+        return 0;
+    int rc = chunk_open(query_index(m->query), m->snapshot, f, i, &view);
+    if (rc < 0)
+        return rc;
+    bool is_hash = true;
+    if (n->row < chunk_rows(view)) {
+        rc = text_at(m, view, "args.hhash", n->row, &id);
+        is_hash = id != INDEX_NO_TEXT;
+        if (rc == 0 && !is_hash)
+            rc = text_at(m, view, "args.hostname", n->row, &id);
+    }
+    chunk_close(view);
+    if (rc == 0)
+        *ret = host_key(m, f, n->pid, id, is_hash);
+    return rc;
+}
+
+static int record_host(struct metadata *m, const struct index_file *f, const struct index_name *n, uint64_t *ret)
+{
+    return only_host(m, f, n->pid, ret) ? 0 : stored_host(m, f, n, ret);
+}
+
+struct found { uint32_t file; const struct index_name *name; };
+
+static int compare_found(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (x->name->chunk != y->name->chunk)
+        return x->name->chunk < y->name->chunk ? -1 : 1;
+    return (x->name->row > y->name->row) - (x->name->row < y->name->row);
+}
+
+/* Records of a process, in (path, line) order: *new* array. */
+static int find_process(struct metadata *m, const struct lines_group *g, struct found **ret, size_t *ret_count)
+{
+    uint32_t list = lists_first(&m->by_pid, (uint64_t[]){(uint64_t)g->pid});
+    size_t n = 0;
+    int rc = 0;
+
+    for (uint32_t at = list; at; at = m->by_pid.records[at - 1].next)
+        n++;
+    struct found *found = malloc((n + 1) * sizeof(*found));
+    if (!found)
+        return -ENOMEM;
+    n = 0;
+    for (uint32_t at = list; at && rc == 0; at = m->by_pid.records[at - 1].next) {
+        const struct record *r = &m->by_pid.records[at - 1];
+        const struct index_file *f = snapshot_file(m->snapshot, r->file);
+        uint64_t host = QUERY_KEY_NULL;
+        rc = record_host(m, f, &f->names[r->name], &host);
+        if (rc == 0 && host == g->host)
+            found[n++] = (struct found){r->file, &f->names[r->name]};
+    }
+    qsort(found, n, sizeof(*found), compare_found);
+    *ret = found;
+    *ret_count = n;
+    return rc;
+}
+
+static int before_process(struct metadata *m, const struct lines_group *g, struct buf *out)
+{
+    struct found *found = NULL;
+    size_t n = 0;
+    int rc = add_new(&m->processes, (uint64_t[]){g->host, (uint64_t)g->pid});
+
+    if (rc <= 0)
+        return rc;
+    rc = lists_build(m, &m->by_pid);
+    rc = rc < 0 ? rc : find_process(m, g, &found, &n);
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        rc = add_new(&m->texts, (uint64_t[]){found[i].name->line});
+        if (rc > 0)
+            write_record(m, found[i].name, out);
+    }
+    free(found);
+    return rc < 0 ? rc : 0;
+}
+
+int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g, struct buf *out)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < g->hash_count && rc == 0; i++)
+        rc = before_hash(m, l, &g->hashes[i], out);
+    if (rc == 0 && g->has_process)
+        rc = before_process(m, g, out);
+    return rc < 0 ? rc : out->error;
+}

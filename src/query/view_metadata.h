@@ -1,0 +1,18 @@
+/* view_metadata.h - the metadata records that stand before an object in an answer, each once.
+ *
+ * For each hash: the records of the object's own file, else those of all other selected files in (path, line) order;
+ * deduplicated by (kind, hash, name). Then the records of its process (host, pid) in all selected files; deduplicated by
+ * text. What has been looked for is remembered, so that the usual object costs one flag.
+ */
+#ifndef DFTRACERD_QUERY_VIEW_METADATA_H
+#define DFTRACERD_QUERY_VIEW_METADATA_H
+
+#include "lines.h"
+
+struct metadata;
+int metadata_new(struct query *q, struct metadata **ret);
+void metadata_free(struct metadata *m);
+/* Appends what an object of this group and place needs and the answer does not have yet. */
+int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g, struct buf *out);
+
+#endif

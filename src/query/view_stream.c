@@ -1,0 +1,430 @@
+/* view_stream.c - order, offset and limit of answers that are made of objects. */
+#include "view_stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stream {
+    struct ahead_maker maker;
+    struct ahead *ahead;
+    struct budget *budget;
+    bool by_time, ended;             /* ended: the ahead has no more */
+    uint64_t skip, left;
+    struct item *now;                /* file order */
+    struct item **heap;              /* by time; the first object of heap[0] is the next one */
+    size_t heap_count;
+    __int128 *first;                 /* by time: earliest key of each item to come */
+    size_t made, count;
+};
+
+/* ---- times ------------------------------------------------------------------------------------------- */
+
+int item_add_ts(struct item *item, struct scan_batch *b, const struct source *source)
+{
+    const int64_t *ts;
+    const uint64_t *valid;
+    int64_t *to = item->ts + item->count;
+    int rc = batch_i64(b, source, &ts, &valid, &item->nano);
+
+    if (rc < 0 && rc != -EDOM)
+        return rc;
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = b->select ? b->select[j] : j;
+        bool there = rc == 0 && (!valid || (valid[row / 64] >> (row % 64) & 1));
+        to[j] = there ? ts[row] : ITEM_NO_TS;
+    }
+    return 0;
+}
+
+static int compare_ts(const void *a, const void *b, void *arg)
+{
+    const int64_t *ts = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (ts[x] != ts[y])
+        return ts[x] < ts[y] ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+int item_sort(struct item *item)
+{
+    bool sorted = true;
+
+    for (uint32_t i = 1; i < item->count && sorted; i++)
+        sorted = item->ts[i - 1] <= item->ts[i];
+    if (sorted)
+        return 0;
+    item->order = malloc(item->count * sizeof(*item->order));
+    if (!item->order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < item->count; i++)
+        item->order[i] = i;
+    qsort_r(item->order, item->count, sizeof(*item->order), compare_ts, item->ts);
+    return 0;
+}
+
+static __int128 key_of(int64_t ts, bool nano)
+{
+    return ts == ITEM_NO_TS ? ITEM_NO_KEY : nano ? ts : (__int128)ts * 1000;
+}
+
+static __int128 item_key(const struct item *i, uint32_t k)
+{
+    return key_of(i->ts[item_index(i, k)], i->nano);
+}
+
+/* ---- a first look at all places ------------------------------------------------------------------------ */
+
+struct look {
+    const struct source *ts;         /* NULL: only count */
+    uint64_t *counts;
+    __int128 *first;
+    size_t position;                 /* of the worker's present chunk */
+};
+
+static int look_begin(void *arg, unsigned worker, void **ret_state)
+{
+    struct look *l = malloc(sizeof(*l));
+    (void)worker;
+
+    if (!l)
+        return -ENOMEM;
+    *l = *(struct look *)arg;
+    *ret_state = l;
+    return 0;
+}
+
+static int look_end(void *arg, unsigned worker, void *state, bool failed)
+{
+    (void)arg, (void)worker, (void)failed;
+    free(state);
+    return 0;
+}
+
+static int look_chunk(void *state, struct scan_chunk *c)
+{
+    ((struct look *)state)->position = c->position;
+    return 0;
+}
+
+/* Places belong to one worker each, so the arrays need no lock. */
+static int look_batch(void *state, struct scan_batch *b)
+{
+    struct look *l = state;
+    int64_t ts[SCAN_BATCH];
+    struct item item = {.ts = ts};
+
+    l->counts[l->position] += b->count;
+    if (!l->ts)
+        return 0;
+    int rc = item_add_ts(&item, b, l->ts);
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        __int128 key = key_of(ts[j], item.nano);
+        if (key < l->first[l->position])
+            l->first[l->position] = key;
+    }
+    return rc;
+}
+
+/* *new* arrays by position. */
+static int look_at_places(struct query *q, bool times, struct err *err, uint64_t **ret_counts, __int128 **ret_first)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places);
+    struct look look = {.counts = calloc(n + 1, sizeof(*look.counts)),
+                        .first = times ? malloc((n + 1) * sizeof(*look.first)) : NULL};
+    struct scan_sink sink = {.arg = &look,
+                             .worker_begin = look_begin,
+                             .chunk_begin = look_chunk,
+                             .batch = look_batch,
+                             .worker_end = look_end};
+    int rc = !look.counts || (times && !look.first) ? -ENOMEM : 0;
+
+    for (size_t i = 0; rc == 0 && times && i < n; i++)
+        look.first[i] = (__int128)1 << 120;
+    if (times && rc == 0)
+        rc = query_source(q, TEXT("ts"), &look.ts);
+    if (rc == 0)
+        rc = scan_run(q, &sink, err);
+    if (rc < 0) {
+        free(look.counts);
+        free(look.first);
+        return rc;
+    }
+    *ret_counts = look.counts;
+    *ret_first = look.first;
+    return 0;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------------ */
+
+/* Places from the one that holds object number `offset` on; *skip: objects of it to pass over. */
+static int positions_in_order(struct query *q, struct stream *s, struct err *err, size_t **ret, size_t *ret_count)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places), from = 0;
+    uint64_t *counts = NULL;
+    __int128 *first = NULL;
+
+    if (s->skip > 0) {
+        int rc = look_at_places(q, false, err, &counts, &first);
+        if (rc < 0)
+            return rc;
+        while (from < n && s->skip >= counts[from])
+            s->skip -= counts[from++];
+        free(counts);
+    }
+    size_t *positions = malloc((n + 1) * sizeof(*positions));
+    if (!positions)
+        return -ENOMEM;
+    for (size_t i = from; i < n; i++)
+        positions[i - from] = i;
+    *ret = positions;
+    *ret_count = n - from;
+    return 0;
+}
+
+struct start { __int128 first; size_t position; };
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct start *x = a, *y = b;
+
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 *first, size_t n, size_t *positions)
+{
+    struct start *starts = malloc((n + 1) * sizeof(*starts));
+
+    if (!starts)
+        return -ENOMEM;
+    s->count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i])
+            starts[s->count++] = (struct start){first[i], i};
+    }
+    qsort(starts, s->count, sizeof(*starts), compare_starts);
+    for (size_t i = 0; i < s->count; i++) {
+        positions[i] = starts[i].position;
+        s->first[i] = starts[i].first;
+    }
+    free(starts);
+    return 0;
+}
+
+static int positions_by_time(struct query *q, struct stream *s, struct err *err, size_t **ret, size_t *ret_count)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places);
+    uint64_t *counts = NULL;
+    __int128 *first = NULL;
+    int rc = look_at_places(q, true, err, &counts, &first);
+
+    if (rc < 0)
+        return rc;
+    size_t *positions = malloc((n + 1) * sizeof(*positions));
+    s->heap = malloc((n + 1) * sizeof(struct item *));
+    s->first = malloc((n + 1) * sizeof(*s->first));
+    rc = positions && s->heap && s->first ? sort_starts(s, counts, first, n, positions) : -ENOMEM;
+    free(counts);
+    free(first);
+    if (rc < 0) {
+        free(positions);
+        return rc;
+    }
+    *ret = positions;
+    *ret_count = s->count;
+    return 0;
+}
+
+int stream_new(const struct ahead_maker *maker, const struct stream_options *o, struct err *err, struct stream **ret)
+{
+    struct query *q = maker->query;
+    size_t *positions = NULL, count = 0;
+    struct stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return -ENOMEM;
+    s->maker = *maker;
+    s->budget = query_budget(q);
+    s->by_time = o->order_ts;
+    s->skip = o->offset;
+    s->left = o->limit;
+    int rc = o->order_ts ? positions_by_time(q, s, err, &positions, &count)
+                         : positions_in_order(q, s, err, &positions, &count);
+    rc = rc < 0 ? rc : ahead_new(maker, positions, count, &s->ahead);
+    free(positions);
+    if (rc < 0) {
+        stream_free(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+/* ---- the heap ---------------------------------------------------------------------------------------------- */
+
+static bool comes_before(const struct item *a, const struct item *b)
+{
+    __int128 x = item_key(a, a->at), y = item_key(b, b->at);
+
+    return x != y ? x < y : a->position < b->position;
+}
+
+static void sift_up(struct stream *s, size_t at)
+{
+    while (at > 0 && comes_before(s->heap[at], s->heap[(at - 1) / 2])) {
+        struct item *swap = s->heap[at];
+        s->heap[at] = s->heap[(at - 1) / 2];
+        s->heap[(at - 1) / 2] = swap;
+        at = (at - 1) / 2;
+    }
+}
+
+static void sift_down(struct stream *s)
+{
+    size_t at = 0;
+
+    for (;;) {
+        size_t first = at;
+        for (size_t child = at * 2 + 1; child <= at * 2 + 2 && child < s->heap_count; child++) {
+            if (comes_before(s->heap[child], s->heap[first]))
+                first = child;
+        }
+        if (first == at)
+            return;
+        struct item *swap = s->heap[at];
+        s->heap[at] = s->heap[first];
+        s->heap[first] = swap;
+        at = first;
+    }
+}
+
+/* Makes every item that may hold the next object. */
+static int load_due(struct stream *s, struct err *err)
+{
+    while (s->made < s->count && (s->heap_count == 0 || s->first[s->made] <= item_key(s->heap[0], s->heap[0]->at))) {
+        void *item = NULL;
+        int rc = ahead_next(s->ahead, err, &item);
+        if (rc < 0)
+            return rc;
+        s->made++;
+        if (!item)
+            continue;
+        s->heap[s->heap_count++] = item;
+        sift_up(s, s->heap_count - 1);
+    }
+    return s->heap_count ? 0 : ERR_END;
+}
+
+/* How many objects of heap[0] come before those of all others, also those that are not made yet. */
+static uint32_t run_of_first(const struct stream *s)
+{
+    struct item *top = s->heap[0];
+    const struct item *other = s->heap_count > 1 ? s->heap[1] : NULL;
+    uint32_t k = top->at + 1;
+
+    if (s->heap_count > 2 && comes_before(s->heap[2], other))
+        other = s->heap[2];
+    __int128 bound = other ? item_key(other, other->at) : (__int128)1 << 120;
+    bool with = other && top->position < other->position;
+    if (s->made < s->count && s->first[s->made] <= bound) {
+        bound = s->first[s->made];
+        with = false;
+    }
+    while (k < top->count) {
+        __int128 key = item_key(top, k);
+        if (key > bound || (key == bound && !with))
+            break;
+        k++;
+    }
+    return k - top->at;
+}
+
+/* ---- taking -------------------------------------------------------------------------------------------------- */
+
+static int next_by_time(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
+{
+    int rc = load_due(s, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = s->heap[0];
+    *ret_run = run_of_first(s);
+    return 0;
+}
+
+static int next_in_order(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
+{
+    while (!s->now) {
+        void *item = NULL;
+        int rc = ahead_next(s->ahead, err, &item);
+        if (rc < 0)
+            return rc;
+        s->now = item;
+    }
+    *ret = s->now;
+    *ret_run = s->now->count - s->now->at;
+    return 0;
+}
+
+static void pass(struct stream *s, uint32_t n)
+{
+    struct item *item = s->by_time ? s->heap[0] : s->now;
+
+    item->at += n;
+    if (item->at < item->count) {
+        if (s->by_time)
+            sift_down(s);
+        return;
+    }
+    s->maker.drop(s->maker.arg, item);
+    s->now = NULL;
+    if (s->by_time) {
+        s->heap[0] = s->heap[--s->heap_count];
+        if (s->heap_count)
+            sift_down(s);
+    }
+}
+
+int stream_next(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
+{
+    while (s->left > 0) {
+        int rc = s->by_time ? next_by_time(s, err, ret, ret_run) : next_in_order(s, err, ret, ret_run);
+        if (rc < 0)
+            return rc;
+        if (s->skip == 0) {
+            if (*ret_run > s->left)
+                *ret_run = (uint32_t)s->left;
+            return 0;
+        }
+        uint32_t n = s->skip < *ret_run ? (uint32_t)s->skip : *ret_run;
+        s->skip -= n;
+        pass(s, n);
+    }
+    return ERR_END;
+}
+
+void stream_take(struct stream *s, uint32_t n)
+{
+    s->left -= n;
+    pass(s, n);
+}
+
+void stream_free(struct stream *s)
+{
+    if (!s)
+        return;
+    ahead_free(s->ahead);
+    if (s->now)
+        s->maker.drop(s->maker.arg, s->now);
+    for (size_t i = 0; i < s->heap_count; i++)
+        s->maker.drop(s->maker.arg, s->heap[i]);
+    free(s->heap);
+    free(s->first);
+    free(s);
+}
