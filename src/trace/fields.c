@@ -298,15 +298,15 @@ static void node_bind(struct trace_scanner *s, struct scan_node *node)
     struct scan_field *f;
     int64_t id;
 
-    node->field = SCAN_FIELD_DROP;
-    if (path.len > SCAN_PATH_MAX)
+    if (path.len > SCAN_PATH_MAX) {
+        node->field = s->error ? SCAN_FIELD_NONE : SCAN_FIELD_DROP;
         return;
+    }
     id = intern_count(s->paths) < TRACE_FIELDS_MAX ? intern_add(s->paths, path)
                                                    : intern_find(s->paths, path);
     if (id < 0) {
-        if (id != -ENOENT)
-            s->error = (int)id;
-        node->field = TRACE_FIELD_OTHER;
+        node->field = id == -ENOENT ? TRACE_FIELD_OTHER : SCAN_FIELD_NONE;
+        s->error = id == -ENOENT ? s->error : (int)id;
         return;
     }
     f = &s->fields[id];
@@ -326,7 +326,7 @@ bool fields_prepare(struct trace_scanner *s, struct scan_node *node)
 {
     if (node->field == SCAN_FIELD_NONE)
         node_bind(s, node);
-    if (node->field >= SCAN_FIELD_DROP)
+    if (node->field >= SCAN_FIELD_NONE)
         return false;
     if (node->shared)
         field_collide(s, node);

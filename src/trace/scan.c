@@ -398,7 +398,11 @@ void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enu
     s->end = text + len;
     s->last_newline = newline && !s->only_tolerant ? newline : text;
     s->unit = unit;
-    s->error = 0;
+    if (s->error) { /* out of memory the last time: the buffers remember it */
+        buf_done(&s->json);
+        buf_done(&s->path);
+        s->error = 0;
+    }
     s->line = (struct scan_line){0};
     s->counts = (struct trace_counts){0};
     fields_begin(s);
