@@ -8,11 +8,11 @@ from fractions import Fraction
 from .reader import EXACT, Json, is_number
 
 DEPTH_MAX, TERMS_MAX = 256, 10000
-TOP_FIELDS = ("name", "cat", "pid", "tid", "ts", "dur", "ph", "id", "te")
+TOP_FIELDS = ("name", "cat", "pid", "tid", "ts", "dur", "ph", "id", "type", "te")
 DERIVED = ("host", "file", "cmd", "exec", "rank", "trace", "size")
 HASHES = ("hhash", "fhash", "shash")
 TIME_UNITS = {"ns": Fraction(1, 1000), "us": Fraction(1), "ms": Fraction(1000), "s": Fraction(10**6),
-              "m": Fraction(60 * 10**6), "min": Fraction(60 * 10**6), "h": Fraction(3600 * 10**6)}
+              "min": Fraction(60 * 10**6), "h": Fraction(3600 * 10**6), "d": Fraction(86400 * 10**6)}
 SIZE_UNITS = {"b": 1, **{p + "b": 1000 ** (i + 1) for i, p in enumerate("kmgtp")},
               **{p + "ib": 1024 ** (i + 1) for i, p in enumerate("kmgtp")}}
 TOKEN = re.compile(r"""\s*(?:
@@ -124,8 +124,7 @@ class Path:
             ns = o.te() if name == "te" else getattr(o, name)
             return None if ns is None else ns // 1000 if ns % 1000 == 0 else Fraction(ns, 1000)
         if name in TOP_FIELDS:
-            value = getattr(o, name)
-            return value if not isinstance(value, str) or name != "ph" else str(value)
+            return o.get(name)
         if name == "size":
             return o.size()
         if name in DERIVED:

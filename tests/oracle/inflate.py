@@ -272,7 +272,6 @@ def decode(data):
             break
         length = header_length(data, at)
         if length is None:
-            text.members += 1
             text.damage.append(("cut", at))
             return text
         if length == 0:

@@ -379,7 +379,7 @@ class Root:
         self.cache = {}
         self.parents = self.find_parents()
         self.set_hosts()
-        self.process_facts = self.find_process_facts()
+        self.ranks = self.find_ranks()
         gc.freeze()
         gc.enable()
 
@@ -467,37 +467,22 @@ class Root:
                 if o.host is None and len(hosts) == 1:
                     o.host = next(iter(hosts))
 
-    def find_process_facts(self):
-        """(file or None, host, pid) -> {"rank", "cmd", "exec"}: first in the file, and first of all files."""
-        facts = {}
-
-        def note(o, key, value):
-            for where in (o.file, None):
-                facts.setdefault((where, o.host, o.pid), {}).setdefault(key, value)
-
+    def find_ranks(self):
+        """(file or None, host, pid) -> rank: the first in the file, and the first of all files."""
+        ranks = {}
         for file in self.files:
             for o in file.objects:
-                if o.pid is None:
-                    continue
-                if o.cls == METADATA and o.name in ("PR", "process_name"):
+                if o.pid is not None and o.cls == METADATA and o.name in ("PR", "process_name"):
                     rank = rank_of(o)
                     if rank is not None:
-                        note(o, "rank", rank)
-                if o.cls == EVENT and o.name == "start":
-                    for key in ("cmd", "exec"):
-                        hash_text = o.values.get("args.%s_hash" % key)
-                        if isinstance(hash_text, str):
-                            note(o, key, self.behind(o, "SH", hash_text))
-        return facts
+                        ranks.setdefault((file, o.host, o.pid), rank)
+                        ranks.setdefault((None, o.host, o.pid), rank)
+        return ranks
 
-    def process_fact(self, o, key):
+    def rank(self, o):
         if o.pid is None:
             return None
-        for where in (o.file, None):
-            fact = self.process_facts.get((where, o.host, o.pid), {}).get(key)
-            if fact is not None:
-                return fact
-        return None
+        return self.ranks.get((o.file, o.host, o.pid), self.ranks.get((None, o.host, o.pid)))
 
     def derived(self, o, path):
         """host, file, cmd, exec, rank, trace."""
@@ -515,9 +500,8 @@ class Root:
             return None
         if path in ("cmd", "exec"):
             hash_text = o.values.get("args.%s_hash" % path)
-            if isinstance(hash_text, str):
-                return self.behind(o, "SH", hash_text)
-        return self.process_fact(o, path)
+            return self.behind(o, "SH", hash_text) if isinstance(hash_text, str) else None
+        return self.rank(o)
 
 
 def rank_of(o):

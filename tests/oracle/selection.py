@@ -38,10 +38,12 @@ def preset_test(preset):
 
 
 def glob_pattern(text):
-    """`*` and `?` stay within a folder, `**` does not."""
+    """`*` and `?` stay within a folder, `**` does not, and `**/` is any number of folders."""
     out, i = "", 0
     while i < len(text):
-        if text.startswith("**", i):
+        if text.startswith("**/", i) and (i == 0 or text[i - 1] == "/"):
+            out, i = out + "(?:.*/)?", i + 3
+        elif text.startswith("**", i):
             out, i = out + ".*", i + 2
         elif text[i] == "*":
             out, i = out + "[^/]*", i + 1

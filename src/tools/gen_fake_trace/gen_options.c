@@ -43,7 +43,7 @@ static const char usage_text[] =
     "  -z, --compress N           gzip level 1-9, 0: plain text (6)\n"
     "      --level N              gzip level 0-9, 0: a gzip file of stored blocks\n"
     "      --plain                plain text: .pfw files\n"
-    "      --members SIZE|event   a new gzip member after SIZE bytes of text (16M), or each event\n"
+    "      --members SIZE|event   a new gzip member after SIZE bytes of text, or each line\n"
     "      --reference            what the benchmarks read: 4.84 M events, 1.1 GB of text, 64\n"
     "                             processes on 8 hosts, 5,000 files (options after it override)\n"
     "  -h, --help                 this text\n";
