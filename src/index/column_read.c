@@ -158,8 +158,10 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
     for (uint32_t i = 0; i < n; i++) {
         int64_t x;
         memcpy(&x, &out[i], sizeof(x));
-        out[i] = (double)x / by;
+        out[i] = (double)x;
     }
+    for (uint32_t i = 0; by != 1 && i < n; i++)
+        out[i] /= by;
     return 0;
 }
 
@@ -196,12 +198,22 @@ static int load_codes(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
+/* Nulls come in clusters (metadata among events): words of 64 rows that all have values, or none, are common. */
 static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t bit = (uint32_t)(valid[i / 64] >> (i % 64)) & 1;
-        out[i] = *in & -bit;
-        in += bit;
+    for (uint32_t i = 0; i < n; i += 64) {
+        uint64_t word = valid[i / 64];
+        uint32_t many = n - i < 64 ? n - i : 64;
+        if (word == UINT64_MAX && many == 64) {
+            memcpy(out + i, in, 64 * sizeof(*out));
+            in += 64;
+            continue;
+        }
+        for (uint32_t k = 0; k < many; k++, word >>= 1) {
+            uint32_t bit = (uint32_t)word & 1;
+            out[i + k] = *in & -bit;
+            in += bit;
+        }
     }
 }
 

@@ -77,6 +77,9 @@ struct pack_kernels {
     /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most */
     const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
     void (*measure)(const int64_t *v, size_t n, struct pack_range *ret);  /* n >= 1 */
+    void (*prefix_sum)(uint64_t *out, size_t n);     /* n >= 1: out[i] becomes the sum of out[0] to out[i] */
+    /* out[i] = dict[codes[i]]; false (and nothing written) where a code is not below `count` */
+    bool (*look_up)(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out);
 };
 extern const struct pack_kernels pack_kernels_portable, pack_kernels_avx2;
 const struct pack_kernels *pack_kernels(void);   /* the best of this machine (cpu_level) */

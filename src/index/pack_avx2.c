@@ -164,7 +164,13 @@ static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t 
     const __m256i bits = _mm256_set_epi64x(8, 4, 2, 1);
     size_t i = 0;
 
-    for (; i + 4 <= n; i += 4) {
+    while (i + 4 <= n) {
+        if (i % 64 == 0 && valid[i / 64] == UINT64_MAX && i + 64 <= n) {   /* nulls come in clusters */
+            memcpy(out + i, in, 64 * sizeof(*out));
+            in += 64;
+            i += 64;
+            continue;
+        }
         unsigned mask = (unsigned)(valid[i / 64] >> (i % 64)) & 15;
         __m256i v = _mm256_loadu_si256((const __m256i *)in);
         __m256i lanes = _mm256_loadu_si256((const __m256i *)expand_lanes[mask]);
@@ -173,6 +179,7 @@ static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t 
         v = _mm256_and_si256(v, _mm256_cmpeq_epi64(has, bits));
         _mm256_storeu_si256((__m256i *)(out + i), v);
         in += __builtin_popcount(mask);
+        i += 4;
     }
     for (; i < n; i++) {
         uint64_t bit = valid[i / 64] >> (i % 64) & 1;
@@ -229,7 +236,45 @@ static void measure(const int64_t *v, size_t n, struct pack_range *ret)
     *ret = r;
 }
 
-const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, widen64, widen32, expand64, measure};
+/* out[0] is the start; what follows are steps, which become sums. Sums within a register first; the chain from register to
+ * register is one addition. */
+static void prefix_sum(uint64_t *out, size_t n)
+{
+    __m256i carry = _mm256_set1_epi64x((long long)out[0]);
+    size_t i = 1;
+
+    for (; i + 4 <= n; i += 4) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(out + i));
+        x = _mm256_add_epi64(x, _mm256_slli_si256(x, 8));
+        __m256i low = _mm256_permute4x64_epi64(x, 0x55);         /* the sum of the lower two, everywhere */
+        x = _mm256_add_epi64(x, _mm256_blend_epi32(_mm256_setzero_si256(), low, 0xF0));
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_add_epi64(x, carry));
+        carry = _mm256_add_epi64(carry, _mm256_permute4x64_epi64(x, 0xFF));
+    }
+    for (; i < n; i++)
+        out[i] += out[i - 1];
+}
+
+/* Whether all codes are below `count`; then out[i] = dict[codes[i]]. */
+static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out)
+{
+    uint32_t most = 0;
+    size_t i = 0;
+
+    for (size_t k = 0; k < n; k++)
+        most = codes[k] > most ? codes[k] : most;
+    if (n > 0 && most >= count)
+        return false;
+    for (; i + 4 <= n; i += 4) {
+        __m128i place = _mm_loadu_si128((const __m128i *)(codes + i));
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_i32gather_epi64((const long long *)dict, place, 8));
+    }
+    for (; i < n; i++)
+        out[i] = dict[codes[i]];
+    return true;
+}
+
+const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, widen64, widen32, expand64, measure, prefix_sum, look_up};
 #else
 typedef int pack_avx2_is_for_x86_only;
 #endif

@@ -103,7 +103,27 @@ static void measure(const int64_t *v, size_t n, struct pack_range *ret)
     *ret = r;
 }
 
-const struct pack_kernels pack_kernels_portable = {unpack64, unpack32, widen64, widen32, expand64, measure};
+static void prefix_sum(uint64_t *out, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        out[i] += out[i - 1];
+}
+
+static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = codes[i] > most ? codes[i] : most;
+    if (n > 0 && most >= count)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        out[i] = dict[codes[i]];
+    return true;
+}
+
+const struct pack_kernels pack_kernels_portable = {unpack64, unpack32,   widen64, widen32, expand64,
+                                                   measure,  prefix_sum, look_up};
 
 const struct pack_kernels *pack_kernels(void)
 {

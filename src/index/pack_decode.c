@@ -232,9 +232,8 @@ static int read_block(const struct pack_stream *s, uint32_t number, size_t n, ui
     pack_unpack_bits(b.bits, b.width, n - 1, b.base, out + 1);
     if (b.extra)
         rc = apply_patches(&b, n - 1, out + 1);
-    uint64_t sum = out[0] = (uint64_t)b.first;
-    for (size_t i = 1; i < n; i++)
-        out[i] = sum += out[i];
+    out[0] = (uint64_t)b.first;
+    pack_kernels()->prefix_sum(out, n);
     return rc;
 }
 
@@ -264,7 +263,6 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
 static int inflate(struct pack_stream *s)
 {
     size_t count = s->head.count, skip = 8u * s->head.delta, bytes = count * s->head.width;
-    uint64_t sum = 0;
 
     if (s->heap != NULL)
         return 0;
@@ -287,10 +285,8 @@ static int inflate(struct pack_stream *s)
         return -ENOMEM;
     }
     pack_kernels()->widen64(s->heap, s->head.width, count, (uint64_t)s->head.base, wide);
-    memcpy(&sum, s->payload, 8);
-    wide[0] = sum;
-    for (size_t i = 1; i < count; i++)
-        wide[i] = sum += wide[i];
+    memcpy(wide, s->payload, 8);
+    pack_kernels()->prefix_sum(wide, count);
     free(s->heap);
     s->heap = (uint8_t *)wide;
     s->head.width = 8;
@@ -299,19 +295,6 @@ static int inflate(struct pack_stream *s)
 }
 
 /* ---- doors ------------------------------------------------------------------------------------------------------ */
-
-static int map_codes(const struct pack_stream *s, const uint32_t *codes, size_t n, int64_t *out)
-{
-    uint32_t most = 0;
-
-    for (size_t i = 0; i < n; i++)
-        most = codes[i] > most ? codes[i] : most;
-    if (n > 0 && most >= s->dict_count)
-        return ERR_CORRUPT;
-    for (size_t i = 0; i < n; i++)
-        out[i] = s->dict[codes[i]];
-    return 0;
-}
 
 static size_t block_rows(uint32_t done, uint32_t n) { return n - done < PACK_BLOCK ? n - done : PACK_BLOCK; }
 
@@ -358,8 +341,8 @@ static int read_dict(struct pack_stream *s, uint32_t first, uint32_t n, int64_t 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
         size_t want = block_rows(done, n);
         rc = pack_read_u32(s->codes, first + done, (uint32_t)want, codes);
-        if (rc == 0)
-            rc = map_codes(s, codes, want, out + done);
+        if (rc == 0 && !pack_kernels()->look_up(codes, want, s->dict, s->dict_count, out + done))
+            rc = ERR_CORRUPT;
     }
     return rc;
 }

@@ -183,10 +183,21 @@ static void kernels_agree(void)
         uint64_t valid[16];
         int64_t e[1024], f[1024];
         for (size_t i = 0; i < 16; i++)
-            valid[i] = n % 2 ? rnd() : rnd() & rnd() & rnd();
+            valid[i] = i % 4 == 1 ? UINT64_MAX : n % 2 ? rnd() : rnd() & rnd() & rnd();
         const int64_t *in = (const int64_t *)a;
         CHECK(p->expand64(in, valid, n, e) == q->expand64(in, valid, n, f));
         CHECK(memcmp(e, f, n * 8) == 0);
+        memcpy(e, a, n * 8);
+        memcpy(f, a, n * 8);
+        p->prefix_sum((uint64_t *)e, n);
+        q->prefix_sum((uint64_t *)f, n);
+        CHECK(memcmp(e, f, n * 8) == 0);
+        for (size_t i = 0; i < n; i++)
+            c[i] = (uint32_t)(rnd() % 1000);
+        CHECK(p->look_up(c, n, (const int64_t *)a, 1000, e) && q->look_up(c, n, (const int64_t *)a, 1000, f));
+        CHECK(memcmp(e, f, n * 8) == 0);
+        c[n / 2] = 1000;
+        CHECK(!p->look_up(c, n, (const int64_t *)a, 1000, e) && !q->look_up(c, n, (const int64_t *)a, 1000, f));
         int64_t v[1024];
         for (size_t i = 0; i < n; i++)
             v[i] = shapes[n % SHAPES].at(i);
