@@ -38,6 +38,7 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine)
         return -ENOMEM;
     f->z_bit = UINT64_MAX;
     f->mean_text = 65536;
+    f->history = f->window;
     return 0;
 }
 
@@ -68,6 +69,8 @@ static void append(uint8_t *buf, uint32_t *buf_len, const uint8_t *text, size_t 
         text += len - INFLATE_WINDOW;
         len = INFLATE_WINDOW;
     }
+    if (!len)
+        return;
     size_t keep = *buf_len + len > INFLATE_WINDOW ? INFLATE_WINDOW - len : *buf_len;
     memmove(buf, buf + *buf_len - keep, keep);
     memcpy(buf + keep, text, len);

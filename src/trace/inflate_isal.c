@@ -93,8 +93,11 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
     int rc = isal_inflate(st);
     *ret_done = (size_t)(st->next_out - out);
     in->pos = (size_t)(st->next_in - in->buf);
-    if (rc != ISAL_DECOMP_OK)
+    if (rc != ISAL_DECOMP_OK) {
+        /* a match that points before the text is counted before it is refused, its bytes are not written */
+        *ret_done = *ret_done > ISAL_DEF_MAX_MATCH ? *ret_done - ISAL_DEF_MAX_MATCH : 0;
         return INFLATE_BAD;
+    }
     if (st->block_state == ISAL_BLOCK_FINISH)
         return end_block(s, in, ret_unused);
     return st->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;

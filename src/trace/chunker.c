@@ -1,0 +1,278 @@
+/* chunker.c - the text cut into chunks of whole lines.
+ *
+ * Text is inflated right into the buffer that is handed out; only what was read beyond the last line of the chunk is
+ * copied, into the next one. To keep that little, reading stops at the chunk's nominal end and goes on in small steps
+ * until the end of the last line, and the line after it, are known.
+ */
+#include "reader.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP (32u << 10)
+#define PADDING 64              /* zero bytes behind the text that scanners may read */
+#define CONTINUATIONS_MAX 8
+#define LONG_MARK "!\n"         /* stands for an over-long line: invalid by itself, and completes no line before it */
+
+struct trace_chunker {
+    struct trace_reader *reader;
+    uint64_t size;
+    uint64_t start;             /* text offset of buf[0]: the start of the chunk's first line         */
+    uint64_t last_number;       /* of the last chunk that was final, plus one                         */
+    uint64_t skip;              /* text bytes to discard first                                        */
+    char *buf;
+    size_t len, cap;
+    size_t line;                /* a line start: no line before it is too long                        */
+    size_t searched;            /* no newline at or behind the nominal end before this                */
+    size_t shown;               /* bytes of the provisional chunk delivered last                      */
+    bool discarding;            /* the rest of an over-long line                                      */
+};
+
+int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to, struct trace_chunker **ret)
+{
+    if (chunk_size < 65536 || skip_to < r->text)
+        return -EINVAL;
+    struct trace_chunker *c = calloc(1, sizeof(*c));
+    if (!c)
+        return -ENOMEM;
+    c->reader = r;
+    c->size = chunk_size;
+    c->start = skip_to;
+    c->skip = skip_to - r->text;
+    *ret = c;
+    return 0;
+}
+
+void trace_chunker_free(struct trace_chunker *c)
+{
+    if (c)
+        free(c->buf);
+    free(c);
+}
+
+void trace_chunk_done(struct trace_chunk *chunk)
+{
+    free(chunk->text);
+    memset(chunk, 0, sizeof(*chunk));
+}
+
+/* ---- filling the buffer ------------------------------------------------------------------------------ */
+
+static int make_room(struct trace_chunker *c, size_t room)
+{
+    size_t need = c->len + room + PADDING, cap = c->cap;
+    if (need <= cap)
+        return 0;
+    if (!c->buf)
+        cap = (size_t)(c->start / c->size * c->size + c->size - c->start) + 2 * STEP;
+    while (cap < need)
+        cap += cap / 2;
+    char *p = realloc(c->buf, cap);
+    if (!p)
+        return -ENOMEM;
+    c->buf = p;
+    c->cap = cap;
+    return 0;
+}
+
+/* Where the chunk ends, as an offset in the buffer: lines that start there or later belong to the next one. */
+static uint64_t nominal_end(const struct trace_chunker *c)
+{
+    return c->start / c->size * c->size + c->size - c->start;
+}
+
+/* 1, 0 at the present end of the file, -errno. */
+static int fill(struct trace_chunker *c, bool finish)
+{
+    uint64_t end = nominal_end(c);
+    size_t want = c->len < end && end - c->len > STEP ? (size_t)(end - c->len) : STEP;
+    int rc = make_room(c, want);
+    if (rc < 0)
+        return rc;
+    ssize_t n = trace_reader_read(c->reader, c->buf + c->len, want);
+    if (n == 0 && finish) {
+        trace_reader_finish(c->reader);
+        n = trace_reader_read(c->reader, c->buf + c->len, want);
+    }
+    if (n <= 0)
+        return (int)n;
+    c->len += (size_t)n;
+    return 1;
+}
+
+static void drop_front(struct trace_chunker *c, size_t len)
+{
+    memmove(c->buf, c->buf + len, c->len - len);
+    c->len -= len;
+    c->start += len;
+    c->line = c->searched = c->shown = 0;
+}
+
+/* Discards text up to the first line wanted, or the rest of an over-long line. 1, 0 or -errno as fill. */
+static int discard(struct trace_chunker *c, bool finish)
+{
+    while (c->skip || c->discarding) {
+        int rc = c->len ? 1 : fill(c, finish);
+        if (rc <= 0)
+            return rc;
+        if (c->skip) {
+            size_t step = c->skip < c->len ? (size_t)c->skip : c->len;
+            c->skip -= step;
+            c->start -= step;           /* start was set to the target; drop_front adds it again */
+            drop_front(c, step);
+            continue;
+        }
+        const char *newline = memchr(c->buf, '\n', c->len);
+        c->discarding = !newline;
+        drop_front(c, newline ? (size_t)(newline - c->buf) + 1 : c->len);
+    }
+    return 1;
+}
+
+/* ---- where a chunk ends -------------------------------------------------------------------------------- */
+
+/* Looks whether a line is longer than allowed: then true, and c->line is its start. */
+static bool line_too_long(struct trace_chunker *c)
+{
+    while (c->len - c->line > TRACE_LINE_MAX) {
+        const char *newline = memrchr(c->buf + c->line, '\n', (size_t)TRACE_LINE_MAX + 1);
+        if (!newline)
+            return true;
+        c->line = (size_t)(newline - c->buf) + 1;
+    }
+    return false;
+}
+
+enum line_kind { LINE_OPEN, LINE_OWN, LINE_CONTINUES };
+
+/* What the line at `at` is for the line before it; LINE_OPEN when its end, or a byte that decides, is not there. */
+static enum line_kind classify(const struct trace_chunker *c, size_t at, size_t *ret_end)
+{
+    const char *newline = at < c->len ? memchr(c->buf + at, '\n', c->len - at) : NULL;
+    size_t end = newline ? (size_t)(newline - c->buf) : c->len;
+    bool bracket = true, blank = true;
+    for (size_t i = at; i < end && bracket; i++) {
+        unsigned char b = (unsigned char)c->buf[i];
+        if (blank && b == '{')
+            return LINE_OWN;
+        blank = blank && b <= ' ';
+        bracket = b <= ' ' || b == '[' || b == ']' || b == ',';
+    }
+    if (!newline)
+        return LINE_OPEN;
+    *ret_end = end + 1;
+    return bracket ? LINE_OWN : LINE_CONTINUES;
+}
+
+/* The offset behind the chunk's last line, or 0 when more text is needed to know. */
+static size_t find_end(struct trace_chunker *c)
+{
+    uint64_t nominal = nominal_end(c);
+    if (c->len < nominal)
+        return 0;
+    size_t from = c->searched > nominal - 1 ? c->searched : (size_t)nominal - 1;
+    const char *newline = memchr(c->buf + from, '\n', c->len - from);
+    if (!newline) {
+        c->searched = c->len;
+        return 0;
+    }
+    c->searched = (size_t)(newline - c->buf);
+    size_t end = c->searched + 1, next = 0;
+    for (int i = 0; i < CONTINUATIONS_MAX; i++) {
+        enum line_kind kind = classify(c, end, &next);
+        if (kind != LINE_CONTINUES)
+            return kind == LINE_OWN ? end : 0;
+        end = next;
+    }
+    return end;
+}
+
+/* ---- handing out ----------------------------------------------------------------------------------------- */
+
+/* Numbers go up even where an over-long line ended a chunk early. */
+static uint64_t number_of(const struct trace_chunker *c)
+{
+    uint64_t number = c->start / c->size;
+    return number < c->last_number ? c->last_number : number;
+}
+
+/* Hands out the buffer up to `len`; the text from `next` on moves to a new one. */
+static int hand_out(struct trace_chunker *c, size_t len, size_t next, struct trace_chunk *ret)
+{
+    struct trace_chunker after = *c;
+    after.start += next;
+    after.last_number = number_of(c) + 1;
+    after.buf = NULL;
+    after.len = after.cap = after.line = after.searched = after.shown = 0;
+    if (next < c->len) {
+        if (make_room(&after, c->len - next) < 0)
+            return -ENOMEM;
+        memcpy(after.buf, c->buf + next, c->len - next);
+        after.len = c->len - next;
+    }
+    *ret = (struct trace_chunk){number_of(c), c->start, c->buf, len, c->cap, true};
+    memset(ret->text + len, 0, PADDING);
+    *c = after;
+    return 0;
+}
+
+static int deliver(struct trace_chunker *c, size_t len, struct trace_chunk *ret)
+{
+    return hand_out(c, len, len, ret);
+}
+
+static int deliver_long(struct trace_chunker *c, struct trace_chunk *ret)
+{
+    struct trace_damage damage = {TRACE_DAMAGE_LINE, 0, 0, c->start + c->line};
+    size_t len = c->line + sizeof(LONG_MARK) - 1;
+    memcpy(c->buf + c->line, LONG_MARK, sizeof(LONG_MARK) - 1);
+    int rc = hand_out(c, len, c->line + TRACE_LINE_MAX + 1, ret);
+    if (rc < 0)
+        return rc;
+    c->discarding = true;
+    damages_add(&c->reader->damages, &damage);
+    char *less = realloc(ret->text, len + PADDING);
+    if (less) {
+        ret->text = less;
+        ret->cap = len + PADDING;
+    }
+    return 0;
+}
+
+/* The complete lines so far, as a copy: the buffer is kept to be continued. */
+static int deliver_provisional(struct trace_chunker *c, struct trace_chunk *ret)
+{
+    const char *newline = c->len ? memrchr(c->buf, '\n', c->len) : NULL;
+    size_t len = newline ? (size_t)(newline - c->buf) + 1 : 0;
+    if (len == c->shown)
+        return ERR_END;
+    char *copy = malloc(len + PADDING);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, c->buf, len);
+    memset(copy + len, 0, PADDING);
+    c->shown = len;
+    *ret = (struct trace_chunk){number_of(c), c->start, copy, len, len + PADDING, false};
+    return 0;
+}
+
+int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret)
+{
+    for (;;) {
+        int rc = discard(c, finish);
+        if (rc < 0)
+            return rc;
+        if (rc > 0 && c->len && line_too_long(c))
+            return deliver_long(c, ret);
+        size_t end = rc > 0 && c->len ? find_end(c) : 0;
+        if (end)
+            return deliver(c, end, ret);
+        rc = rc > 0 ? fill(c, finish) : 0;
+        if (rc < 0)
+            return rc;
+        if (rc == 0 && finish)
+            return c->len ? deliver(c, c->len, ret) : ERR_END;
+        if (rc == 0)
+            return deliver_provisional(c, ret);
+    }
+}

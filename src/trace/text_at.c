@@ -1,0 +1,112 @@
+/* text_at.c - text by position: the bytes at a text offset, from the nearest place before it. */
+#include "reader.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Going on in the stream is cheaper than starting at a checkpoint up to this much ahead. */
+#define NEAR (128u << 10)
+
+struct trace_text {
+    int fd;
+    enum trace_format format;
+    trace_find_checkpoint *find;
+    void *arg;
+    struct trace_reader *reader;    /* NULL for a plain file */
+    bool usable;                    /* the reader can go on from where it stands */
+    char skipped[65536];
+};
+
+int trace_text_open(int fd, enum trace_format format, enum trace_engine engine, trace_find_checkpoint *find, void *arg,
+                    struct trace_text **ret)
+{
+    struct trace_reader_options options = {engine, 0};
+    struct trace_text *t = calloc(1, sizeof(*t));
+    if (!t)
+        return -ENOMEM;
+    t->fd = fd;
+    t->format = format;
+    t->find = find;
+    t->arg = arg;
+    int rc = format == TRACE_GZIP ? trace_reader_open(fd, &options, NULL, NULL, &t->reader) : 0;
+    if (rc < 0) {
+        free(t);
+        return rc;
+    }
+    t->usable = !t->reader || t->reader->format == format;     /* the file may have been replaced */
+    *ret = t;
+    return 0;
+}
+
+void trace_text_close(struct trace_text *t)
+{
+    if (t)
+        trace_reader_close(t->reader);
+    free(t);
+}
+
+static int read_plain(int fd, uint64_t offset, char *out, size_t len)
+{
+    while (len) {
+        ssize_t n = pread(fd, out, len, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 || errno == EIO ? ERR_CORRUPT : -errno;
+        out += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int read_on(struct trace_text *t, char *out, size_t len)
+{
+    while (len) {
+        size_t step = out || len < sizeof(t->skipped) ? len : sizeof(t->skipped);
+        ssize_t n = trace_reader_read(t->reader, out ? out : t->skipped, step);
+        if (n <= 0)
+            return n == 0 ? ERR_CORRUPT : (int)n;
+        len -= (size_t)n;
+        out = out ? out + n : NULL;
+    }
+    return 0;
+}
+
+/* Skips from where the reader stands to `offset`. */
+static int skip_to(struct trace_text *t, uint64_t offset)
+{
+    for (uint64_t left = offset - t->reader->text; left;) {
+        size_t step = left < sizeof(t->skipped) ? (size_t)left : sizeof(t->skipped);
+        int rc = read_on(t, NULL, step);
+        if (rc < 0)
+            return rc;
+        left -= step;
+    }
+    return 0;
+}
+
+static int go_to(struct trace_text *t, uint64_t offset)
+{
+    struct trace_checkpoint at = {.kind = TRACE_AT_MEMBER};
+    int rc = t->find ? t->find(t->arg, offset, &at) : 0;
+    if (rc < 0)
+        return rc;
+    if (at.text_offset > offset)
+        return -EINVAL;
+    uint64_t here = t->reader->text;
+    if (!t->usable || here > offset || at.text_offset > here + NEAR)
+        rc = reader_seek(t->reader, &at);
+    return rc < 0 ? rc : skip_to(t, offset);
+}
+
+int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len)
+{
+    if (t->format == TRACE_PLAIN)
+        return read_plain(t->fd, offset, out, len);
+    int rc = go_to(t, offset);
+    if (rc == 0)
+        rc = read_on(t, out, len);
+    t->usable = rc == 0;
+    return rc;
+}
