@@ -30,6 +30,7 @@ struct index_options {
     const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = the seven of API.md        */
     double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
     bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
+    unsigned commit_ms;             /* what was read is committed after so long at the latest, 0 = 500               */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
@@ -178,7 +179,9 @@ struct column {
 };
 /* Paths of the columns that every chunk has besides those of its objects:
  *   "@class" INT enum trace_class, "@gap" INT bytes between the end of the previous object (chunk start) and this one,
- *   "@len" INT bytes of the object, "@repaired" BOOL, "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is) */
+ *   "@len" INT bytes of the object, "@repaired" BOOL, "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is),
+ *   "@other" TEXT {"path":value,...}: values of paths beyond the chunk's 512 (or whose path is "size" or begins with '@');
+ *   a question on a path that chunk_find does not know looks into it where it exists */
 
 struct chunk_view;                  /* opaque */
 /* Opens chunk `i` of a file of the snapshot: starts a read transaction. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */

@@ -20,8 +20,9 @@ struct moments {
     uint64_t squares_high;          /* the next 64 */
     __int128 min, max;              /* meaningless while count is 0 */
 };
-/* What a kernel keeps for one group within one chunk (int64 values of one unit). 40 bytes. Zero-initialise,
- * min/max valid iff count. `sum` may be kept as int128 halves: see measure_moments.c for why it cannot overflow. */
+/* What a kernel keeps for one group within one chunk (int64 values of one unit). 64 bytes. Zero-initialise, min/max valid
+ * iff count. Exact while count * max(|min|, |max|)^2 < 2^128: always so for values below 2^51. Where the column of a chunk
+ * has larger ones (column.min, max), the kernel adds them by moments_add instead. */
 struct moments_part { uint64_t count; int64_t min, max; __int128 sum; unsigned __int128 squares; };
 
 void moments_add(struct moments *m, int64_t value, bool nano);
