@@ -1,6 +1,8 @@
 /* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's array; of columns with
  * nulls the values are decoded once for the view and then dealt out to their rows. */
-#pragma GCC optimize("O3")
+#ifndef __clang__
+#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "column_view.h"
 
 #include <assert.h>

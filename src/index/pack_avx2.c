@@ -1,7 +1,9 @@
 /* pack_avx2.c - the kernels with AVX2: 8 packed values take `width` bytes, so the places of the 8 values within their
  * bytes are the same for every group, and one byte shuffle, one shift by lane and one mask unpack 8 (or 4) of them. */
 #ifdef __x86_64__
-#pragma GCC optimize("O3")
+#ifndef __clang__
+#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "pack.h"
 
 #include <immintrin.h>

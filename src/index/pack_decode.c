@@ -1,6 +1,8 @@
 /* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked before it is used: the
  * bytes come from a disk. */
-#pragma GCC optimize("O3")
+#ifndef __clang__
+#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "pack.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes it. */
-#pragma GCC optimize("O3")
+#ifndef __clang__
+#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "pack.h"
 
 #include <errno.h>
