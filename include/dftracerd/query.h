@@ -100,7 +100,8 @@ const char *stats_report_name(enum stats_report r);
 #define STATS_QUANTILES 7            /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
 struct stats_options {
     enum stats_report report;
-    const char *const *group_by;     /* paths; none: `name` for STATS_DETAILED, no groups for others     */
+    const char *const *group_by;     /* paths; none: `name` for STATS_DETAILED, no groups for others. Groups are added to
+                                      * any report: text of a summary by cat,name has the tables of each category */
     size_t group_by_count;
     bool exact;                      /* percentiles from all values                                      */
     uint64_t top_n, top_n_pid_tid;   /* 0 = all                                                          */
@@ -115,6 +116,8 @@ struct stats {
     enum stats_report report;
     struct query_counters counters;
     bool complete;
+    uint64_t failed_files;           /* of the selected ones                                             */
+    int64_t elapsed_ns;
     uint64_t events;                 /* objects selected                                                 */
     struct value min_ts, max_te, span;
     bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;

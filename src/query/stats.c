@@ -305,9 +305,20 @@ static int explain(int rc, const struct stats_plan *plan, struct err *err)
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
+static uint64_t count_failed(struct query *q)
+{
+    const uint32_t *files;
+    uint64_t failed = 0;
+
+    for (size_t n = query_files(q, &files); n > 0; n--)
+        failed += snapshot_file(query_snapshot(q), files[n - 1])->state == INDEX_FAILED;
+    return failed;
+}
+
 int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret)
 {
     struct stats_plan plan = {.query = q, .budget = query_budget(q)};
+    int64_t started_ns = clock_mono_ns();
     struct stats *s = calloc(1, sizeof(*s));
 
     if (!s)
@@ -324,6 +335,8 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     }
     query_counters(q, &s->counters);
     s->complete = query_complete(q);
+    s->failed_files = count_failed(q);
+    s->elapsed_ns = clock_mono_ns() - started_ns;
     *ret = s;
     return 0;
 }

@@ -1,0 +1,16 @@
+/* format_stats.h - shared by the two files that write /stats. Private to the format room. */
+#ifndef DFTRACERD_FORMAT_STATS_H
+#define DFTRACERD_FORMAT_STATS_H
+
+#include "value_text.h"
+
+enum { COLUMN_CAT = 1, COLUMN_NAME = 2, COLUMN_THREAD = 4 };
+enum { STATS_QUANTITIES = 4 };
+extern const char *const stats_quantile_names[STATS_QUANTILES];
+extern const char *const stats_quantity_names[STATS_QUANTITIES];
+const struct measured *stats_quantity(const struct stats_group *g, unsigned i);
+
+/* The tables that the old command printed. */
+void stats_text_report(const struct stats *s, struct buf *out);
+
+#endif

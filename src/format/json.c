@@ -1,0 +1,181 @@
+/* json.c - the JSON writer: places are reserved once a value, bytes are stored without a call each. */
+#include "dftracerd/format.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "value_text.h"
+
+void jw_init(struct jw *j, struct buf *out, bool pretty)
+{
+    *j = (struct jw){.out = out, .pretty = pretty};
+}
+
+static void put_line(struct jw *j)
+{
+    char *to = buf_reserve(j->out, 1 + 2 * j->depth);
+
+    if (!to)
+        return;
+    to[0] = '\n';
+    memset(to + 1, ' ', 2 * j->depth);
+    j->out->len += 1 + 2 * j->depth;
+}
+
+/* Before a value or key: the comma, and its own line. */
+static void put_gap(struct jw *j)
+{
+    uint64_t bit = 1ull << j->depth;
+
+    if (j->after_key) {
+        j->after_key = false;
+        return;
+    }
+    if (j->nonempty & bit)
+        buf_putc(j->out, ',');
+    j->nonempty |= bit;
+    if (j->pretty && j->depth > 0)
+        put_line(j);
+}
+
+void jw_begin(struct jw *j, char bracket)
+{
+    put_gap(j);
+    buf_putc(j->out, bracket);
+    j->depth++;
+    assert(j->depth < 64);
+    j->nonempty &= ~(1ull << j->depth);
+}
+
+void jw_end(struct jw *j, char bracket)
+{
+    bool had = j->nonempty >> j->depth & 1;
+
+    assert(j->depth > 0);
+    j->depth--;
+    if (j->pretty && had)
+        put_line(j);
+    buf_putc(j->out, bracket);
+}
+
+void jw_key(struct jw *j, const char *key)
+{
+    jw_key_text(j, text_of(key));
+}
+
+void jw_key_text(struct jw *j, struct text key)
+{
+    put_gap(j);
+    jw_escape(j->out, key);
+    buf_append(j->out, ": ", j->pretty ? 2 : 1);
+    j->after_key = true;
+}
+
+void jw_text(struct jw *j, struct text t)
+{
+    put_gap(j);
+    jw_escape(j->out, t);
+}
+
+void jw_str(struct jw *j, const char *s)
+{
+    if (s)
+        jw_text(j, text_of(s));
+    else
+        jw_null(j);
+}
+
+void jw_uint(struct jw *j, uint64_t u)
+{
+    struct value v = {.type = VALUE_UINT, .u = u};
+
+    jw_value(j, &v);
+}
+
+void jw_int(struct jw *j, int64_t i)
+{
+    struct value v = {.type = VALUE_INT, .i = i};
+
+    jw_value(j, &v);
+}
+
+void jw_double(struct jw *j, double d)
+{
+    struct value v = {.type = VALUE_DOUBLE, .d = d};
+
+    jw_value(j, &v);
+}
+
+void jw_bool(struct jw *j, bool b)
+{
+    struct value v = {.type = VALUE_BOOL, .i = b};
+
+    jw_value(j, &v);
+}
+
+void jw_null(struct jw *j)
+{
+    struct value v = {.type = VALUE_NULL};
+
+    jw_value(j, &v);
+}
+
+void jw_time_ns(struct jw *j, __int128 ns)
+{
+    struct value v = {.type = VALUE_TIME, .wide = ns};
+
+    jw_value(j, &v);
+}
+
+void jw_value(struct jw *j, const struct value *v)
+{
+    put_gap(j);
+    value_json(j->out, v);
+}
+
+void jw_finish(struct jw *j)
+{
+    assert(j->depth == 0);
+    buf_putc(j->out, '\n');
+}
+
+/* ---- texts ------------------------------------------------------------------------------------- */
+
+/* True when all bytes stand for themselves in a JSON string: 0x20 to 0x7E, but '"' and '\\'. Eight at a time: a byte
+ * below 0x20, equal to one of the two, or above 0x7E sets the high bit of its place. */
+static bool is_plain(const char *p, size_t len)
+{
+    const uint64_t ones = 0x0101010101010101ull, high = 0x8080808080808080ull;
+    uint64_t bad = 0, w;
+    size_t i = 0;
+
+    for (; i + 8 <= len; i += 8) {
+        memcpy(&w, p + i, 8);
+        uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+        bad |= (w - ones * 0x20) | (w + ones) | (quote - ones) | (slash - ones) | w;
+        if (bad & high)
+            return false;
+    }
+    for (; i < len; i++) {
+        unsigned char c = (unsigned char)p[i];
+        bad |= c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? high : 0;
+    }
+    return !(bad & high);
+}
+
+void jw_escape(struct buf *out, struct text t)
+{
+    if (!is_plain(t.ptr, t.len)) {
+        buf_json_text(out, t);
+        return;
+    }
+    char *to = buf_reserve(out, t.len + 2);
+    if (!to)
+        return;
+    to[0] = '"';
+    if (t.len)
+        memcpy(to + 1, t.ptr, t.len);
+    to[t.len + 1] = '"';
+    out->len += t.len + 2;
+}
