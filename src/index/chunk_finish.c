@@ -210,8 +210,11 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
     if (f->out->error != 0)
         return COLUMN_NO_BITMAP;
     for (unsigned i = 0; i < f->bitmaps; i++)
-        if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows))
+        if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows)) {
+            if (c->keep_packed)
+                f->bitmap_owner[i] = (uint16_t)column;
             return (uint16_t)i;
+        }
     f->bitmap_owner[f->bitmaps] = (uint16_t)column;
     return (uint16_t)f->bitmaps++;
 }
@@ -231,7 +234,8 @@ static void put_bitmap(struct finish *f, unsigned i)
     }
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
-    pack_encode(f->b->encoder, all, words, PACK_MAY_COMPRESS | PACK_NO_DICT, f->out);
+    /* That of dur is read by nearly every question. */
+    pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT, f->out);
     f->bitmap_sections[i] = section_end(f->out, f->start, begin);
 }
 
