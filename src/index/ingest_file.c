@@ -105,17 +105,53 @@ static int copy_chunks(struct body *b, const struct run *r)
     return 0;
 }
 
-static int copy_names(struct body *b, const struct part *p)
+/* New names are sorted and merged into those of the last view: a large file is published with every commit. */
+static int sort_new_names(struct run *r, const struct part *p, uint32_t from)
 {
-    struct index_name *list = arena_alloc(&b->arena, (p->name_count + 1) * sizeof *list);
+    uint32_t more = p->name_count - from, total = r->sorted_count + more;
+    struct index_name *merged = malloc((total + 1) * sizeof *merged), *fresh = malloc((more + 1) * sizeof *fresh);
 
-    if (!list)
+    if (!merged || !fresh) {
+        free(merged);
+        free(fresh);
         return -ENOMEM;
-    if (p->name_count)
-        memcpy(list, p->names, p->name_count * sizeof *list);
-    names_sort(list, p->name_count);
+    }
+    if (more)
+        memcpy(fresh, p->names + from, more * sizeof *fresh);
+    names_sort(fresh, more);
+    names_merge(r->sorted, r->sorted_count, fresh, more, merged);
+    free(fresh);
+    free(r->sorted);
+    r->sorted = merged;
+    r->sorted_count = total;
+    return 0;
+}
+
+/* Names that r->sorted does not have yet: those of the base from some position on, and those of the tail. */
+static int collect_names(struct run *r)
+{
+    uint32_t done = r->sorted_count, in_base = r->base ? r->base->name_count : 0;
+    int rc = 0;
+
+    if (done < in_base)
+        rc = sort_new_names(r, r->base, done);
+    if (rc == 0 && r->has_tail && r->sorted_count - in_base < r->tail->name_count)
+        rc = sort_new_names(r, r->tail, r->sorted_count - in_base);
+    return rc;
+}
+
+static int copy_names(struct body *b, struct run *r)
+{
+    struct index_name *list;
+    int rc = collect_names(r);
+
+    list = arena_alloc(&b->arena, (r->sorted_count + 1) * sizeof *list);
+    if (rc || !list)
+        return rc ? rc : -ENOMEM;
+    if (r->sorted_count)
+        memcpy(list, r->sorted, r->sorted_count * sizeof *list);
     b->pub.names = list;
-    b->pub.name_count = p->name_count;
+    b->pub.name_count = r->sorted_count;
     return 0;
 }
 
@@ -143,13 +179,17 @@ static int copy_processes(struct index *ix, struct body *b, const struct part *p
     return copy && forks ? 0 : -ENOMEM;
 }
 
-static void see_times(struct index_file *f, const struct summary *s)
+static void see_times(struct index_file *f, const struct part *p)
 {
-    const struct summary_class *c = &s->classes[TRACE_EVENT];
+    const struct summary_class *c = &p->summary->classes[TRACE_EVENT];
 
-    f->has_time = c->has_time;
-    f->min_ts = c->min_ts;
-    f->max_te = c->max_te;
+    if (!c->has_time)
+        return;
+    if (!f->has_time || c->min_ts < f->min_ts)
+        f->min_ts = c->min_ts;
+    if (!f->has_time || c->max_te > f->max_te)
+        f->max_te = c->max_te;
+    f->has_time = true;
 }
 
 static int copy_damage(struct body *b, const struct run *r)
@@ -207,7 +247,10 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     f->finished = p->finished;
     if (p->version != INDEX_NO_TEXT)
         f->tracer_version = texts_get(ix->texts, p->version).ptr;
-    see_times(f, p->summary);
+    if (r->base)
+        see_times(f, r->base);
+    if (r->has_tail)
+        see_times(f, r->tail);
 }
 
 static int fill_body(struct index *ix, struct body *b, struct run *r, const struct part *p)
@@ -216,7 +259,7 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
 
     copy_facts(ix, b, r, p);
     rc = rc ? rc : copy_chunks(b, r);
-    rc = rc ? rc : copy_names(b, p);
+    rc = rc ? rc : copy_names(b, r);
     rc = rc ? rc : copy_processes(ix, b, p);
     rc = rc ? rc : copy_damage(b, r);
     for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < ix->dimension_count; i++)
@@ -232,9 +275,9 @@ struct view *run_view(struct index *ix, struct run *r, enum index_state state)
 
     if (b && all) {
         if (r->base)
-            part_merge(all, r->base);
+            part_merge_facts(all, r->base);
         if (r->has_tail)
-            part_merge(all, r->tail);
+            part_merge_facts(all, r->tail);
         rc = fill_body(ix, b, r, all);
     }
     part_free(all);

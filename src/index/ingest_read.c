@@ -405,6 +405,15 @@ static int take_checkpoints(struct reader *r, struct result *to)
     return rc;
 }
 
+/* A reader that began inside a member takes its checkpoint for the member's start. The first member starts at 0. */
+static struct trace_damage as_from_the_start(const struct reader *r, struct trace_damage d)
+{
+    if (r->resumed && r->from.kind == TRACE_AT_BLOCK && r->run->members_before == 0 &&
+        d.file_from == r->from.file_offset)
+        d.file_from = 0;
+    return d;
+}
+
 /* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets the rest again. */
 static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
 {
@@ -421,7 +430,7 @@ static int take_damage_below(struct reader *r, struct result *to, uint64_t below
         return -ENOMEM;
     for (; from < end; from++) {
         if (list[from].text_offset >= r->skip_to)
-            to->damage[to->damage_count++] = list[from];
+            to->damage[to->damage_count++] = as_from_the_start(r, list[from]);
     }
     return 0;
 }

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #define COMMIT_BYTES (16u << 20)
-#define COMMIT_NS 500000000LL
 #define TICK_NS 1000000000LL
 #define RETRY_NS 2000000000LL       /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
@@ -35,6 +34,7 @@ void run_free(struct run *r)
     part_free(r->base);
     part_free(r->tail);
     free(r->chunks);
+    free(r->sorted);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);
     free(r);
@@ -697,6 +697,11 @@ static void look_again(struct writer *w)
     pthread_mutex_unlock(&ix->lock);
 }
 
+static int64_t commit_ns(const struct writer *w)
+{
+    return w->ix->options.commit_ms * 1000000LL;
+}
+
 static bool has_work(const struct writer *w)
 {
     return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
@@ -706,7 +711,7 @@ static bool commit_is_due(struct writer *w, bool idle)
 {
     if (kv_batch_bytes(w->batch) >= COMMIT_BYTES)
         return true;
-    return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= COMMIT_NS);
+    return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }
 
 /* All mail there is, waiting for some until the next thing is due. *ret_idle: nothing is on its way. */
@@ -714,7 +719,7 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
 {
     struct ingest *in = w->in;
     struct result *mail;
-    int64_t until = has_work(w) ? w->first_ns + COMMIT_NS : clock_mono_ns() + TICK_NS / 2;
+    int64_t until = has_work(w) ? w->first_ns + commit_ns(w) : clock_mono_ns() + TICK_NS / 2;
     struct timespec ts = {until / 1000000000, until % 1000000000};
 
     pthread_mutex_lock(&in->lock);

@@ -171,6 +171,19 @@ void names_sort(struct index_name *names, uint32_t count)
         qsort(names, count, sizeof *names, compare_names);
 }
 
+void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b, uint32_t b_count,
+                 struct index_name *out)
+{
+    uint32_t i = 0, k = 0;
+
+    while (i < a_count || k < b_count) {
+        if (k == b_count || (i < a_count && compare_names(&a[i], &b[k]) <= 0))
+            *out++ = a[i++];
+        else
+            *out++ = b[k++];
+    }
+}
+
 /* ---- line ids ---- */
 
 uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version, uint32_t count)

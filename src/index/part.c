@@ -94,7 +94,7 @@ void part_add_process(struct part *p, const struct index_process *from)
     to->has_time = true;
 }
 
-void part_merge(struct part *into, const struct part *from)
+void part_merge_facts(struct part *into, const struct part *from)
 {
     into->error = into->error ? into->error : from->error;
     part_add_counts(&into->counts, &from->counts);
@@ -112,6 +112,11 @@ void part_merge(struct part *into, const struct part *from)
         }
         into->facts[into->fact_count++] = from->facts[i];
     }
+}
+
+void part_merge(struct part *into, const struct part *from)
+{
+    part_merge_facts(into, from);
     for (uint32_t i = 0; i < from->name_count; i++) {
         if (!ARRAY_ROOM(into->names, into->name_count, into->name_cap)) {
             into->error = -ENOMEM;

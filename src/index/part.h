@@ -36,6 +36,7 @@ struct part *part_new(void);
 void part_free(struct part *p);
 /* into += from; the names are copied, the lines are not. */
 void part_merge(struct part *into, const struct part *from);
+void part_merge_facts(struct part *into, const struct part *from);  /* without names and summary */
 void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
 void part_add_counts(struct trace_counts *into, const struct trace_counts *from);
 /* Without names and lines. */

@@ -175,6 +175,8 @@ int names_encode(struct index *ix, const struct part *p, struct buf *out);
 int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count, struct text **ret_lines,
                  char **ret_bytes);  /* the last two may be NULL */
 void names_sort(struct index_name *names, uint32_t count);
+void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b, uint32_t b_count,
+                 struct index_name *out);
 
 /* ---- ingest ---- */
 
@@ -195,6 +197,8 @@ struct run {
     bool has_tail, tail_final;
     struct index_chunk *chunks;
     uint32_t chunk_count, chunk_cap;
+    struct index_name *sorted;      /* the names of the last view */
+    uint32_t sorted_count;
     struct trace_damage damage[DAMAGE_KEPT];
     uint32_t damage_count;
     uint64_t index_bytes;

@@ -47,6 +47,8 @@ static void fill_limits(struct index_options *o)
     }
     if (o->memory_limit == 0)
         o->memory_limit = 160u << 20;
+    if (o->commit_ms == 0)
+        o->commit_ms = 500;
     if (o->map_size == 0)
         o->map_size = 64ull << 30;
     /* A builder holds about two and a half times the text of its chunk, the batch and its pages 32 MiB: what is left may be
@@ -56,6 +58,8 @@ static void fill_limits(struct index_options *o)
         o->workers--;
     spare = o->workers * builder + (32u << 20);
     o->memory_limit = o->memory_limit > spare ? o->memory_limit - spare : 0;
+    if (o->memory_limit > (o->workers * 4 + 4) * o->checkpoint_size)
+        o->memory_limit = (o->workers * 4 + 4) * o->checkpoint_size;    /* enough to keep all busy */
     if (o->memory_limit < 2 * o->checkpoint_size)
         o->memory_limit = 2 * o->checkpoint_size;
 }

@@ -27,6 +27,7 @@ static const char usage[] =
     "  -w, --workers=N              scan threads (build)             [number of CPUs]\n"
     "  -m, --memory=BYTES           text and columns in flight       [160MiB]\n"
     "  -e, --engine=zlib|isal       inflate library (build)          [the fastest]\n"
+    "      --commit=MS              a commit after so long at the latest (build) [500]\n"
     "  -s, --settle=MS              files that have not changed for so long are complete [0]\n"
     "  -q, --quiet                  says nothing but errors\n"
     "  -h, --help\n";
@@ -259,7 +260,7 @@ static int parse_options(int argc, char **argv, struct settings *s)
     static const struct option list[] = {
         {"checkpoint-size", required_argument, NULL, 'c'}, {"workers", required_argument, NULL, 'w'},
         {"memory", required_argument, NULL, 'm'}, {"engine", required_argument, NULL, 'e'},
-        {"settle", required_argument, NULL, 's'}, {"quiet", no_argument, NULL, 'q'},
+        {"settle", required_argument, NULL, 's'}, {"commit", required_argument, NULL, 'C'}, {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'}, {0}
     };
     uint64_t n;
@@ -280,6 +281,11 @@ static int parse_options(int argc, char **argv, struct settings *s)
             if (num_parse_u64(text_of(optarg), &n) < 0 || n > 1024)
                 return bad_value("workers");
             s->options.workers = (unsigned)n;
+            break;
+        case 'C':
+            if (num_parse_u64(text_of(optarg), &n) < 0 || n > 3600000)
+                return bad_value("commit");
+            s->options.commit_ms = (unsigned)n;
             break;
         case 'e':
             if (strcmp(optarg, "zlib") != 0 && strcmp(optarg, "isal") != 0)
