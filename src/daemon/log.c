@@ -9,16 +9,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static int threshold = LOG_LEVEL_INFO;
+static atomic_int threshold = LOG_LEVEL_INFO;
 
 int log_set_level(const char *name)
 {
-    static const struct { const char *name; int level; } levels[] = {
-        {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO}, {"debug", LOG_LEVEL_DEBUG},
+    static const struct {
+        const char *name;
+        int level;
+    } levels[] = {
+        {"error", LOG_LEVEL_ERROR},
+        {"warning", LOG_LEVEL_WARNING},
+        {"info", LOG_LEVEL_INFO},
+        {"debug", LOG_LEVEL_DEBUG},
     };
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (strcmp(name, levels[i].name) == 0)
-            return threshold = levels[i].level, 0;
+            return atomic_store(&threshold, levels[i].level), 0;
     return -EINVAL;
 }
 
@@ -34,8 +40,9 @@ static void write_line(int level, const char *line)
             buf_putc(&out, *line);
     }
     buf_putc(&out, '\n');
+    /* Nobody reads: say less. */
     if (!out.error && write(STDERR_FILENO, out.data, out.len) < 0)
-        threshold = LOG_LEVEL_ERROR;       /* nobody reads: say less */
+        atomic_store(&threshold, LOG_LEVEL_ERROR);
     buf_done(&out);
 }
 
@@ -43,7 +50,7 @@ void log_line(int level, const char *fmt, ...)
 {
     char line[2048];
     va_list ap;
-    if (level > threshold)
+    if (level > atomic_load(&threshold))
         return;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
@@ -54,6 +61,6 @@ void log_line(int level, const char *fmt, ...)
 void log_http(void *arg, int level, const char *line)
 {
     (void)arg;
-    if (level <= threshold)
+    if (level <= atomic_load(&threshold))
         write_line(level, line);
 }

@@ -8,7 +8,6 @@
 #include "watch.h"
 
 #include <event2/event.h>
-#include <event2/thread.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_MS 5000
+#define GRACE_MS 1000 /* for clients to be told that their answer was cut */
 
 struct daemon {
     struct options options;
@@ -34,6 +33,7 @@ struct daemon {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct event_base *base;
+    struct event *signals[3];
 };
 
 /* ---- the watcher's thread: a walk over a slow file system must not hold up signals ---- */
@@ -70,13 +70,57 @@ static void stop_watcher(struct daemon *d)
     pthread_join(d->watcher, NULL);
 }
 
+/* ---- signals ---- */
+
+static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct daemon *d = arg;
+    (void)what;
+    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
+    event_base_loopbreak(d->base);
+}
+
+static void on_hup(evutil_socket_t signal, short what, void *arg)
+{
+    (void)signal, (void)what, (void)arg;
+    log_line(LOG_LEVEL_INFO, "reload nothing_to_reload=true");
+}
+
+/* Before anything is started: a signal that comes meanwhile waits for the loop. */
+static int catch_signals(struct daemon *d)
+{
+    d->base = event_base_new();
+    if (!d->base)
+        return -ENOMEM;
+    d->signals[0] = evsignal_new(d->base, SIGTERM, on_stop_signal, d);
+    d->signals[1] = evsignal_new(d->base, SIGINT, on_stop_signal, d);
+    d->signals[2] = evsignal_new(d->base, SIGHUP, on_hup, d);
+    for (size_t i = 0; i < 3; i++)
+        if (!d->signals[i] || event_add(d->signals[i], NULL) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* A second Ctrl-C, while we stop, ends the process at once. */
+static void release_signals(struct daemon *d)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (d->signals[i])
+            event_free(d->signals[i]);
+    if (d->base)
+        event_base_free(d->base);
+}
+
 /* ---- start ---- */
 
+/* From threads of the index, one of which may still be here when the callback has been taken away. */
 static void on_index_change(void *arg)
 {
     struct daemon *d = arg;
+    pthread_mutex_lock(&d->lock);
     if (d->http)
         http_index_changed(d->http);
+    pthread_mutex_unlock(&d->lock);
 }
 
 /* One descriptor a connection: take what we are allowed to. */
@@ -103,7 +147,8 @@ static int read_token(struct daemon *d, struct err *err)
     char *got = fgets(line, sizeof line, f);
     fclose(f);
     if (!ok)
-        return err_set_param(err, -EPERM, "token-file", "%s can be read by others: chmod 600", path);
+        return err_set_param(err, -EPERM, "token-file", "%s can be read by others: chmod 600",
+                             path);
     line[got ? strcspn(line, "\r\n") : 0] = '\0';
     if (!line[0])
         return err_set_param(err, -EINVAL, "token-file", "%s holds no token", path);
@@ -115,14 +160,16 @@ static const char **split_dimensions(char *list)
 {
     static const char *names[OPTIONS_LIST_MAX + 1];
     size_t n = 0;
-    for (char *save, *item = strtok_r(list, ",", &save); item && n < OPTIONS_LIST_MAX; item = strtok_r(NULL, ",", &save))
+    for (char *save, *item = strtok_r(list, ",", &save); item && n < OPTIONS_LIST_MAX;
+         item = strtok_r(NULL, ",", &save))
         names[n++] = item;
     return names;
 }
 
 static int start_index(struct daemon *d, struct err *err)
 {
-    struct index_options o = {.path = d->index_path, .checkpoint_size = d->options.checkpoint_size,
+    struct index_options o = {.path = d->index_path,
+                              .checkpoint_size = d->options.checkpoint_size,
                               .workers = (unsigned)d->options.executor_threads};
     if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
         return -ENOMEM;
@@ -139,16 +186,30 @@ static int start_http(struct daemon *d, struct err *err)
     const struct options *o = &d->options;
     struct http_options h = {
         .index = d->index,
-        .root_labels = (const char *const *)d->roots.labels, .root_paths = (const char *const *)d->roots.paths, .root_count = d->roots.count,
-        .bind = o->bind, .bind_count = o->bind_count, .port = (int)o->port, .unix_path = o->unix_path,
-        .no_auth = o->no_auth, .token = d->token, .workers = (unsigned)o->executor_threads,
+        .root_labels = (const char *const *)d->roots.labels,
+        .root_paths = (const char *const *)d->roots.paths,
+        .root_count = d->roots.count,
+        .bind = o->bind,
+        .bind_count = o->bind_count,
+        .port = (int)o->port,
+        .unix_path = o->unix_path,
+        .no_auth = o->no_auth,
+        .token = d->token,
+        .workers = (unsigned)o->executor_threads,
         .limits = {.query_time_ms = (int64_t)o->query_timeout_ms},
-        .version = DFT_VERSION, .build = DFT_BUILD_SUMMARY, .log = log_http,
+        .version = DFT_VERSION,
+        .build = DFT_BUILD_SUMMARY,
+        .log = log_http,
     };
-    int rc = http_start(&h, err, &d->http);
-    if (rc == 0)
-        index_on_change(d->index, on_index_change, d);
-    return rc;
+    struct http *started;
+    int rc = http_start(&h, err, &started);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&d->lock);
+    d->http = started;
+    pthread_mutex_unlock(&d->lock);
+    index_on_change(d->index, on_index_change, d);
+    return 0;
 }
 
 static int start_watcher(struct daemon *d)
@@ -183,7 +244,9 @@ static int start(struct daemon *d, struct err *err)
     if (rc < 0 || d->options.check_only)
         return rc;
     raise_descriptor_limit();
-    rc = start_index(d, err);
+    rc = catch_signals(d);
+    if (rc == 0)
+        rc = start_index(d, err);
     if (rc == 0)
         rc = start_http(d, err);
     if (rc == 0)
@@ -191,48 +254,25 @@ static int start(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* ---- signals and the loop ---- */
-
-static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
-{
-    struct daemon *d = arg;
-    (void)what;
-    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
-    event_base_loopbreak(d->base);
-}
-
-static void on_hup(evutil_socket_t signal, short what, void *arg)
-{
-    (void)signal, (void)what, (void)arg;
-    log_line(LOG_LEVEL_INFO, "reload nothing_to_reload=true");
-}
+/* ---- loop and stop ---- */
 
 static int loop(struct daemon *d)
 {
-    d->base = event_base_new();
-    struct event *term = evsignal_new(d->base, SIGTERM, on_stop_signal, d);
-    struct event *interrupt = evsignal_new(d->base, SIGINT, on_stop_signal, d);
-    struct event *hup = evsignal_new(d->base, SIGHUP, on_hup, d);
-    bool ok = d->base && term && interrupt && hup && !event_add(term, NULL) && !event_add(interrupt, NULL) && !event_add(hup, NULL);
-    if (ok)
-        announce(d);
-    int rc = ok ? event_base_dispatch(d->base) : -1;
-    for (size_t i = 0; i < 3; i++) {
-        struct event *e = i == 0 ? term : i == 1 ? interrupt : hup;
-        if (e)
-            event_free(e);
-    }
-    if (d->base)
-        event_base_free(d->base);
-    return rc < 0 ? -EIO : 0;
+    announce(d);
+    return event_base_dispatch(d->base) < 0 ? -EIO : 0;
 }
 
 static void stop(struct daemon *d)
 {
+    release_signals(d);
     stop_watcher(d);
     if (d->index)
         index_on_change(d->index, NULL, NULL);
-    http_stop(d->http, GRACE_MS);
+    pthread_mutex_lock(&d->lock);
+    struct http *http = d->http;
+    d->http = NULL;
+    pthread_mutex_unlock(&d->lock);
+    http_stop(http, GRACE_MS);
     watch_free(d->watch);
     if (d->index)
         index_close(d->index);
@@ -250,7 +290,8 @@ int main(int argc, char **argv)
     pthread_cond_init(&d.wake, NULL);
     int rc = options_parse(&d.options, argc, argv, &err);
     if (rc == 0 && d.options.log_level && log_set_level(d.options.log_level) < 0)
-        rc = err_set(&err, -EINVAL, "--log-level %s: must be error, warning, info or debug", d.options.log_level);
+        rc = err_set(&err, -EINVAL, "--log-level %s: must be error, warning, info or debug",
+                     d.options.log_level);
     if (rc < 0) {
         fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text);
         return 2;

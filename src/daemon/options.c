@@ -9,27 +9,40 @@ struct option_spec {
     const char *name;
     char letter;
     enum kind kind;
-    size_t at;                   /* of the member in struct options             */
+    size_t at; /* of the member in struct options             */
     uint64_t least, most;
     const char *argument, *help;
 };
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_spec table[] = {
-    {"directory", 'd', KIND_LIST, AT(directory), 0, 0, "[LABEL=]DIR", "directory of traces to serve; repeatable (default .)"},
-    {"bind", 'b', KIND_LIST, AT(bind), 0, 0, "ADDRESS", "address to listen on; repeatable (default 127.0.0.1 and ::1)"},
-    {"port", 'p', KIND_UINT, AT(port), 0, 65535, "PORT", "TCP port; 0 takes a free one (default 8080)"},
+    {"directory", 'd', KIND_LIST, AT(directory), 0, 0, "[LABEL=]DIR",
+     "directory of traces to serve; repeatable (default .)"},
+    {"bind", 'b', KIND_LIST, AT(bind), 0, 0, "ADDRESS",
+     "address to listen on; repeatable (default 127.0.0.1 and ::1)"},
+    {"port", 'p', KIND_UINT, AT(port), 0, 65535, "PORT",
+     "TCP port; 0 takes a free one (default 8080)"},
     {"unix", 'u', KIND_TEXT, AT(unix_path), 0, 0, "PATH", "also listen on this unix socket"},
-    {"index-dir", 'i', KIND_TEXT, AT(index_dir), 0, 0, "DIR", "where the index goes (default: a local cache directory)"},
-    {"executor-threads", 't', KIND_UINT, AT(executor_threads), 1, 1024, "N", "threads for indexing and queries (default: CPUs)"},
-    {"checkpoint-size", 0, KIND_BYTES, AT(checkpoint_size), 65536, 1ull << 30, "BYTES", "text of a chunk (default 4MiB)"},
-    {"dimensions", 0, KIND_TEXT, AT(dimensions), 0, 0, "LIST", "columns with bloom filters, comma-separated"},
-    {"query-timeout", 0, KIND_MS, AT(query_timeout_ms), 1, 1ull << 40, "TIME", "longest time of a query (default 5m)"},
-    {"rescan", 0, KIND_MS, AT(rescan_ms), 10, 1ull << 40, "TIME", "how often the directories are read (default 2s)"},
-    {"token-file", 0, KIND_TEXT, AT(token_file), 0, 0, "FILE", "bearer token for peers of other users"},
-    {"no-auth", 0, KIND_FLAG, AT(no_auth), 0, 0, NULL, "serve every user of this host, without a token"},
-    {"log-level", 0, KIND_TEXT, AT(log_level), 0, 0, "LEVEL", "error, warning, info or debug (default info)"},
-    {"check", 'n', KIND_FLAG, AT(check_only), 0, 0, NULL, "check the options and directories, then exit"},
+    {"index-dir", 'i', KIND_TEXT, AT(index_dir), 0, 0, "DIR",
+     "where the index goes (default: a local cache directory)"},
+    {"executor-threads", 't', KIND_UINT, AT(executor_threads), 1, 1024, "N",
+     "threads for indexing and queries (default: CPUs)"},
+    {"checkpoint-size", 0, KIND_BYTES, AT(checkpoint_size), 65536, 1ull << 30, "BYTES",
+     "text of a chunk (default 4MiB)"},
+    {"dimensions", 0, KIND_TEXT, AT(dimensions), 0, 0, "LIST",
+     "columns with bloom filters, comma-separated"},
+    {"query-timeout", 0, KIND_MS, AT(query_timeout_ms), 1, 1ull << 40, "TIME",
+     "longest time of a query (default 5m)"},
+    {"rescan", 0, KIND_MS, AT(rescan_ms), 10, 1ull << 40, "TIME",
+     "how often the directories are read (default 2s)"},
+    {"token-file", 0, KIND_TEXT, AT(token_file), 0, 0, "FILE",
+     "bearer token for peers of other users"},
+    {"no-auth", 0, KIND_FLAG, AT(no_auth), 0, 0, NULL,
+     "serve every user of this host, without a token"},
+    {"log-level", 0, KIND_TEXT, AT(log_level), 0, 0, "LEVEL",
+     "error, warning, info or debug (default info)"},
+    {"check", 'n', KIND_FLAG, AT(check_only), 0, 0, NULL,
+     "check the options and directories, then exit"},
     {"version", 'V', KIND_FLAG, AT(version), 0, 0, NULL, "print version and build, then exit"},
     {"help", 'h', KIND_FLAG, AT(help), 0, 0, NULL, "print this text, then exit"},
 };
@@ -40,7 +53,8 @@ static int bad(struct err *err, const struct option_spec *s, const char *value, 
     return err_set_param(err, -EINVAL, s->name, "--%s %s: %s", s->name, value, why);
 }
 
-static int set_number(struct options *o, const struct option_spec *s, const char *value, struct err *err)
+static int set_number(struct options *o, const struct option_spec *s, const char *value,
+                      struct err *err)
 {
     uint64_t n = 0;
     int64_t ns;
@@ -62,7 +76,8 @@ static int set_number(struct options *o, const struct option_spec *s, const char
     return 0;
 }
 
-static int add_to_list(struct options *o, const struct option_spec *s, const char *value, struct err *err)
+static int add_to_list(struct options *o, const struct option_spec *s, const char *value,
+                       struct err *err)
 {
     bool directory = s->at == AT(directory);
     size_t *count = directory ? &o->directory_count : &o->bind_count;
@@ -72,7 +87,8 @@ static int add_to_list(struct options *o, const struct option_spec *s, const cha
     return 0;
 }
 
-static int set_option(struct options *o, const struct option_spec *s, const char *value, struct err *err)
+static int set_option(struct options *o, const struct option_spec *s, const char *value,
+                      struct err *err)
 {
     switch (s->kind) {
     case KIND_FLAG:
@@ -94,7 +110,8 @@ static void make_getopt(struct option *longs, char *shorts)
     *shorts++ = ':';
     for (size_t i = 0; i < COUNT; i++) {
         bool argument = table[i].kind != KIND_FLAG;
-        longs[i] = (struct option){table[i].name, argument ? required_argument : no_argument, NULL, (int)(256 + i)};
+        longs[i] = (struct option){table[i].name, argument ? required_argument : no_argument, NULL,
+                                   (int)(256 + i)};
         if (table[i].letter) {
             *shorts++ = table[i].letter;
             if (argument)
@@ -124,7 +141,8 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         const struct option_spec *s = c == '?' || c == ':' ? NULL : spec_of(c);
         if (!s)
-            return err_set(err, -EINVAL, c == ':' ? "%s needs an argument" : "unknown option %s", argv[optind - 1]);
+            return err_set(err, -EINVAL, c == ':' ? "%s needs an argument" : "unknown option %s",
+                           argv[optind - 1]);
         int rc = set_option(o, s, optarg, err);
         if (rc < 0)
             return rc;
@@ -138,16 +156,21 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
 
 void options_help(FILE *out, const char *program)
 {
-    fprintf(out, "Usage: %s [-d [LABEL=]DIR]... [OPTION]...\n"
-                 "Serves DFTracer traces over HTTP: indexes them in the background, answers /info, /stats, /view.\n\n", program);
+    fprintf(out,
+            "Usage: %s [-d [LABEL=]DIR]... [OPTION]...\n"
+            "Serves DFTracer traces over HTTP: indexes them in the background, answers /info, "
+            "/stats, /view.\n\n",
+            program);
     for (size_t i = 0; i < COUNT; i++) {
         char left[64];
         const struct option_spec *s = &table[i];
-        snprintf(left, sizeof left, "--%s%s%s", s->name, s->argument ? " " : "", s->argument ? s->argument : "");
+        snprintf(left, sizeof left, "--%s%s%s", s->name, s->argument ? " " : "",
+                 s->argument ? s->argument : "");
         if (s->letter)
             fprintf(out, "  -%c, %-28s %s\n", s->letter, left, s->help);
         else
             fprintf(out, "      %-28s %s\n", left, s->help);
     }
-    fprintf(out, "\nThe index is a cache: it can be removed at any time. Nothing is ever written into a trace directory.\n");
+    fprintf(out, "\nThe index is a cache: it can be removed at any time. Nothing is ever written "
+                 "into a trace directory.\n");
 }

@@ -8,10 +8,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static const struct { unsigned long magic; const char *name; } network_systems[] = {
-    {0x6969, "NFS"},     {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},       {0xFF534D42, "CIFS"},      {0xFE534D42, "SMB2"},
-    {0x517B, "SMB"},     {0x65735546, "FUSE"},   {0x19830326, "BeeGFS"},     {0x00C36400, "Ceph"},      {0x01021997, "9p"},
-    {0x5346414F, "AFS"}, {0x6B414653, "AFS"},    {0xAAD7AAEA, "PanFS"},      {0x20030528, "OrangeFS"},
+static const struct {
+    unsigned long magic;
+    const char *name;
+} network_systems[] = {
+    {0x6969, "NFS"},       {0x0BD00BD0, "Lustre"},   {0x47504653, "GPFS"}, {0xFF534D42, "CIFS"},
+    {0xFE534D42, "SMB2"},  {0x517B, "SMB"},          {0x65735546, "FUSE"}, {0x19830326, "BeeGFS"},
+    {0x00C36400, "Ceph"},  {0x01021997, "9p"},       {0x5346414F, "AFS"},  {0x6B414653, "AFS"},
+    {0xAAD7AAEA, "PanFS"}, {0x20030528, "OrangeFS"},
 };
 
 static const char *network_name(const char *path)
@@ -25,8 +29,8 @@ static const char *network_name(const char *path)
     return NULL;
 }
 
-/* Makes a directory of ours: 0700 if new; somebody else's is refused. */
-static int make_own(const char *path, struct err *err)
+/* Makes a directory of ours: 0700 if new; what others own or may write is refused. */
+static int make_own(const char *path, mode_t refused, struct err *err)
 {
     struct stat st;
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -35,32 +39,49 @@ static int make_own(const char *path, struct err *err)
         return err_set_param(err, -ENOTDIR, "index-dir", "%s is not a directory", path);
     if (st.st_uid != geteuid())
         return err_set_param(err, -EPERM, "index-dir", "%s belongs to another user", path);
+    if (st.st_mode & refused)
+        return err_set_param(err, -EPERM, "index-dir", "%s can be written by other users", path);
     return 0;
 }
 
 static int explicit_place(const char *dir, char **ret, struct err *err)
 {
-    int rc = make_own(dir, err);
+    int rc = make_own(dir, 002, err);
     if (rc < 0)
         return rc;
     const char *network = network_name(dir);
     if (network)
-        return err_set_param(err, -EREMOTE, "index-dir", "%s is on %s: the index needs a local file system (LMDB maps it into memory)", dir, network);
+        return err_set_param(
+            err, -EREMOTE, "index-dir",
+            "%s is on %s: the index needs a local file system (LMDB maps it into memory)", dir,
+            network);
     *ret = realpath(dir, NULL);
     return *ret ? 0 : -errno;
 }
 
-static int try_base(const char *base, uint64_t hash, char **ret)
+/* Nothing is written below a root unless --index-dir says so. */
+static bool inside_roots(const struct roots *r, const char *base)
+{
+    char *real = realpath(base, NULL);
+    bool inside = !real;
+    for (size_t i = 0; i < r->count && !inside; i++)
+        inside = roots_inside(real, r->paths[i]);
+    free(real);
+    return inside;
+}
+
+static int try_base(const struct roots *r, const char *base, uint64_t hash, char **ret)
 {
     struct err quiet = {0};
     char parent[4096], path[4200];
-    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || network_name(base))
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || network_name(base) ||
+        inside_roots(r, base))
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
-    int rc = make_own(parent, &quiet);
+    int rc = make_own(parent, 022, &quiet);
     if (rc == 0)
-        rc = make_own(path, &quiet);
+        rc = make_own(path, 022, &quiet);
     err_done(&quiet);
     if (rc == 0 && !(*ret = strdup(path)))
         rc = -ENOMEM;
@@ -82,10 +103,15 @@ int place_choose(const struct roots *r, const char *index_dir, char **ret, struc
     if (index_dir)
         return explicit_place(index_dir, ret, err);
     uint64_t hash = roots_hash(r);
-    const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"), getenv("CACHE_DIRECTORY"), getenv("XDG_CACHE_HOME"), getenv("TMPDIR"),
-                           "/var/tmp", "/tmp"};
+    const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"),
+                           getenv("CACHE_DIRECTORY"),
+                           getenv("XDG_CACHE_HOME"),
+                           getenv("TMPDIR"),
+                           "/var/tmp",
+                           "/tmp"};
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (try_base(bases[i], hash, ret) == 0)
+        if (try_base(r, bases[i], hash, ret) == 0)
             return 0;
-    return err_set_param(err, -EACCES, "index-dir", "no local, writable directory for the index: name one with --index-dir");
+    return err_set_param(err, -EACCES, "index-dir",
+                         "no local, writable directory for the index: name one with --index-dir");
 }

@@ -16,14 +16,16 @@ static int open_one(struct roots *r, const char *spec, struct err *err)
 {
     struct stat st;
     const char *eq = strchr(spec, '='), *dir = spec;
-    bool labelled = eq && eq > spec && !memchr(spec, '/', (size_t)(eq - spec)) && stat(spec, &st) < 0;
+    bool labelled =
+        eq && eq > spec && !memchr(spec, '/', (size_t)(eq - spec)) && stat(spec, &st) < 0;
     if (labelled)
         dir = eq + 1;
     char *path = realpath(dir, NULL);
     if (!path)
         return err_set_param(err, -errno, "directory", "%s: %s", dir, strerror(errno));
     r->paths[r->count] = path;
-    r->labels[r->count] = labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last_component(path));
+    r->labels[r->count] =
+        labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last_component(path));
     r->count++;
     if (!r->labels[r->count - 1])
         return -ENOMEM;
@@ -32,10 +34,11 @@ static int open_one(struct roots *r, const char *spec, struct err *err)
     return 0;
 }
 
-static bool inside(const char *path, const char *dir)
+bool roots_inside(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
-    return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/' || strcmp(dir, "/") == 0);
+    return strncmp(path, dir, n) == 0 &&
+           (path[n] == '\0' || path[n] == '/' || strcmp(dir, "/") == 0);
 }
 
 static int check_distinct(const struct roots *r, struct err *err)
@@ -45,9 +48,12 @@ static int check_distinct(const struct roots *r, struct err *err)
             if (i == k)
                 continue;
             if (i < k && strcmp(r->labels[i], r->labels[k]) == 0)
-                return err_set_param(err, -EEXIST, "directory", "two directories are labelled %s: name one with LABEL=DIR", r->labels[i]);
-            if (inside(r->paths[i], r->paths[k]))
-                return err_set_param(err, -EEXIST, "directory", "%s is inside %s", r->paths[i], r->paths[k]);
+                return err_set_param(err, -EEXIST, "directory",
+                                     "two directories are labelled %s: name one with LABEL=DIR",
+                                     r->labels[i]);
+            if (roots_inside(r->paths[i], r->paths[k]))
+                return err_set_param(err, -EEXIST, "directory", "%s is inside %s", r->paths[i],
+                                     r->paths[k]);
         }
     }
     return 0;

@@ -12,6 +12,8 @@ struct roots {
 /* -ENOENT, -ENOTDIR, -EEXIST (equal labels, or one root inside another) with the reason. */
 int roots_open(struct roots *r, const struct options *o, struct err *err);
 void roots_done(struct roots *r);
+/* Whether an absolute path is the directory or below it. */
+bool roots_inside(const char *path, const char *dir);
 
 /* The directory for the index (*new*), made 0700: --index-dir itself, else the first local and writable one of
  * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as

@@ -17,12 +17,14 @@
 struct watch {
     struct index *index;
     const struct roots *roots;
-    struct intern *names;          /* every name ever offered                    */
-    uint32_t *seen;                /* by name id: round in which it was there    */
+    struct intern *names; /* every name ever offered                    */
+    uint32_t *seen;       /* by name id: round in which it was there    */
     size_t seen_cap;
     uint32_t round;
     bool listed;
-    bool unreadable[OPTIONS_LIST_MAX];
+    bool unreadable
+        [OPTIONS_LIST_MAX]; /* a part of the root could not be read: nothing is known to be gone */
+    bool told[OPTIONS_LIST_MAX]; /* that it is unreadable, in the log */
 };
 
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
@@ -78,15 +80,16 @@ static int note_seen(struct watch *w, const char *name)
 static bool leads_inside(const struct watch *w, size_t root, const char *path)
 {
     char *real = realpath(path, NULL);
-    size_t n = strlen(w->roots->paths[root]);
-    bool ok = real && strncmp(real, w->roots->paths[root], n) == 0 && (real[n] == '/' || real[n] == '\0');
+    bool ok = real && roots_inside(real, w->roots->paths[root]);
     free(real);
     return ok;
 }
 
-static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth, atomic_bool *stop);
+static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
+                 atomic_bool *stop);
 
-static void visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth, atomic_bool *stop)
+static void visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
+                  atomic_bool *stop)
 {
     struct stat st;
     if (lstat(path, &st) < 0)
@@ -106,25 +109,43 @@ static void visit(struct watch *w, size_t root, const char *path, const char *na
         index_offer(w->index, name, path);
 }
 
-static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth, atomic_bool *stop)
+/* A directory below the root that we may not read holds nothing for us, and one that has just vanished is gone. Other
+ * errors (a server that does not answer) say nothing about its files. */
+static void note_unreadable(struct watch *w, size_t root, const char *path, unsigned depth,
+                            int error)
+{
+    if (depth > 0 && (error == ENOENT || error == EACCES))
+        return;
+    w->unreadable[root] = true;
+    if (!w->told[root])
+        log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
+                 strerror(error));
+    w->told[root] = true;
+}
+
+static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
+                 atomic_bool *stop)
 {
     if (depth > DEPTH_MAX || atomic_load(stop))
         return;
     DIR *d = opendir(path);
     if (!d) {
-        w->unreadable[root] |= depth == 0;
-        log_line(depth == 0 ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "directory_unreadable path=%s error=\"%s\"", path, strerror(errno));
+        note_unreadable(w, root, path, depth, errno);
         return;
     }
     char below[PATH_MAX], below_name[PATH_MAX];
-    for (struct dirent *e; (e = readdir(d)) && !atomic_load(stop);) {
+    struct dirent *e;
+    while (errno = 0, (e = readdir(d)) && !atomic_load(stop)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         int a = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
-        int b = snprintf(below_name, sizeof below_name, "%s%s%s", name, *name ? "/" : "", e->d_name);
+        int b =
+            snprintf(below_name, sizeof below_name, "%s%s%s", name, *name ? "/" : "", e->d_name);
         if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX)
             visit(w, root, below, below_name, depth, stop);
     }
+    if (!e && errno)
+        note_unreadable(w, root, path, depth, errno);
     closedir(d);
 }
 
@@ -133,7 +154,8 @@ static size_t root_of(const struct watch *w, struct text name)
 {
     for (size_t i = 0; i < w->roots->count; i++) {
         size_t n = strlen(w->roots->labels[i]);
-        if (n == 0 || (name.len > n && name.ptr[n] == '/' && memcmp(name.ptr, w->roots->labels[i], n) == 0))
+        if (n == 0 ||
+            (name.len > n && name.ptr[n] == '/' && memcmp(name.ptr, w->roots->labels[i], n) == 0))
             return i;
     }
     return 0;
@@ -143,8 +165,12 @@ static void forget_gone(struct watch *w)
 {
     for (uint32_t id = 0; id < intern_count(w->names); id++) {
         struct text t = intern_text(w->names, id);
-        if (w->seen[id] + 1 != w->round || w->unreadable[root_of(w, t)])
+        if (w->seen[id] + 1 != w->round)
             continue;
+        if (w->unreadable[root_of(w, t)]) {
+            w->seen[id] = w->round; /* as if it were there, until the root can be read again */
+            continue;
+        }
         char name[PATH_MAX];
         snprintf(name, sizeof name, "%.*s", (int)t.len, t.ptr);
         index_forget(w->index, name);
@@ -158,7 +184,8 @@ static void forget_from_before(struct watch *w)
     struct snapshot *s = index_snapshot(w->index);
     for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
         const struct index_file *f = snapshot_file(s, i);
-        if (intern_find(w->names, text_of(f->name)) < 0 && !w->unreadable[root_of(w, text_of(f->name))])
+        if (intern_find(w->names, text_of(f->name)) < 0 &&
+            !w->unreadable[root_of(w, text_of(f->name))])
             index_forget(w->index, f->name);
     }
     snapshot_release(s);
@@ -170,6 +197,7 @@ int watch_scan(struct watch *w, atomic_bool *stop)
     for (size_t i = 0; i < w->roots->count; i++) {
         w->unreadable[i] = false;
         walk(w, i, w->roots->paths[i], w->roots->labels[i], 0, stop);
+        w->told[i] &= w->unreadable[i];
     }
     if (atomic_load(stop))
         return ERR_CANCELLED;

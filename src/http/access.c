@@ -27,7 +27,8 @@ bool access_is_loopback(const struct sockaddr *a)
 {
     if (a->sa_family == AF_INET)
         return (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127;
-    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+    return a->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 addr[4])
@@ -44,26 +45,39 @@ static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 add
 }
 
 /* Asks the kernel for the one TCP socket whose source is `peer` and whose destination is `local`. */
-static int ask_kernel(int nl, const struct sockaddr_storage *peer, const struct sockaddr_storage *local, uid_t *ret)
+static int ask_kernel(int nl, const struct sockaddr_storage *peer,
+                      const struct sockaddr_storage *local, uid_t *ret)
 {
-    struct { struct nlmsghdr h; struct inet_diag_req_v2 r; } q = {
-        .h = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .r = {.sdiag_family = (uint8_t)peer->ss_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u},
+    struct {
+        struct nlmsghdr h;
+        struct inet_diag_req_v2 r;
+    } q = {
+        .h = {.nlmsg_len = sizeof q,
+              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+              .nlmsg_flags = NLM_F_REQUEST},
+        .r = {.sdiag_family = (uint8_t)peer->ss_family,
+              .sdiag_protocol = IPPROTO_TCP,
+              .idiag_states = ~0u},
     };
     fill_side(peer, &q.r.id.idiag_sport, q.r.id.idiag_src);
     fill_side(local, &q.r.id.idiag_dport, q.r.id.idiag_dst);
     q.r.id.idiag_cookie[0] = q.r.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
     if (send(nl, &q, sizeof q, 0) != (ssize_t)sizeof q)
         return -errno;
-    union { struct nlmsghdr h; char bytes[4096]; } answer;
+    union {
+        struct nlmsghdr h;
+        char bytes[4096];
+    } answer;
     ssize_t n = recv(nl, &answer, sizeof answer, 0);
-    if (n < (ssize_t)(NLMSG_LENGTH(sizeof(struct inet_diag_msg))) || answer.h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+    if (n < (ssize_t)(NLMSG_LENGTH(sizeof(struct inet_diag_msg))) ||
+        answer.h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return -ENOENT;
     *ret = ((struct inet_diag_msg *)NLMSG_DATA(&answer.h))->idiag_uid;
     return 0;
 }
 
-static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockaddr_storage *local, uid_t *ret)
+static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockaddr_storage *local,
+                        uid_t *ret)
 {
     int nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (nl < 0)
@@ -87,12 +101,14 @@ enum access_peer access_peer_of(int fd, const struct http_options *o)
         bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
         return known && uid_allowed(cred.uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
     }
-    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 || !access_is_loopback((struct sockaddr *)&peer))
+    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 ||
+        !access_is_loopback((struct sockaddr *)&peer))
         return ACCESS_NEEDS_TOKEN;
     if (o->no_auth)
         return ACCESS_TRUSTED;
     uid_t uid;
-    return tcp_peer_uid(&peer, &local, &uid) == 0 && uid_allowed(uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
+    return tcp_peer_uid(&peer, &local, &uid) == 0 && uid_allowed(uid, o) ? ACCESS_TRUSTED
+                                                                         : ACCESS_NEEDS_TOKEN;
 }
 
 bool access_token_ok(const char *authorization, const char *token)
@@ -141,7 +157,8 @@ bool access_host_ok(const char *host, const struct http_options *o)
 
 bool access_origin_ok(const char *origin, const char *host)
 {
-    if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 || strncmp(origin, "vscode-webview:", 15) == 0)
+    if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 ||
+        strncmp(origin, "vscode-webview:", 15) == 0)
         return true;
     const char *authority = strncmp(origin, "http://", 7) == 0 ? origin + 7 : NULL;
     return authority && host && strcasecmp(authority, host) == 0;

@@ -24,7 +24,10 @@ int encoder_new(enum coding coding, struct encoder **ret)
     e->flushed_ns = clock_mono_ns();
     if (coding == CODING_ZSTD && !(e->zstd = ZSTD_createCStream()))
         return free(e), -ENOMEM;
-    if (coding == CODING_GZIP && deflateInit2(&e->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (coding == CODING_ZSTD)
+        ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, 1);
+    if (coding == CODING_GZIP &&
+        deflateInit2(&e->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return free(e), -ENOMEM;
     *ret = e;
     return 0;
@@ -73,13 +76,15 @@ static int put_zstd(struct encoder *e, struct text in, ZSTD_EndDirective end, st
     return 0;
 }
 
-int encoder_put(struct encoder *e, struct text in, bool finish, struct buf *out)
+int encoder_put(struct encoder *e, struct text in, enum encode_end end, struct buf *out)
 {
+    static const int gzip_flush[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
+    static const ZSTD_EndDirective zstd_end[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
     int64_t now = clock_mono_ns();
-    bool flush = now - e->flushed_ns > FLUSH_NS;
-    if (flush)
+    if (end == ENCODE_MORE && now - e->flushed_ns > FLUSH_NS)
+        end = ENCODE_FLUSH;
+    if (end != ENCODE_MORE)
         e->flushed_ns = now;
-    if (e->coding == CODING_ZSTD)
-        return put_zstd(e, in, finish ? ZSTD_e_end : flush ? ZSTD_e_flush : ZSTD_e_continue, out);
-    return put_gzip(e, in, finish ? Z_FINISH : flush ? Z_SYNC_FLUSH : Z_NO_FLUSH, out);
+    return e->coding == CODING_ZSTD ? put_zstd(e, in, zstd_end[end], out)
+                                    : put_gzip(e, in, gzip_flush[end], out);
 }

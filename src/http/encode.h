@@ -7,8 +7,10 @@
 struct encoder;
 int encoder_new(enum coding coding, struct encoder **ret);
 void encoder_free(struct encoder *e);
-/* Appends the coded form of `in`. Flushes when 150 ms have passed since the last flush, so that rows that trickle reach
- * the client at least five times a second. `finish`: the last piece. 0, -ENOMEM. */
-int encoder_put(struct encoder *e, struct text in, bool finish, struct buf *out);
+/* MORE: the encoder may hold bytes back, but not longer than 150 ms (rows that flow reach the client at least five
+ * times a second); FLUSH: all of it is to reach the client; FINISH: the last piece. */
+enum encode_end { ENCODE_MORE, ENCODE_FLUSH, ENCODE_FINISH };
+/* Appends the coded form of `in`. 0, -ENOMEM. */
+int encoder_put(struct encoder *e, struct text in, enum encode_end end, struct buf *out);
 
 #endif

@@ -47,6 +47,7 @@ struct endpoint {
     const struct param_spec *const *params; /* NULL-terminated list of groups; a group ends with name NULL */
     const enum format *formats;/* first is the default; NULL = no choice                                */
     size_t format_count;
+    const char *own_format;    /* a representation of this endpoint alone, told as JSON; or NULL        */
     bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission */
     bool public;               /* served to peers without access (liveness)                             */
     int (*open)(struct request *rq);
@@ -68,6 +69,8 @@ struct request {
     struct param *params;      /* in the order of the descriptor                                        */
     size_t param_count;
     enum format format;
+    bool format_given;         /* by `format`, or by an Accept that names it                            */
+    bool own_format;           /* the endpoint's own; `format` is JSON                                  */
     bool pretty;
     struct budget budget;
     struct err err;            /* why open or next failed                                               */
@@ -107,9 +110,10 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
 extern const struct param_spec page_params[];              /* limit offset                              */
+void selection_read_files(struct request *rq, struct selection *s); /* dir, file, recursive: all that /info has */
 int selection_read(struct request *rq, struct selection *ret);
-/* Opens the query that the request's selection describes and notes completeness in the answer. */
-int selection_open(struct request *rq, struct query **ret);
+/* Opens the query of a selection and notes completeness in the answer. */
+int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 

@@ -31,9 +31,16 @@ static int next_readyz(struct request *rq, struct buf *out)
         jw_key(&j, "error");
         jw_str(&j, err_text(p.store_error));
     }
-    const struct { const char *name; uint64_t value; } counts[] = {
-        {"files", p.files}, {"files_ready", p.files_ready}, {"files_failed", p.files_failed},
-        {"files_pending", p.files_pending}, {"bytes", p.bytes}, {"bytes_done", p.bytes_done},
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"files", p.files},
+        {"files_ready", p.files_ready},
+        {"files_failed", p.files_failed},
+        {"files_pending", p.files_pending},
+        {"bytes", p.bytes},
+        {"bytes_done", p.bytes_done},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         jw_key(&j, counts[i].name);
@@ -52,11 +59,26 @@ static const struct param_spec *const no_params[] = {NULL};
 static const struct param_spec *const readyz_params[] = {pretty_params, NULL};
 
 const struct endpoint endpoint_healthz = {
-    .path = "/healthz", .summary = "the daemon is alive", .methods = METHOD_GET, .params = no_params, .formats = formats,
-    .format_count = 1, .immediate = true, .public = true, .open = open_nothing, .next = next_healthz,
+    .path = "/healthz",
+    .summary = "the daemon is alive",
+    .methods = METHOD_GET,
+    .params = no_params,
+    .formats = formats,
+    .format_count = 1,
+    .immediate = true,
+    .public = true,
+    .open = open_nothing,
+    .next = next_healthz,
 };
 const struct endpoint endpoint_readyz = {
-    .path = "/readyz", .summary = "200 when every file found at start is indexed, else 503 with progress", .methods = METHOD_GET,
-    .params = readyz_params, .formats = formats, .format_count = 1, .immediate = true, .public = true, .open = open_nothing,
+    .path = "/readyz",
+    .summary = "200 when every file found at start is indexed, else 503 with progress",
+    .methods = METHOD_GET,
+    .params = readyz_params,
+    .formats = formats,
+    .format_count = 1,
+    .immediate = true,
+    .public = true,
+    .open = open_nothing,
     .next = next_readyz,
 };

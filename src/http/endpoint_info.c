@@ -7,8 +7,10 @@
 static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
-    {"detail", PARAM_CHOICE, false, NULL, "totals|files|columns", "how much to tell; default totals"},
-    {"query", PARAM_CHOICE, false, NULL, "summary|detailed", "the old command's words for detail=totals and detail=files"},
+    {"detail", PARAM_CHOICE, false, NULL, "totals|files|columns",
+     "how much to tell; default totals"},
+    {"query", PARAM_CHOICE, false, NULL, "summary|detailed",
+     "the old command's words for detail=totals and detail=files"},
     {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
     {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
@@ -24,35 +26,66 @@ static unsigned detail_of(const struct request *rq)
     return query && strcmp(query, "detailed") == 0;
 }
 
+struct state {
+    uint32_t *files;
+    size_t count;
+};
+
+static bool is_complete(const struct snapshot *snapshot, const struct state *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        enum index_state state = snapshot_file(snapshot, s->files[i])->state;
+        if (state == INDEX_PENDING || state == INDEX_INDEXING || state == INDEX_GROWING)
+            return false;
+    }
+    return true;
+}
+
 static int open_info(struct request *rq)
 {
-    return detail_of(rq) && request_param(rq, "detail")->set && request_param(rq, "query")->set
-               ? err_set_param(&rq->err, ERR_PARAM, "query", "give `detail` or `query`, not both")
-               : 0;
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct selection chosen;
+    if (!s)
+        return -ENOMEM;
+    if (request_param(rq, "detail")->set && request_param(rq, "query")->set)
+        return err_set_param(&rq->err, ERR_PARAM, "query", "give `detail` or `query`, not both");
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
+    int rc =
+        query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->files, &s->count);
+    if (rc == 0)
+        rq->incomplete = !is_complete(rq->snapshot, s);
+    return rc;
 }
 
 static int next_info(struct request *rq, struct buf *out)
 {
     const struct http_options *o = rq->http->options;
-    const struct param *dir = request_param(rq, "dir"), *file = request_param(rq, "file");
-    struct selection s;
-    uint32_t *files = NULL;
-    size_t count = 0;
-    selection_init(&s);
-    s.dirs = (const char *const *)dir->items, s.dir_count = dir->count;
-    s.files = (const char *const *)file->items, s.file_count = file->count;
-    s.not_recursive = !request_flag(rq, "recursive");
-    int rc = query_select_files(&rq->http->env, rq->snapshot, &s, &rq->err, &files, &count);
-    if (rc < 0)
-        return rc;
-    struct format_info_options options = {.detail = detail_of(rq), .pretty = rq->pretty, .root_labels = o->root_labels,
-                                          .root_paths = o->root_paths, .root_count = o->root_count};
-    rc = format_info(o->index, rq->snapshot, files, count, &options, rq->format, out);
-    free(files);
+    const struct state *s = rq->state;
+    struct format_info_options options = {.detail = detail_of(rq),
+                                          .pretty = rq->pretty,
+                                          .root_labels = o->root_labels,
+                                          .root_paths = o->root_paths,
+                                          .root_count = o->root_count};
+    int rc = format_info(o->index, rq->snapshot, s->files, s->count, &options, rq->format, out);
     return rc < 0 ? rc : ERR_END;
 }
 
+static void close_info(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (s)
+        free(s->files);
+}
+
 const struct endpoint endpoint_info = {
-    .path = "/info", .summary = "what is there: totals, files, chunks, columns", .methods = METHOD_GET | METHOD_POST,
-    .params = params, .formats = formats, .format_count = 2, .open = open_info, .next = next_info,
+    .path = "/info",
+    .summary = "what is there: totals, files, chunks, columns",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 2,
+    .open = open_info,
+    .next = next_info,
+    .close = close_info,
 };

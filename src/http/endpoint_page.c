@@ -44,18 +44,22 @@ static int next_page(struct request *rq, struct buf *out)
     const struct http_options *o = rq->http->options;
     struct index_progress p;
     index_progress(o->index, &p);
-    buf_puts(out, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>dftracerd</title>"
-                  "<meta name=\"viewport\" content=\"width=device-width\"><style>:root{color-scheme:light dark}"
-                  "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-                  "td{padding:0 1rem 0 0;vertical-align:top}summary{cursor:pointer;padding:.2rem 0}"
-                  "</style></head><body><h1>dftracerd</h1>\n<p>");
+    buf_puts(
+        out,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>dftracerd</title>"
+        "<meta name=\"viewport\" content=\"width=device-width\"><style>:root{color-scheme:light "
+        "dark}"
+        "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+        "td{padding:0 1rem 0 0;vertical-align:top}summary{cursor:pointer;padding:.2rem 0}"
+        "</style></head><body><h1>dftracerd</h1>\n<p>");
     for (size_t i = 0; i < o->root_count; i++) {
         buf_puts(out, i ? ", <code>" : "Serving <code>");
         write_text(out, o->root_paths[i]);
         buf_puts(out, "</code>");
     }
-    buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n", (unsigned long long)p.files,
-               (unsigned long long)p.files_ready, (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
+    buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n",
+               (unsigned long long)p.files, (unsigned long long)p.files_ready,
+               (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
     for (const struct endpoint *const *e = router_table(); *e; e++)
         write_endpoint(out, *e);
     buf_printf(out, "<p><small>version %s</small></p></body></html>\n", o->version);
@@ -65,6 +69,11 @@ static int next_page(struct request *rq, struct buf *out)
 static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_page = {
-    .path = "/", .summary = "this page", .methods = METHOD_GET, .params = no_params, .immediate = true, .open = open_page,
+    .path = "/",
+    .summary = "this page",
+    .methods = METHOD_GET,
+    .params = no_params,
+    .immediate = true,
+    .open = open_page,
     .next = next_page,
 };

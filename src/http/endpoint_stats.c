@@ -7,17 +7,25 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FO
 
 static const struct param_spec own_params[] = {
     {"report", PARAM_CHOICE, false, "summary",
-     "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed", "which report"},
-    {"group_by", PARAM_LIST, false, NULL, NULL, "columns of the groups, comma-separated; pid_tid means pid,tid"},
+     "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed",
+     "which report"},
+    {"group_by", PARAM_LIST, false, NULL, NULL,
+     "columns of the groups, comma-separated; pid_tid means pid,tid"},
     {"top_n", PARAM_UINT, false, "10", NULL, "rows of top-* reports and groups; 0 = all"},
     {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "threads shown; 0 = all"},
-    {"exact", PARAM_BOOL, false, "false", NULL, "percentiles from all values instead of a 1 % sketch"},
-    {"scan", PARAM_BOOL, false, "false", NULL, "read the columns even where summaries could answer (the answer is the same)"},
+    {"exact", PARAM_BOOL, false, "false", NULL,
+     "percentiles from all values instead of a 1 % sketch"},
+    {"scan", PARAM_BOOL, false, "false", NULL,
+     "read the columns even where summaries could answer (the answer is the same)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params, NULL};
+static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
+                                                  NULL};
 
-struct state { struct query *query; struct stats *stats; };
+struct state {
+    struct query *query;
+    struct stats *stats;
+};
 
 static void read_options(const struct request *rq, struct stats_options *o)
 {
@@ -38,7 +46,10 @@ static int open_stats(struct request *rq)
     if (!s)
         return -ENOMEM;
     read_options(rq, &options);
-    int rc = selection_open(rq, &s->query);
+    struct selection chosen;
+    int rc = selection_read(rq, &chosen);
+    if (rc == 0)
+        rc = selection_open(rq, &chosen, &s->query);
     return rc < 0 ? rc : stats_run(s->query, &options, &rq->err, &s->stats);
 }
 
@@ -60,6 +71,13 @@ static void close_stats(struct request *rq)
 }
 
 const struct endpoint endpoint_stats = {
-    .path = "/stats", .summary = "statistics of the chosen events", .methods = METHOD_GET | METHOD_POST, .params = params,
-    .formats = formats, .format_count = 4, .open = open_stats, .next = next_stats, .close = close_stats,
+    .path = "/stats",
+    .summary = "statistics of the chosen events",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 4,
+    .open = open_stats,
+    .next = next_stats,
+    .close = close_stats,
 };

@@ -1,24 +1,31 @@
-/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`), or their number. */
-#include "endpoint.h"
+/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`), or their number, or
+ * the view itself as a recipe. */
+#include "recipe.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW};
+static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT,
+                                      FORMAT_PFW};
 
 static const struct param_spec own_params[] = {
-    {"order", PARAM_CHOICE, false, "file", "file|ts", "file: as they stand; ts: all files merged by time"},
+    {"order", PARAM_CHOICE, false, "file", "file|ts",
+     "file: as they stand; ts: all files merged by time"},
     {"metadata", PARAM_BOOL, false, "true", NULL, "also the name records that the events refer to"},
     {"select", PARAM_LIST, false, NULL, NULL, "columns: flat rows from the index instead of lines"},
     {"count_only", PARAM_BOOL, false, "false", NULL, "only the number of matching objects"},
+    {"recipe", PARAM_TEXT, false, NULL, NULL,
+     "a view as JSON, as format=recipe gives it; ANDed with the rest"},
     {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, page_params, answer_params, NULL};
+static const struct param_spec *const params[] = {own_params, selection_params, page_params,
+                                                  answer_params, NULL};
 
-enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT };
+enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
 struct state {
     enum mode mode;
+    struct recipe recipe;
     struct query *query;
     struct view *view;
     struct rows *rows;
@@ -43,8 +50,11 @@ static int open_rows(struct request *rq, struct state *s)
 {
     const struct param *select = request_param(rq, "select");
     const char *const *columns = (const char *const *)select->items;
-    struct rows_options o = {.columns = columns, .column_count = select->count, .order_ts = order_ts(rq),
-                             .limit = limit_of(rq), .offset = request_uint(rq, "offset")};
+    struct rows_options o = {.columns = columns,
+                             .column_count = select->count,
+                             .order_ts = order_ts(rq),
+                             .limit = limit_of(rq),
+                             .offset = request_uint(rq, "offset")};
     s->columns = select->count;
     int rc = rows_open(s->query, &o, &rq->err, &s->rows);
     return rc < 0 ? rc : format_table_new(rq->format, columns, select->count, &s->table);
@@ -52,27 +62,60 @@ static int open_rows(struct request *rq, struct state *s)
 
 static int open_lines(struct request *rq, struct state *s)
 {
-    struct view_options o = {.order_ts = order_ts(rq), .no_metadata = !request_flag(rq, "metadata"), .limit = limit_of(rq),
+    struct view_options o = {.order_ts = order_ts(rq),
+                             .no_metadata = !s->recipe.include_metadata,
+                             .limit = limit_of(rq),
                              .offset = request_uint(rq, "offset")};
     return view_open(s->query, &o, &rq->err, &s->view);
 }
 
-/* Which formats a mode has: lines are ndjson or pfw; rows and counts are the others. */
+static int refuse_format(struct request *rq, const char *instead)
+{
+    return err_set_param(&rq->err, ERR_FORMAT, "format", "%s", instead);
+}
+
+/* Which formats a mode has; a count comes as JSON unless something else was asked for. */
 static int check_format(struct request *rq, enum mode mode)
 {
-    bool chosen = request_param(rq, "format")->set;
     enum format f = rq->format;
-    if (mode == MODE_COUNT) {
-        if (!chosen)
-            rq->format = FORMAT_JSON;
-        return rq->format == FORMAT_JSON || rq->format == FORMAT_NDJSON || rq->format == FORMAT_TEXT
-                   ? 0 : err_set_param(&rq->err, ERR_FORMAT, "format", "a count comes as json, ndjson or text");
-    }
+    if (mode == MODE_COUNT && !rq->format_given)
+        f = rq->format = FORMAT_JSON;
+    if (mode == MODE_COUNT && f != FORMAT_JSON && f != FORMAT_NDJSON && f != FORMAT_TEXT)
+        return refuse_format(rq, "a count comes as json, ndjson or text");
     if (mode == MODE_ROWS && f == FORMAT_PFW)
-        return err_set_param(&rq->err, ERR_FORMAT, "format", "flat rows come as ndjson, json, csv or text; pfw holds lines");
+        return refuse_format(rq, "flat rows come as ndjson, json, csv or text; pfw holds lines");
     if (mode == MODE_LINES && f != FORMAT_NDJSON && f != FORMAT_PFW)
-        return err_set_param(&rq->err, ERR_FORMAT, "format", "lines come as ndjson or pfw; use `select` for %s", format_name(f));
+        return refuse_format(rq, "lines come as ndjson or pfw; use `select` for other formats");
     return 0;
+}
+
+static int choose_mode(struct request *rq, struct state *s)
+{
+    const struct param *select = request_param(rq, "select");
+    bool count = request_flag(rq, "count_only");
+    if (select->set && !select->count)
+        return err_set_param(&rq->err, ERR_PARAM, "select", "`select` names no column");
+    if (select->set && count)
+        return err_set_param(&rq->err, ERR_PARAM, "select",
+                             "give `select` or `count_only`, not both");
+    s->mode = rq->own_format ? MODE_RECIPE
+              : count        ? MODE_COUNT
+              : select->set  ? MODE_ROWS
+                             : MODE_LINES;
+    return s->mode == MODE_RECIPE ? 0 : check_format(rq, s->mode);
+}
+
+/* The recipe's query takes the place of the request's own, which is part of it. */
+static int open_query(struct request *rq, struct state *s)
+{
+    struct selection chosen;
+    int rc = selection_read(rq, &chosen);
+    if (rc == 0)
+        rc = recipe_read(rq, &s->recipe);
+    if (rc < 0)
+        return rc;
+    chosen.query = text_of(s->recipe.query);
+    return selection_open(rq, &chosen, &s->query);
 }
 
 static int open_view(struct request *rq)
@@ -80,14 +123,10 @@ static int open_view(struct request *rq)
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
     if (!s)
         return -ENOMEM;
-    const struct param *select = request_param(rq, "select");
-    s->mode = request_flag(rq, "count_only") ? MODE_COUNT : select->set ? MODE_ROWS : MODE_LINES;
-    if (select->set && !select->count)
-        return err_set_param(&rq->err, ERR_PARAM, "select", "`select` names no column");
-    int rc = check_format(rq, s->mode);
+    int rc = choose_mode(rq, s);
     if (rc == 0)
-        rc = selection_open(rq, &s->query);
-    if (rc < 0)
+        rc = open_query(rq, s);
+    if (rc < 0 || s->mode == MODE_RECIPE)
         return rc;
     if (s->mode == MODE_COUNT)
         return view_count(s->query, limit_of(rq), request_uint(rq, "offset"), &rq->err, &s->count);
@@ -107,12 +146,25 @@ static int next_rows(struct request *rq, struct state *s, struct buf *out)
     return rc;
 }
 
+/* Lines of the answer, the name records among them. */
+static uint64_t count_lines(const struct buf *out, size_t from)
+{
+    uint64_t n = 0;
+    for (const char *p = out->data + from, *end = out->data + out->len;
+         p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        n++;
+    return n;
+}
+
 static int next_lines(struct request *rq, struct state *s, struct buf *out)
 {
     if (!s->begun && rq->format == FORMAT_PFW)
         buf_puts(out, "[\n");
     s->begun = true;
+    size_t from = out->len;
     int rc = view_next(s->view, 256u << 10, out, &rq->err);
+    if (request_flag(rq, "summary") && out->len > from)
+        s->count += count_lines(out, from);
     if (rc == ERR_END && rq->format == FORMAT_PFW)
         buf_puts(out, "]\n");
     return rc;
@@ -134,9 +186,15 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
     jw_begin(&j, '{');
     jw_key(&j, "summary");
     jw_begin(&j, '{');
-    const struct { const char *name; uint64_t value; } members[] = {
-        {"rows", s->mode == MODE_COUNT ? 1 : c.rows_selected}, {"scanned", c.chunks_scanned}, {"skipped", c.chunks_skipped},
-        {"generation", c.generation}, {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
+    const struct {
+        const char *name;
+        uint64_t value;
+    } members[] = {
+        {"rows", s->mode == MODE_COUNT ? 1 : s->count},
+        {"scanned", c.chunks_scanned},
+        {"skipped", c.chunks_skipped},
+        {"generation", c.generation},
+        {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         jw_key(&j, members[i].name);
@@ -150,7 +208,20 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
 static int next_view(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    int rc = s->mode == MODE_ROWS ? next_rows(rq, s, out) : s->mode == MODE_COUNT ? next_count(rq, s, out) : next_lines(rq, s, out);
+    int rc = ERR_END;
+    switch (s->mode) {
+    case MODE_RECIPE:
+        return recipe_write(rq, &s->recipe, out), ERR_END;
+    case MODE_ROWS:
+        rc = next_rows(rq, s, out);
+        break;
+    case MODE_COUNT:
+        rc = next_count(rq, s, out);
+        break;
+    case MODE_LINES:
+        rc = next_lines(rq, s, out);
+        break;
+    }
     if (rc == ERR_END && rq->format == FORMAT_NDJSON && request_flag(rq, "summary"))
         write_summary(rq, s, out);
     return rc;
@@ -168,6 +239,14 @@ static void close_view(struct request *rq)
 }
 
 const struct endpoint endpoint_view = {
-    .path = "/view", .summary = "the matching events: lines, rows or their number", .methods = METHOD_GET | METHOD_POST,
-    .params = params, .formats = formats, .format_count = 5, .open = open_view, .next = next_view, .close = close_view,
+    .path = "/view",
+    .summary = "the matching events: lines, rows or their number",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 5,
+    .own_format = "recipe",
+    .open = open_view,
+    .next = next_view,
+    .close = close_view,
 };

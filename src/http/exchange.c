@@ -1,11 +1,13 @@
 /* exchange.c - the work side of a request: open, produce, hand over, cancel. */
 #include "exchange.h"
+
+#include "etag.h"
 #include "problem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_NS (100 * 1000000ll)        /* a job ends after this time if it has anything to show */
+#define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
 
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
@@ -13,6 +15,7 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     if (!x || !(x->uri = strdup(uri)))
         return free(x), NULL;
     x->http = h;
+    x->sent_uri = uri;
     x->refs = 1;
     x->fd = -1;
     x->rq.status = 200;
@@ -65,18 +68,26 @@ static int produce(struct exchange *x, struct buf *out)
 /* After the first byte an error can only be told in the stream, and by not ending it properly. */
 static void tell_broken(struct exchange *x, int rc, struct buf *out)
 {
-    if (x->rq.format == FORMAT_NDJSON)
+    if (x->rq.format == FORMAT_NDJSON && !out->error)
         problem_in_band(out, &x->rq.err, rc, x->id);
 }
 
-static int encode(struct exchange *x, struct buf *plain, bool finish, struct buf *out)
+/* A step that time ended, not its size, has all that there is for now: the client is to see it. */
+static enum encode_end end_of(const struct buf *plain, int rc)
+{
+    if (rc == ERR_END)
+        return ENCODE_FINISH;
+    return rc < 0 || plain->len < EXCHANGE_STEP_BYTES ? ENCODE_FLUSH : ENCODE_MORE;
+}
+
+static int encode(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
 {
     if (!x->encoder) {
         int rc = encoder_new(x->coding, &x->encoder);
         if (rc < 0)
             return rc;
     }
-    return encoder_put(x->encoder, (struct text){plain->data, plain->len}, finish, out);
+    return encoder_put(x->encoder, (struct text){plain->data, plain->len}, end, out);
 }
 
 /* One step of work: fills `out` with what the client is to get. */
@@ -84,30 +95,41 @@ static int step(struct exchange *x, bool first, struct buf *out)
 {
     struct buf plain = {0};
     int rc = produce(x, &plain);
-    if (rc < 0 && rc != ERR_END && !first)
+    bool broken = rc < 0 && rc != ERR_END;
+    if (broken && !first)
         tell_broken(x, rc, &plain);
-    if (x->coding == CODING_IDENTITY || (rc < 0 && rc != ERR_END && first)) {
+    if (x->coding == CODING_IDENTITY || (broken && first)) {
         *out = plain;
         return rc;
     }
-    int coded = encode(x, &plain, rc == ERR_END, out);
+    int coded = encode(x, &plain, end_of(&plain, rc), out);
     buf_done(&plain);
     return coded < 0 ? coded : rc;
+}
+
+/* What the client has taken makes room, else a client that never catches up would make `pending` hold the whole answer. */
+static void drop_taken(struct exchange *x)
+{
+    size_t left = x->pending.len - x->read_at;
+    if (x->read_at && left)
+        memmove(x->pending.data, x->pending.data + x->read_at, left);
+    x->pending.len = left;
+    x->read_at = 0;
 }
 
 /* Makes the step's bytes visible to the content reader. Caller holds the lock. */
 static void hand_over(struct exchange *x, struct buf *fresh, int rc)
 {
-    if (x->read_at == x->pending.len) {
+    drop_taken(x);
+    if (x->pending.len == 0) {
         buf_done(&x->pending);
         x->pending = *fresh;
-        x->read_at = 0;
     } else {
         buf_append(&x->pending, fresh->data, fresh->len);
         buf_done(fresh);
-        if (x->pending.error)
-            rc = x->pending.error;
     }
+    if (x->pending.error)
+        rc = x->pending.error;
     if (rc != 0) {
         x->ended = true;
         x->error = rc == ERR_END ? 0 : rc;
@@ -131,18 +153,18 @@ static void want_more(struct exchange *x)
     }
 }
 
-static void set_deadline(struct exchange *x)
+void exchange_set_deadline(struct exchange *x)
 {
-    int64_t limit = x->http ? x->rq.http->options->limits.query_time_ms * 1000000 : 0;
-    x->rq.budget.deadline_ns = limit ? clock_mono_ns() + limit : 0;
+    int64_t until = clock_mono_ns() + x->rq.http->options->limits.query_time_ms * 1000000;
+    x->rq.budget.deadline_ns = x->until_ns && x->until_ns < until ? x->until_ns : until;
 }
 
 static void job_more(void *arg)
 {
     struct exchange *x = arg;
     struct buf fresh = {0};
-    /* The deadline is for work: a slow client's download may take as long as it likes. */
-    set_deadline(x);
+    /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
+    exchange_set_deadline(x);
     int rc = step(x, false, &fresh);
     pthread_mutex_lock(&x->lock);
     hand_over(x, &fresh, rc);
@@ -153,44 +175,55 @@ static void job_more(void *arg)
     exchange_unref(x);
 }
 
-static int open_endpoint(struct exchange *x)
+bool exchange_pin(struct exchange *x)
+{
+    x->rq.snapshot = index_snapshot(x->rq.http->options->index);
+    etag_make(x);
+    x->not_modified = etag_matches(x->if_none_match, x->etag);
+    return x->not_modified;
+}
+
+static int open_and_begin(struct exchange *x, struct buf *fresh)
 {
     int rc = budget_check(&x->rq.budget);
-    if (rc < 0)
-        return rc;
-    return x->rq.endpoint->open(&x->rq);
+    if (rc == 0)
+        rc = x->rq.endpoint->open(&x->rq);
+    return rc < 0 ? rc : step(x, true, fresh);
 }
 
 static void job_open(void *arg)
 {
     struct exchange *x = arg;
     struct buf fresh = {0};
-    int rc = open_endpoint(x);
-    if (rc == 0 && !x->head)
-        rc = step(x, true, &fresh);
-    else if (rc == 0)
-        rc = ERR_END;
-    http_opened(x);
+    int rc = open_and_begin(x, &fresh);
+    http_opening(x->http, -1);
     pthread_mutex_lock(&x->lock);
-    hand_over(x, &fresh, rc);
     x->job = false;
-    x->phase = EXCHANGE_READY;
-    http_resume(x);
+    if (x->abandoned) {
+        buf_done(&fresh);
+    } else {
+        hand_over(x, &fresh, rc);
+        x->phase = EXCHANGE_READY;
+        http_resume(x);
+    }
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }
 
 int exchange_submit_open(struct exchange *x)
 {
-    x->phase = EXCHANGE_WORKING;
     x->job = true;
     x->refs++;
+    http_opening(x->http, 1);
     int rc = pool_submit(http_pool(x->http), job_open, x);
     if (rc < 0) {
+        http_opening(x->http, -1);
         x->job = false;
         x->refs--;
+        return rc;
     }
-    return rc;
+    x->phase = EXCHANGE_WORKING;
+    return 0;
 }
 
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)
@@ -219,20 +252,34 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
     return rc;
 }
 
+/* Caller holds the lock. */
+static void answer_now(struct exchange *x, int code)
+{
+    x->phase = EXCHANGE_READY;
+    x->abandoned = true;
+    x->ended = true;
+    x->error = code;
+    http_resume(x);
+}
+
+void exchange_abandon(struct exchange *x, int code)
+{
+    budget_cancel(&x->rq.budget, code);
+    pthread_mutex_lock(&x->lock);
+    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_WORKING)
+        answer_now(x, code);
+    pthread_mutex_unlock(&x->lock);
+}
+
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
 {
     budget_cancel(&x->rq.budget, code);
     pthread_mutex_lock(&x->lock);
     x->gone |= client_gone;
-    /* A running job notices the budget and resumes; nobody else would wake a parked or idle connection. */
-    if (!x->job || client_gone) {
-        if (x->phase == EXCHANGE_PARKED) {
-            x->phase = EXCHANGE_READY;
-            x->ended = true;
-            x->error = code;
-            http_opened(x);
-        }
+    /* A running job notices the budget and resumes; nobody else would wake a parked connection. */
+    if (x->phase == EXCHANGE_PARKED)
+        answer_now(x, code);
+    else if (client_gone)
         http_resume(x);
-    }
     pthread_mutex_unlock(&x->lock);
 }

@@ -6,8 +6,9 @@
  *
  *   RECEIVING -> PARKED (wait=ready) -> WORKING (open) -> READY -> STREAMING -> closed
  *
- * `lock` guards everything below it in the struct. Two parties may hold a reference: libmicrohttpd (until the request is
- * completed) and a running job. The last one frees.
+ * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the request is
+ * completed), by a submitted job and, for a moment, by the tick. The last one frees. A request is in the server's table
+ * from before it is first suspended until it is completed.
  */
 #ifndef DFT_HTTP_EXCHANGE_H
 #define DFT_HTTP_EXCHANGE_H
@@ -21,7 +22,6 @@ enum exchange_phase { EXCHANGE_RECEIVING, EXCHANGE_PARKED, EXCHANGE_WORKING, EXC
 
 #define EXCHANGE_STEP_BYTES (256u << 10)   /* a job ends when it has made so much                     */
 #define EXCHANGE_ROOM_BYTES (128u << 10)   /* less than this pending: the next job is submitted       */
-#define EXCHANGE_WHOLE_BYTES (1u << 20)    /* answers that end within this get a Content-Length       */
 
 struct http;
 struct exchange {
@@ -32,20 +32,27 @@ struct exchange {
     char *uri;                        /* raw, with the query string                                   */
     char *path;                       /* decoded, for logs and routing                                */
     bool http10, head, refused;       /* refused: an error answer is queued, the body is ignored      */
+    const char *sent_uri;             /* where libmicrohttpd has it: only for its position             */
     struct buf body;
+    uint64_t body_bytes;              /* as received, also what was not kept                          */
     char content_type[128];
     enum coding coding;
     struct encoder *encoder;          /* used by the running job only                                 */
     char etag[72];
+    const char *if_none_match;        /* in the arena, or NULL                                        */
+    bool not_modified;                /* the client has this answer already                           */
+    int64_t until_ns;                 /* the client's own `timeout`, 0 = none                         */
     void *connection;                 /* struct MHD_Connection; NULL once completed                   */
     int fd;
 
     pthread_mutex_t lock;
     int refs;
     enum exchange_phase phase;
-    bool suspended, job, ended, gone; /* gone: the client went away                                   */
+    bool suspended, job, ended;
+    bool gone;                        /* the client went away                                         */
+    bool abandoned;                   /* answered without waiting for the job of open()               */
     int error;                        /* 0 or why the answer broke                                    */
-    struct buf pending;               /* bytes ready for the client from `head` on                    */
+    struct buf pending;               /* bytes ready for the client from `read_at` on                   */
     size_t read_at;
     uint64_t sent;
     int status;
@@ -55,17 +62,23 @@ struct exchange {
 
 struct exchange *exchange_new(struct http *h, const char *uri);
 void exchange_unref(struct exchange *x);
-/* Hands the request to a worker: open(), and the first pieces. Caller holds x->lock. 0 or -EPIPE when stopping. */
+/* Pins the snapshot that the answer is computed on, makes its ETag, and says whether the client has it already. */
+bool exchange_pin(struct exchange *x);
+/* Starts the clock of the work to come: the daemon's limit and the client's own. */
+void exchange_set_deadline(struct exchange *x);
+/* Hands the request to a worker: open(), and the first pieces. Caller holds x->lock. 0, or -EPIPE when stopping. */
 int exchange_submit_open(struct exchange *x);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2 broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
 /* Stops the request's work and wakes its connection, wherever it is. Caller does not hold the lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
+/* Answers with `code` at once a request that is parked, or whose open() is queued or running, and stops that. */
+void exchange_abandon(struct exchange *x, int code);
 
 /* What the server does for exchanges. */
 struct pool *http_pool(struct http *h);
 void http_suspend(struct exchange *x);      /* caller holds x->lock, on libmicrohttpd's thread */
 void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if not suspended  */
-void http_opened(struct exchange *x);       /* an open job has finished: admission             */
+void http_opening(struct http *h, int delta); /* open jobs submitted and not finished: admission */
 
 #endif

@@ -12,6 +12,8 @@
 
 static int add(struct http *h, int fd, const char *url)
 {
+    if (h->listeners == HTTP_LISTENERS_MAX)
+        return close(fd), -E2BIG;
     h->fds[h->listeners] = fd;
     h->urls[h->listeners] = url ? strdup(url) : NULL;
     if (url)
@@ -26,7 +28,8 @@ static int bound_port(int fd)
     socklen_t n = sizeof a;
     if (getsockname(fd, (struct sockaddr *)&a, &n) < 0)
         return -errno;
-    return ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port : ((struct sockaddr_in6 *)&a)->sin6_port);
+    return ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port
+                                        : ((struct sockaddr_in6 *)&a)->sin6_port);
 }
 
 static int open_socket(const struct addrinfo *a)
@@ -51,27 +54,38 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
 {
     char service[16], url[128];
     snprintf(service, sizeof service, "%d", *port);
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM},
+                    *found = NULL;
     int why = getaddrinfo(address, service, &hints, &found);
     if (why)
-        return err_set_param(err, -EADDRNOTAVAIL, "bind", "cannot resolve %s: %s", address, gai_strerror(why));
+        return err_set_param(err, -EADDRNOTAVAIL, "bind", "cannot resolve %s: %s", address,
+                             gai_strerror(why));
     bool loopback = access_is_loopback(found->ai_addr);
     bool v6 = found->ai_family == AF_INET6;
     int fd = loopback ? open_socket(found) : -EPERM;
     freeaddrinfo(found);
     if (!loopback)
-        return err_set_param(err, -EPERM, "bind", "%s is not a loopback address: listening beyond loopback needs TLS, which is "
-                             "not built in yet; use an ssh tunnel", address);
+        return err_set_param(
+            err, -EPERM, "bind",
+            "%s is not a loopback address: listening beyond loopback needs TLS, which is "
+            "not built in yet; use an ssh tunnel",
+            address);
     if (fd < 0)
-        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port, strerror(-fd));
+        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port,
+                             strerror(-fd));
     *port = bound_port(fd);
     snprintf(url, sizeof url, v6 ? "http://[%s]:%d/" : "http://%s:%d/", address, *port);
     return add(h, fd, url);
 }
 
-/* A socket file that nobody answers on is a left-over of a daemon that was killed. */
+/* A socket file that nobody answers on is a left-over of a daemon that was killed. Anything else is somebody's. */
 static int remove_stale(const struct sockaddr_un *a)
 {
+    struct stat st;
+    if (lstat(a->sun_path, &st) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(st.st_mode))
+        return -EEXIST;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
@@ -89,7 +103,9 @@ static int listen_unix(struct http *h, const char *path, struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
-        return err_set_param(err, -ENAMETOOLONG, "unix", "the socket path %s is longer than %zu bytes", path, sizeof a.sun_path - 1);
+        return err_set_param(err, -ENAMETOOLONG, "unix",
+                             "the socket path %s is longer than %zu bytes", path,
+                             sizeof a.sun_path - 1);
     memcpy(a.sun_path, path, strlen(path) + 1);
     int rc = remove_stale(&a);
     int fd = rc < 0 ? rc : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -9,9 +9,13 @@
 #include <strings.h>
 
 /* Headers that matter, counted: some must not come twice. */
-struct headers { unsigned hosts, lengths, encodings; const char *host, *encoding; };
+struct headers {
+    unsigned hosts, lengths, encodings;
+    const char *host, *length, *encoding;
+};
 
-static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
 {
     struct headers *h = arg;
     (void)kind;
@@ -20,6 +24,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
         h->host = value;
     } else if (strcasecmp(name, "Content-Length") == 0) {
         h->lengths++;
+        h->length = value;
     } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
         h->encodings++;
         h->encoding = value;
@@ -47,9 +52,17 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
         return refuse_closing(r, 400, "exactly one Host header is needed");
     if (h->lengths > 1 || (h->lengths && h->encodings))
         return refuse_closing(r, 400, "the length of the body is given twice");
-    if (h->encodings && (h->encodings > 1 || !h->encoding || strcasecmp(h->encoding, "chunked") != 0))
+    if (h->encodings &&
+        (h->encodings > 1 || !h->encoding || strcasecmp(h->encoding, "chunked") != 0))
         return refuse_closing(r, 501, "no transfer coding but chunked is understood");
     return true;
+}
+
+/* A NUL in the request line cuts it for all who take it as a C string. libmicrohttpd leaves the version behind the URI
+ * in one buffer, one blank between them. */
+static bool holds_nul(const struct exchange *x, const char *version)
+{
+    return (size_t)(version - x->sent_uri) != strlen(x->uri) + 1;
 }
 
 /* `http://host/path` is allowed by the standard; its authority then takes the place of Host. */
@@ -80,9 +93,19 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
     return x->path ? true : refuse(r, 503, -ENOMEM, "out of memory");
 }
 
-static const struct { const char *name; unsigned bit; } methods[] = {
-    {"GET", METHOD_GET}, {"HEAD", METHOD_HEAD}, {"POST", METHOD_POST}, {"OPTIONS", METHOD_OPTIONS}, {"DELETE", METHOD_DELETE},
-    {"PUT", 0}, {"PATCH", 0}, {"TRACE", 0}, {"CONNECT", 0},
+static const struct {
+    const char *name;
+    unsigned bit;
+} methods[] = {
+    {"GET", METHOD_GET},
+    {"HEAD", METHOD_HEAD},
+    {"POST", METHOD_POST},
+    {"OPTIONS", METHOD_OPTIONS},
+    {"DELETE", METHOD_DELETE},
+    {"PUT", 0},
+    {"PATCH", 0},
+    {"TRACE", 0},
+    {"CONNECT", 0},
 };
 
 static bool check_method(struct exchange *x, struct exchange_refusal *r)
@@ -103,8 +126,24 @@ static bool check_method(struct exchange *x, struct exchange_refusal *r)
     return refuse_closing(r, 501, "unknown method");
 }
 
-static bool check_access(struct exchange *x, struct MHD_Connection *c, const char *host, enum access_peer peer,
-                         struct exchange_refusal *r)
+/* What can be said of the body before it comes; a client that asks first (`Expect`) need not send it at all. */
+static bool check_body(struct MHD_Connection *c, const struct headers *h,
+                       struct exchange_refusal *r)
+{
+    const char *expect = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect");
+    const char *coding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
+    uint64_t length = 0;
+    bool too_long =
+        h->length && (num_parse_u64(text_of(h->length), &length) < 0 || length > HTTP_BODY_MAX);
+    if (expect && too_long)
+        return refuse_closing(r, 413, "the body is longer than 1 MiB");
+    if (coding && strcasecmp(coding, "identity") != 0)
+        return refuse_closing(r, 415, "a body must come without Content-Encoding");
+    return true;
+}
+
+static bool check_access(struct exchange *x, struct MHD_Connection *c, const char *host,
+                         enum access_peer peer, struct exchange_refusal *r)
 {
     const struct http_options *o = &x->http->options;
     const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
@@ -116,11 +155,13 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, const cha
         return true;
     if (access_token_ok(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"), o->token))
         return true;
-    return refuse(r, 401, 0, "this daemon serves the user that runs it; others need `Authorization: Bearer TOKEN`");
+    return refuse(
+        r, 401, 0,
+        "this daemon serves the user that runs it; others need `Authorization: Bearer TOKEN`");
 }
 
-bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_peer peer,
-                   struct exchange_refusal *r)
+bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
+                   enum access_peer peer, struct exchange_refusal *r)
 {
     struct headers h = {0};
     char authority[256] = "";
@@ -130,6 +171,8 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &h);
     if (!check_framing(&h, x->http10, r))
         return false;
+    if (holds_nul(x, version))
+        return refuse_closing(r, 400, "the request line holds a NUL byte");
     if (strlen(x->uri) > HTTP_URI_MAX)
         return refuse_closing(r, 414, "the URL is longer than 16 KiB; send long queries by POST");
     const char *target = strip_authority(x->uri, authority, sizeof authority);
@@ -140,7 +183,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
         return false;
     if (!x->rq.endpoint)
         return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
-    return check_method(x, r);
+    return check_method(x, r) && check_body(c, &h, r);
 }
 
 static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
@@ -171,6 +214,9 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
 {
     if (x->body.error)
         return refuse(r, 503, -ENOMEM, "out of memory");
+    if (x->body_bytes && strcmp(x->method, "POST") != 0)
+        return refuse(r, 400, 0,
+                      "only POST takes a body; parameters of other methods go into the URL");
     int rc = params_begin(&x->rq);
     const char *search = strchr(x->uri, '?');
     if (rc == 0 && search)
@@ -178,7 +224,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     if (rc == 0 && strcmp(x->method, "POST") == 0)
         rc = add_body(x, c);
     if (rc == -EPROTOTYPE)
-        return refuse(r, 415, 0, "a body must be application/x-www-form-urlencoded or application/json");
+        return refuse(r, 415, 0,
+                      "a body must be application/x-www-form-urlencoded or application/json");
     if (rc == 0)
         rc = params_finish(&x->rq);
     if (rc == 0)
@@ -186,7 +233,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     if (rc < 0)
         return refuse_err(x, r, rc);
     x->rq.pretty = request_flag(&x->rq, "pretty");
-    x->coding = negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+    x->coding =
+        negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
     if (!x->rq.endpoint->format_count)
         x->coding = CODING_IDENTITY;
     return true;

@@ -1,4 +1,5 @@
 /* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
+#include "etag.h"
 #include "problem.h"
 #include "server.h"
 
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <xxhash.h>
 
 static void common_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
 {
@@ -19,7 +19,8 @@ static void common_headers(struct exchange *x, struct MHD_Connection *c, struct 
     MHD_add_response_header(r, "Vary", "Accept, Accept-Encoding, Origin");
     if (origin && !x->refused) {
         MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-        MHD_add_response_header(r, "Access-Control-Expose-Headers", "X-Request-Id, X-Dftracer-Generation, X-Dftracer-Complete");
+        MHD_add_response_header(r, "Access-Control-Expose-Headers",
+                                "X-Request-Id, X-Dftracer-Generation, X-Dftracer-Complete");
     }
 }
 
@@ -31,16 +32,19 @@ static int queue(struct exchange *x, struct MHD_Connection *c, int status, struc
     return rc;
 }
 
-int response_refuse(struct exchange *x, struct MHD_Connection *c, const struct exchange_refusal *why)
+int response_refuse(struct exchange *x, struct MHD_Connection *c,
+                    const struct exchange_refusal *why)
 {
     struct buf out = {0};
     x->refused = true;
     problem_write(&out, why->status, &why->err, why->detail, x->id);
     size_t len = out.error ? 0 : out.len;
-    struct MHD_Response *r = MHD_create_response_from_buffer(len, len ? out.data : (void *)"", len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        len, len ? out.data : (void *)"", len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
     buf_done(&out);
     if (!r)
         return MHD_NO;
+    x->sent = x->head ? 0 : len;
     common_headers(x, c, r);
     MHD_add_response_header(r, "Content-Type", "application/problem+json");
     if (why->allow)
@@ -54,30 +58,6 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c, const struct e
     return queue(x, c, why->status, r);
 }
 
-/* ETag: what the answer depends on, hashed. Weak, since content codings share it. */
-static void make_etag(struct exchange *x)
-{
-    struct buf key = {0};
-    buf_printf(&key, "%s %llu %s ", snapshot_uuid(x->rq.snapshot), (unsigned long long)snapshot_generation(x->rq.snapshot),
-               x->rq.http->options->version);
-    params_normalised(&x->rq, &key);
-    if (!key.error) {
-        XXH128_hash_t h = XXH3_128bits(key.data, key.len);
-        snprintf(x->etag, sizeof x->etag, "W/\"%016llx%016llx\"", (unsigned long long)h.high64, (unsigned long long)h.low64);
-    }
-    buf_done(&key);
-}
-
-static bool etag_matches(const char *header, const char *etag)
-{
-    if (!header || !*etag)
-        return false;
-    if (strcmp(header, "*") == 0)
-        return true;
-    const char *opaque = etag + 2;                     /* weak comparison: without W/ */
-    return strstr(header, opaque) != NULL;
-}
-
 static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
 {
     char number[24];
@@ -86,7 +66,8 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
     const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
     MHD_add_response_header(r, "Content-Type", type);
     if (rq->snapshot) {
-        snprintf(number, sizeof number, "%llu", (unsigned long long)snapshot_generation(rq->snapshot));
+        snprintf(number, sizeof number, "%llu",
+                 (unsigned long long)snapshot_generation(rq->snapshot));
         MHD_add_response_header(r, "X-Dftracer-Generation", number);
     }
     if (rq->incomplete)
@@ -97,14 +78,56 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
         MHD_add_response_header(r, "Content-Encoding", coding_name(x->coding));
     if (rq->status == 503)
         MHD_add_response_header(r, "Retry-After", "1");
+    if (strncmp(type, "text/html", 9) == 0) {
+        MHD_add_response_header(
+            r, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+        MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+    }
 }
 
-static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code)
+/* Where the answer was given without waiting for the worker, rq.err is still the worker's. */
+static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code, bool abandoned)
 {
-    struct exchange_refusal why = {.status = problem_status(code), .err = x->rq.err};
+    struct exchange_refusal why = {.status = problem_status(code)};
+    if (!abandoned)
+        why.err = x->rq.err;
     if (!why.err.code)
         why.err.code = code;
+    if (code == ERR_CANCELLED)
+        why.detail = "the daemon is stopping";
+    else if (code == ERR_DEADLINE && abandoned && !x->rq.snapshot)
+        why.detail = "the index was not ready in time; /readyz tells how far it is";
+    else if (code == ERR_DEADLINE)
+        why.detail = "the request took longer than it may (`timeout`, or the daemon's own limit)";
     return response_refuse(x, c, &why);
+}
+
+static int answer_not_modified(struct exchange *x, struct MHD_Connection *c)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return MHD_NO;
+    common_headers(x, c, r);
+    MHD_add_response_header(r, "ETag", x->etag);
+    return queue(x, c, 304, r);
+}
+
+int response_options(struct exchange *x, struct MHD_Connection *c)
+{
+    char allow[80];
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return MHD_NO;
+    router_allow(x->rq.endpoint, allow, sizeof allow);
+    common_headers(x, c, r);
+    MHD_add_response_header(r, "Allow", allow);
+    if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method")) {
+        MHD_add_response_header(r, "Access-Control-Allow-Methods", allow);
+        MHD_add_response_header(r, "Access-Control-Allow-Headers",
+                                "Authorization, Content-Type, If-None-Match");
+    }
+    return queue(x, c, 204, r);
 }
 
 static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
@@ -124,13 +147,13 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* The whole answer is there: a body with a length. Caller holds the lock. */
+/* The whole answer is there: a body with a length. No job runs any more. */
 static struct MHD_Response *whole(struct exchange *x)
 {
     size_t len = x->pending.len;
     char *data = x->pending.data;
     x->pending = (struct buf){0};
-    x->sent = len;
+    x->sent = x->head ? 0 : len;
     if (!len) {
         free(data);
         return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
@@ -138,31 +161,39 @@ static struct MHD_Response *whole(struct exchange *x)
     return MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
 }
 
+/* HEAD of an answer that would be streamed: no body and, its length being unknown, no Content-Length either. A callback
+ * response will not do: libmicrohttpd 0.9.75 ends it with a chunk. */
+static struct MHD_Response *head_of_stream(void)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (r)
+        MHD_set_response_options(r, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
+    return r;
+}
+
+static struct MHD_Response *body_of(struct exchange *x, bool whole_answer)
+{
+    if (whole_answer)
+        return whole(x);
+    if (x->head)
+        return head_of_stream();
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
+}
+
 int response_answer(struct exchange *x, struct MHD_Connection *c)
 {
     pthread_mutex_lock(&x->lock);
     int broken = x->ended ? x->error : 0;
-    bool whole_answer = x->ended && !broken;
+    bool whole_answer = x->ended && !broken, abandoned = x->abandoned;
     x->phase = EXCHANGE_STREAMING;
     pthread_mutex_unlock(&x->lock);
     if (broken)
-        return answer_problem(x, c, broken);
-    struct MHD_Response *r = whole_answer ? whole(x) : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
+        return answer_problem(x, c, broken, abandoned);
+    if (x->not_modified || (x->if_none_match && strcmp(x->if_none_match, "*") == 0))
+        return answer_not_modified(x, c);
+    struct MHD_Response *r = body_of(x, whole_answer);
     if (!r)
         return MHD_NO;
     answer_headers(x, c, r);
     return queue(x, c, x->rq.status, r);
-}
-
-int response_not_modified(struct exchange *x, struct MHD_Connection *c)
-{
-    make_etag(x);
-    if (!etag_matches(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"), x->etag))
-        return -ENOENT;
-    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    if (!r)
-        return MHD_NO;
-    common_headers(x, c, r);
-    MHD_add_response_header(r, "ETag", x->etag);
-    return queue(x, c, 304, r);
 }

@@ -6,41 +6,30 @@
 #include <strings.h>
 
 /* One element of a header list: `name` trimmed, weight in 1/1000. */
-struct element { struct text name; int weight; };
+struct element {
+    struct text name;
+    int weight;
+};
 
-static struct text trim(struct text t)
+/* "q=0.5" as 500; anything else that starts with q= is 0: such an element is not wanted. */
+static int weight_of_parameter(struct text p, int otherwise)
 {
-    while (t.len && (t.ptr[0] == ' ' || t.ptr[0] == '\t'))
-        t.ptr++, t.len--;
-    while (t.len && (t.ptr[t.len - 1] == ' ' || t.ptr[t.len - 1] == '\t'))
-        t.len--;
-    return t;
-}
-
-static struct text cut(struct text *rest, char at)
-{
-    const char *end = memchr(rest->ptr, at, rest->len);
-    struct text head = {rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len};
-    rest->ptr += head.len + (end != NULL);
-    rest->len -= head.len + (end != NULL);
-    return trim(head);
+    double q;
+    if (p.len < 2 || (p.ptr[0] | 0x20) != 'q' || p.ptr[1] != '=')
+        return otherwise;
+    bool ok = num_parse_double((struct text){p.ptr + 2, p.len - 2}, &q) == 0 && q >= 0 && q <= 1;
+    return ok ? (int)(q * 1000 + 0.5) : 0;
 }
 
 static bool next_element(struct text *list, struct element *ret)
 {
-    if (!list->len)
+    struct text item, part;
+    if (!list->len || !text_split(list, ',', &item) || !text_split(&item, ';', &part))
         return false;
-    struct text item = cut(list, ',');
-    ret->name = cut(&item, ';');
+    ret->name = text_trim(part);
     ret->weight = 1000;
-    while (item.len) {
-        struct text p = cut(&item, ';');
-        if (p.len > 2 && (p.ptr[0] | 0x20) == 'q' && p.ptr[1] == '=') {
-            double q;
-            bool ok = num_parse_double((struct text){p.ptr + 2, p.len - 2}, &q) == 0 && q >= 0 && q <= 1;
-            ret->weight = ok ? (int)(q * 1000 + 0.5) : 0;
-        }
-    }
+    while (text_split(&item, ';', &part))
+        ret->weight = weight_of_parameter(text_trim(part), ret->weight);
     return true;
 }
 
@@ -50,12 +39,13 @@ static int match_range(struct text range, const char *type)
     if (text_eq(range, TEXT("*/*")))
         return 1;
     size_t main = strcspn(type, "/"), whole = strcspn(type, ";");
-    if (range.len == main + 2 && strncasecmp(range.ptr, type, main + 1) == 0 && range.ptr[main + 1] == '*')
+    if (range.len == main + 2 && strncasecmp(range.ptr, type, main + 1) == 0 &&
+        range.ptr[main + 1] == '*')
         return 2;
     return range.len == whole && strncasecmp(range.ptr, type, whole) == 0 ? 3 : 0;
 }
 
-static int weight_of(const char *accept, const char *type)
+static int weight_of(const char *accept, const char *type, bool *ret_named)
 {
     struct text list = text_of(accept);
     struct element e;
@@ -65,6 +55,7 @@ static int weight_of(const char *accept, const char *type)
         if (m > best)
             best = m, weight = e.weight;
     }
+    *ret_named = best == 3;
     return weight;
 }
 
@@ -74,9 +65,11 @@ static int refuse(struct request *rq, const char *what)
     for (size_t i = 0; i < rq->endpoint->format_count; i++)
         buf_printf(&list, "%s%s (%s)", i ? ", " : "", format_name(rq->endpoint->formats[i]),
                    format_content_type(rq->endpoint->formats[i]));
+    if (rq->endpoint->own_format)
+        buf_printf(&list, ", %s", rq->endpoint->own_format);
     buf_putc(&list, '\0');
-    int rc = err_set_param(&rq->err, ERR_FORMAT, "format", "%s: %s answers %s", what, rq->endpoint->path,
-                           list.error ? "other formats" : list.data);
+    int rc = err_set_param(&rq->err, ERR_FORMAT, "format", "%s: %s answers %s", what,
+                           rq->endpoint->path, list.error ? "other formats" : list.data);
     buf_done(&list);
     return rc;
 }
@@ -84,6 +77,9 @@ static int refuse(struct request *rq, const char *what)
 static int by_name(struct request *rq, struct text name)
 {
     enum format f;
+    rq->format_given = true;
+    if (rq->endpoint->own_format && text_eq(name, text_of(rq->endpoint->own_format)))
+        return rq->own_format = true, rq->format = FORMAT_JSON, 0;
     if (format_parse(name, &f) < 0)
         return refuse(rq, "unknown format");
     for (size_t i = 0; i < rq->endpoint->format_count; i++)
@@ -105,9 +101,10 @@ int negotiate_format(struct request *rq, const char *accept)
         return 0;
     int best = 0;
     for (size_t i = 0; i < e->format_count; i++) {
-        int w = weight_of(accept, format_content_type(e->formats[i]));
+        bool named;
+        int w = weight_of(accept, format_content_type(e->formats[i]), &named);
         if (w > best)
-            best = w, rq->format = e->formats[i];
+            best = w, rq->format = e->formats[i], rq->format_given = named;
     }
     return best ? 0 : refuse(rq, "nothing that `Accept` allows");
 }

@@ -119,7 +119,8 @@ static int split_list(struct request *rq, struct param *p, struct text t)
 
 static int parse_bool(struct text t, uint64_t *ret)
 {
-    static const char *const yes[] = {"true", "1", "yes", "on", ""}, *const no[] = {"false", "0", "no", "off"};
+    static const char *const yes[] = {"true", "1", "yes", "on", ""}, *const no[] = {"false", "0",
+                                                                                    "no", "off"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (text_eq_nocase(t, text_of(yes[i])))
             return *ret = 1, 0;
@@ -153,8 +154,9 @@ static bool is_choice(const char *choices, struct text t)
 
 static int bad(struct request *rq, const struct param *p, const char *expected)
 {
-    return err_set_param(&rq->err, ERR_PARAM, p->spec->name, "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr,
-                         p->spec->name, expected);
+    return err_set_param(&rq->err, ERR_PARAM, p->spec->name,
+                         "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr, p->spec->name,
+                         expected);
 }
 
 /* Turns p->text into its typed form. */
@@ -168,9 +170,13 @@ static int parse_value(struct request *rq, struct param *p)
     case PARAM_UINT:
         return num_parse_u64(p->text, &p->number) < 0 ? bad(rq, p, "a whole number, 0 or more") : 0;
     case PARAM_DURATION:
-        return num_parse_duration(p->text, 1000, &p->ns) < 0 ? bad(rq, p, "a duration such as 250us, 10ms or 5s") : 0;
+        return num_parse_duration(p->text, 1000, &p->ns) < 0 || p->ns < 0
+                   ? bad(rq, p, "a duration such as 250us, 10ms or 5s")
+                   : 0;
     case PARAM_TIME_RANGE:
-        return parse_range(p->text, p) < 0 ? bad(rq, p, "two times, `from,to`, in microseconds or with units") : 0;
+        return parse_range(p->text, p) < 0
+                   ? bad(rq, p, "two times, `from,to`, in microseconds or with units")
+                   : 0;
     case PARAM_CHOICE:
         return is_choice(p->spec->choices, p->text) ? 0 : bad(rq, p, p->spec->choices);
     case PARAM_LIST:
@@ -200,7 +206,8 @@ int params_add(struct request *rq, struct text name, struct text value)
     char shown[48];
     snprintf(shown, sizeof shown, "%.*s", (int)(name.len < 40 ? name.len : 40), name.ptr);
     if (!p)
-        return err_set_param(&rq->err, ERR_PARAM, shown, "%s has no parameter `%s`", rq->endpoint->path, shown);
+        return err_set_param(&rq->err, ERR_PARAM, shown, "%s has no parameter `%s`",
+                             rq->endpoint->path, shown);
     if (p->given && !p->spec->repeatable)
         return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is given more than once", shown);
     if (memchr(value.ptr ? value.ptr : "", '\0', value.len))
@@ -209,6 +216,21 @@ int params_add(struct request *rq, struct text name, struct text value)
         return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is not valid UTF-8", shown);
     p->given = true;
     return set_value(rq, p, value);
+}
+
+static int add_pair(struct request *rq, struct text name, struct text value)
+{
+    struct text n, v;
+    int rc = params_decode(&rq->arena, name, true, &n);
+    if (rc == -EINVAL)
+        return err_set(&rq->err, ERR_PARAM,
+                       "a parameter's name holds a bad %%-escape or a NUL byte");
+    if (rc == 0)
+        rc = params_decode(&rq->arena, value, true, &v);
+    if (rc == -EINVAL)
+        return err_set_param(&rq->err, ERR_PARAM, n.ptr,
+                             "`%.40s` holds a bad %%-escape or a NUL byte", n.ptr);
+    return rc < 0 ? rc : params_add(rq, n, v);
 }
 
 int params_add_form(struct request *rq, struct text encoded)
@@ -220,10 +242,7 @@ int params_add_form(struct request *rq, struct text encoded)
         struct text name = {pair.ptr, eq ? (size_t)(eq - pair.ptr) : pair.len};
         struct text value = eq ? (struct text){eq + 1, pair.len - name.len - 1} : TEXT("");
         if (pair.len) {
-            struct text n, v;
-            if (params_decode(&rq->arena, name, true, &n) < 0 || params_decode(&rq->arena, value, true, &v) < 0)
-                return err_set(&rq->err, ERR_PARAM, "a parameter holds a bad %%-escape or a NUL byte");
-            int rc = params_add(rq, n, v);
+            int rc = add_pair(rq, name, value);
             if (rc < 0)
                 return rc;
         }
@@ -247,7 +266,8 @@ static int add_json_scalar(struct request *rq, const char *name, const json_t *v
     } else if (json_is_boolean(v)) {
         t = json_is_true(v) ? TEXT("true") : TEXT("false");
     } else {
-        return err_set_param(&rq->err, ERR_PARAM, name, "`%s` must be a text, number, boolean or list of them", name);
+        return err_set_param(&rq->err, ERR_PARAM, name,
+                             "`%s` must be a text, number, boolean or list of them", name);
     }
     return params_add(rq, text_of(name), t);
 }
@@ -259,7 +279,8 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
     if (!p || p->spec->type != PARAM_LIST || p->spec->repeatable) {
         size_t i;
         json_t *v;
-        json_array_foreach (array, i, v) {
+        json_array_foreach(array, i, v)
+        {
             int rc = add_json_scalar(rq, name, v);
             if (rc < 0)
                 return rc;
@@ -269,11 +290,13 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
     struct buf joined = {0};
     size_t i;
     json_t *v;
-    json_array_foreach (array, i, v) {
+    json_array_foreach(array, i, v)
+    {
         buf_puts(&joined, i ? "," : "");
         buf_puts(&joined, json_is_string(v) ? json_string_value(v) : "");
     }
-    int rc = joined.error ? joined.error : params_add(rq, text_of(name), (struct text){joined.data, joined.len});
+    int rc = joined.error ? joined.error
+                          : params_add(rq, text_of(name), (struct text){joined.data, joined.len});
     buf_done(&joined);
     return rc;
 }
@@ -284,12 +307,14 @@ int params_add_json(struct request *rq, struct text body)
     json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_REJECT_DUPLICATES, &why);
     if (!json_is_object(root)) {
         json_decref(root);
-        return err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s", root ? "another kind of value" : why.text);
+        return err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s",
+                       root ? "another kind of value" : why.text);
     }
     int rc = 0;
     const char *key;
     json_t *v;
-    json_object_foreach (root, key, v) {
+    json_object_foreach(root, key, v)
+    {
         rc = json_is_array(v) ? add_json_array(rq, key, v) : add_json_scalar(rq, key, v);
         if (rc < 0)
             break;
@@ -319,10 +344,12 @@ void params_normalised(const struct request *rq, struct buf *out)
         if (!p->set)
             continue;
         buf_printf(out, "\n%s=", p->spec->name);
-        if (!p->items)
+        if (!p->items) {
+            buf_printf(out, "%zu:", p->text.len);
             buf_text(out, p->text);
+        }
         for (size_t k = 0; k < p->count; k++)
             buf_printf(out, "%s%zu:%s", k ? "," : "", strlen(p->items[k]), p->items[k]);
     }
-    buf_printf(out, "\n=%s", format_name(rq->format));
+    buf_printf(out, "\n=%s%s", format_name(rq->format), rq->own_format ? "+" : "");
 }

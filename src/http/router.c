@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 static const struct endpoint *const table[] = {
-    &endpoint_page, &endpoint_healthz, &endpoint_readyz, &endpoint_info, &endpoint_stats, &endpoint_view, NULL,
+    &endpoint_page, &endpoint_healthz, &endpoint_readyz,
+    &endpoint_info, &endpoint_stats,   &endpoint_view,
+    NULL,
 };
 
 const struct endpoint *const *router_table(void)
@@ -23,5 +25,6 @@ const struct endpoint *router_find(struct text path)
 void router_allow(const struct endpoint *e, char *out, size_t size)
 {
     snprintf(out, size, "%s%s%sOPTIONS", e->methods & METHOD_GET ? "GET, HEAD, " : "",
-             e->methods & METHOD_POST ? "POST, " : "", e->methods & METHOD_DELETE ? "DELETE, " : "");
+             e->methods & METHOD_POST ? "POST, " : "",
+             e->methods & METHOD_DELETE ? "DELETE, " : "");
 }

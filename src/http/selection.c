@@ -7,13 +7,18 @@ const struct param_spec selection_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
     {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
-    {"query", PARAM_TEXT, false, NULL, NULL, "filter, for instance: cat == \"POSIX\" and dur > 1ms"},
-    {"preset", PARAM_CHOICE, false, NULL, "io|compute|dlio", "a predefined selection, ANDed with the query"},
-    {"time_range", PARAM_TIME_RANGE, false, NULL, NULL, "from,to: events that start in this window (microseconds)"},
-    {"time", PARAM_CHOICE, false, "start", "start|overlap", "overlap: events whose duration meets the window"},
+    {"query", PARAM_TEXT, false, NULL, NULL,
+     "filter, for instance: cat == \"POSIX\" and dur > 1ms"},
+    {"preset", PARAM_CHOICE, false, NULL, "io|compute|dlio",
+     "a predefined selection, ANDed with the query"},
+    {"time_range", PARAM_TIME_RANGE, false, NULL, NULL,
+     "from,to: events that start in this window (microseconds)"},
+    {"time", PARAM_CHOICE, false, "start", "start|overlap",
+     "overlap: events whose duration meets the window"},
     {"min_duration", PARAM_DURATION, false, NULL, NULL, "shortest duration, inclusive"},
     {"max_duration", PARAM_DURATION, false, NULL, NULL, "longest duration, inclusive"},
-    {"phase", PARAM_CHOICE, false, "data", "events|counters|aggregated|metadata|data|any", "which kinds of objects"},
+    {"phase", PARAM_CHOICE, false, "data", "events|counters|aggregated|metadata|data|any",
+     "which kinds of objects"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec answer_params[] = {
@@ -29,7 +34,10 @@ const struct param_spec page_params[] = {
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 
-static const struct { const char *name; unsigned phases; } phase_names[] = {
+static const struct {
+    const char *name;
+    unsigned phases;
+} phase_names[] = {
     {"events", PHASE_EVENTS},     {"counters", PHASE_COUNTERS}, {"aggregated", PHASE_AGGREGATED},
     {"metadata", PHASE_METADATA}, {"data", PHASE_DATA},         {"any", PHASE_ANY},
 };
@@ -42,7 +50,7 @@ static unsigned phases_of(const char *name)
     return PHASE_DATA;
 }
 
-static void read_files(struct request *rq, struct selection *s)
+void selection_read_files(struct request *rq, struct selection *s)
 {
     const struct param *dir = request_param(rq, "dir"), *file = request_param(rq, "file");
     s->dirs = (const char *const *)dir->items;
@@ -55,8 +63,9 @@ static void read_files(struct request *rq, struct selection *s)
 int selection_read(struct request *rq, struct selection *ret)
 {
     selection_init(ret);
-    read_files(rq, ret);
-    const struct param *query = request_param(rq, "query"), *range = request_param(rq, "time_range");
+    selection_read_files(rq, ret);
+    const struct param *query = request_param(rq, "query"),
+                       *range = request_param(rq, "time_range");
     if (query->set)
         ret->query = query->text;
     ret->preset = request_text(rq, "preset");
@@ -68,9 +77,11 @@ int selection_read(struct request *rq, struct selection *ret)
         ret->time_from_ns = range->ns;
         ret->time_to_ns = range->ns_to;
         if (range->ns > range->ns_to)
-            return err_set_param(&rq->err, ERR_PARAM, "time_range", "`time_range` ends before it starts");
+            return err_set_param(&rq->err, ERR_PARAM, "time_range",
+                                 "`time_range` ends before it starts");
     }
-    const struct param *min = request_param(rq, "min_duration"), *max = request_param(rq, "max_duration");
+    const struct param *min = request_param(rq, "min_duration"),
+                       *max = request_param(rq, "max_duration");
     ret->has_min_duration = min->set;
     ret->min_duration_ns = min->ns;
     ret->has_max_duration = max->set;
@@ -78,13 +89,9 @@ int selection_read(struct request *rq, struct selection *ret)
     return 0;
 }
 
-int selection_open(struct request *rq, struct query **ret)
+int selection_open(struct request *rq, const struct selection *s, struct query **ret)
 {
-    struct selection s;
-    int rc = selection_read(rq, &s);
-    if (rc < 0)
-        return rc;
-    rc = query_open(&rq->http->env, rq->snapshot, &s, &rq->budget, &rq->err, ret);
+    int rc = query_open(&rq->http->env, rq->snapshot, s, &rq->budget, &rq->err, ret);
     if (rc == 0)
         rq->incomplete = !query_complete(*ret);
     return rc;

@@ -9,8 +9,18 @@
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_BODY_MAX (1u << 20)
 
+#define HTTP_ARRIVAL_NS (60 * 1000000000ll) /* a request that has begun to arrive must be there by then */
+
 struct MHD_Daemon;
 struct MHD_Connection;
+
+/* What is known of a connection. `since_ns`: a request began to arrive then; 0: none is arriving. */
+struct connection {
+    enum access_peer peer;               /* used by the connection's own thread only                  */
+    int fd;
+    atomic_llong since_ns;
+    struct connection *prev, *next;      /* guarded by connections_lock                               */
+};
 
 struct http {
     struct http_options options;         /* limits filled in                                          */
@@ -22,17 +32,28 @@ struct http {
     size_t listeners, url_count;
     bool has_unix;
 
-    pthread_mutex_t table_lock;          /* before any exchange's lock                                 */
-    struct exchange *table;              /* unfinished requests                                        */
+    pthread_mutex_t table_lock;          /* before any exchange's lock                                */
+    struct exchange *table;              /* unfinished requests                                       */
     size_t table_count;
-    atomic_uint opens;                   /* admitted, not yet opened: the admission queue              */
-    atomic_bool stopping;
+    bool stopping;                       /* under table_lock                                          */
+    pthread_mutex_t connections_lock;    /* no other lock is taken under it                           */
+    struct connection *connections;
+    atomic_uint opens;                   /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
 };
+
+/* server.c */
+/* Puts a request into the table, submits or parks it, and suspends its connection. False: the daemon stops. */
+bool server_start_exchange(struct exchange *x, bool park);
+void server_end_exchange(struct exchange *x);        /* out of the table */
+bool server_admits(struct http *h);                  /* room in the queue and in the memory of all queries */
+
+/* mhd_callbacks.c: libmicrohttpd's side of requests and connections */
+struct MHD_Daemon *callbacks_start(struct http *h, int fd);
 
 /* listen.c */
 int listen_all(struct http *h, struct err *err);     /* fills fds, listeners, urls */
@@ -41,7 +62,8 @@ void listen_close(struct http *h);
 /* tick.c: the 50 ms thread: vanished clients, parked requests, deadlines */
 int tick_start(struct http *h);
 void tick_stop(struct http *h);
-bool tick_index_ready(struct http *h);
+/* 1 when every file that the first walk found is indexed or has failed, 0 not yet, or why it never will. */
+int tick_index_ready(struct http *h);
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
 struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close; };
@@ -54,7 +76,6 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
 struct MHD_Response;
 int response_refuse(struct exchange *x, struct MHD_Connection *c, const struct exchange_refusal *why);
 int response_answer(struct exchange *x, struct MHD_Connection *c);
-/* Computes the answer's ETag from what it depends on, before any work; -ENOENT unless the client has it already (304). */
-int response_not_modified(struct exchange *x, struct MHD_Connection *c);
+int response_options(struct exchange *x, struct MHD_Connection *c);
 
 #endif

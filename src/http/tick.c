@@ -1,4 +1,4 @@
-/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines of those.
+/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines, late arrivals.
  *
  * A suspended connection never notices that its client has gone, so the sockets of all unfinished requests are polled for
  * POLLRDHUP under the table's lock: a request leaves the table before its socket is closed. */
@@ -10,11 +10,13 @@
 
 #define TICK_NS (50 * 1000000l)
 
-bool tick_index_ready(struct http *h)
+int tick_index_ready(struct http *h)
 {
     struct index_progress p;
     index_progress(h->options.index, &p);
-    return p.listed && p.files_pending == 0;
+    if (p.listed && p.files_pending == 0)
+        return 1;
+    return p.store_error;
 }
 
 /* Takes a reference to each unfinished request. *new* array or NULL. */
@@ -41,18 +43,39 @@ static void poll_sockets(struct exchange **all, size_t n, struct pollfd *fds)
             fds[i].revents = 0;
 }
 
-static void unpark(struct exchange *x, bool ready)
+/* The index is ready: to a worker. Nobody else touches a parked request but those who answer it under its lock. */
+static void unpark(struct exchange *x)
 {
+    exchange_set_deadline(x);
+    bool answered = exchange_pin(x);
     pthread_mutex_lock(&x->lock);
     bool parked = x->phase == EXCHANGE_PARKED;
-    int rc = parked && ready ? exchange_submit_open(x) : 0;
+    int rc = parked && !answered ? exchange_submit_open(x) : 0;
+    if (parked && answered) {
+        x->phase = EXCHANGE_READY;
+        x->ended = true;
+        http_resume(x);
+    }
     pthread_mutex_unlock(&x->lock);
-    if (!parked)
+    if (rc < 0)
+        exchange_abandon(x, ERR_CANCELLED);
+}
+
+/* `ready` as tick_index_ready() tells. */
+static void look_after(struct exchange *x, int ready)
+{
+    pthread_mutex_lock(&x->lock);
+    enum exchange_phase phase = x->phase;
+    int64_t until = phase == EXCHANGE_PARKED ? x->until_ns : x->rq.budget.deadline_ns;
+    pthread_mutex_unlock(&x->lock);
+    if (phase != EXCHANGE_PARKED && phase != EXCHANGE_WORKING)
         return;
-    if (!ready && budget_check(&x->rq.budget) == ERR_DEADLINE)
-        exchange_cancel(x, ERR_DEADLINE, false);
-    else if (rc < 0)
-        exchange_cancel(x, ERR_CANCELLED, false);
+    if (until && clock_mono_ns() >= until)
+        exchange_abandon(x, ERR_DEADLINE);
+    else if (phase == EXCHANGE_PARKED && ready < 0)
+        exchange_abandon(x, ready);
+    else if (phase == EXCHANGE_PARKED && ready)
+        unpark(x);
 }
 
 static void tick(struct http *h)
@@ -64,16 +87,30 @@ static void tick(struct http *h)
     if (fds)
         poll_sockets(all, n, fds);
     pthread_mutex_unlock(&h->table_lock);
-    bool ready = n && tick_index_ready(h);
+    int ready = n ? tick_index_ready(h) : 0;
     for (size_t i = 0; i < n; i++) {
         if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
             exchange_cancel(all[i], ERR_CANCELLED, true);
         else
-            unpark(all[i], ready);
+            look_after(all[i], ready);
         exchange_unref(all[i]);
     }
     free(fds);
     free(all);
+}
+
+/* A client that sends a byte now and then would hold its connection for ever: libmicrohttpd's timeout begins anew with
+ * each. Shutting the socket down makes it close the connection. */
+static void cut_late_arrivals(struct http *h)
+{
+    int64_t now = clock_mono_ns();
+    pthread_mutex_lock(&h->connections_lock);
+    for (struct connection *c = h->connections; c; c = c->next) {
+        int64_t since = atomic_load(&c->since_ns);
+        if (since && now - since > HTTP_ARRIVAL_NS)
+            shutdown(c->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&h->connections_lock);
 }
 
 static void *run(void *arg)
@@ -93,6 +130,7 @@ static void *run(void *arg)
         h->tick_now = false;
         pthread_mutex_unlock(&h->tick_lock);
         tick(h);
+        cut_late_arrivals(h);
         pthread_mutex_lock(&h->tick_lock);
     }
     pthread_mutex_unlock(&h->tick_lock);

@@ -1,0 +1,13 @@
+/* etag.h - validators: an answer's ETag from what it depends on, before any work is done. */
+#ifndef DFT_HTTP_ETAG_H
+#define DFT_HTTP_ETAG_H
+
+#include "exchange.h"
+
+/* Fills x->etag from the generation, the roots and the request's parameters and format. Weak: content codings share it. */
+void etag_make(struct exchange *x);
+/* If-None-Match (a list, or NULL) against an ETag, by weak comparison. `*` does not match here: whether there is an
+ * answer at all is known only after the query has been opened. */
+bool etag_matches(const char *header, const char *etag);
+
+#endif

@@ -1,0 +1,288 @@
+/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end; connections. */
+#include "problem.h"
+#include "server.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#define BODY_IGNORED_MAX \
+    (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
+
+/* ---- a request comes in ---- */
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void set_arriving(struct MHD_Connection *c, bool arriving)
+{
+    struct connection *known = connection_of(c);
+    if (known)
+        atomic_store(&known->since_ns, arriving ? clock_mono_ns() : 0);
+}
+
+static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
+{
+    set_arriving(c, true);
+    return exchange_new(arg, uri);
+}
+
+static void set_id(struct exchange *x, const char *given)
+{
+    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
+    size_t n = given ? strlen(given) : 0;
+    if (n >= 1 && n <= 64 && strspn(given, sane) == n) {
+        memcpy(x->id, given, n + 1);
+        return;
+    }
+    uint64_t r[2] = {0};
+    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
+        r[0] = (uint64_t)clock_mono_ns();
+    snprintf(x->id, sizeof x->id, "%016llx%016llx", (unsigned long long)r[0],
+             (unsigned long long)r[1]);
+}
+
+/* Who the peer is, found out once a connection. */
+static enum access_peer peer_of(struct exchange *x, struct MHD_Connection *c)
+{
+    struct connection *known = connection_of(c);
+    if (!known)
+        return access_peer_of(x->fd, &x->http->options);
+    if (known->peer == ACCESS_UNKNOWN)
+        known->peer = access_peer_of(x->fd, &x->http->options);
+    return known->peer;
+}
+
+static int begin(struct exchange *x, struct MHD_Connection *c, const char *method,
+                 const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct exchange_refusal why = {0};
+    x->connection = c;
+    x->method = method;
+    x->fd = info ? info->connect_fd : -1;
+    x->rq.http = &x->http->context;
+    set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
+    if (!request_check(x, c, version, peer_of(x, c), &why))
+        return response_refuse(x, c, &why);
+    return MHD_YES;
+}
+
+/* A body that is too long is read and forgotten for a while: a client that is still sending would not see the answer. */
+static int take_body(struct exchange *x, const char *data, size_t *len)
+{
+    size_t n = *len;
+    *len = 0;
+    x->body_bytes += n;
+    if (x->body_bytes <= HTTP_BODY_MAX && !x->refused)
+        buf_append(&x->body, data, n);
+    return x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+}
+
+/* Cheap endpoints: made here and now. */
+static int answer_now(struct exchange *x, struct MHD_Connection *c)
+{
+    int rc = x->rq.endpoint->open(&x->rq);
+    while (rc == 0)
+        rc = x->rq.endpoint->next(&x->rq, &x->pending);
+    x->ended = true;
+    x->error = rc == ERR_END ? x->pending.error : rc;
+    x->coding = CODING_IDENTITY;
+    return response_answer(x, c);
+}
+
+static int refuse_busy(struct exchange *x, struct MHD_Connection *c, const char *detail, int code)
+{
+    struct exchange_refusal why = {.status = 503, .detail = detail, .err = {.code = code}};
+    return response_refuse(x, c, &why);
+}
+
+static void read_conditions(struct exchange *x, struct MHD_Connection *c)
+{
+    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match");
+    const struct param *timeout = request_param(&x->rq, "timeout");
+    if (given && (x->head || strcmp(x->method, "GET") == 0))
+        x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
+    if (timeout && timeout->set)
+        x->until_ns = clock_mono_ns() + timeout->ns;
+    x->rq.budget.memory_limit = x->http->options.limits.query_memory;
+}
+
+/* The message is whole and good: to a worker, or aside until the index is ready. */
+static int dispatch(struct exchange *x, struct MHD_Connection *c)
+{
+    const char *wait = request_text(&x->rq, "wait");
+    int ready = wait && strcmp(wait, "ready") == 0 ? tick_index_ready(x->http) : 1;
+    read_conditions(x, c);
+    if (ready < 0)
+        return refuse_busy(x, c, "indexing has stopped, so waiting for it would be in vain", ready);
+    if (!server_admits(x->http))
+        return refuse_busy(x, c, "too many requests are waiting; try again", 0);
+    if (ready) {
+        exchange_set_deadline(x);
+        if (exchange_pin(x))
+            return response_answer(x, c);
+    }
+    if (!server_start_exchange(x, !ready))
+        return refuse_busy(x, c, "the daemon is stopping", ERR_CANCELLED);
+    return MHD_YES;
+}
+
+static int finish_message(struct exchange *x, struct MHD_Connection *c)
+{
+    struct exchange_refusal why = {0};
+    if (x->body_bytes > HTTP_BODY_MAX) {
+        why = (struct exchange_refusal){.status = 413, .detail = "the body is longer than 1 MiB"};
+        return response_refuse(x, c, &why);
+    }
+    if (strcmp(x->method, "OPTIONS") == 0)
+        return response_options(x, c);
+    if (!request_parse(x, c, &why))
+        return response_refuse(x, c, &why);
+    return x->rq.endpoint->immediate ? answer_now(x, c) : dispatch(x, c);
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *len, void **state)
+{
+    struct exchange *x = *state;
+    (void)arg, (void)url;
+    if (!x)
+        return MHD_NO;
+    if (!x->connection)
+        return (enum MHD_Result)begin(x, c, method, version);
+    if (*len)
+        return (enum MHD_Result)take_body(x, data, len);
+    set_arriving(c, false);
+    if (x->refused)
+        return MHD_YES;
+    pthread_mutex_lock(&x->lock);
+    enum exchange_phase phase = x->phase;
+    bool gone = x->gone;
+    pthread_mutex_unlock(&x->lock);
+    if (gone)
+        return MHD_NO;
+    if (phase == EXCHANGE_READY)
+        return (enum MHD_Result)response_answer(x, c);
+    return phase == EXCHANGE_RECEIVING ? (enum MHD_Result)finish_message(x, c) : MHD_YES;
+}
+
+/* ---- a request or a connection is over ---- */
+
+static void log_access(struct exchange *x, bool cut)
+{
+    const struct http_options *o = &x->http->options;
+    struct buf line = {0};
+    double ms = (double)(clock_mono_ns() - x->rq.started_ns) / 1e6;
+    if (!o->log)
+        return;
+    buf_printf(&line, "request id=%s method=%s path=", *x->id ? x->id : "-",
+               x->method ? x->method : "-");
+    buf_json_text(&line, text_of(x->path ? x->path : x->uri));
+    buf_printf(&line, " status=%d bytes=%llu ms=%.1f", x->status, (unsigned long long)x->sent, ms);
+    if (x->error)
+        buf_printf(&line, " error=%s", err_name(x->error));
+    buf_puts(&line, cut ? " cut=true" : "");
+    buf_putc(&line, '\0');
+    if (!line.error)
+        o->log(o->log_arg, 6, line.data);
+    buf_done(&line);
+}
+
+static void on_completed(void *arg, struct MHD_Connection *c, void **state,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct exchange *x = *state;
+    (void)arg;
+    set_arriving(c, false);
+    if (!x)
+        return;
+    *state = NULL;
+    server_end_exchange(x);
+    budget_cancel(&x->rq.budget, ERR_CANCELLED);
+    pthread_mutex_lock(&x->lock);
+    x->connection = NULL;
+    log_access(x, why != MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    pthread_mutex_unlock(&x->lock);
+    exchange_unref(x);
+}
+
+static void connection_begins(struct http *h, struct MHD_Connection *c, void **context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *known = calloc(1, sizeof *known);
+    *context = known;
+    if (!known)
+        return;
+    known->fd = info ? info->connect_fd : -1;
+    atomic_store(&known->since_ns, clock_mono_ns());
+    pthread_mutex_lock(&h->connections_lock);
+    known->next = h->connections;
+    if (h->connections)
+        h->connections->prev = known;
+    h->connections = known;
+    pthread_mutex_unlock(&h->connections_lock);
+}
+
+static void connection_ends(struct http *h, void **context)
+{
+    struct connection *known = *context;
+    *context = NULL;
+    if (!known)
+        return;
+    pthread_mutex_lock(&h->connections_lock);
+    *(known->prev ? &known->prev->next : &h->connections) = known->next;
+    if (known->next)
+        known->next->prev = known->prev;
+    pthread_mutex_unlock(&h->connections_lock);
+    free(known);
+}
+
+/* The socket is closed after the second of these. */
+static void on_connection(void *arg, struct MHD_Connection *c, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        connection_begins(arg, c, context);
+    else
+        connection_ends(arg, context);
+}
+
+/* ---- libmicrohttpd ---- */
+
+/* The raw URI is taken apart by params.c; libmicrohttpd's own decoding is not used. */
+static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
+{
+    (void)arg, (void)c;
+    return strlen(s);
+}
+
+static void quiet(void *arg, const char *fmt, va_list ap)
+{
+    (void)arg, (void)fmt, (void)ap;
+}
+
+/* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is cleared for each
+ * request). The timeout is for connections without progress: a slow reader makes some now and then. */
+struct MHD_Daemon *callbacks_start(struct http *h, int fd)
+{
+    unsigned threads = pool_threads(h->pool) > 1 ? 2 : 1;
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
+        NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
+        120u, MHD_OPTION_CONNECTION_LIMIT, h->options.limits.connections, MHD_OPTION_END);
+}

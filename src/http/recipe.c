@@ -1,0 +1,178 @@
+/* recipe.c - reading and writing views as JSON. */
+#include "recipe.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* The presets in the query language, for those who want to read or change one. Categories in any letter case. */
+static const struct {
+    const char *name, *description, *query;
+} presets[] = {
+    {"io", "POSIX, STDIO I/O operations",
+     "cat ~* \"^(posix|stdio)\\\\z\" and name in [\"read\", \"write\", \"open\", \"close\", "
+     "\"pread\", \"pwrite\", \"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", "
+     "\"fclose\", \"fread\", \"fwrite\", \"lseek\", \"stat\", \"fstat\", \"lseek64\", "
+     "\"fstat64\"]"},
+    {"compute", "AI/HPC compute and framework operations",
+     "cat ~* \"^(compute|comm|device|ai_framework|ai_root)\\\\z\""},
+    {"dlio", "DLIO benchmark operations",
+     "cat ~* \"^(compute|data|dataloader|comm|device|checkpoint|pipeline|ai_framework|ai_root|"
+     "dlio_benchmark|reader|storage|config|data_loader)\\\\z\""},
+};
+
+static int wrong(struct request *rq, const char *what)
+{
+    return err_set_param(&rq->err, ERR_PARAM, "recipe", "`recipe` %s", what);
+}
+
+static int take_text(struct request *rq, const json_t *value, const char **ret)
+{
+    if (!json_is_string(value))
+        return wrong(rq, "wants texts as name, description and query");
+    *ret = arena_strdup(&rq->arena, text_of(json_string_value(value)));
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int take_member(struct request *rq, struct recipe *r, const char *key, const json_t *value)
+{
+    if (strcmp(key, "name") == 0)
+        return take_text(rq, value, &r->name);
+    if (strcmp(key, "description") == 0)
+        return take_text(rq, value, &r->description);
+    if (strcmp(key, "query") == 0)
+        return take_text(rq, value, &r->query);
+    if (strcmp(key, "include_metadata") != 0)
+        return err_set_param(&rq->err, ERR_PARAM, "recipe",
+                             "`recipe` knows name, description, query and include_metadata, not "
+                             "\"%.60s\"",
+                             key);
+    if (!json_is_boolean(value))
+        return wrong(rq, "wants true or false as include_metadata");
+    r->include_metadata = json_is_true(value);
+    return 0;
+}
+
+static int read_document(struct request *rq, const char *text, struct recipe *r)
+{
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const char *key;
+    json_t *value;
+    int rc = json_is_object(root) ? 0 : wrong(rq, "is not a JSON object");
+    json_object_foreach(root, key, value)
+    {
+        if (rc == 0)
+            rc = take_member(rq, r, key, value);
+    }
+    json_decref(root);
+    return rc;
+}
+
+static bool has_text(const char *query)
+{
+    return query && text_trim(text_of(query)).len > 0;
+}
+
+static int check_query(struct request *rq, const char *query)
+{
+    struct buf ignored = {0};
+    int rc = has_text(query) ? query_normalise(text_of(query), &rq->err, &ignored) : 0;
+    buf_done(&ignored);
+    return rc < 0 ? rc : 0;
+}
+
+/* (a) and (b), or the only one. */
+static int both(struct request *rq, const char *a, const char *b, const char **ret)
+{
+    struct buf joined = {0};
+    if (!has_text(a) || !has_text(b)) {
+        *ret = has_text(a) ? a : has_text(b) ? b : NULL;
+        return 0;
+    }
+    buf_printf(&joined, "(%s) and (%s)", a, b);
+    *ret = joined.error ? NULL : arena_strdup(&rq->arena, (struct text){joined.data, joined.len});
+    buf_done(&joined);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int recipe_read(struct request *rq, struct recipe *ret)
+{
+    const char *text = request_text(rq, "recipe"), *query = request_text(rq, "query");
+    *ret = (struct recipe){
+        .name = "custom", .description = "Custom inline view", .include_metadata = true};
+    int rc = text ? read_document(rq, text, ret) : 0;
+    if (rc == 0 && text)
+        rc = check_query(rq, query);
+    if (rc == 0 && text && (rc = check_query(rq, ret->query)) < 0)
+        memcpy(rq->err.param, "recipe", sizeof "recipe");
+    if (rc == 0)
+        rc = both(rq, ret->query, query, &ret->query);
+    ret->include_metadata = ret->include_metadata && request_flag(rq, "metadata");
+    return rc;
+}
+
+/* ---- writing ---- */
+
+static void add_test(struct buf *b, const char *fmt, const char *text)
+{
+    buf_puts(b, b->len ? " and " : "");
+    buf_printf(b, fmt, text);
+}
+
+static void add_time(struct buf *b, const char *test, int64_t ns)
+{
+    char number[48];
+    num_format_milli(ns, number);
+    add_test(b, test, number);
+}
+
+static void whole_query(const struct request *rq, const struct recipe *r, const char *preset,
+                        struct buf *b)
+{
+    const struct param *range = request_param(rq, "time_range");
+    const struct param *least = request_param(rq, "min_duration");
+    const struct param *most = request_param(rq, "max_duration");
+    if (preset)
+        add_test(b, "(%s)", preset);
+    if (has_text(r->query))
+        add_test(b, "(%s)", r->query);
+    if (range->set) {
+        bool overlap = strcmp(request_text(rq, "time"), "overlap") == 0;
+        add_time(b, overlap ? "te >= %s" : "ts >= %s", range->ns);
+        add_time(b, "ts <= %s", range->ns_to);
+    }
+    if (least->set)
+        add_time(b, "dur >= %s", least->ns);
+    if (most->set)
+        add_time(b, "dur <= %s", most->ns);
+}
+
+static void write_member(struct buf *out, const char *key, struct text value)
+{
+    buf_printf(out, "  \"%s\": ", key);
+    buf_json_text(out, value);
+    buf_puts(out, ",\n");
+}
+
+void recipe_write(const struct request *rq, const struct recipe *r, struct buf *out)
+{
+    const char *name = request_text(rq, "preset"), *title = r->name, *text = r->description;
+    const char *preset = NULL;
+    struct buf query = {0};
+    for (size_t i = 0; name && i < sizeof presets / sizeof *presets; i++) {
+        if (strcmp(name, presets[i].name) == 0) {
+            preset = presets[i].query;
+            title = name;
+            text = presets[i].description;
+        }
+    }
+    whole_query(rq, r, preset, &query);
+    buf_puts(out, "{\n");
+    write_member(out, "name", text_of(title));
+    write_member(out, "description", text_of(text));
+    if (query.len)
+        write_member(out, "query", (struct text){query.data, query.len});
+    buf_printf(out, "  \"include_metadata\": %s\n}\n", r->include_metadata ? "true" : "false");
+    if (query.error)
+        out->error = query.error;
+    buf_done(&query);
+}

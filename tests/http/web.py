@@ -1,0 +1,240 @@
+"""For the tests of this folder: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
+
+import gzip
+import http.client
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("DFTRACERD_BUILD", os.path.join(HERE, "..", "..", "build"))
+PROGRAM = os.path.join(BUILD, "bin", "dftracerd")
+FLAVOUR = os.path.basename(os.path.normpath(BUILD))
+SANITIZED = bool(re.search("asan|tsan", FLAVOUR))
+SLOW = 8 if SANITIZED else 1  # times are so much longer in builds with a sanitizer
+START_SECONDS = 20 * SLOW
+
+# ---- traces --------------------------------------------------------------------------------------------
+
+
+def event(i, **more):
+    fields = {"id": i, "name": ("read", "write", "open")[i % 3], "cat": "POSIX", "pid": 1 + i % 4, "tid": 1 + i % 2,
+              "ts": 1000 + 10 * i, "dur": i % 50, "ph": "X", "args": {"ret": 4096, "level": i % 7}}  # fmt: skip
+    return json.dumps({**fields, **more}, separators=(",", ":"))
+
+
+def write_trace(path, events=100, repeat=1):
+    """A gzip trace of `events` different lines, `repeat` times over (a gzip member each, so that it costs nothing)."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    text = "".join(event(i) + "\n" for i in range(events)).encode()
+    member = gzip.compress(text, 1)
+    with open(path, "wb") as f:
+        f.write(b"".join([gzip.compress(b"[\n"), *[member] * repeat]))
+    return events * repeat
+
+
+class Folder:
+    """A scratch directory: with Folder() as f: f.path("traces")"""
+
+    def __enter__(self):
+        self.base = os.path.realpath(tempfile.mkdtemp(prefix="dftracerd-http-"))
+        os.chmod(self.base, 0o755)
+        return self
+
+    def path(self, *parts):
+        return os.path.join(self.base, *parts)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+# ---- the daemon ----------------------------------------------------------------------------------------
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def text(self):
+        return self.body.decode("utf-8", "replace")
+
+
+class Web:
+    """with Web(directory) as w: w.get("/stats", report="names").json()"""
+
+    def __init__(self, directory, *options, index=None):
+        self.place = tempfile.mkdtemp(prefix="dftracerd-http-")
+        self.index = index or os.path.join(self.place, "index")
+        self.log_path = os.path.join(self.place, "stderr")
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, "-d", directory, "--index-dir", self.index, "-b", "127.0.0.1", "-p", "0", *options],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # fmt: skip
+        self.pid = self.process.pid
+        self.port = self.wait_for_port()
+
+    def wait_for_port(self):
+        said, end = b"", time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            match = re.search(rb"http://127\.0\.0\.1:([0-9]+)/", said)
+            if match:
+                return int(match.group(1))
+            if select.select([self.process.stdout], [], [], 0.2)[0]:
+                part = os.read(self.process.stdout.fileno(), 4096)
+                if not part:
+                    break
+                said += part
+        raise AssertionError("the daemon does not listen: %s" % self.log())
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def logged(self, request_id, seconds=5):
+        """The access line of a request; it is written when libmicrohttpd is done with it."""
+        end = time.monotonic() + seconds * SLOW
+        while time.monotonic() < end:
+            for line in self.log().splitlines():
+                if "request id=%s " % request_id in line:
+                    return line
+            time.sleep(0.005)
+        raise AssertionError("no access line for %s in:\n%s" % (request_id, self.log()[-2000:]))
+
+    def ask(self, method, path, headers=None, body=None, **params):
+        """Lists are repeated parameters."""
+        if params:
+            path += "?" + urllib.parse.urlencode(params, doseq=True)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120 * SLOW)
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, headers=None, **params):
+        return self.ask("GET", path, headers, **params)
+
+    def ready(self):
+        """Waits until everything is indexed."""
+        end = time.monotonic() + 120 * SLOW
+        while self.get("/readyz").status != 200:
+            check(time.monotonic() < end, "it is never ready: %s" % self.log()[-2000:])
+            time.sleep(0.02)
+
+    def connect(self, small_buffer=False):
+        s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if small_buffer:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.settimeout(30 * SLOW)
+        s.connect(("127.0.0.1", self.port))
+        return s
+
+    def raw(self, data, seconds=10):
+        """What comes back until the daemon closes, or says nothing more for 0.3 s after a whole head."""
+        with self.connect() as s:
+            s.sendall(data)
+            return read_some(s, seconds * SLOW)
+
+    def memory_kib(self):
+        with open("/proc/%d/status" % self.pid) as f:
+            return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+    def descriptors(self):
+        return len(os.listdir("/proc/%d/fd" % self.pid))
+
+    def stop(self, signal_number=signal.SIGTERM, seconds=10):
+        """(exit status, seconds it took); the sanitizers' reports make the status bad."""
+        begin = time.monotonic()
+        if self.process.poll() is None:
+            self.process.send_signal(signal_number)
+        try:
+            status = self.process.wait(seconds * SLOW)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError("it does not stop:\n%s" % self.log()[-2000:]) from None
+        return status, time.monotonic() - begin
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            status, _seconds = self.stop()
+            if kind is None:
+                check(status == 0, "exit status %d:\n%s" % (status, self.log()[-6000:]))
+            elif status != 0:
+                print("exit status %d:\n%s" % (status, self.log()[-6000:]))
+        finally:
+            self.process.stdout.close()
+            shutil.rmtree(self.place, ignore_errors=True)
+
+
+def read_some(s, seconds):
+    got, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        patience = 0.3 * SLOW if b"\r\n\r\n" in got else end - time.monotonic()
+        if not select.select([s], [], [], max(patience, 0))[0]:
+            break
+        try:
+            part = s.recv(65536)
+        except ConnectionResetError:
+            break
+        if not part:
+            break
+        got += part
+    return got
+
+
+def status_of(raw):
+    """Status of the first answer in raw bytes, None when there is none."""
+    match = re.match(rb"HTTP/1\.[01] ([0-9]{3}) ", raw)
+    return int(match.group(1)) if match else None
+
+
+# ---- tests ---------------------------------------------------------------------------------------------
+
+
+def check(condition, why="not so"):
+    if not condition:
+        raise AssertionError(why)
+
+
+def equal(got, wanted, what=""):
+    if got != wanted:
+        raise AssertionError("%s%.600r, not %.600r" % (what and what + ": ", got, wanted))
+
+
+def main(tests):
+    """Runs functions; a failure is told and the next one goes on. Arguments choose by name."""
+    if not os.access(PROGRAM, os.X_OK):
+        print("%s is not built" % PROGRAM)
+        sys.exit(1)
+    failed = 0
+    for test in tests:
+        if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
+            continue
+        begin = time.monotonic()
+        try:
+            test()
+            outcome = "ok"
+        except Exception:  # a test that breaks has failed
+            traceback.print_exc()
+            outcome = "FAIL"
+            failed += 1
+        print("%s %s (%.1f s)" % (outcome, test.__name__, time.monotonic() - begin), flush=True)
+    sys.exit(1 if failed else 0)
