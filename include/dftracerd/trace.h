@@ -96,9 +96,12 @@ struct trace_chunk {
     uint64_t text_offset;        /* of its first byte                                                  */
     char *text;                  /* `len` bytes, then at least 64 readable zero bytes (SIMD overrun)   */
     size_t len;
-    size_t cap;                  /* allocated                                                          */
-    bool ended;                  /* the last line ends in '\n' or the file was finished: final, not provisional */
+    size_t cap;                  /* allocated; text and cap go back by trace_chunk_done only           */
+    bool ended;                  /* the next line is there, or the file was finished: final, not provisional */
 };
+/* A line longer than TRACE_LINE_MAX ends its chunk as the line "!" (so one invalid line), and is recorded as
+ * TRACE_DAMAGE_LINE. Numbers always go up: where such a line ends a chunk before its time (chunk_size above
+ * TRACE_LINE_MAX), the rest of the range is chunk k + 1, and k + 2 the next, until the count and the offsets agree. */
 struct trace_chunker;
 /* Reads from `r` (borrowed) on; r must stand at a line start: a checkpoint rarely is one, so `skip_to` says the
  * text offset of the first line wanted (text before it is discarded). chunk_size >= 64 KiB. */
@@ -109,7 +112,7 @@ void trace_chunker_free(struct trace_chunker *c);
  * chunk of the complete lines so far is delivered with ended=false, and the same chunk is delivered again, longer,
  * when the file has grown. */
 int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret);
-void trace_chunk_done(struct trace_chunk *chunk);
+void trace_chunk_done(struct trace_chunk *chunk);   /* any thread; memory is kept for the next chunks */
 
 /* ---- text by position -------------------------------------------------------------------------- */
 

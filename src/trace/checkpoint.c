@@ -17,7 +17,8 @@ static int grow(void **list, size_t *cap, size_t count, size_t size)
     return 0;
 }
 
-int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window, uint32_t len)
+int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,
+                    uint32_t len)
 {
     struct trace_checkpoint one = *at;
     int rc = grow((void **)&c->list, &c->cap, c->count, sizeof(*c->list));
@@ -84,7 +85,8 @@ uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size)
 
 void damages_add(struct damages *d, const struct trace_damage *one)
 {
-    if (d->count == DAMAGES_MAX || grow((void **)&d->list, &d->cap, d->count, sizeof(*d->list)) < 0) {
+    if (d->count == DAMAGES_MAX ||
+        grow((void **)&d->list, &d->cap, d->count, sizeof(*d->list)) < 0) {
         if (d->count && one->file_to > d->list[d->count - 1].file_to)
             d->list[d->count - 1].file_to = one->file_to;
         return;

@@ -4,31 +4,35 @@
  * copied, into the next one. To keep that little, reading stops at the chunk's nominal end and goes on in small steps
  * until the end of the last line, and the line after it, are known.
  */
+#include "chunker.h"
 #include "reader.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STEP (32u << 10)
-#define PADDING 64              /* zero bytes behind the text that scanners may read */
+#define STEP_MAX (8u << 20)
+#define PADDING 64 /* zero bytes behind the text that scanners may read */
 #define CONTINUATIONS_MAX 8
-#define LONG_MARK "!\n"         /* stands for an over-long line: invalid by itself, and completes no line before it */
+/* Stands for an over-long line: invalid by itself, and completes no line before it. */
+#define LONG_MARK "!\n"
 
 struct trace_chunker {
     struct trace_reader *reader;
     uint64_t size;
-    uint64_t start;             /* text offset of buf[0]: the start of the chunk's first line         */
-    uint64_t last_number;       /* of the last chunk that was final, plus one                         */
-    uint64_t skip;              /* text bytes to discard first                                        */
+    uint64_t start;       /* text offset of buf[0]: the start of the chunk's first line         */
+    uint64_t last_number; /* of the last chunk that was final, plus one                         */
+    uint64_t skip;        /* text bytes to discard first                                        */
     char *buf;
     size_t len, cap;
-    size_t line;                /* a line start: no line before it is too long                        */
-    size_t searched;            /* no newline at or behind the nominal end before this                */
-    size_t shown;               /* bytes of the provisional chunk delivered last                      */
-    bool discarding;            /* the rest of an over-long line                                      */
+    size_t line;     /* a line start: no line before it is too long                        */
+    size_t searched; /* no newline at or behind the nominal end before this                */
+    size_t shown;    /* bytes of the provisional chunk delivered last                      */
+    bool discarding; /* the rest of an over-long line                                      */
 };
 
-int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to, struct trace_chunker **ret)
+int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
+                      struct trace_chunker **ret)
 {
     if (chunk_size < 65536 || skip_to < r->text)
         return -EINVAL;
@@ -39,20 +43,23 @@ int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip
     c->size = chunk_size;
     c->start = skip_to;
     c->skip = skip_to - r->text;
+    chunk_pool_enter();
     *ret = c;
     return 0;
 }
 
 void trace_chunker_free(struct trace_chunker *c)
 {
-    if (c)
-        free(c->buf);
+    if (!c)
+        return;
+    chunk_pool_give(c->buf, c->cap);
+    chunk_pool_leave();
     free(c);
 }
 
 void trace_chunk_done(struct trace_chunk *chunk)
 {
-    free(chunk->text);
+    chunk_pool_give(chunk->text, chunk->cap);
     memset(chunk, 0, sizeof(*chunk));
 }
 
@@ -63,8 +70,11 @@ static int make_room(struct trace_chunker *c, size_t room)
     size_t need = c->len + room + PADDING, cap = c->cap;
     if (need <= cap)
         return 0;
-    if (!c->buf)
-        cap = (size_t)(c->start / c->size * c->size + c->size - c->start) + 2 * STEP;
+    if (!c->buf) {
+        size_t usual = (c->size < STEP_MAX ? (size_t)c->size : STEP_MAX) + 2 * STEP;
+        c->buf = chunk_pool_take(need > usual ? need : usual, &c->cap);
+        return c->buf ? 0 : -ENOMEM;
+    }
     while (cap < need)
         cap += cap / 2;
     char *p = realloc(c->buf, cap);
@@ -85,7 +95,8 @@ static uint64_t nominal_end(const struct trace_chunker *c)
 static int fill(struct trace_chunker *c, bool finish)
 {
     uint64_t end = nominal_end(c);
-    size_t want = c->len < end && end - c->len > STEP ? (size_t)(end - c->len) : STEP;
+    uint64_t left = c->len < end ? end - c->len : 0;
+    size_t want = left < STEP ? STEP : left < STEP_MAX ? (size_t)left : STEP_MAX;
     int rc = make_room(c, want);
     if (rc < 0)
         return rc;
@@ -118,7 +129,7 @@ static int discard(struct trace_chunker *c, bool finish)
         if (c->skip) {
             size_t step = c->skip < c->len ? (size_t)c->skip : c->len;
             c->skip -= step;
-            c->start -= step;           /* start was set to the target; drop_front adds it again */
+            c->start -= step; /* start was set to the target; drop_front adds it again */
             drop_front(c, step);
             continue;
         }

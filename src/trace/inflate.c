@@ -119,7 +119,7 @@ int inflate_block_begin(struct inflate *f)
     }
     if (f->z_bit != f->bit)
         return inflate_zlib_begin(&f->z, in, bit, f->history, f->history_len);
-    in->pos += bit != 0;    /* zlib holds the rest of that byte */
+    in->pos += bit != 0; /* zlib holds the rest of that byte */
     return 0;
 }
 
@@ -130,10 +130,12 @@ static bool take_over(struct inflate *f)
     f->by_isal = false;
     f->skip = f->block_text;
     input_seek(in, f->bit >> 3);
-    return input_fill(in, 1) && inflate_zlib_begin(&f->z, in, f->bit & 7, f->history, f->history_len) == 0;
+    return input_fill(in, 1) &&
+           inflate_zlib_begin(&f->z, in, f->bit & 7, f->history, f->history_len) == 0;
 }
 
-static enum inflate_status run_once(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done, unsigned *ret_unused)
+static enum inflate_status run_once(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done,
+                                    unsigned *ret_unused)
 {
     if (f->by_isal)
         return inflate_isal_run(f->isal, f->in, out, len, ret_done, ret_unused);
@@ -166,7 +168,8 @@ static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size
             end_block(f, unused);
             return st;
         }
-        if ((st == INFLATE_OUTPUT && f->skip == 0 && *ret_done == len) || (st == INFLATE_INPUT && !more && !f->by_isal))
+        if ((st == INFLATE_OUTPUT && f->skip == 0 && *ret_done == len) ||
+            (st == INFLATE_INPUT && !more && !f->by_isal))
             return st;
         if (st == INFLATE_BAD && !f->by_isal)
             return st;
@@ -175,7 +178,8 @@ static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size
     }
 }
 
-enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done)
+enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t len,
+                                       size_t *ret_done)
 {
     *ret_done = 0;
     enum inflate_status st = run(f, out, len, ret_done);

@@ -9,7 +9,7 @@
 
 struct bits {
     const uint8_t *data;
-    uint64_t at, end;       /* in bits */
+    uint64_t at, end; /* in bits */
 };
 
 /* Up to 16 bits from `at` on; beyond the end they read as zero (the caller looks at `at` afterwards). */
@@ -65,7 +65,8 @@ static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t s
 /* Table of the code that codes the code lengths: 7 bits -> symbol << 3 | length. */
 static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
 {
-    static const uint8_t order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+    static const uint8_t order[19] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                      11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t lens[19] = {0};
     uint16_t next[17];
     for (unsigned i = 0; i < ncode; i++)
@@ -86,7 +87,9 @@ static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
 /* The code lengths of both codes, run-length coded. */
 static int read_lengths(struct bits *b, const uint8_t table[128], uint8_t *lens, unsigned total)
 {
-    static const struct { uint8_t base, extra; } run[3] = {{3, 2}, {3, 3}, {11, 7}};
+    static const struct {
+        uint8_t base, extra;
+    } run[3] = {{3, 2}, {3, 3}, {11, 7}};
     for (unsigned have = 0; have < total;) {
         unsigned entry = table[peek(b, 7)], symbol = entry >> 3;
         b->at += entry & 7;
@@ -121,7 +124,8 @@ static int parse_dynamic(struct bits *b, struct block *ret)
         rc = read_lengths(b, table, lens, nlen + ndist);
     if (rc < 0)
         return rc;
-    if (!lens[256] || !code_starts(lens + nlen, ndist, true, start) || !code_starts(lens, nlen, true, start))
+    if (!lens[256] || !code_starts(lens + nlen, ndist, true, start) ||
+        !code_starts(lens, nlen, true, start))
         return ERR_CORRUPT;
     unsigned code = start[lens[256]];
     for (unsigned i = 0; i < 256; i++)
@@ -152,7 +156,7 @@ int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret
     case BLOCK_STORED:
         return parse_stored(&b);
     case BLOCK_FIXED:
-        ret->end_len = 7;       /* its code is 0000000 */
+        ret->end_len = 7; /* its code is 0000000 */
         return 0;
     case BLOCK_DYNAMIC:
         return parse_dynamic(&b, ret);

@@ -48,7 +48,8 @@ size_t input_fill(struct input *in, size_t want)
     while (in->len - in->pos < want && !in->error) {
         if (INPUT_SIZE - in->len < INPUT_SIZE / 2)
             make_room(in);
-        ssize_t n = pread(in->fd, in->buf + in->len, INPUT_SIZE - in->len, (off_t)(in->base + in->len));
+        ssize_t n =
+            pread(in->fd, in->buf + in->len, INPUT_SIZE - in->len, (off_t)(in->base + in->len));
         if (n > 0)
             in->len += (size_t)n;
         else if (n == 0)

@@ -13,7 +13,7 @@
 
 struct inflate_isal {
     struct block block;
-    bool keeps_bits;        /* this ISA-L has been seen to say where in a byte a block ends */
+    bool keeps_bits; /* this ISA-L has been seen to say where in a byte a block ends */
     struct inflate_state state;
 };
 
@@ -30,8 +30,8 @@ void inflate_isal_free(struct inflate_isal *s)
     free(s);
 }
 
-void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit, const struct block *b,
-                        const uint8_t *window, uint32_t window_len)
+void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
+                        const struct block *b, const uint8_t *window, uint32_t window_len)
 {
     s->block = *b;
     isal_inflate_reset(&s->state);
@@ -82,8 +82,8 @@ static enum inflate_status end_block(struct inflate_isal *s, struct input *in, u
     return INFLATE_END;
 }
 
-enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out, size_t len,
-                                     size_t *ret_done, unsigned *ret_unused)
+enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
+                                     size_t len, size_t *ret_done, unsigned *ret_unused)
 {
     struct inflate_state *st = &s->state;
     st->next_in = in->buf + in->pos;
@@ -115,14 +115,14 @@ void inflate_isal_free(struct inflate_isal *s)
     (void)s;
 }
 
-void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit, const struct block *b,
-                        const uint8_t *window, uint32_t window_len)
+void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
+                        const struct block *b, const uint8_t *window, uint32_t window_len)
 {
     (void)s, (void)in, (void)bit, (void)b, (void)window, (void)window_len;
 }
 
-enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out, size_t len,
-                                     size_t *ret_done, unsigned *ret_unused)
+enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
+                                     size_t len, size_t *ret_done, unsigned *ret_unused)
 {
     (void)s, (void)in, (void)out, (void)len, (void)ret_unused;
     *ret_done = 0;

@@ -2,7 +2,8 @@
 #include "inflate.h"
 #include <errno.h>
 
-int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window, uint32_t window_len)
+int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window,
+                       uint32_t window_len)
 {
     if (inflateReset(z) != Z_OK)
         return -ENOMEM;
@@ -14,8 +15,8 @@ int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_
     return window_len && inflateSetDictionary(z, window, window_len) != Z_OK ? -ENOMEM : 0;
 }
 
-enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out, size_t len, size_t *ret_done,
-                                     unsigned *ret_unused)
+enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out, size_t len,
+                                     size_t *ret_done, unsigned *ret_unused)
 {
     z->next_in = in->buf + in->pos;
     z->avail_in = (uInt)(in->len - in->pos);

@@ -12,7 +12,7 @@ bool member_is_open(const struct trace_reader *r)
     case READER_TRAILER:
         return true;
     case READER_MEMBER:
-        return r->in.pos < r->in.len;   /* a header that is not complete */
+        return r->in.pos < r->in.len; /* a header that is not complete */
     default:
         return false;
     }
@@ -23,7 +23,8 @@ static int add_checkpoint(struct trace_reader *r, uint8_t kind, uint64_t bit)
     const struct inflate *f = r->inflate;
     struct trace_checkpoint at = {r->text, bit >> 3, bit & 7, kind, 0, NULL};
     r->next_checkpoint = checkpoint_after(r->text, r->checkpoint_size);
-    return checkpoints_add(&r->checkpoints, &at, f->history, kind == TRACE_AT_BLOCK ? f->history_len : 0);
+    return checkpoints_add(&r->checkpoints, &at, f->history,
+                           kind == TRACE_AT_BLOCK ? f->history_len : 0);
 }
 
 /* ---- damage ------------------------------------------------------------------------------------------ */

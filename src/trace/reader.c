@@ -90,7 +90,8 @@ static int step_plain(struct trace_reader *r, struct output *out)
     if (n <= 0)
         return 0;
     for (; r->next_checkpoint <= r->text + (size_t)n; r->next_checkpoint += r->checkpoint_size) {
-        struct trace_checkpoint at = {r->next_checkpoint, r->next_checkpoint, 0, TRACE_AT_PLAIN, 0, NULL};
+        struct trace_checkpoint at = {
+            r->next_checkpoint, r->next_checkpoint, 0, TRACE_AT_PLAIN, 0, NULL};
         int rc = checkpoints_add(&r->checkpoints, &at, NULL, 0);
         if (rc < 0)
             return rc;
@@ -215,14 +216,16 @@ static int open_at(struct trace_reader *r, const struct trace_checkpoint *from)
     return rc < 0 ? rc : check_read_error(r);
 }
 
-int trace_reader_open(int fd, const struct trace_reader_options *options, const struct trace_checkpoint *from,
-                      struct err *err, struct trace_reader **ret)
+int trace_reader_open(int fd, const struct trace_reader_options *options,
+                      const struct trace_checkpoint *from, struct err *err,
+                      struct trace_reader **ret)
 {
     static const struct trace_reader_options defaults;
     const struct trace_reader_options *o = options ? options : &defaults;
     enum trace_engine engine = choose_engine(o->engine);
     if (!trace_engine_available(engine))
-        return err_set(err, -ENOTSUP, "the inflate library %s is not built in", trace_engine_name(engine));
+        return err_set(err, -ENOTSUP, "the inflate library %s is not built in",
+                       trace_engine_name(engine));
     struct trace_reader *r = calloc(1, sizeof(*r));
     if (!r)
         return err_set(err, -ENOMEM, "no memory for a trace reader");

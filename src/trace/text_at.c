@@ -12,13 +12,13 @@ struct trace_text {
     enum trace_format format;
     trace_find_checkpoint *find;
     void *arg;
-    struct trace_reader *reader;    /* NULL for a plain file */
-    bool usable;                    /* the reader can go on from where it stands */
+    struct trace_reader *reader; /* NULL for a plain file */
+    bool usable;                 /* the reader can go on from where it stands */
     char skipped[65536];
 };
 
-int trace_text_open(int fd, enum trace_format format, enum trace_engine engine, trace_find_checkpoint *find, void *arg,
-                    struct trace_text **ret)
+int trace_text_open(int fd, enum trace_format format, enum trace_engine engine,
+                    trace_find_checkpoint *find, void *arg, struct trace_text **ret)
 {
     struct trace_reader_options options = {engine, 0};
     struct trace_text *t = calloc(1, sizeof(*t));
@@ -33,7 +33,7 @@ int trace_text_open(int fd, enum trace_format format, enum trace_engine engine, 
         free(t);
         return rc;
     }
-    t->usable = !t->reader || t->reader->format == format;     /* the file may have been replaced */
+    t->usable = !t->reader || t->reader->format == format; /* the file may have been replaced */
     *ret = t;
     return 0;
 }

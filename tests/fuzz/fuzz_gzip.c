@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define TEXT_MAX (1u << 20)     /* bombs are read this far */
+#define TEXT_MAX (1u << 20) /* bombs are read this far */
 #define INPUT_MAX 65536
 
 struct result {
@@ -24,7 +24,8 @@ struct result {
     struct trace_reader_info info;
 };
 
-static struct result read_text(int fd, enum trace_engine engine, size_t step, const struct trace_checkpoint *from)
+static struct result read_text(int fd, enum trace_engine engine, size_t step,
+                               const struct trace_checkpoint *from)
 {
     struct trace_reader_options options = {engine, 65536};
     struct result r = {malloc(TEXT_MAX), 0, false, NULL, NULL, NULL, 0, 0, {0}};
@@ -33,7 +34,8 @@ static struct result read_text(int fd, enum trace_engine engine, size_t step, co
     for (int pass = 0; pass < 2; pass++) {
         ssize_t n = 1;
         while (r.len < TEXT_MAX && n > 0) {
-            n = trace_reader_read(r.reader, r.text + r.len, step < TEXT_MAX - r.len ? step : TEXT_MAX - r.len);
+            n = trace_reader_read(r.reader, r.text + r.len,
+                                  step < TEXT_MAX - r.len ? step : TEXT_MAX - r.len);
             if (n < 0)
                 abort();
             r.len += (size_t)n;
@@ -63,10 +65,12 @@ static void need(bool good)
 static void compare(const struct result *a, const struct result *b)
 {
     need(a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
-    need(a->whole == b->whole && a->checkpoint_count == b->checkpoint_count && a->damage_count == b->damage_count);
+    need(a->whole == b->whole && a->checkpoint_count == b->checkpoint_count &&
+         a->damage_count == b->damage_count);
     for (size_t i = 0; i < a->checkpoint_count; i++) {
         const struct trace_checkpoint *p = &a->checkpoints[i], *q = &b->checkpoints[i];
-        need(p->text_offset == q->text_offset && p->file_offset == q->file_offset && p->bits == q->bits);
+        need(p->text_offset == q->text_offset && p->file_offset == q->file_offset &&
+             p->bits == q->bits);
         need(p->kind == q->kind && p->window_len == q->window_len);
         need(p->window_len == 0 || memcmp(p->window, q->window, p->window_len) == 0);
     }
@@ -75,7 +79,8 @@ static void compare(const struct result *a, const struct result *b)
         need(p->kind == q->kind && p->file_from == q->file_from && p->file_to == q->file_to);
         need(p->text_offset == q->text_offset);
     }
-    need(!a->whole || (a->info.file_offset == b->info.file_offset && a->info.members == b->info.members));
+    need(!a->whole ||
+         (a->info.file_offset == b->info.file_offset && a->info.members == b->info.members));
     need(!a->whole || a->info.in_member == b->info.in_member);
 }
 
@@ -85,8 +90,9 @@ static void resume(int fd, const struct result *all)
     for (size_t i = 0; i < all->checkpoint_count && i < 8; i++) {
         const struct trace_checkpoint *at = &all->checkpoints[i];
         struct result a = read_text(fd, TRACE_ENGINE_ZLIB, 65536, at);
-        struct result b = read_text(fd, trace_engine_available(TRACE_ENGINE_ISAL) ? TRACE_ENGINE_ISAL : TRACE_ENGINE_ZLIB,
-                                    7777, at);
+        struct result b = read_text(
+            fd, trace_engine_available(TRACE_ENGINE_ISAL) ? TRACE_ENGINE_ISAL : TRACE_ENGINE_ZLIB,
+            7777, at);
         compare(&a, &b);
         if (all->damage_count == 0 && all->whole) {
             need(a.whole && a.len == all->len - at->text_offset);
@@ -103,7 +109,8 @@ static void chunks(int fd, const struct result *all)
     struct trace_chunker *c;
     struct trace_chunk chunk;
     size_t done = 0;
-    need(trace_reader_open(fd, NULL, NULL, NULL, &r) == 0 && trace_chunker_new(r, 65536, 0, &c) == 0);
+    need(trace_reader_open(fd, NULL, NULL, NULL, &r) == 0 &&
+         trace_chunker_new(r, 65536, 0, &c) == 0);
     int rc;
     while (done < all->len && (rc = trace_chunker_next(c, true, &chunk)) == 0) {
         size_t len = chunk.len < all->len - done ? chunk.len : all->len - done;

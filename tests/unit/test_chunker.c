@@ -2,8 +2,15 @@
 /* test_chunker.c - chunks of whole lines: the rule, found line by line; long lines; growth. */
 #include "trace_data.h"
 
-struct piece { uint64_t number, offset; size_t len; };
-struct cut { struct piece *list; size_t count; struct bytes text; };
+struct piece {
+    uint64_t number, offset;
+    size_t len;
+};
+struct cut {
+    struct piece *list;
+    size_t count;
+    struct bytes text;
+};
 
 static void add_piece(struct cut *c, uint64_t number, uint64_t offset, size_t len)
 {
@@ -53,8 +60,8 @@ static struct cut cut_by_rule(const struct bytes *text, uint64_t size)
     return c;
 }
 
-static struct cut cut_by_chunker(int fd, enum trace_engine engine, uint64_t size, const struct trace_checkpoint *from,
-                                 uint64_t skip_to)
+static struct cut cut_by_chunker(int fd, enum trace_engine engine, uint64_t size,
+                                 const struct trace_checkpoint *from, uint64_t skip_to)
 {
     struct trace_reader_options options = {engine, 65536};
     struct trace_reader *r;
@@ -92,15 +99,19 @@ static void check_text(const struct bytes *text, uint64_t size)
 {
     struct bytes gz = {0};
     for (size_t at = 0; at < text->len; at += 700000)
-        add_member(&gz, text->data + at, text->len - at < 700000 ? text->len - at : 700000, 6, 0, NULL);
+        add_member(&gz, text->data + at, text->len - at < 700000 ? text->len - at : 700000, 6, 0,
+                   NULL);
     struct cut want = cut_by_rule(text, size);
     for (int e = 0; e < 3; e++) {
-        enum trace_engine engine = e == 1 && trace_engine_available(TRACE_ENGINE_ISAL) ? TRACE_ENGINE_ISAL : TRACE_ENGINE_ZLIB;
+        enum trace_engine engine = e == 1 && trace_engine_available(TRACE_ENGINE_ISAL)
+                                       ? TRACE_ENGINE_ISAL
+                                       : TRACE_ENGINE_ZLIB;
         const struct bytes *file = e < 2 && gz.len ? &gz : text;
         int fd = memory_file(file->data, file->len);
         struct cut got = cut_by_chunker(fd, engine, size, NULL, 0);
         CHECK(same_cut(&got, &want));
-        CHECK(got.text.len == text->len && (!text->len || memcmp(got.text.data, text->data, text->len) == 0));
+        CHECK(got.text.len == text->len &&
+              (!text->len || memcmp(got.text.data, text->data, text->len) == 0));
         cut_done(&got);
         close(fd);
     }
@@ -127,8 +138,9 @@ static void real_traces(void)
 /* Lines of all kinds: brackets, blanks, continuations, empty ones, long ones, with and without a newline at the end. */
 static void odd_lines(void)
 {
-    static const char *const kinds[] = {"{\"a\":1}", "  {\"a\":1}", "[", "]", ",", "", " \t ", "\"}}", "tail of a split line",
-                                        "[{\"a\":1}", ",{\"a\":1}", "{", "17", "\x01{}"};
+    static const char *const kinds[] = {
+        "{\"a\":1}", "  {\"a\":1}",          "[",          "]",          ",", "",   " \t ",
+        "\"}}",      "tail of a split line", "[{\"a\":1}", ",{\"a\":1}", "{", "17", "\x01{}"};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct bytes text = {0};
         uint64_t state = seed;
@@ -136,7 +148,8 @@ static void odd_lines(void)
             uint64_t r = random_next(&state);
             const char *kind = kinds[r % (seed % 3 ? 14 : 9)];
             bytes_add(&text, kind, strlen(kind));
-            for (uint64_t n = (r >> 8) % 100 ? (r >> 16) % 300 : (r >> 16) % 200000; seed % 2 && n; n--)
+            for (uint64_t n = (r >> 8) % 100 ? (r >> 16) % 300 : (r >> 16) % 200000; seed % 2 && n;
+                 n--)
                 bytes_add(&text, "x", 1);
             bytes_add(&text, "\n", 1);
         }
@@ -175,10 +188,12 @@ static void resumed(void)
         size_t k = 0;
         while (k + 1 < r.checkpoint_count && r.checkpoints[k + 1].text_offset <= all.list[i].offset)
             k++;
-        struct cut got = cut_by_chunker(fd, TRACE_ENGINE_AUTO, 200000, &r.checkpoints[k], all.list[i].offset);
+        struct cut got =
+            cut_by_chunker(fd, TRACE_ENGINE_AUTO, 200000, &r.checkpoints[k], all.list[i].offset);
         struct cut rest = {all.list + i, all.count - i, {0}};
         CHECK(same_cut(&got, &rest));
-        CHECK_MEM(got.text.data, got.text.len, text.data + all.list[i].offset, text.len - all.list[i].offset);
+        CHECK_MEM(got.text.data, got.text.len, text.data + all.list[i].offset,
+                  text.len - all.list[i].offset);
         cut_done(&got);
     }
     struct trace_chunker *c;
@@ -209,7 +224,7 @@ static void long_lines(uint64_t size)
 {
     struct bytes text = {0};
     bytes_add(&text, "{\"a\":1}\n", 8);
-    add_long(&text, TRACE_LINE_MAX);                /* just allowed */
+    add_long(&text, TRACE_LINE_MAX); /* just allowed */
     size_t first = text.len;
     add_long(&text, TRACE_LINE_MAX + 1);
     size_t second = text.len;
@@ -217,7 +232,7 @@ static void long_lines(uint64_t size)
     bytes_add(&text, "{\"a\":2}\n", 8);
     size_t last = text.len;
     add_long(&text, TRACE_LINE_MAX + 100000);
-    text.len--;                                     /* no newline */
+    text.len--; /* no newline */
     struct bytes gz = {0};
     add_member(&gz, text.data, text.len, 1, 0, NULL);
     int fd = memory_file(gz.data, gz.len);
@@ -292,7 +307,8 @@ static void growing_by(const struct bytes *file, const struct bytes *text, size_
         CHECK_INT(pwrite(fd, file->data + at, n, (off_t)at), n);
         while ((rc = trace_chunker_next(c, finish, &chunk)) == 0) {
             CHECK(memcmp(chunk.text, text->data + chunk.text_offset, chunk.len) == 0);
-            CHECK(done < want.count && chunk.number == want.list[done].number && chunk.text_offset == want.list[done].offset);
+            CHECK(done < want.count && chunk.number == want.list[done].number &&
+                  chunk.text_offset == want.list[done].offset);
             if (chunk.ended) {
                 CHECK_INT(chunk.len, want.list[done].len);
                 done++;
@@ -319,7 +335,7 @@ static void growing_by(const struct bytes *file, const struct bytes *text, size_
 static void growing(void)
 {
     struct bytes text = make_lines(300000, 6), gz = {0};
-    text.len -= 10;     /* ends within a line */
+    text.len -= 10; /* ends within a line */
     for (size_t at = 0; at < text.len; at += 90000)
         add_member(&gz, text.data + at, text.len - at < 90000 ? text.len - at : 90000, 6, 0, NULL);
     growing_by(&text, &text, 997);
@@ -330,13 +346,12 @@ static void growing(void)
     bytes_done(&gz);
 }
 
-static const struct check_test tests[] = {
-    {"real_traces", real_traces},
-    {"odd_lines", odd_lines},
-    {"many_continuations", many_continuations},
-    {"resumed", resumed},
-    {"long_lines_small_chunks", long_lines_small_chunks},
-    {"long_lines_large_chunks", long_lines_large_chunks},
-    {"growing", growing},
-    {NULL, NULL}};
+static const struct check_test tests[] = {{"real_traces", real_traces},
+                                          {"odd_lines", odd_lines},
+                                          {"many_continuations", many_continuations},
+                                          {"resumed", resumed},
+                                          {"long_lines_small_chunks", long_lines_small_chunks},
+                                          {"long_lines_large_chunks", long_lines_large_chunks},
+                                          {"growing", growing},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

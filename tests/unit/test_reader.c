@@ -19,7 +19,8 @@ static struct reading read_all_ways(int fd, uint64_t checkpoint_size)
             continue;
         struct reading r = read_from(fd, engines[i & 1], checkpoint_size, steps[i / 2], NULL);
         if (!same_reading(&first, &r))
-            check_fail(__FILE__, __LINE__, "%s in steps of %zu differs", trace_engine_name(engines[i & 1]), steps[i / 2]);
+            check_fail(__FILE__, __LINE__, "%s in steps of %zu differs",
+                       trace_engine_name(engines[i & 1]), steps[i / 2]);
         reading_done(&r);
     }
     return first;
@@ -32,7 +33,8 @@ static void check_file(int fd, const struct bytes *want)
     struct reading r = read_all_ways(fd, 65536);
     CHECK_INT(r.rc, 0);
     CHECK_INT(r.damage_count, 0);
-    CHECK(r.text.len == want->len && (want->len == 0 || memcmp(r.text.data, want->data, want->len) == 0));
+    CHECK(r.text.len == want->len &&
+          (want->len == 0 || memcmp(r.text.data, want->data, want->len) == 0));
     reading_done(&r);
 }
 
@@ -63,8 +65,9 @@ static void check_bytes(const struct bytes *file, const struct bytes *want)
 
 static void compressors(void)
 {
-    static const struct { int level, strategy; } kinds[] = {{0, 0}, {1, 0}, {6, 0}, {9, 0}, {6, Z_FIXED}, {6, Z_HUFFMAN_ONLY},
-                                                            {6, Z_RLE}};
+    static const struct {
+        int level, strategy;
+    } kinds[] = {{0, 0}, {1, 0}, {6, 0}, {9, 0}, {6, Z_FIXED}, {6, Z_HUFFMAN_ONLY}, {6, Z_RLE}};
     struct bytes text = make_lines(1500000, 1);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct bytes file = {0};
@@ -161,7 +164,12 @@ static void headers(void)
     char *name = malloc(20001);
     memset(name, 'n', 20000);
     name[20000] = 0;
-    gz_header h = {.text = 1, .extra = extra, .extra_len = 65000, .name = (Bytef *)name, .comment = (Bytef *)"why", .hcrc = 1};
+    gz_header h = {.text = 1,
+                   .extra = extra,
+                   .extra_len = 65000,
+                   .name = (Bytef *)name,
+                   .comment = (Bytef *)"why",
+                   .hcrc = 1};
     add_member(&file, text.data, text.len, 6, 0, &h);
     h.hcrc = 0;
     h.extra = NULL;
@@ -229,16 +237,19 @@ static void flipped_bits(void)
     struct bytes text = make_lines(300000, 8), file = {0};
     uint64_t seed = 9;
     for (size_t i = 0; i < 6; i++)
-        add_member(&file, text.data + text.len / 6 * i, text.len / 6, i % 2 ? 6 : 1, i == 3 ? Z_FIXED : 0, NULL);
+        add_member(&file, text.data + text.len / 6 * i, text.len / 6, i % 2 ? 6 : 1,
+                   i == 3 ? Z_FIXED : 0, NULL);
     for (int i = 0; i < 400; i++) {
         uint64_t bit = random_next(&seed) % ((file.len - 2) * 8) + 16;
         file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         int fd = memory_file(file.data, file.len);
         struct reading r = read_all_ways(fd, 65536);
-        size_t member = bit / 8 * 6 / file.len, safe = member > 1 ? (member - 1) * (text.len / 6) : 0;
+        size_t member = bit / 8 * 6 / file.len,
+               safe = member > 1 ? (member - 1) * (text.len / 6) : 0;
         CHECK(r.text.len >= safe && memcmp(r.text.data, text.data, safe) == 0);
         size_t tail = member < 4 ? (4 - member) * (text.len / 6) : 0, end = text.len / 6 * 6;
-        if (!CHECK(r.text.len >= tail && memcmp(r.text.data + r.text.len - tail, text.data + end - tail, tail) == 0))
+        if (!CHECK(r.text.len >= tail &&
+                   memcmp(r.text.data + r.text.len - tail, text.data + end - tail, tail) == 0))
             check_fail(__FILE__, __LINE__, "bit %d", (int)bit);
         reading_done(&r);
         close(fd);
@@ -308,7 +319,11 @@ static void wrong_checksum(void)
 /* Bytes between members: zeros are padding, others garbage; bytes that only look like a header are no member. */
 static void garbage(void)
 {
-    static const struct { const char *data; size_t len; int damage; } kinds[] = {
+    static const struct {
+        const char *data;
+        size_t len;
+        int damage;
+    } kinds[] = {
         {"\0\0\0\0\0\0\0\0\0\0\0\0\0", 13, 0},
         {"garbage", 7, 1},
         {"\0\0\0x", 4, 1},
@@ -346,7 +361,7 @@ static void much_damage(void)
     for (int i = 0; i < 6000; i++) {
         size_t start = file.len;
         add_member(&file, text.data, text.len, 6, 0, NULL);
-        file.data[start + 10] |= 6;     /* block type 3: invalid */
+        file.data[start + 10] |= 6; /* block type 3: invalid */
         add_member(&file, text.data, text.len, 6, 0, NULL);
     }
     int fd = memory_file(file.data, file.len);
@@ -363,7 +378,8 @@ static void much_damage(void)
 static void overlapping_members(void)
 {
     struct bytes file = {0};
-    for (int i = 0; i < 30000; i++)     /* a header, then a stored block that swallows the next headers */
+    for (int i = 0; i < 30000;
+         i++) /* a header, then a stored block that swallows the next headers */
         bytes_add(&file, "\x1f\x8b\x08\0\0\0\0\0\0\3\0\xf0\xff\x0f\0text text text text", 34);
     int fd = memory_file(file.data, file.len);
     struct reading r = read_from(fd, TRACE_ENGINE_AUTO, 0, 65536, NULL);
@@ -376,7 +392,7 @@ static void overlapping_members(void)
 
 static void unreadable(void)
 {
-    int fd = open("/proc/self/mem", O_RDONLY);      /* reading at 0 fails with EIO */
+    int fd = open("/proc/self/mem", O_RDONLY); /* reading at 0 fails with EIO */
     struct reading r = read_from(fd, TRACE_ENGINE_AUTO, 0, 100, NULL);
     CHECK_INT(r.rc, 0);
     CHECK_INT(r.text.len, 0);
@@ -420,7 +436,8 @@ static void shrinking(void)
 
 /* ---- growing files ------------------------------------------------------------------------------------------ */
 
-static void grow(const struct bytes *file, const struct bytes *want, enum trace_engine engine, size_t step)
+static void grow(const struct bytes *file, const struct bytes *want, enum trace_engine engine,
+                 size_t step)
 {
     struct trace_reader_options options = {engine, 65536};
     struct trace_reader *r;
@@ -460,7 +477,8 @@ static void growing(void)
     for (size_t i = 0; i < 5; i++) {
         struct bytes text = make_lines(i ? 300000 : 20000, 15), file = {0};
         for (size_t k = 0; k < 4; k++)
-            add_member(&file, text.data + text.len / 4 * k, k < 3 ? text.len / 4 : text.len - text.len / 4 * 3, 6, 0, NULL);
+            add_member(&file, text.data + text.len / 4 * k,
+                       k < 3 ? text.len / 4 : text.len - text.len / 4 * 3, 6, 0, NULL);
         for (int e = 0; e < 2; e++) {
             if (!have(engines[e]))
                 continue;
@@ -503,13 +521,21 @@ static void resume_everywhere(const struct bytes *file)
 
 static void resume(void)
 {
-    static const struct { int level, strategy; size_t part; } kinds[] = {
-        {6, 0, 4000000}, {1, 0, 300000}, {6, Z_FIXED, 500000}, {0, 0, 1000000}, {6, Z_HUFFMAN_ONLY, 700000}, {6, 0, 150}};
+    static const struct {
+        int level, strategy;
+        size_t part;
+    } kinds[] = {{6, 0, 4000000},
+                 {1, 0, 300000},
+                 {6, Z_FIXED, 500000},
+                 {0, 0, 1000000},
+                 {6, Z_HUFFMAN_ONLY, 700000},
+                 {6, 0, 150}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct bytes text = make_lines(i < 5 ? 1500000 : 300000, 16), file = {0};
         for (size_t at = 0; at < text.len; at += kinds[i].part)
-            add_member(&file, text.data + at, text.len - at < kinds[i].part ? text.len - at : kinds[i].part, kinds[i].level,
-                       kinds[i].strategy, NULL);
+            add_member(&file, text.data + at,
+                       text.len - at < kinds[i].part ? text.len - at : kinds[i].part,
+                       kinds[i].level, kinds[i].strategy, NULL);
         resume_everywhere(&file);
         bytes_done(&file);
         resume_everywhere(&text);
@@ -567,16 +593,19 @@ static void bad_checkpoints(void)
     add_member(&file, text.data, text.len, 6, 0, NULL);
     int fd = memory_file(file.data, file.len);
     static const uint8_t junk[4] = {7, 7, 7, 7};
-    const struct trace_checkpoint bad[] = {{5, 5, 8, TRACE_AT_BLOCK, 0, NULL}, {5, 5, 0, 9, 0, NULL},
-                                           {5, 6, 0, TRACE_AT_PLAIN, 0, NULL}, {5, 5, 0, TRACE_AT_BLOCK, 4, junk},
+    const struct trace_checkpoint bad[] = {{5, 5, 8, TRACE_AT_BLOCK, 0, NULL},
+                                           {5, 5, 0, 9, 0, NULL},
+                                           {5, 6, 0, TRACE_AT_PLAIN, 0, NULL},
+                                           {5, 5, 0, TRACE_AT_BLOCK, 4, junk},
                                            {5, 5, 0, TRACE_AT_BLOCK, 4, NULL}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct trace_reader *r = NULL;
         CHECK_INT(trace_reader_open(fd, NULL, &bad[i], NULL, &r), ERR_CORRUPT);
     }
-    struct trace_checkpoint wrong = {5, 1000, 3, TRACE_AT_BLOCK, 0, NULL};     /* no boundary */
+    struct trace_checkpoint wrong = {5, 1000, 3, TRACE_AT_BLOCK, 0, NULL}; /* no boundary */
     for (int e = 0; e < 2; e++) {
-        struct reading r = read_from(fd, have(engines[e]) ? engines[e] : TRACE_ENGINE_ZLIB, 0, 1000, &wrong);
+        struct reading r =
+            read_from(fd, have(engines[e]) ? engines[e] : TRACE_ENGINE_ZLIB, 0, 1000, &wrong);
         CHECK_INT(r.rc, 0);
         CHECK(r.damage_count > 0);
         reading_done(&r);
@@ -586,25 +615,24 @@ static void bad_checkpoints(void)
     bytes_done(&text);
 }
 
-static const struct check_test tests[] = {
-    {"real_traces", real_traces},
-    {"compressors", compressors},
-    {"flushed_blocks", flushed_blocks},
-    {"small_files", small_files},
-    {"members", members},
-    {"headers", headers},
-    {"cut_anywhere", cut_anywhere},
-    {"flipped_bits", flipped_bits},
-    {"damaged_member", damaged_member},
-    {"wrong_checksum", wrong_checksum},
-    {"garbage", garbage},
-    {"much_damage", much_damage},
-    {"overlapping_members", overlapping_members},
-    {"unreadable", unreadable},
-    {"shrinking", shrinking},
-    {"growing", growing},
-    {"resume", resume},
-    {"checkpoint_places", checkpoint_places},
-    {"bad_checkpoints", bad_checkpoints},
-    {NULL, NULL}};
+static const struct check_test tests[] = {{"real_traces", real_traces},
+                                          {"compressors", compressors},
+                                          {"flushed_blocks", flushed_blocks},
+                                          {"small_files", small_files},
+                                          {"members", members},
+                                          {"headers", headers},
+                                          {"cut_anywhere", cut_anywhere},
+                                          {"flipped_bits", flipped_bits},
+                                          {"damaged_member", damaged_member},
+                                          {"wrong_checksum", wrong_checksum},
+                                          {"garbage", garbage},
+                                          {"much_damage", much_damage},
+                                          {"overlapping_members", overlapping_members},
+                                          {"unreadable", unreadable},
+                                          {"shrinking", shrinking},
+                                          {"growing", growing},
+                                          {"resume", resume},
+                                          {"checkpoint_places", checkpoint_places},
+                                          {"bad_checkpoints", bad_checkpoints},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -2,7 +2,10 @@
 /* test_text_at.c - text by position equals the text in order. */
 #include "trace_data.h"
 
-struct places { const struct trace_checkpoint *list; size_t count, calls; };
+struct places {
+    const struct trace_checkpoint *list;
+    size_t count, calls;
+};
 
 static int find(void *arg, uint64_t offset, struct trace_checkpoint *ret)
 {
@@ -21,7 +24,8 @@ static int find_nothing(void *arg, uint64_t offset, struct trace_checkpoint *ret
     return ERR_NOT_FOUND;
 }
 
-static void read_ranges(const struct bytes *file, uint64_t checkpoint_size, enum trace_engine engine, int count)
+static void read_ranges(const struct bytes *file, uint64_t checkpoint_size,
+                        enum trace_engine engine, int count)
 {
     int fd = memory_file(file->data, file->len);
     struct reading all = read_from(fd, engine, checkpoint_size, 65536, NULL);
@@ -34,7 +38,8 @@ static void read_ranges(const struct bytes *file, uint64_t checkpoint_size, enum
     CHECK_STOP(trace_text_open(fd, info.format, engine, find, &places, &t) == 0);
     for (int i = 0; i < count; i++) {
         uint64_t r = random_next(&seed);
-        offset = r % 3 ? r % all.text.len : offset + (r >> 20) % 10000;     /* now and then a little ahead */
+        offset =
+            r % 3 ? r % all.text.len : offset + (r >> 20) % 10000; /* now and then a little ahead */
         offset = offset < all.text.len ? offset : 0;
         size_t len = (size_t)((r >> 40) % (i % 50 ? 600 : 500000));
         len = len < all.text.len - offset ? len : all.text.len - offset;
@@ -56,7 +61,8 @@ static void random_ranges(void)
     struct bytes text = make_lines(3000000, 1), gz = {0}, members = {0}, events = {0};
     add_member(&gz, text.data, text.len, 6, 0, NULL);
     for (size_t at = 0; at < text.len; at += 200000)
-        add_member(&members, text.data + at, text.len - at < 200000 ? text.len - at : 200000, 1, 0, NULL);
+        add_member(&members, text.data + at, text.len - at < 200000 ? text.len - at : 200000, 1, 0,
+                   NULL);
     for (size_t at = 0; at < 400000; at += 180)
         add_member(&events, text.data + at, 180, 6, 0, NULL);
     const struct bytes *files[] = {&gz, &members, &events, &text};
@@ -122,6 +128,8 @@ static void failures(void)
     bytes_done(&text);
 }
 
-static const struct check_test tests[] = {
-    {"random_ranges", random_ranges}, {"across_damage", across_damage}, {"failures", failures}, {NULL, NULL}};
+static const struct check_test tests[] = {{"random_ranges", random_ranges},
+                                          {"across_damage", across_damage},
+                                          {"failures", failures},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

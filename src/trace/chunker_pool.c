@@ -1,0 +1,70 @@
+/* chunker_pool.c - memory of chunks, kept from one to the next.
+ *
+ * Some megabytes allocated anew for every chunk come from the kernel page by page, zeroed: that takes as long as
+ * inflating the text into them. Chunks are freed by other threads than the one that fills the next, so the memory is
+ * kept for the process, as long as anybody reads chunks.
+ */
+#include "chunker.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SLOTS 32
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char *text;
+    size_t cap;
+} slots[SLOTS];
+static unsigned count, users;
+static size_t bytes;
+
+void chunk_pool_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    users++;
+    pthread_mutex_unlock(&lock);
+}
+
+void chunk_pool_leave(void)
+{
+    pthread_mutex_lock(&lock);
+    users--;
+    while (users == 0 && count)
+        free(slots[--count].text);
+    if (users == 0)
+        bytes = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+char *chunk_pool_take(size_t need, size_t *ret_cap)
+{
+    char *text = NULL;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = count; i-- && !text;) {
+        if (slots[i].cap < need || slots[i].cap / 2 > need)
+            continue;
+        text = slots[i].text;
+        *ret_cap = slots[i].cap;
+        bytes -= slots[i].cap;
+        slots[i] = slots[--count];
+    }
+    pthread_mutex_unlock(&lock);
+    if (!text) {
+        text = malloc(need);
+        *ret_cap = need;
+    }
+    return text;
+}
+
+void chunk_pool_give(char *text, size_t cap)
+{
+    pthread_mutex_lock(&lock);
+    if (text && users && count < SLOTS && bytes + cap <= CHUNK_POOL_BYTES) {
+        slots[count].text = text;
+        slots[count++].cap = cap;
+        bytes += cap;
+        text = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    free(text);
+}
