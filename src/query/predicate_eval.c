@@ -174,14 +174,24 @@ static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struc
     struct bound *bound;
     const int64_t *values;
     const uint64_t *valid;
+    uint64_t one[SCAN_WORDS];
     int rc = source_bind(w, t->source, &bound);
 
     if (rc == 0)
         rc = bound_i64(b, bound, &values, &valid);
+    if (rc < 0)
+        return rc;
     memset(mask, 0, words_of(b) * 8);
-    for (uint32_t i = 0; rc == 0 && i < b->rows; i++)
-        mask[i / 64] |= (uint64_t)(t->classes >> (values[i] & 3) & 1) << i % 64;
-    return rc;
+    for (int64_t lo = 0, hi; lo < 4; lo = hi + 1) { /* runs of wanted classes: nearly always one */
+        for (hi = lo; hi < 4 && (t->classes >> hi & 1); hi++)
+            ;
+        if (hi == lo)
+            continue;
+        kernels()->range_i64(values, b->rows, lo, hi - 1, one);
+        for (uint32_t k = 0; k < words_of(b); k++)
+            mask[k] |= one[k];
+    }
+    return 0;
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------------- */

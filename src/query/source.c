@@ -209,20 +209,20 @@ static int bind_stored(struct scan_worker *w, struct bound *b)
 /* Which entries of ph make an X event. */
 static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
 {
-    uint32_t hits = 0;
-    uint8_t *table = grow_to(&b->x_table, ph->entries + 1);
+    uint32_t hits = 0, words = ph->entries / 32 + 1, *table = grow_to(&b->x_table, words * sizeof(*table));
     struct column_entry e;
 
     if (!table)
         return -ENOMEM;
+    memset(table, 0, words * sizeof(*table));
     for (uint32_t i = 0; i < ph->entries; i++) {
         int rc = bound_entry(w, ph, i, &e);
         if (rc < 0)
             return rc;
-        table[i] = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) || (e.type == TRACE_INT && e.i == 1);
-        hits += table[i];
+        bool is_x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) || (e.type == TRACE_INT && e.i == 1);
+        table[i / 32] |= (uint32_t)is_x << i % 32;
+        hits += is_x;
     }
-    table[ph->entries] = 0;
     b->x_all = hits == ph->entries && !ph->nulls;
     b->x_none = hits == 0;
     return 0;

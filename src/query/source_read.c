@@ -174,48 +174,54 @@ int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct co
 static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
     struct bound *ph = b->part[1];
-    const uint8_t *table = b->x_table.data;
     const uint32_t *codes;
     const int64_t *values;
     const uint64_t *valid;
 
-    memset(mask, 0, SCAN_WORDS * 8);
     if (b->x_all) {
         memset(mask, 0xFF, SCAN_WORDS * 8);
         return 0;
     }
-    if (ph->shape == SHAPE_INT) {
+    if (ph->shape == SHAPE_INT) { /* a null row is 0 */
         int rc = bound_i64(batch, ph, &values, &valid);
-        for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) /* a null row is 0 */
-            mask[i / 64] |= (uint64_t)(values[i] == 1) << i % 64;
+        if (rc == 0)
+            kernels()->range_i64(values, batch->rows, 1, 1, mask);
         return rc;
     }
     int rc = bound_codes(batch, ph, &codes);
-    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
-        mask[i / 64] |= (uint64_t)table[codes[i]] << i % 64;
+    if (rc == 0)
+        kernels()->table_u32(codes, batch->rows, b->x_table.data, ph->entries + 1, mask);
+    return rc;
+}
+
+/* Straight into the lane, not through that of the stored column, which few ask for besides. */
+static int read_stored_dur(struct scan_batch *batch, struct bound *dur, int64_t *out, uint64_t *mask)
+{
+    struct chunk_view *view = batch->chunk->view;
+    uint64_t valid[SCAN_WORDS];
+    int rc = column_read_i64(view, &dur->column, batch->first, batch->rows, out);
+
+    if (rc == 0 && dur->nulls)
+        rc = column_read_valid(view, &dur->column, batch->first, batch->rows, valid);
+    for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
+        mask[i] |= dur->nulls ? valid[i] : ~(uint64_t)0;
     return rc;
 }
 
 static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    struct bound *dur = b->part[0];
-    const int64_t *values = NULL;
-    const uint64_t *valid = NULL;
     uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
     int rc = mask ? read_x(batch, b, mask) : -ENOMEM;
 
-    if (rc == 0 && dur->shape == SHAPE_TIME)
-        rc = bound_i64(batch, dur, &values, &valid);
     if (rc < 0)
         return rc;
-    if (values)
-        memcpy(out, values, batch->rows * sizeof(*out));
+    if (b->part[0]->shape == SHAPE_TIME)
+        rc = read_stored_dur(batch, b->part[0], out, mask);
     else
         memset(out, 0, batch->rows * sizeof(*out));
-    for (uint32_t i = 0; values && i < SCAN_WORDS; i++)
-        mask[i] |= valid ? valid[i] : ~(uint64_t)0;
-    valid_end(b, batch);
-    return 0;
+    if (rc == 0)
+        valid_end(b, batch);
+    return rc;
 }
 
 static int64_t add_times(int64_t a, int64_t b)

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_QUERY_STORE_H
 #define DFTRACERD_QUERY_STORE_H
 
+#include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
