@@ -1,0 +1,641 @@
+/* room: index */
+/* test_ingest.c - files that go in: what is known of them, what changes when they do, and what old snapshots still see. */
+#include "check.h"
+#include "dftracerd/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static char dir[64];
+
+/* ---- a small world ---- */
+
+static void world(void)
+{
+    char path[128];
+
+    strcpy(dir, "/tmp/test_ingest.XXXXXX");
+    if (!mkdtemp(dir))
+        abort();
+    snprintf(path, sizeof path, "%s/t", dir);
+    mkdir(path, 0700);
+}
+
+static void world_end(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    if (system(command) != 0)
+        abort();
+}
+
+static const char *path_of(const char *name)
+{
+    static _Thread_local char path[4][256];
+    static _Thread_local int next;
+    char *p = path[next++ % 4];
+
+    snprintf(p, 256, "%s/t/%s", dir, name);
+    return p;
+}
+
+static void write_file(const char *name, const char *mode, const char *data, size_t len)
+{
+    FILE *f = fopen(path_of(name), mode);
+
+    if (!f || fwrite(data, 1, len, f) != len || fclose(f) != 0)
+        abort();
+}
+
+static void write_gz(const char *name, const char *data, size_t len)
+{
+    gzFile f = gzopen(path_of(name), "wb");
+
+    if (!f || gzwrite(f, data, (unsigned)len) != (int)len || gzclose(f) != Z_OK)
+        abort();
+}
+
+/* `n` events of one process, one microsecond long, then two, ... named read and write in turn. */
+static void put_events(struct buf *b, int from, int n, int pid)
+{
+    for (int i = from; i < from + n; i++)
+        buf_printf(b,
+                   "{\"id\":%d,\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"ph\":\"X\","
+                   "\"args\":{\"hhash\":\"h1\",\"fhash\":\"f%d\",\"ret\":%d}}\n",
+                   i, i % 2 ? "write" : "read", pid, pid, 1000 + i * 10, i % 100, i % 7, i);
+}
+
+static void put_head(struct buf *b, int pid, int ppid)
+{
+    buf_printf(b, "[\n{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ph\":\"M\",\"args\":{\"name\":\"node1\","
+                  "\"value\":\"h1\"}}\n", pid, pid);
+    buf_printf(b, "{\"id\":0,\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ts\":999,\"dur\":0,\"ph\":\"X\",\"args\":"
+                  "{\"hhash\":\"h1\",\"version\":100008,\"ppid\":%d,\"cmd_hash\":\"c1\",\"exec_hash\":\"e1\",\"cwd\":\"w1\"}}\n",
+               pid, pid, ppid);
+}
+
+static struct index *open_index(int64_t settle_ms, uint64_t chunk)
+{
+    struct index_options options = {.checkpoint_size = chunk, .workers = 3, .settle_ms = settle_ms, .commit_ms = 20};
+    char path[128];
+    struct err err = {0};
+    struct index *ix = NULL;
+
+    snprintf(path, sizeof path, "%s/index", dir);
+    options.path = path;
+    CHECK_INT(index_open(&options, &err, &ix), 0);
+    CHECK_STR(err.text, "");
+    if (!ix)
+        abort();
+    return ix;
+}
+
+static void offer(struct index *ix, const char *name)
+{
+    CHECK_INT(index_offer(ix, name, path_of(name)), 0);
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+}
+
+/* The view of a file in a *new* snapshot, once it is in the state (20 s). */
+static const struct index_file *wait_for(struct index *ix, const char *name, enum index_state state, struct snapshot **ret)
+{
+    for (int i = 0; i < 4000; i++, rest()) {
+        struct snapshot *s = index_snapshot(ix);
+
+        for (uint32_t k = 0; k < snapshot_file_count(s); k++) {
+            const struct index_file *f = snapshot_file(s, k);
+
+            if (strcmp(f->name, name) == 0 && f->state == state) {
+                *ret = s;
+                return f;
+            }
+        }
+        snapshot_release(s);
+    }
+    check_fail(__FILE__, __LINE__, "%s never is %s", name, index_state_name(state));
+    abort();
+}
+
+static void wait_quiet(struct index *ix)
+{
+    struct index_progress p;
+
+    do {
+        rest();
+        index_progress(ix, &p);
+    } while (p.files_pending > 0);
+}
+
+static int no_flush(void *arg, struct buf *out)
+{
+    (void)arg;
+    (void)out;
+    return 0;
+}
+
+static struct buf dump_of(struct index *ix)
+{
+    struct buf out = {0};
+
+    CHECK_INT(index_dump(ix, &out, no_flush, NULL), 0);
+    buf_putc(&out, 0);
+    return out;
+}
+
+/* The sum of a column over all chunks of a file. */
+static int64_t sum_of(struct index *ix, const struct snapshot *s, const struct index_file *f, const char *path)
+{
+    static _Thread_local int64_t values[1 << 16];
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < f->chunk_count; i++) {
+        struct chunk_view *v;
+        struct column c;
+
+        if (!CHECK_INT(chunk_open(ix, s, f, i, &v), 0))
+            return -1;
+        CHECK_INT(chunk_rows(v), f->chunks[i].rows);
+        if (chunk_find(v, text_of(path), &c) == 0) {
+            CHECK_INT(column_read_i64(v, &c, 0, chunk_rows(v), values), 0);
+            for (uint32_t k = 0; k < chunk_rows(v); k++)
+                sum += values[k];
+        }
+        chunk_close(v);
+    }
+    return sum;
+}
+
+/* ---- tests ---- */
+
+static void known_numbers(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    const struct index_file *f;
+    struct summary *sum;
+    struct index *ix;
+    struct err err = {0};
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 5000, 7);
+    buf_puts(&b, "not an event\n{\"id\":9,\"name\":\"end\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ts\":99999,\"dur\":0,\"ph\":\"X\"}\n]");
+    write_gz("a.pfw.gz", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw.gz");
+    f = wait_for(ix, "a.pfw.gz", INDEX_READY, &s);
+    CHECK_INT(f->counts.events, 5002);
+    CHECK_INT(f->counts.metadata, 1);
+    CHECK_INT(f->counts.invalid, 1);
+    CHECK_INT(f->counts.brackets, 2);
+    CHECK_INT(f->counts.lines, 5006);
+    CHECK(f->chunk_count > 5);
+    CHECK_INT(f->text_bytes, b.len);
+    CHECK_INT(f->members, 1);
+    CHECK(f->finished);
+    CHECK(!f->damaged);
+    CHECK_STR(f->tracer_version, "1.0.8");
+    CHECK(f->has_time && f->min_ts == 999000 && f->max_te == 99999000);
+    CHECK_INT(f->process_count, 1);
+    CHECK_INT(f->processes[0].pid, 7);
+    CHECK_INT(f->processes[0].ppid, 1);
+    CHECK_INT(f->processes[0].objects, 5003);
+    CHECK_TEXT(index_text(ix, f->processes[0].host), "h1");
+    CHECK_TEXT(index_text(ix, f->processes[0].cmd_hash), "c1");
+    CHECK_TEXT(index_text(ix, f->processes[0].cwd_hash), "w1");
+    CHECK_INT(f->name_count, 1);
+    CHECK_TEXT(index_text(ix, f->names[0].line),
+               "{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{\"name\":\"node1\",\"value\":\"h1\"}}");
+    CHECK_INT(sum_of(ix, s, f, "dur"), 50 * 99 * 50);
+    CHECK_INT(index_file_summary(ix, s, 0, &sum), 0);
+    CHECK_INT(sum->classes[TRACE_EVENT].count, 5002);
+    CHECK_INT(sum->thread_count, 2);
+    for (uint32_t i = 0; i < sum->name_count; i++) {
+        if (text_eq(index_text(ix, sum->names[i].name), TEXT("read"))) {
+            CHECK_INT(sum->names[i].count, 2500);
+            CHECK_INT(sum->names[i].duration.sum, 50 * 49 * 50);
+            CHECK_NEAR(sketch_quantile(sum->names[i].duration_sketch, 0.5, true), 48, 0.001);
+        }
+    }
+    summary_free(sum);
+    CHECK(index_file_may_have(ix, f, TEXT("name"), text_hash(TEXT("read"))));
+    CHECK(!index_file_may_have(ix, f, TEXT("name"), text_hash(TEXT("no such name"))));
+    CHECK(index_file_may_have(ix, f, TEXT("pid"), text_hash(TEXT("7"))));
+    CHECK_INT(index_check(ix, &err), 0);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
+static void odd_files(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    const struct index_file *f;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 2000, 3);
+    write_gz("cut.pfw.gz", b.data, b.len);
+    CHECK_INT(truncate(path_of("cut.pfw.gz"), 9000), 0);
+    write_file("empty.pfw", "w", "", 0);
+    write_file("bracket.pfw", "w", "[\n", 2);
+    mkfifo(path_of("fifo.pfw"), 0600);
+    ix = open_index(-1, 65536);
+    offer(ix, "cut.pfw.gz");
+    offer(ix, "empty.pfw");
+    offer(ix, "bracket.pfw");
+    offer(ix, "fifo.pfw");
+    offer(ix, "gone.pfw");
+    f = wait_for(ix, "cut.pfw.gz", INDEX_READY, &s);
+    CHECK(f->damaged);
+    CHECK_INT(f->damage_count, 1);
+    CHECK_INT(f->damage[0].kind, TRACE_DAMAGE_CUT);
+    CHECK(f->error && strstr(f->error, "9000"));
+    CHECK(f->counts.events > 100);
+    snapshot_release(s);
+    f = wait_for(ix, "empty.pfw", INDEX_READY, &s);
+    CHECK_INT(f->counts.lines, 0);
+    CHECK_INT(f->chunk_count, 0);
+    snapshot_release(s);
+    f = wait_for(ix, "bracket.pfw", INDEX_READY, &s);
+    CHECK_INT(f->counts.brackets, 1);
+    CHECK_INT(sum_of(ix, s, f, "dur"), 0);
+    snapshot_release(s);
+    f = wait_for(ix, "fifo.pfw", INDEX_FAILED, &s);
+    CHECK(f->error != NULL);
+    snapshot_release(s);
+    f = wait_for(ix, "gone.pfw", INDEX_FAILED, &s);
+    CHECK_STR(f->error, strerror(ENOENT));
+    snapshot_release(s);
+    write_file("gone.pfw", "w", b.data, b.len);
+    offer(ix, "gone.pfw");
+    f = wait_for(ix, "gone.pfw", INDEX_READY, &s);
+    CHECK_INT(f->counts.events, 2000);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
+static void many_small_files(void)
+{
+    const struct summary *root;
+    struct snapshot *s;
+    struct index *ix;
+    char name[32];
+
+    world();
+    for (int i = 0; i < 500; i++) {
+        struct buf b = {0};
+
+        put_head(&b, 100 + i, 1);
+        put_events(&b, 0, 20, 100 + i);
+        snprintf(name, sizeof name, "%03d.pfw", i);
+        write_file(name, "w", b.data, b.len);
+        buf_done(&b);
+    }
+    ix = open_index(-1, 65536);
+    for (int i = 499; i >= 0; i--) {
+        snprintf(name, sizeof name, "%03d.pfw", i);
+        offer(ix, name);
+    }
+    index_listed(ix);
+    wait_quiet(ix);
+    s = index_snapshot(ix);
+    CHECK_INT(snapshot_file_count(s), 500);
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
+        snprintf(name, sizeof name, "%03u.pfw", i);
+        CHECK_STR(snapshot_file(s, i)->name, name);
+        CHECK_INT(snapshot_file(s, i)->counts.events, 21);
+    }
+    CHECK_INT(index_root_summary(ix, s, &root), 0);
+    CHECK_INT(root->classes[TRACE_EVENT].count, 500 * 21);
+    CHECK_INT(root->thread_count, 1000);
+    for (uint32_t i = 0; i < root->thread_count; i++)
+        CHECK_INT(snapshot_file(s, root->threads[i].file)->processes[0].pid, root->threads[i].pid);
+    snapshot_release(s);
+    /* One of them again, changed: the root summary follows. */
+    write_file("007.pfw", "a", "{\"name\":\"x\",\"ph\":\"X\",\"ts\":1,\"pid\":1,\"tid\":2}\n", 47);
+    offer(ix, "007.pfw");
+    for (int i = 0; i < 4000; i++, rest()) {
+        s = index_snapshot(ix);
+        if (snapshot_file(s, 7)->state == INDEX_READY && snapshot_file(s, 7)->counts.events == 22)
+            break;
+        snapshot_release(s);
+    }
+    CHECK_INT(index_root_summary(ix, s, &root), 0);
+    CHECK_INT(root->classes[TRACE_EVENT].count, 500 * 21 + 1);
+    snapshot_release(s);
+    index_close(ix);
+    world_end();
+}
+
+/* Opened again: nothing is read anew, all is there; a second daemon is refused meanwhile. */
+static void opened_again(void)
+{
+    struct index_options options = {0};
+    struct buf b = {0}, before, after;
+    struct snapshot *s;
+    struct err err = {0};
+    struct index *ix, *second;
+    char path[128];
+    uint64_t generation;
+    uint32_t id;
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 3000, 7);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    id = wait_for(ix, "a.pfw", INDEX_READY, &s)->id;
+    generation = snapshot_generation(s);
+    snapshot_release(s);
+    snprintf(path, sizeof path, "%s/index", dir);
+    options.path = path;
+    CHECK_INT(index_open(&options, &err, &second), ERR_STORE_BUSY);
+    err_done(&err);
+    before = dump_of(ix);
+    index_close(ix);
+    ix = open_index(-1, 65536);
+    s = index_snapshot(ix);
+    CHECK_INT(snapshot_file_count(s), 1);
+    CHECK_INT(snapshot_file(s, 0)->state, INDEX_READY);
+    CHECK(snapshot_generation(s) >= generation);
+    snapshot_release(s);
+    after = dump_of(ix);
+    CHECK_STR(after.data, before.data);
+    offer(ix, "a.pfw");
+    wait_quiet(ix);
+    CHECK_INT(wait_for(ix, "a.pfw", INDEX_READY, &s)->id, id);
+    snapshot_release(s);
+    CHECK_INT(index_rebuild(ix, "a.pfw"), 0);
+    do {
+        rest();
+        id = wait_for(ix, "a.pfw", INDEX_READY, &s)->id;
+        snapshot_release(s);
+    } while (id == 1);
+    buf_done(&after);
+    after = dump_of(ix);
+    CHECK_STR(after.data, before.data);
+    index_close(ix);
+    /* Another chunk size is another schema: made anew. */
+    ix = open_index(-1, 131072);
+    s = index_snapshot(ix);
+    CHECK_INT(snapshot_file_count(s), 0);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&before);
+    buf_done(&after);
+    buf_done(&b);
+    world_end();
+}
+
+/* A snapshot sees its chunks whatever becomes of the file. */
+static void snapshots_pin(void)
+{
+    struct buf b = {0}, c = {0};
+    struct snapshot *old, *s;
+    const struct index_file *f, *g;
+    int64_t sum;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 3000, 7);
+    put_events(&c, 0, 4000, 8);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    f = wait_for(ix, "a.pfw", INDEX_READY, &old);
+    sum = sum_of(ix, old, f, "args.ret");
+    CHECK_INT(sum, 2999LL * 3000 / 2);
+    for (int i = 0; i < 5; i++) {
+        unlink(path_of("a.pfw"));
+        write_file("a.pfw", "w", i % 2 ? b.data : c.data, i % 2 ? b.len : c.len);
+        offer(ix, "a.pfw");
+        do {
+            g = wait_for(ix, "a.pfw", INDEX_READY, &s);
+            if (g->counts.events == (i % 2 ? 3000u : 4000u))
+                break;
+            snapshot_release(s);
+            rest();
+        } while (true);
+        CHECK_INT(sum_of(ix, s, g, "args.ret"), i % 2 ? sum : 3999LL * 4000 / 2);
+        CHECK(g->id != f->id);
+        CHECK_INT(sum_of(ix, old, f, "args.ret"), sum);
+        snapshot_release(s);
+    }
+    CHECK_INT(index_forget(ix, "a.pfw"), 0);
+    s = index_snapshot(ix);
+    CHECK_INT(snapshot_file_count(s), 0);
+    snapshot_release(s);
+    CHECK_INT(sum_of(ix, old, f, "args.ret"), sum);
+    offer(ix, "a.pfw");
+    wait_for(ix, "a.pfw", INDEX_READY, &s);
+    snapshot_release(s);
+    snapshot_release(old);
+    index_close(ix);
+    buf_done(&b);
+    buf_done(&c);
+    world_end();
+}
+
+/* A file that grows is read on, and ends as if it had always been whole. */
+static void growing(bool gzip)
+{
+    const char *name = gzip ? "g.pfw.gz" : "g.pfw";
+    struct buf b = {0}, before, after;
+    struct snapshot *s = NULL;
+    const struct index_file *f;
+    struct index *ix;
+    uint32_t id = 0;
+    size_t done = 0;
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 6000, 7);
+    ix = open_index(300, 65536);
+    for (int step = 0; done < b.len; step++) {
+        size_t len = b.len - done < 150000 ? b.len - done : 150000;
+        uint64_t size;
+        struct stat st;
+
+        if (gzip) {
+            gzFile g = gzopen(path_of(name), "ab");
+            gzwrite(g, b.data + done, (unsigned)len);
+            gzclose(g);
+        } else {
+            write_file(name, "a", b.data + done, len);
+        }
+        done += len;
+        stat(path_of(name), &st);
+        size = (uint64_t)st.st_size;
+        offer(ix, name);
+        for (;;) {
+            f = wait_for(ix, name, step == 2 ? INDEX_READY : INDEX_GROWING, &s);
+            if (f->compressed_bytes == size)
+                break;
+            snapshot_release(s);
+            rest();
+        }
+        id = id ? id : f->id;
+        CHECK_INT(f->id, id);
+        CHECK(f->counts.events > 100);
+        /* Complete lines only, until the file is taken to be whole. */
+        CHECK_INT(sum_of(ix, s, f, "args.ret"),
+                  step == 2 || done == b.len ? sum_of(ix, s, f, "args.ret")
+                                             : (int64_t)(f->counts.events - 2) * (int64_t)(f->counts.events - 1) / 2);
+        snapshot_release(s);
+    }
+    f = wait_for(ix, name, INDEX_READY, &s);
+    CHECK_INT(f->counts.events, 6001);
+    CHECK_INT(f->text_bytes, b.len);
+    CHECK_INT(sum_of(ix, s, f, "args.ret"), 5999LL * 6000 / 2);
+    snapshot_release(s);
+    after = dump_of(ix);
+    index_rebuild(ix, name);
+    do {
+        rest();
+        f = wait_for(ix, name, INDEX_READY, &s);
+        snapshot_release(s);
+    } while (f->id == id);
+    before = dump_of(ix);
+    CHECK_STR(after.data, before.data);
+    index_close(ix);
+    buf_done(&before);
+    buf_done(&after);
+    buf_done(&b);
+    world_end();
+}
+
+static void growing_plain(void)
+{
+    growing(false);
+}
+
+static void growing_gzip(void)
+{
+    growing(true);
+}
+
+/* Closed in the middle and opened again: goes on, and ends with the same content. */
+static void goes_on(void)
+{
+    struct buf b = {0}, one, other;
+    struct snapshot *s;
+    struct index *ix;
+    int interrupted = 0;
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 40000, 7);
+    write_gz("a.pfw.gz", b.data, b.len);
+    for (int i = 0; i < 60; i++) {
+        ix = open_index(-1, 65536);
+        offer(ix, "a.pfw.gz");
+        nanosleep(&(struct timespec){0, 3000000 + 1000000 * (i % 20)}, NULL);
+        s = index_snapshot(ix);
+        interrupted += snapshot_file_count(s) == 1 && snapshot_file(s, 0)->state == INDEX_INDEXING;
+        snapshot_release(s);
+        index_close(ix);
+    }
+    CHECK(interrupted > 0);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw.gz");
+    CHECK_INT(wait_for(ix, "a.pfw.gz", INDEX_READY, &s)->counts.events, 40001);
+    CHECK_INT(snapshot_file(s, 0)->id, 1);
+    snapshot_release(s);
+    one = dump_of(ix);
+    index_rebuild(ix, "a.pfw.gz");
+    while (wait_for(ix, "a.pfw.gz", INDEX_READY, &s)->id == 1) {
+        snapshot_release(s);
+        rest();
+    }
+    snapshot_release(s);
+    other = dump_of(ix);
+    CHECK_STR(one.data, other.data);
+    index_close(ix);
+    buf_done(&one);
+    buf_done(&other);
+    buf_done(&b);
+    world_end();
+}
+
+/* The unit stands at the end: everything is converted all the same. */
+static void units(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    const struct index_file *f;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 3000, 7);
+    buf_puts(&b, "{\"name\":\"CM\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{\"name\":\"time_metric\",\"value\":\"NS\"}}\n");
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK_INT(f->unit, TRACE_NS);
+    CHECK_INT(f->counts.events, 3000);
+    CHECK(f->min_ts == 1000);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
+static void text_of_rows(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    const struct index_file *f;
+    struct trace_text *text;
+    struct index *ix;
+    char *got;
+    int fd;
+
+    world();
+    put_events(&b, 0, 6000, 7);
+    write_gz("a.pfw.gz", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw.gz");
+    f = wait_for(ix, "a.pfw.gz", INDEX_READY, &s);
+    got = malloc(b.len);
+    CHECK_INT(index_text_open(ix, s, f, &text, &fd), 0);
+    for (uint32_t i = f->chunk_count; i > 0; i--) {
+        const struct index_chunk *c = &f->chunks[i - 1];
+
+        CHECK_INT(trace_text_read(text, c->text_offset, got, c->text_len), 0);
+        CHECK_MEM(got, c->text_len, b.data + c->text_offset, c->text_len);
+    }
+    trace_text_close(text);
+    close(fd);
+    write_gz("a.pfw.gz", b.data, 1000);
+    CHECK_INT(index_text_open(ix, s, f, &text, &fd), ERR_STALE);
+    unlink(path_of("a.pfw.gz"));
+    CHECK_INT(index_text_open(ix, s, f, &text, &fd), ERR_STALE);
+    free(got);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
+static const struct check_test tests[] = {
+    {"known_numbers", known_numbers}, {"odd_files", odd_files}, {"many_small_files", many_small_files},
+    {"opened_again", opened_again}, {"snapshots_pin", snapshots_pin}, {"growing_plain", growing_plain},
+    {"growing_gzip", growing_gzip}, {"goes_on", goes_on}, {"units", units}, {"text_of_rows", text_of_rows}, {NULL, NULL}
+};
+CHECK_MAIN(tests)

@@ -1,0 +1,314 @@
+/* room: index */
+/* test_kv.c - the wrapper of LMDB: order of keys, sticky errors, maps that grow under readers, and what damage is told as. */
+#include "check.h"
+
+#include "../../src/index/kv.h"
+#include "../../src/index/recbuf.h"
+#include "../../src/index/store_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static void make_dir(void)
+{
+    strcpy(dir, "/tmp/test_kv.XXXXXX");
+    if (!mkdtemp(dir))
+        abort();
+}
+
+static void remove_dir(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    if (system(command) != 0)
+        abort();
+}
+
+static struct kv *open_kv(uint64_t map_size)
+{
+    struct kv_options options = {dir, map_size, false};
+    struct err err = {0};
+    struct kv *kv = NULL;
+
+    CHECK_INT(kv_open(&options, &err, &kv), 0);
+    CHECK_STR(err.text, "");
+    return kv;
+}
+
+static void put_u32(struct kv_batch *b, enum kv_table t, uint32_t key, const char *value)
+{
+    struct kv_key k = kv_key_of_u32(key);
+
+    kv_put(b, t, &k, value, strlen(value));
+}
+
+static void keys_sort_as_numbers(void)
+{
+    static const uint32_t keys[] = {0, 1, 255, 256, 65535, 65536, 0x01000000, 0x7fffffff, 0x80000000, 0xffffffff};
+    struct kv_batch *b = kv_batch_new();
+    struct kv_cursor c;
+    struct kv_read *r;
+    struct kv *kv;
+    unsigned n = 0;
+
+    make_dir();
+    kv = open_kv(64 << 20);
+    for (int i = 9; i >= 0; i--)
+        put_u32(b, KV_META, keys[(i * 7) % 10], "x");
+    CHECK_INT(kv_commit(kv, b), 0);
+    CHECK(kv_batch_empty(b));
+    CHECK_INT(kv_read_begin(kv, &r), 0);
+    kv_begin(r, KV_META, NULL, &c);
+    while (kv_next(&c) && n < 10)
+        CHECK_INT(kv_get_u32((const uint8_t *)c.key.ptr), keys[n++]);
+    CHECK_INT(c.error, 0);
+    CHECK_INT(n, 10);
+    kv_end(&c);
+    kv_read_end(r);
+    kv_batch_free(b);
+    kv_close(kv);
+    remove_dir();
+}
+
+static void prefixes_and_below(void)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv_key prefix = kv_key_of_u32(7), at;
+    struct text key, value;
+    struct kv_cursor c;
+    struct kv_read *r;
+    struct kv *kv;
+    unsigned n = 0;
+
+    make_dir();
+    kv = open_kv(64 << 20);
+    for (uint32_t file = 6; file <= 8; file++) {
+        for (uint32_t i = 0; i < 3000; i++) {
+            at = kv_key_of_u32(file);
+            kv_key_u64(&at, i * 10);
+            kv_put(b, KV_CHECKPOINT, &at, &i, sizeof i);
+        }
+    }
+    CHECK_INT(kv_commit(kv, b), 0);
+    kv_read_begin(kv, &r);
+    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
+    while (kv_next(&c))
+        n++;
+    kv_end(&c);
+    CHECK_INT(n, 3000);
+    at = kv_key_of_u32(7);
+    kv_key_u64(&at, 105);
+    CHECK_INT(kv_find_below(r, KV_CHECKPOINT, &at, 4, &key, &value), 0);
+    CHECK_INT(kv_get_u64((const uint8_t *)key.ptr + 4), 100);
+    at = kv_key_of_u32(8);
+    kv_key_u64(&at, UINT64_MAX);
+    CHECK_INT(kv_find_below(r, KV_CHECKPOINT, &at, 4, &key, &value), 0);
+    CHECK_INT(kv_get_u64((const uint8_t *)key.ptr + 4), 29990);
+    at = kv_key_of_u32(5);
+    kv_key_u64(&at, 5);
+    CHECK_INT(kv_find_below(r, KV_CHECKPOINT, &at, 4, &key, &value), -ENOENT);
+    kv_read_end(r);
+    kv_delete_prefix(b, KV_CHECKPOINT, &prefix);
+    CHECK_INT(kv_commit(kv, b), 0);
+    kv_read_begin(kv, &r);
+    CHECK_INT(kv_count(r, KV_CHECKPOINT), 6000);
+    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
+    CHECK(!kv_next(&c));
+    kv_end(&c);
+    kv_read_end(r);
+    kv_batch_free(b);
+    kv_close(kv);
+    remove_dir();
+}
+
+struct reading { struct kv *kv; atomic_bool stop; atomic_uint reads; };
+
+static void *read_always(void *arg)
+{
+    struct reading *reading = arg;
+    struct kv_key key = kv_key_of_u32(1);
+
+    while (!atomic_load(&reading->stop)) {
+        struct text value;
+        struct kv_read *r;
+
+        if (!CHECK_INT(kv_read_begin(reading->kv, &r), 0))
+            return NULL;
+        if (kv_get(r, KV_META, &key, &value) == 0)
+            CHECK_TEXT(value, "steady");
+        kv_read_end(r);
+        atomic_fetch_add(&reading->reads, 1);
+    }
+    return NULL;
+}
+
+/* A map of 1 MiB takes 200 MiB, while others read. */
+static void full_maps_grow(void)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct reading reading = {0};
+    pthread_t threads[3];
+    struct kv_read *r;
+    char *value = malloc(1 << 20);
+
+    make_dir();
+    memset(value, 'v', 1 << 20);
+    reading.kv = open_kv(1 << 20);
+    put_u32(b, KV_META, 1, "steady");
+    CHECK_INT(kv_commit(reading.kv, b), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, read_always, &reading);
+    for (uint32_t i = 0; i < 200; i++) {
+        struct kv_key key = kv_key_of_chunk(1, i, 1);
+
+        kv_put(b, KV_CHUNK, &key, value, 1 << 20);
+        if (i % 20 == 19)
+            CHECK_INT(kv_commit(reading.kv, b), 0);
+    }
+    atomic_store(&reading.stop, true);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(atomic_load(&reading.reads) > 0);
+    CHECK(kv_map_size(reading.kv) > (200u << 20));
+    kv_read_begin(reading.kv, &r);
+    CHECK_INT(kv_count(r, KV_CHUNK), 200);
+    kv_read_end(r);
+    kv_batch_free(b);
+    kv_close(reading.kv);
+    free(value);
+    remove_dir();
+}
+
+/* What cannot be committed stays in the batch, and nothing of it is in the store. */
+static void failed_batches_stay(void)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv_key empty = {0}, key = kv_key_of_u32(1);
+    struct text value;
+    struct kv_read *r;
+    struct kv *kv;
+
+    make_dir();
+    kv = open_kv(64 << 20);
+    put_u32(b, KV_META, 1, "one");
+    kv_put(b, KV_META, &empty, "x", 1);     /* LMDB takes no empty key */
+    CHECK(kv_commit(kv, b) < 0);
+    CHECK(!kv_batch_empty(b));
+    kv_read_begin(kv, &r);
+    CHECK_INT(kv_get(r, KV_META, &key, &value), -ENOENT);
+    kv_read_end(r);
+    kv_batch_free(b);
+    kv_close(kv);
+    remove_dir();
+}
+
+static void damage_is_told(void)
+{
+    struct kv_options options = {dir, 64 << 20, false};
+    struct kv_batch *b = kv_batch_new();
+    struct err err = {0};
+    struct kv *kv = NULL;
+    char path[128];
+    int fd;
+
+    make_dir();
+    kv = open_kv(64 << 20);
+    for (uint32_t i = 0; i < 10000; i++)
+        put_u32(b, KV_META, i, "some value that takes room in the file");
+    CHECK_INT(kv_commit(kv, b), 0);
+    kv_close(kv);
+    snprintf(path, sizeof path, "%s/data.mdb", dir);
+    CHECK_INT(truncate(path, 3 * 4096), 0);
+    CHECK_INT(kv_open(&options, &err, &kv), ERR_CORRUPT);
+    CHECK(strstr(err.text, "truncated"));
+    err_done(&err);
+    fd = open(path, O_WRONLY | O_TRUNC);
+    CHECK(write(fd, "this is no database, but something longer than a header of one ........", 70) == 70);
+    CHECK_INT(ftruncate(fd, 65536), 0);
+    close(fd);
+    CHECK_INT(kv_open(&options, &err, &kv), ERR_CORRUPT);
+    err_done(&err);
+    kv_batch_free(b);
+    remove_dir();
+}
+
+static void places(void)
+{
+    struct err err = {0};
+    char path[128];
+    struct stat st;
+    int fd = -1, second = -1;
+
+    make_dir();
+    snprintf(path, sizeof path, "%s/a/b", dir);
+    CHECK_INT(place_prepare(path, false, &err), 0);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0700);
+    chmod(path, 0755);
+    CHECK_INT(place_prepare(path, false, &err), 0);
+    stat(path, &st);
+    CHECK_INT(st.st_mode & 0777, 0700);
+    CHECK_INT(place_lock(path, &err, &fd), 0);
+    CHECK_INT(place_lock(path, &err, &second), ERR_STORE_BUSY);
+    CHECK(strstr(err.text, "another daemon"));
+    err_done(&err);
+    close(fd);
+    CHECK_INT(place_lock(path, &err, &fd), 0);
+    close(fd);
+    CHECK_STR(place_refused(0x6969), "NFS");
+    CHECK_STR(place_refused(0x0BD00BD0), "Lustre");
+    CHECK_STR(place_refused(0xEF53), NULL);     /* ext4 */
+    CHECK_INT(place_prepare("/proc/self/cmdline", true, &err), -ENOTDIR);
+    err_done(&err);
+    remove_dir();
+}
+
+static void records(void)
+{
+    static const int64_t values[] = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN};
+    struct buf b = {0};
+    struct text text;
+    struct rec r;
+
+    for (int i = 0; i < 9; i++) {
+        rec_put_i(&b, values[i]);
+        rec_put_u(&b, (uint64_t)values[i]);
+        rec_put_i128(&b, (__int128)values[i] * 1000);
+    }
+    rec_put_text(&b, TEXT("text"));
+    rec_put_text(&b, TEXT(""));
+    r = rec_of((struct text){b.data, b.len});
+    for (int i = 0; i < 9; i++) {
+        CHECK_INT(rec_i(&r), values[i]);
+        CHECK(rec_u(&r) == (uint64_t)values[i]);
+        CHECK(rec_i128(&r) == (__int128)values[i] * 1000);
+    }
+    text = rec_text(&r);
+    CHECK_TEXT(text, "text");
+    text = rec_text(&r);
+    CHECK_TEXT(text, "");
+    CHECK(!r.bad);
+    CHECK(r.ptr == r.end);
+    rec_u(&r);
+    CHECK(r.bad);
+    r = rec_of((struct text){"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11});
+    rec_u(&r);
+    CHECK(r.bad);
+    r = rec_of((struct text){"\x7f" "abc", 4});
+    rec_text(&r);
+    CHECK(r.bad);
+    buf_done(&b);
+}
+
+static const struct check_test tests[] = {
+    {"keys_sort_as_numbers", keys_sort_as_numbers}, {"prefixes_and_below", prefixes_and_below},
+    {"full_maps_grow", full_maps_grow}, {"failed_batches_stay", failed_batches_stay}, {"damage_is_told", damage_is_told},
+    {"places", places}, {"records", records}, {NULL, NULL}
+};
+CHECK_MAIN(tests)
