@@ -75,20 +75,31 @@ static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint
     }
 }
 
+/* Eight rows at a time: the numbers of the set bits are pulled together as bytes and widened. */
+static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
+{
+    uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
+    uint64_t numbers = _pext_u64(0x0706050403020100u, spread);
+    __m128i wide = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)numbers));
+
+    _mm_storeu_si128((__m128i *)out, _mm_add_epi16(wide, _mm_set1_epi16((short)base)));
+    return (uint32_t)_mm_popcnt_u64(byte);
+}
+
 static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
 {
+    enum { SPARSE = 8 };
     uint32_t count = 0;
 
     for (uint32_t at = 0; at < n; at += 64) {
         uint64_t word = mask[at / 64];
-        if (word == ~(uint64_t)0) {
-            for (uint32_t i = 0; i < 64; i++)
-                out[count + i] = (uint16_t)(at + i);
-            count += 64;
+        if (_mm_popcnt_u64(word) <= SPARSE) {
+            for (; word; word = _blsr_u64(word))
+                out[count++] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
             continue;
         }
-        for (; word; word = _blsr_u64(word))
-            out[count++] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
+        for (uint32_t i = 0; i < 64; i += 8)
+            count += select_byte(word >> i & 0xFF, at + i, out + count);
     }
     return count;
 }

@@ -139,7 +139,9 @@ struct scan_worker {
     unsigned bound_count;
     struct test_state *tests;
     uint64_t mask[SCAN_WORDS];
-    uint16_t select[SCAN_BATCH];
+    /* Rows of the batch that may still be selected, NULL: all. What nobody can see need not be found out. */
+    const uint64_t *interest;
+    uint16_t select[SCAN_BATCH + 64];
     struct resolve_slot *resolved;      /* of resolved_file, open addressing                              */
     size_t resolved_cap, resolved_used;
     const struct index_file *resolved_file;
@@ -168,6 +170,10 @@ bool test_may_match_file(const struct query *q, const struct test *t, const stru
 int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
 /* After test_bind gave TRI_SOME: rows of the batch that pass. */
 int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
+/* The same for the root: children of an AND are told which rows are left. */
+int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
+void mask_fill(const struct scan_batch *b, uint64_t *mask);               /* all rows of the batch */
+bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 /* One value: 1, 0, or an error. */
 int test_entry(const struct test *t, const struct column_entry *e);
 

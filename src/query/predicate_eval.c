@@ -10,7 +10,7 @@ static uint32_t words_of(const struct scan_batch *b)
 }
 
 /* All rows of the batch. */
-static void fill(const struct scan_batch *b, uint64_t *mask)
+void mask_fill(const struct scan_batch *b, uint64_t *mask)
 {
     memset(mask, 0xFF, words_of(b) * 8);
     if (b->rows % 64)
@@ -40,7 +40,7 @@ static bool is_empty(const struct scan_batch *b, const uint64_t *mask)
     return any == 0;
 }
 
-static bool is_full(const struct scan_batch *b, const uint64_t *mask)
+bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
 {
     uint64_t all = ~(uint64_t)0;
 
@@ -143,7 +143,7 @@ static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *
 
     if (rc < 0)
         return rc;
-    fill(b, mask);
+    mask_fill(b, mask);
     and_valid(b, mask, valid);
     if (s->inverted)
         invert(b, mask);
@@ -196,13 +196,15 @@ static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struc
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------------- */
 
-static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+/* `root`: what later children find out may be narrowed to the rows that are left, for no other part of the tree can
+ * ask for the others. */
+static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root, uint64_t *mask)
 {
     bool is_and = t->type == TEST_AND;
     uint64_t one[SCAN_WORDS];
 
     if (is_and)
-        fill(b, mask);
+        mask_fill(b, mask);
     else
         memset(mask, 0, words_of(b) * 8);
     for (size_t i = 0; i < t->child_count; i++) {
@@ -213,7 +215,9 @@ static int eval_children(struct scan_worker *w, struct scan_batch *b, const stru
             return rc;
         for (uint32_t k = 0; k < words_of(b); k++)
             mask[k] = is_and ? mask[k] & one[k] : mask[k] | one[k];
-        if (is_and ? is_empty(b, mask) : is_full(b, mask))
+        if (root && is_and)
+            w->interest = mask;
+        if (is_and ? is_empty(b, mask) : mask_is_full(b, mask))
             return 0;
     }
     return 0;
@@ -227,7 +231,7 @@ int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t,
     if (s->known != TRI_SOME) { /* pruning is switched off; the chunk knows nevertheless */
         memset(mask, 0, words_of(b) * 8);
         if (s->known == TRI_ALL)
-            fill(b, mask);
+            mask_fill(b, mask);
         return 0;
     }
     switch (t->type) {
@@ -238,8 +242,13 @@ int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t,
         if (rc == 0)
             invert(b, mask);
         return rc;
-    default: return eval_children(w, b, t, mask);
+    default: return eval_children(w, b, t, false, mask);
     }
+}
+
+int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+{
+    return t->type == TEST_AND ? eval_children(w, b, t, true, mask) : test_eval(w, b, t, mask);
 }
 
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)

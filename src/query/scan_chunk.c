@@ -50,32 +50,22 @@ void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
     ret->count = ret->rows;
 }
 
-static uint32_t count_bits(const uint64_t *mask, uint32_t rows)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < (rows + 63) / 64; i++)
-        count += (uint32_t)__builtin_popcountll(mask[i]);
-    return count;
-}
-
 /* Fills mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
     b->mask = w->mask;
+    w->interest = NULL;
     if (w->chunk.all) {
-        memset(w->mask, 0xFF, (b->rows + 63) / 64 * 8);
-        if (b->rows % 64)
-            w->mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
+        mask_fill(b, w->mask);
         return 0;
     }
-    int rc = test_eval(w, b, w->query->root, w->mask);
+    int rc = test_eval_root(w, b, w->query->root, w->mask);
     if (rc < 0)
         return rc;
-    b->count = count_bits(w->mask, b->rows);
-    if (b->count == 0 || b->count == b->rows)
+    w->interest = w->mask;
+    if (mask_is_full(b, w->mask))
         return 0;
-    (void)mask_to_select(w->mask, b->rows, w->select);
+    b->count = mask_to_select(w->mask, b->rows, w->select);
     b->select = w->select;
     return 0;
 }
@@ -117,6 +107,7 @@ static int open_place(struct scan_worker *w, size_t position)
     if (rc < 0)
         return rc;
     c->rows = chunk_rows(c->view);
+    w->interest = NULL;
     w->serial++;
     return 0;
 }

@@ -208,17 +208,37 @@ static int read_stored_dur(struct scan_batch *batch, struct bound *dur, int64_t 
     return rc;
 }
 
+/* Whether a row that anybody can see has no dur. */
+static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
+{
+    const uint64_t *interest = batch->chunk->worker->interest;
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < batch->rows / 64; i++)
+        any |= ~valid[i] & (interest ? interest[i] : ~(uint64_t)0);
+    if (batch->rows % 64)
+        any |= ~valid[batch->rows / 64] & (((uint64_t)1 << batch->rows % 64) - 1) &
+               (interest ? interest[batch->rows / 64] : ~(uint64_t)0);
+    return any != 0;
+}
+
 static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
-    int rc = mask ? read_x(batch, b, mask) : -ENOMEM;
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t)), x[SCAN_WORDS];
+    int rc = mask ? 0 : -ENOMEM;
 
     if (rc < 0)
         return rc;
+    memset(mask, 0, SCAN_WORDS * 8);
     if (b->part[0]->shape == SHAPE_TIME)
         rc = read_stored_dur(batch, b->part[0], out, mask);
     else
         memset(out, 0, batch->rows * sizeof(*out));
+    if (rc == 0 && wants_x(batch, mask)) {
+        rc = read_x(batch, b, x);
+        for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
+            mask[i] |= x[i];
+    }
     if (rc == 0)
         valid_end(b, batch);
     return rc;
