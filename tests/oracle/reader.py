@@ -24,6 +24,13 @@ EXACT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
 NUMERIC_TEXT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
+def version_text(version):
+    """Tracers up to 1.0.12 wrote MAJOR * 100000 + MINOR * 100 + PATCH, later ones what git describe says."""
+    if isinstance(version, int) and not isinstance(version, bool) and version >= 0:
+        return f"{version // 100000}.{version // 100 % 1000}.{version % 100}"
+    return json_text(version)
+
+
 class Json:
     """An array or an empty object: a value whose text is what was written."""
 
@@ -317,7 +324,7 @@ class TraceFile:
                 self.finished = True
             if o.cls == EVENT and o.name == "start" and self.tracer_version is None:
                 version = o.values.get("args.version")
-                self.tracer_version = None if version is None else json_text(version)
+                self.tracer_version = None if version is None else version_text(version)
 
     def count(self, cls):
         return sum(o.cls == cls for o in self.objects)
