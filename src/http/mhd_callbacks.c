@@ -21,16 +21,18 @@ static struct connection *connection_of(struct MHD_Connection *c)
     return info ? info->socket_context : NULL;
 }
 
-static void set_arriving(struct MHD_Connection *c, bool arriving)
+static void set_state(struct MHD_Connection *c, enum connection_state state)
 {
     struct connection *known = connection_of(c);
-    if (known)
-        atomic_store(&known->since_ns, arriving ? clock_mono_ns() : 0);
+    if (!known)
+        return;
+    atomic_store(&known->since_ns, clock_mono_ns());
+    atomic_store(&known->state, state);
 }
 
 static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
 {
-    set_arriving(c, true);
+    set_state(c, CONNECTION_ARRIVING);
     return exchange_new(arg, uri);
 }
 
@@ -162,7 +164,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
         return (enum MHD_Result)begin(x, c, method, version);
     if (*len)
         return (enum MHD_Result)take_body(x, data, len);
-    set_arriving(c, false);
+    set_state(c, CONNECTION_BUSY);
     if (x->refused)
         return MHD_YES;
     pthread_mutex_lock(&x->lock);
@@ -203,7 +205,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
 {
     struct exchange *x = *state;
     (void)arg;
-    set_arriving(c, false);
+    set_state(c, CONNECTION_IDLE);
     if (!x)
         return;
     *state = NULL;
@@ -226,6 +228,7 @@ static void connection_begins(struct http *h, struct MHD_Connection *c, void **c
         return;
     known->fd = info ? info->connect_fd : -1;
     atomic_store(&known->since_ns, clock_mono_ns());
+    atomic_store(&known->state, CONNECTION_ARRIVING);
     pthread_mutex_lock(&h->connections_lock);
     known->next = h->connections;
     if (h->connections)

@@ -14,11 +14,13 @@
 struct MHD_Daemon;
 struct MHD_Connection;
 
-/* What is known of a connection. `since_ns`: a request began to arrive then; 0: none is arriving. */
+enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
+/* What is known of a connection. */
 struct connection {
     enum access_peer peer;               /* used by the connection's own thread only                  */
     int fd;
-    atomic_llong since_ns;
+    atomic_int state;
+    atomic_llong since_ns;               /* it is in this state                                       */
     struct connection *prev, *next;      /* guarded by connections_lock                               */
 };
 

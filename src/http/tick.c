@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define TICK_NS (50 * 1000000l)
+#define DEAD_NS 1000000000ll /* connections are looked at so often, and left alone for so long */
 
 int tick_index_ready(struct http *h)
 {
@@ -99,15 +100,26 @@ static void tick(struct http *h)
     free(all);
 }
 
-/* A client that sends a byte now and then would hold its connection for ever: libmicrohttpd's timeout begins anew with
- * each. Shutting the socket down makes it close the connection. */
-static void cut_late_arrivals(struct http *h)
+static bool is_closed_by_peer(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+/* Two kinds of connections that libmicrohttpd keeps: those of clients that send a byte now and then (its timeout begins
+ * anew with each), and those whose end came together with the last bytes (it reads edge-triggered and does not look
+ * again). Shutting the socket down makes it close the connection. */
+static void cut_dead_connections(struct http *h)
 {
     int64_t now = clock_mono_ns();
     pthread_mutex_lock(&h->connections_lock);
     for (struct connection *c = h->connections; c; c = c->next) {
-        int64_t since = atomic_load(&c->since_ns);
-        if (since && now - since > HTTP_ARRIVAL_NS)
+        int state = atomic_load(&c->state);
+        int64_t age = now - atomic_load(&c->since_ns);
+        if (state == CONNECTION_BUSY || age < DEAD_NS)
+            continue;
+        bool late = state == CONNECTION_ARRIVING && age > HTTP_ARRIVAL_NS;
+        if (late || is_closed_by_peer(c->fd))
             shutdown(c->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&h->connections_lock);
@@ -116,6 +128,7 @@ static void cut_late_arrivals(struct http *h)
 static void *run(void *arg)
 {
     struct http *h = arg;
+    int64_t looked_ns = 0;
     pthread_mutex_lock(&h->tick_lock);
     while (!h->tick_stop) {
         struct timespec until;
@@ -130,7 +143,10 @@ static void *run(void *arg)
         h->tick_now = false;
         pthread_mutex_unlock(&h->tick_lock);
         tick(h);
-        cut_late_arrivals(h);
+        if (clock_mono_ns() - looked_ns > DEAD_NS) {
+            cut_dead_connections(h);
+            looked_ns = clock_mono_ns();
+        }
         pthread_mutex_lock(&h->tick_lock);
     }
     pthread_mutex_unlock(&h->tick_lock);
