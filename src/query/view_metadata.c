@@ -28,7 +28,7 @@ struct metadata {
     struct group_table asked;                      /* (file position, kind, hash) that are done     */
     struct group_table written;                    /* (kind, hash, name)                            */
     struct group_table processes;                  /* (host key, pid)                               */
-    struct group_table texts;                      /* text ids of records of processes              */
+    struct group_table texts;                      /* XXH3-128 of records of processes              */
     struct record_lists by_hash;                   /* (kind, hash)                                  */
     struct record_lists by_pid;                    /* (pid)                                         */
 };
@@ -46,7 +46,7 @@ int metadata_new(struct query *q, struct metadata **ret)
     group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->written, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->texts, 1, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->texts, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
     *ret = m;
@@ -166,10 +166,8 @@ static uint32_t lists_first(const struct record_lists *l, const uint64_t *keys)
 
 /* ---- records of hashes ------------------------------------------------------------------------------------ */
 
-static void write_record(struct metadata *m, const struct index_name *n, struct buf *out)
+static void write_record(struct text line, struct buf *out)
 {
-    struct text line = index_text(query_index(m->query), n->line);
-
     if (line.len == 0)
         return;
     buf_text(out, line);
@@ -182,7 +180,7 @@ static int write_hash_record(struct metadata *m, const struct index_name *n, str
     int rc = add_new(&m->written, keys);
 
     if (rc > 0)
-        write_record(m, n, out);
+        write_record(index_text(query_index(m->query), n->line), out);
     return rc < 0 ? rc : 0;
 }
 
@@ -386,9 +384,11 @@ static int before_process(struct metadata *m, const struct lines_group *g, struc
     rc = lists_build(m, &m->by_pid);
     rc = rc < 0 ? rc : find_process(m, g, &found, &n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
-        rc = add_new(&m->texts, (uint64_t[]){found[i].name->line});
+        struct text line = index_text(query_index(m->query), found[i].name->line);
+        struct hash128 hash = text_hash128(line);
+        rc = add_new(&m->texts, (uint64_t[]){hash.high, hash.low});
         if (rc > 0)
-            write_record(m, found[i].name, out);
+            write_record(line, out);
     }
     free(found);
     return rc < 0 ? rc : 0;
