@@ -212,9 +212,11 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     if (!run->base && !(run->base = part_new()))
         rc = -ENOMEM;
     run->index_bytes = f->index_bytes;
-    if (rc == 0 && count > 0 && old->body->has_tail && old->body->tail_final) {
+    if (rc == 0 && old->body->has_tail && !(tail && count > 0)) {
+        rc = ERR_CORRUPT;
+    } else if (rc == 0 && old->body->has_tail && old->body->tail_final) {
         part_merge(run->base, tail);
-    } else if (rc == 0 && count > 0) {
+    } else if (rc == 0 && old->body->has_tail) {
         const struct index_chunk *last = &f->chunks[--count];
         struct kv_key key = kv_key_of_chunk(f->id, last->number, last->version);
         struct text value;

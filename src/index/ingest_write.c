@@ -384,12 +384,20 @@ static void retire_replaced(struct writer *w, struct run *run)
         return;
     for (uint32_t i = old->chunk_count; i > 0; i--) {
         const struct index_chunk *c = &old->chunks[i - 1];
-        bool kept = false;
+        bool kept = false, there = false;
 
-        for (uint32_t k = run->chunk_count; k > 0 && run->chunks[k - 1].number >= c->number; k--)
+        for (uint32_t k = run->chunk_count; k > 0 && run->chunks[k - 1].number >= c->number; k--) {
+            there = there || run->chunks[k - 1].number == c->number;
             kept = kept || (run->chunks[k - 1].number == c->number && run->chunks[k - 1].version == c->version);
+        }
         if (kept)
             return;             /* all before it are kept, too */
+        if (!there) {
+            struct kv_key key = kv_key_of_u32(run->id);
+
+            kv_key_u32(&key, c->number);
+            kv_delete(w->batch, KV_SPAN, &key);
+        }
         retire(w, GARBAGE_CHUNK, run->id, c->number, c->version);
     }
 }
@@ -439,7 +447,8 @@ static struct view *store_run(struct writer *w, struct run *run)
             drop_id(w, run->old->pub.id);
         return failed_view(run);
     }
-    if (!run->ended && run->chunk_count == 0)
+    /* Before the chunk that is read again is there, what was stored stays as it is. */
+    if (!run->ended && !run->has_tail)
         return NULL;
     v = run_view(w->ix, run, state);
     if (!v)

@@ -217,46 +217,64 @@ static struct line_range *find_range(struct index *ix, uint32_t at)
     return low < ix->line_range_count && ix->lines[low].first <= at ? &ix->lines[low] : NULL;
 }
 
+/* Without the lock: reading the store inside it would be the other way round than in those who read and then ask. */
 static void load_range(struct index *ix, struct line_range *range)
 {
     struct kv_key key = kv_key_of_chunk(range->file, range->chunk, range->version);
     struct kv_read *r;
-    struct text value, *lines = NULL;
-    char *bytes = NULL;
+    struct text value;
     uint32_t count = 0;
 
     if (kv_read_begin(ix->kv, &r) < 0)
         return;
-    if (kv_get(r, KV_NAME, &key, &value) == 0 && names_decode(ix, value, NULL, &count, &lines, &bytes) == 0) {
-        if (count == range->count) {
-            range->texts = lines;
-            range->bytes = bytes;
-        } else {
-            free(lines);
-            free(bytes);
-        }
+    if (kv_get(r, KV_NAME, &key, &value) == 0 &&
+        names_decode(ix, value, NULL, &count, &range->texts, &range->bytes) == 0 && count != range->count) {
+        free(range->texts);
+        free(range->bytes);
+        range->texts = NULL;
     }
     kv_read_end(r);
 }
 
-struct text lines_text(struct index *ix, uint32_t id)
+static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
 {
-    struct text text = {NULL, 0};
-    uint32_t at = id - TEXTS_LINES;
     struct line_range *range;
 
-    pthread_rwlock_rdlock(&ix->lines_lock);
+    pthread_rwlock_wrlock(&ix->lines_lock);
     range = find_range(ix, at);
     if (range && !range->texts) {
-        pthread_rwlock_unlock(&ix->lines_lock);
-        pthread_rwlock_wrlock(&ix->lines_lock);
-        range = find_range(ix, at);
-        if (range && !range->texts)
-            load_range(ix, range);
+        range->texts = loaded->texts;
+        range->bytes = loaded->bytes;
+        loaded->texts = NULL;
+        loaded->bytes = NULL;
     }
-    if (range && range->texts)
-        text = range->texts[at - range->first];
     pthread_rwlock_unlock(&ix->lines_lock);
+    free(loaded->texts);
+    free(loaded->bytes);
+}
+
+struct text lines_text(struct index *ix, uint32_t id)
+{
+    uint32_t at = id - TEXTS_LINES;
+    struct text text = {NULL, 0};
+
+    for (int tries = 0; tries < 2 && !text.ptr; tries++) {
+        struct line_range *range, copy = {0};
+
+        pthread_rwlock_rdlock(&ix->lines_lock);
+        range = find_range(ix, at);
+        if (range && range->texts)
+            text = range->texts[at - range->first];
+        else if (range)
+            copy = *range;
+        pthread_rwlock_unlock(&ix->lines_lock);
+        if (text.ptr || !copy.count || tries > 0)
+            break;
+        load_range(ix, &copy);
+        if (!copy.texts)
+            break;
+        keep_range(ix, at, &copy);
+    }
     return text;
 }
 
