@@ -46,7 +46,6 @@ struct view *view_with_state(struct view *v, enum index_state state)
     atomic_fetch_add(&v->body->refs, 1);
     copy = view_of_body(v->body, state);
     if (copy) {
-        copy->pub.processes = v->pub.processes;
         copy->state_before = v->state_before;
         copy->missing_since_ns = v->missing_since_ns;
     }
@@ -75,6 +74,7 @@ void view_release(struct view *v)
     if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
         return;
     body_release(v->body);
+    free(v->linked);
     free(v);
 }
 
@@ -157,6 +157,7 @@ void catalog_changed(struct index *ix)
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
+    forks_add(ix, v);
     view_release(e->view);
     e->view = v;
     catalog_changed(ix);
@@ -181,6 +182,7 @@ void catalog_done(struct index *ix)
         view_release(ix->entries[i]->view);
         free(ix->entries[i]);
     }
+    forks_done(ix);
     free(ix->entries);
     free(ix->by_id);
     intern_free(ix->entry_names);
@@ -250,9 +252,11 @@ static struct snapshot *make_snapshot(struct index *ix)
         return NULL;
     }
     if (!ix->sorted) {
-        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
+        if (ix->entry_count)
+            qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
         ix->sorted = true;
     }
+    forks_link(ix);
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         if (ix->entries[i]->view->pub.state != INDEX_MISSING)
             s->views[s->count++] = view_ref(ix->entries[i]->view);

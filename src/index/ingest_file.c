@@ -155,6 +155,25 @@ static int copy_names(struct body *b, struct run *r)
     return 0;
 }
 
+/* A fork that names no host was on the only one of its process. */
+static struct part_fact with_host(struct part_fact f, const struct index_process *list, uint32_t count)
+{
+    const struct index_process *found = NULL;
+
+    for (uint32_t i = 0; i < count && f.host == INDEX_NO_TEXT; i++) {
+        if (list[i].pid != f.pid)
+            continue;
+        if (found)
+            return f;
+        found = &list[i];
+    }
+    if (found) {
+        f.host = found->host;
+        f.host_is_hash = found->host_is_hash;
+    }
+    return f;
+}
+
 static int copy_processes(struct index *ix, struct body *b, const struct part *p)
 {
     struct index_process *list = NULL, *copy;
@@ -172,9 +191,9 @@ static int copy_processes(struct index *ix, struct body *b, const struct part *p
     b->pub.process_count = count;
     forks = arena_alloc(&b->arena, (p->fact_count + 1) * sizeof *forks);
     b->forks = forks;
-    for (uint32_t i = 0; forks && i < p->fact_count; i++) {
+    for (uint32_t i = 0; copy && forks && i < p->fact_count; i++) {
         if (p->facts[i].kind == FACT_FORK)
-            forks[b->fork_count++] = p->facts[i];
+            forks[b->fork_count++] = with_host(p->facts[i], b->pub.processes, count);
     }
     return copy && forks ? 0 : -ENOMEM;
 }
@@ -224,6 +243,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     b->identity = r->identity;
     b->ix = ix;
     b->run_version = r->version;
+    b->consumed = r->info.file_offset;
     b->unit_fixed = r->unit_fixed;
     b->has_tail = r->has_tail;
     b->tail_final = r->tail_final && !r->ended;

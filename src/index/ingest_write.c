@@ -9,6 +9,7 @@
 
 #define COMMIT_BYTES (16u << 20)
 #define TICK_NS 1000000000LL
+#define PURGE_NS 3600000000000LL    /* missing for so long: forgotten */
 #define RETRY_NS 2000000000LL       /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
 #define GENERATIONS_AHEAD 4096      /* a crash jumps over those that were told but not stored */
@@ -23,7 +24,7 @@ struct writer {
     size_t credits;                 /* given back with the commit */
     int64_t first_ns;               /* when the batch got its first */
     int64_t tick_ns;
-    bool changed;
+    uint64_t root_generation;       /* of the last summary made ahead */
 };
 
 void run_free(struct run *r)
@@ -684,6 +685,45 @@ static void commit(struct writer *w, bool clean)
 
 /* ---- time ---- */
 
+/* Files that have been missing for long are forgotten; their entry stays, for it costs little and may come back. */
+static void purge_missing(struct writer *w)
+{
+    struct index *ix = w->ix;
+    int64_t now = clock_real_ns();
+
+    pthread_mutex_lock(&ix->lock);
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        struct entry *e = ix->entries[i];
+        struct kv_key path = path_key(e->name);
+        struct view *v;
+
+        if (e->view->pub.state != INDEX_MISSING || e->view->pub.id == 0 || e->run ||
+            now - e->view->missing_since_ns < PURGE_NS)
+            continue;
+        v = view_empty(e->name, e->path, INDEX_MISSING);
+        if (!v)
+            break;
+        drop_id(w, e->view->pub.id);
+        kv_delete(w->batch, KV_PATH, &path);
+        catalog_publish(ix, e, v);
+        w->first_ns = clock_mono_ns();
+    }
+    pthread_mutex_unlock(&ix->lock);
+}
+
+/* So that the first to ask need not wait for the summaries of ten thousand files. */
+static void prepare_root(struct writer *w)
+{
+    const struct summary *root;
+    struct snapshot *s = index_snapshot(w->ix);
+
+    if (s && snapshot_generation(s) != w->root_generation) {
+        w->root_generation = snapshot_generation(s);
+        index_root_summary(w->ix, s, &root);
+    }
+    snapshot_release(s);
+}
+
 /* Growing files are looked at each second, failed ones each minute: readers decide what is to be done. */
 static void look_again(struct writer *w)
 {
@@ -693,6 +733,7 @@ static void look_again(struct writer *w)
     if (now - w->tick_ns < TICK_NS)
         return;
     w->tick_ns = now;
+    purge_missing(w);
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < ix->entry_count && !ingest_stopping(w->in); i++) {
         struct entry *e = ix->entries[i];
@@ -765,6 +806,8 @@ void *ingest_writer_main(void *arg)
             commit(&w, over);
         if (!over)
             look_again(&w);
+        if (idle && !over && !has_work(&w))
+            prepare_root(&w);
     }
     kv_batch_free(w.batch);
     free(w.garbage);

@@ -40,6 +40,7 @@ struct body {
     uint32_t summary_version, run_version;
     bool unit_fixed;            /* the trace said its unit */
     bool has_tail, tail_final;  /* tail_final: ingest may go on behind the last chunk */
+    uint64_t consumed;          /* bytes of the file read so far: progress */
     const struct part_fact *forks;
     uint32_t fork_count;
     struct filter filters[DIMENSIONS_MAX];
@@ -49,6 +50,7 @@ struct view {
     atomic_uint refs;
     struct body *body;
     struct index_file pub;      /* body->pub with the state of now */
+    struct index_process *linked; /* pub.processes where forks in other files told parents; NULL: those of the body */
     uint8_t state_before;       /* of a missing file */
     int64_t missing_since_ns;   /* real time */
 };
@@ -120,6 +122,10 @@ struct index {
     uint64_t generation, generation_stored;
     struct snapshot *current;            /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
+    struct part_fact *forks;             /* of all files: who forked whom (forks.c) */
+    uint32_t fork_count, fork_cap;
+    struct map fork_map;
+    bool forks_dirty;
     uint32_t next_file;
     atomic_uint records_dirty;
     void (*on_change)(void *arg);
@@ -157,6 +163,12 @@ static inline struct view *view_of_file(const struct index_file *f)
 {
     return (struct view *)((char *)f - __builtin_offsetof(struct view, pub));
 }
+
+/* ---- forks.c: parents that other files know; under index.lock ---- */
+
+void forks_add(struct index *ix, const struct view *v);
+void forks_link(struct index *ix);
+void forks_done(struct index *ix);
 
 /* ---- catalog_record.c: the value of table `file`, and what is loaded at start ---- */
 

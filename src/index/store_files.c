@@ -162,19 +162,15 @@ void index_query_running(struct index *ix, int delta)
 static void add_progress(struct index_progress *p, const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
-    bool waiting = e->queued || e->run;
-
     if (f->state == INDEX_MISSING)
         return;
     p->files++;
     p->bytes += f->compressed_bytes;
     if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING) {
         p->files_pending++;
-        if (f->text_bytes && f->chunk_count)
-            p->bytes_done += 0;
+        p->bytes_done += e->view->body->consumed;
         return;
     }
-    (void)waiting;
     p->bytes_done += f->compressed_bytes;
     if (f->state == INDEX_FAILED)
         p->files_failed++;

@@ -1,0 +1,102 @@
+/* forks.c - parents of processes whose own file does not say them: the parent's file has a fork that returned their pid.
+ *
+ * Known forks are kept over all files. When there are new ones, or new views, the next snapshot looks up the processes
+ * without a parent; a view that gains some has its own copy of the processes, what is stored stays as it is.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_child(const void *array, uint32_t i, const void *key)
+{
+    const struct part_fact *a = (const struct part_fact *)array + i, *b = key;
+
+    return a->value == b->value && a->host == b->host && a->host_is_hash == b->host_is_hash;
+}
+
+static uint64_t hash_of(const struct part_fact *f)
+{
+    return map_mix((uint64_t)f->value, (uint64_t)f->host << 1 | f->host_is_hash);
+}
+
+void forks_add(struct index *ix, const struct view *v)
+{
+    if (v->pub.process_count > 0)
+        ix->forks_dirty = true;
+    for (uint32_t i = 0; i < v->body->fork_count; i++) {
+        const struct part_fact *f = &v->body->forks[i];
+        uint32_t at = map_find(&ix->fork_map, hash_of(f), same_child, ix->forks, f);
+
+        if (at != MAP_NONE) {
+            if (ix->forks[at].pid != f->pid)
+                ix->forks[at].pid = INT64_MIN;      /* the number was used twice: nobody knows */
+            continue;
+        }
+        /* Without memory the parent stays unknown. */
+        if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) && map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
+            ix->forks[ix->fork_count++] = *f;
+    }
+}
+
+static int64_t parent_of(const struct index *ix, const struct index_process *p)
+{
+    struct part_fact key = {.kind = FACT_FORK, .host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
+    uint32_t at = map_find(&ix->fork_map, hash_of(&key), same_child, ix->forks, &key);
+
+    return at == MAP_NONE || ix->forks[at].pid == p->pid ? INT64_MIN : ix->forks[at].pid;
+}
+
+static struct index_process *linked_processes(const struct index *ix, const struct index_file *f)
+{
+    struct index_process *copy = NULL;
+
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        int64_t parent = f->processes[i].ppid == INT64_MIN ? parent_of(ix, &f->processes[i]) : INT64_MIN;
+
+        if (parent == INT64_MIN)
+            continue;
+        if (!copy) {
+            copy = malloc(f->process_count * sizeof *copy);
+            if (!copy)
+                return NULL;
+            memcpy(copy, f->processes, f->process_count * sizeof *copy);
+        }
+        copy[i].ppid = parent;
+    }
+    return copy;
+}
+
+void forks_link(struct index *ix)
+{
+    if (!ix->forks_dirty || ix->fork_count == 0)
+        return;
+    ix->forks_dirty = false;
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        struct entry *e = ix->entries[i];
+        struct index_process *linked = linked_processes(ix, &e->view->pub);
+        struct view *v;
+
+        if (!linked)
+            continue;
+        v = view_with_state(e->view, e->view->pub.state);
+        if (!v) {
+            free(linked);
+            continue;
+        }
+        v->linked = linked;
+        v->pub.processes = linked;
+        view_release(e->view);
+        e->view = v;
+    }
+}
+
+void forks_done(struct index *ix)
+{
+    free(ix->forks);
+    map_done(&ix->fork_map);
+    ix->forks = NULL;
+    ix->fork_count = ix->fork_cap = 0;
+    ix->forks_dirty = false;
+}
