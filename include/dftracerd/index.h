@@ -179,7 +179,8 @@ struct column {
 };
 /* Paths of the columns that every chunk has besides those of its objects:
  *   "@class" INT enum trace_class, "@gap" INT bytes between the end of the previous object (chunk start) and this one,
- *   "@len" INT bytes of the object, "@repaired" BOOL, "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is),
+ *   "@len" INT bytes of the object, "@repaired" BOOL, "@bad_dur" BOOL true where a dur was there but
+ *   beyond int64 (such an X event has none, not 0; only where any is), "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is),
  *   "@other" TEXT {"path":value,...}: values of paths beyond the chunk's 512 (or whose path is "size" or begins with '@');
  *   a question on a path that chunk_find does not know looks into it where it exists */
 

@@ -5,7 +5,7 @@
 #include "bloom.h"
 #include "column.h"
 
-enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_SIZE, BUILD_OTHER, BUILD_SPECIALS };
+enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_BAD_DUR, BUILD_SIZE, BUILD_OTHER, BUILD_SPECIALS };
 #define BUILD_COLUMNS_MAX (CHUNK_PATHS_MAX + BUILD_SPECIALS)
 #define BUILD_MANY 255u              /* column_build.type: several types, see types[] */
 #define BUILD_TO_OTHER 0xFFFFu       /* slot of a field without a column of its own */

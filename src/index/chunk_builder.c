@@ -9,7 +9,7 @@
 
 const char *const chunk_default_dimensions[] = {"name", "cat", "pid", "tid", "args.hhash", "args.fhash", "args.shash", NULL};
 
-static const char *const special_paths[BUILD_SPECIALS] = {"@class", "@gap", "@len", "@repaired", "size", "@other"};
+static const char *const special_paths[BUILD_SPECIALS] = {"@class", "@gap", "@len", "@repaired", "@bad_dur", "size", "@other"};
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
 
@@ -435,6 +435,8 @@ static int add_place(struct chunk_builder *b, const struct trace_event *event)
     rc |= put(b, &b->column[BUILD_GAP], TRACE_INT, (int64_t)event->offset - b->end);
     rc |= put(b, &b->column[BUILD_LEN], TRACE_INT, event->len);
     rc |= put(b, &b->column[BUILD_REPAIRED], TRACE_BOOL, event->repaired != 0);
+    if (__builtin_expect(event->bad_dur, 0))
+        rc |= put(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);
     b->end = event->offset + event->len;
     return rc ? -ENOMEM : 0;
 }

@@ -24,7 +24,7 @@ struct digest {
     struct part *p;
     struct texts *texts;
     struct chunk_view *view;
-    struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph;
+    struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
     uint8_t *ph_is_x;               /* by code of ph */
     uint32_t *dense;                /* (class, cat code, name code) -> group + 1 */
     uint32_t cats, names;
@@ -122,6 +122,7 @@ static int open_phase(struct digest *d)
     struct column_entry e;
     int rc = lane_open(d, &d->ph, "ph", false);
 
+    rc = rc ? rc : lane_open(d, &d->bad_dur, "@bad_dur", false);
     if (rc || !d->ph.coded)
         return rc;
     d->ph_is_x = calloc(d->ph.col.entries + 1, 1);
@@ -137,7 +138,7 @@ static int open_phase(struct digest *d)
 
 static bool is_x(const struct digest *d, uint32_t i)
 {
-    if (!lane_has(&d->ph, i))
+    if (!lane_has(&d->ph, i) || lane_has(&d->bad_dur, i))
         return false;
     return d->ph.coded ? d->ph_is_x[d->ph.codes[i]] : d->ph.i64[i] == 1;
 }
@@ -177,6 +178,8 @@ static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
     /* A dur on every row leaves nothing to ask of ph. */
     if (rc == 0 && !(d->dur.there && d->dur.all))
         rc = lane_read(d, &d->ph, first, n);
+    if (rc == 0 && !d->dur.all)
+        rc = lane_read(d, &d->bad_dur, first, n);
     return rc;
 }
 

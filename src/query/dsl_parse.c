@@ -75,14 +75,14 @@ static const struct { const char *name; int scale; int64_t factor; } sizes[] = {
 
 static int fail_unit(struct parser *p, const char *why)
 {
-    return dsl_fail(p->err, p->lexer.source, p->token.position + p->token.text.len, "%s, got \"%.*s\"", why,
+    return dsl_fail(p->err, p->lexer.source, p->token.position, "%s, got the unit \"%.*s\"", why,
                     (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
 }
 
 static int time_literal(struct parser *p, struct literal *ret)
 {
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-        if (!text_eq(p->token.unit, text_of(times[i].name)))
+        if (!text_eq_nocase(p->token.unit, text_of(times[i].name)))
             continue;
         ret->type = LITERAL_TIME;
         decimal_cut(p->token.text, times[i].scale, times[i].factor, &ret->ns);

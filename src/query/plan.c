@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static int parse_query(struct query *q, struct text text, struct err *err)
     int rc = dsl_parse(text, err, &q->dsl);
 
     if (rc == ERR_QUERY_SYNTAX && err && !err->param[0])
-        strcpy(err->param, "query");
+        snprintf(err->param, sizeof(err->param), "query");
     return rc;
 }
 

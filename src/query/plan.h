@@ -23,7 +23,7 @@ struct source {
     unsigned id;                        /* position in scan_worker.bound                                  */
     struct text path;                   /* as asked                                                       */
     struct path_info info;
-    struct source *part[2];             /* DUR: column dur, ph; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
+    struct source *part[3];             /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
     __int128 interval_ns, origin_ns;    /* BUCKET                                                         */
     struct source *next;
 };
@@ -62,7 +62,7 @@ struct bound {
     /* DUR */
     bool x_all, x_none;
     struct grow x_table;
-    struct bound *part[2];
+    struct bound *part[3];
     /* filled when asked */
     struct lane i64, f64, keys, codes, valid;
     struct grow key_table;

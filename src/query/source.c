@@ -83,6 +83,8 @@ static int add_parts(struct query *q, struct source *s)
         rc = source_stored(q, TEXT("dur"), &s->part[0]);
         if (rc == 0)
             rc = source_of(q, TEXT("ph"), &s->part[1]);
+        if (rc == 0)
+            rc = source_of(q, TEXT("@bad_dur"), &s->part[2]);
     } else if (s->info.kind == PATH_TE) {
         rc = source_of(q, TEXT("ts"), &s->part[0]);
         if (rc == 0)
@@ -230,7 +232,7 @@ static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
 
 static int bind_dur(struct scan_worker *w, struct bound *b)
 {
-    struct bound *dur, *ph;
+    struct bound *dur, *ph, *bad;
     int rc = source_bind(w, b->source->part[0], &dur);
 
     if (rc == 0 && dur->shape != SHAPE_NULL && !dur->nulls) {
@@ -239,10 +241,13 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
     }
     if (rc == 0)
         rc = source_bind(w, b->source->part[1], &ph);
+    if (rc == 0)
+        rc = source_bind(w, b->source->part[2], &bad);
     if (rc < 0)
         return rc;
     b->part[0] = dur;
     b->part[1] = ph;
+    b->part[2] = bad;
     b->x_none = ph->shape == SHAPE_NULL || ph->shape == SHAPE_DOUBLE || ph->shape == SHAPE_BOOL;
     b->x_all = false;
     if (ph->shape == SHAPE_TEXT || ph->shape == SHAPE_MIXED) {
@@ -254,6 +259,7 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
     if (rc < 0)
         return rc;
     bool stored = dur->shape == SHAPE_TIME;
+    b->x_all = b->x_all && bad->shape == SHAPE_NULL;
     if (b->x_none)
         return stored ? bind_column(w, b, &dur->column) : bind_null(b);
     b->form = FORM_DUR;

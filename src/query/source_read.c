@@ -171,7 +171,7 @@ int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct co
 /* ---- computed integers ------------------------------------------------------------------------------------------------- */
 
 /* Rows that are X events, as a bitmap. */
-static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+static int read_x_of_ph(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
     struct bound *ph = b->part[1];
     const uint32_t *codes;
@@ -191,6 +191,25 @@ static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
     int rc = bound_codes(batch, ph, &codes);
     if (rc == 0)
         kernels()->table_u32(codes, batch->rows, b->x_table.data, ph->entries + 1, mask);
+    return rc;
+}
+
+/* Rows whose dur is 0 if there is none: not those that had one which is too large (clocks that stepped back). */
+static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    struct bound *bad = b->part[2];
+    const int64_t *values;
+    const uint64_t *valid;
+    uint64_t is_bad[SCAN_WORDS];
+    int rc = read_x_of_ph(batch, b, mask);
+
+    if (rc < 0 || bad->shape != SHAPE_BOOL)
+        return rc;
+    rc = bound_i64(batch, bad, &values, &valid);
+    if (rc == 0)
+        kernels()->range_i64(values, batch->rows, 1, 1, is_bad);
+    for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
+        mask[i] &= ~is_bad[i];
     return rc;
 }
 

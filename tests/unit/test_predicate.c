@@ -19,22 +19,23 @@ static const char *const lines[] = {
     "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\",\"pid\":3,\"ts\":400,\"args\":{\"row\":\"e\",\"mix\":null,\"user\":12.5,\"count\":\"7\"}}",
     "{\"name\":\"mark\",\"ph\":\"i\",\"pid\":-4,\"tid\":9007199254740993,\"ts\":500,\"args\":{\"row\":\"f\",\"mix\":[5],\"cmd_hash\":\"c1\"}}",
     "{\"name\":\"x\",\"cat\":\"c\",\"ph\":1,\"pid\":2,\"args\":{\"row\":\"g\",\"mix\":true,\"score\":-0.5,\"deep\":{\"x\":{\"y\":1}}},\"note\":\"top\"}",
+    "{\"name\":\"y\",\"ph\":\"X\",\"pid\":7,\"ts\":10,\"dur\":18446744073709551000,\"args\":{\"row\":\"h\"}}",
     "]",
 };
 
 static const struct { const char *query, *rows; } cases[] = {
-    {"", "abcdefg"},
+    {"", "abcdefgh"},
     {"cat == \"POSIX\"", "ab"},
     {"cat == \"STDIO\"", ""},
     {"cat != \"STDIO\"", "abcdeg"},
-    {"not cat == \"POSIX\"", "cdefg"},
+    {"not cat == \"POSIX\"", "cdefgh"},
     {"cat != \"POSIX\"", "cdeg"},
     {"cat > 100", ""},
     {"cat != 100", ""},
     {"cat in [\"POSIX\",\"STDIO\"]", "ab"},
     {"cat in [\"POSIX\", 5]", "ab"},
     {"cat not in [\"POSIX\",\"STDIO\"]", "cdeg"},
-    {"not cat in [\"POSIX\"]", "cdefg"},
+    {"not cat in [\"POSIX\"]", "cdefgh"},
     {"cat in []", ""},
     {"cat not in []", "abcdeg"},
     {"cat not in [5]", "abcdeg"},
@@ -56,7 +57,7 @@ static const struct { const char *query, *rows; } cases[] = {
     {"dur not in [10ms, 100]", "bcg"},
     {"dur == \"hello\"", ""},
     {"dur != \"hello\"", ""},
-    {"dur is null", "ef"},
+    {"dur is null", "efh"},
     {"dur is not null", "abcdg"},
     {"ts == 150.5", "b"},
     {"ts > 150 and ts < 300", "bc"},
@@ -71,10 +72,10 @@ static const struct { const char *query, *rows; } cases[] = {
     {"pid == \"2\"", ""},
     {"pid == -4", "f"},
     {"pid == 2.0", "cdg"},
-    {"pid > 1.5", "cdeg"},
+    {"pid > 1.5", "cdegh"},
     {"pid < -3.5", "f"},
     {"pid in [1, 3, -4]", "abef"},
-    {"pid in [1, 2, 3, -4, 5, 6, 7, 8]", "abcdefg"},
+    {"pid in [1, 2, 3, -4, 5, 6, 7, 8]", "abcdefgh"},
     {"pid not in [1, 2, 3.5, 6, 7, 8, 9, 10]", "ef"},
     {"tid == 9007199254740993", "f"},
     {"tid == 9007199254740992.0", ""},
@@ -98,8 +99,8 @@ static const struct { const char *query, *rows; } cases[] = {
     {"missing == \"x\"", ""},
     {"missing > 0", ""},
     {"missing != 0", ""},
-    {"not missing == 0", "abcdefg"},
-    {"missing is null", "abcdefg"},
+    {"not missing == 0", "abcdefgh"},
+    {"missing is null", "abcdefgh"},
     {"missing is not null", ""},
     {"missing not in [1]", ""},
     {"mix == 5", "b"},
@@ -108,13 +109,13 @@ static const struct { const char *query, *rows; } cases[] = {
     {"mix >= 5.5", "d"},
     {"mix in [5, \"5\", 5.5, true]", "bcdg"},
     {"mix not in [5]", "cdfg"},
-    {"mix is null", "ae"},
+    {"mix is null", "aeh"},
     {"mix == true", "g"},
     {"mix like \"%\"", "c"},
     {"mix not like \"x\"", "c"},
     {"mix ~ \"5\"", "c"},
     {"mix !~ \"x\"", "c"},
-    {"not mix ~ \"5\"", "abdefg"},
+    {"not mix ~ \"5\"", "abdefgh"},
     {"big == 18446744073709551616", "c"},
     {"big > 9007199254740992", "cd"},
     {"big == 9007199254740993", "d"},
@@ -131,21 +132,21 @@ static const struct { const char *query, *rows; } cases[] = {
     {"name like \"r__d\"", "a"},
     {"name like \"%R%\"", ""},
     {"name ilike \"%R%\"", "abf"},
-    {"name not ilike \"%R%\"", "cdeg"},
+    {"name not ilike \"%R%\"", "cdegh"},
     {"name ~ \"^r\"", "a"},
     {"name ~ \"r\"", "abf"},
     {"name ~* \"^C\"", "de"},
     {"name ~ \"\\d\"", "c"},
-    {"name !~ \"[a-z]{4}\"", "eg"},
+    {"name !~ \"[a-z]{4}\"", "egh"},
     {"\"EA\" in name", "a"},
-    {"\"EA\" not in name", "bcdefg"},
+    {"\"EA\" not in name", "bcdefgh"},
     {"\"alph\" in list", "a"},
     {"\"BETA\" in args.list", "a"},
     {"\"gamma\" in list", ""},
     {"\"gamma\" not in list", "a"},
     {"\"5\" in mix", "c"},
     {"\"5\" not in mix", "f"},
-    {"ph == \"X\"", "abcd"},
+    {"ph == \"X\"", "abcdh"},
     {"ph == 1", "g"},
     {"ph in [\"C\", 1]", "eg"},
     {"hhash == \"h1\"", "ab"},
@@ -154,26 +155,26 @@ static const struct { const char *query, *rows; } cases[] = {
     {"args.fhash in [5692, \"f1\"]", "ab"},
     {"host == \"host1\"", "ab"},
     {"host == \"login\"", "cdg"},
-    {"host is null", "ef"},
+    {"host is null", "efh"},
     {"file == \"/data/one\"", "a"},
     {"file == \"5692\"", "b"},
     {"file like \"/data/%\"", "acd"},
     {"\"T\" in file", "acd"},
-    {"file is null", "efg"},
+    {"file is null", "efgh"},
     {"cmd == \"python x\"", "f"},
-    {"exec is null", "abcdefg"},
-    {"trace == \"t.pfw\"", "abcdefg"},
+    {"exec is null", "abcdefgh"},
+    {"trace == \"t.pfw\"", "abcdefgh"},
     {"trace like \"x%\"", ""},
     {"rank == 3", "ab"},
-    {"rank is null", "cdefg"},
+    {"rank is null", "cdefgh"},
     {"size == 4096", "a"},
     {"size >= 4KiB", "a"},
-    {"size is null", "bcdefg"},
+    {"size is null", "bcdefgh"},
     {"(cat == \"POSIX\" and dur > 50) or name == \"x\"", "ag"},
     {"cat == \"POSIX\" and not name == \"read\" or pid == 3", "be"},
-    {"not (cat == \"POSIX\" or pid == 2)", "ef"},
+    {"not (cat == \"POSIX\" or pid == 2)", "efh"},
     {"not not pid == 3", "e"},
-    {"id is null and type is null", "abcdefg"},
+    {"id is null and type is null", "abcdefgh"},
 };
 
 struct collected { char rows[64]; size_t count; const struct source *row; };
@@ -245,7 +246,7 @@ static void selections(void)
 
     selection_init(&s);
     s.phases = PHASE_EVENTS;
-    expect(&s, "events", "abcdfg");
+    expect(&s, "events", "abcdfgh");
     s.phases = PHASE_COUNTERS;
     expect(&s, "counters", "e");
     s.phases = PHASE_METADATA;
@@ -253,7 +254,7 @@ static void selections(void)
     s.phases = PHASE_AGGREGATED;
     expect(&s, "aggregated", "");
     s.phases = PHASE_ANY;
-    expect(&s, "any", "????abcdefg");
+    expect(&s, "any", "????abcdefgh");
     selection_init(&s);
     s.preset = "io";
     expect(&s, "io", "ab");

@@ -105,8 +105,9 @@ static void choices(void)
 static void whole(void)
 {
     CHECK_STOP(store_begin(&store));
+    static const char text[] = "[\n{\"name\":\"x\",\"ph\":\"X\",\"ts\":1}\n";
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        store_file(&store, names[i], "[\n{\"name\":\"x\",\"ph\":\"X\",\"ts\":1}\n", 34);
+        store_file(&store, names[i], text, strlen(text));
     char path[600];
     snprintf(path, sizeof(path), "%s/empty", store.dir);
     mkdir(path, 0700);
