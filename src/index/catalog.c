@@ -210,6 +210,7 @@ static void destroy_snapshot(struct snapshot *s)
     resolver_free(s->resolver);
     root_release(s->root);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->resolver_lock);
     free(s->views);
     free(s);
 }
@@ -262,6 +263,7 @@ static struct snapshot *make_snapshot(struct index *ix)
             s->views[s->count++] = view_ref(ix->entries[i]->view);
     }
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->resolver_lock, NULL);
     atomic_init(&s->refs, 1);
     s->ix = ix;
     s->generation = ix->generation;

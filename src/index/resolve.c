@@ -114,11 +114,11 @@ static struct resolver *resolver_of(const struct snapshot *snapshot)
     struct snapshot *s = (struct snapshot *)snapshot;
     struct resolver *r;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->resolver_lock);
     if (!s->resolver)
         s->resolver = make_resolver(s);
     r = s->resolver;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->resolver_lock);
     return r;
 }
 

@@ -82,9 +82,11 @@ struct snapshot {
     uint32_t count;
     struct view **views;
     struct snapshot *older, *newer;      /* living ones, under index.lock */
-    pthread_mutex_t lock;                /* of what is made when first asked for: */
-    struct resolver *resolver;
-    struct root *root;
+    /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk open, and the root
+     * summary reads the store while it is made. */
+    pthread_mutex_t lock, resolver_lock;
+    struct resolver *resolver;           /* under resolver_lock */
+    struct root *root;                   /* under lock */
 };
 
 /* ---- line ids (names.c) ---- */
