@@ -17,26 +17,36 @@ struct literal {
     struct text text;
     struct number number;
     bool boolean;
-    struct cut ns;             /* LITERAL_TIME */
+    struct cut ns; /* LITERAL_TIME */
 };
 
-enum dsl_op { DSL_AND, DSL_OR, DSL_NOT, DSL_COMPARE, DSL_IN, DSL_LIKE, DSL_MATCH, DSL_CONTAINS, DSL_NULL };
+enum dsl_op {
+    DSL_AND,
+    DSL_OR,
+    DSL_NOT,
+    DSL_COMPARE,
+    DSL_IN,
+    DSL_LIKE,
+    DSL_MATCH,
+    DSL_CONTAINS,
+    DSL_NULL
+};
 struct dsl_node {
     enum dsl_op op;
-    enum compare compare;        /* DSL_COMPARE                                                   */
-    bool negated;                /* NOT IN, NOT LIKE, !~, IS NOT NULL                             */
-    bool nocase;                 /* ILIKE, ~*; and texts of presets                               */
-    size_t position;             /* of the operator or literal to blame                           */
-    struct text path;            /* as written                                                    */
+    enum compare compare; /* DSL_COMPARE                                                   */
+    bool negated;         /* NOT IN, NOT LIKE, !~, IS NOT NULL                             */
+    bool nocase;          /* ILIKE, ~*; and texts of presets                               */
+    size_t position;      /* of the operator or literal to blame                           */
+    struct text path;     /* as written                                                    */
     struct path_info info;
-    struct literal *literals;    /* COMPARE, LIKE, MATCH, CONTAINS: one                           */
+    struct literal *literals; /* COMPARE, LIKE, MATCH, CONTAINS: one                           */
     size_t literal_count;
-    struct pattern *pattern;     /* MATCH                                                         */
+    struct pattern *pattern; /* MATCH                                                         */
     struct dsl_node *child, *next; /* children of AND, OR, NOT; sibling                           */
 };
 struct dsl {
     struct arena arena;
-    struct dsl_node *root;       /* NULL: everything                                              */
+    struct dsl_node *root; /* NULL: everything                                              */
     struct pattern **patterns;
     size_t pattern_count, pattern_cap;
 };
@@ -49,20 +59,43 @@ void dsl_print(const struct dsl_node *root, struct buf *out);
 /* ---- between lexer and parser ------------------------------------------------------------------------------ */
 
 enum dsl_token_type {
-    TOKEN_END, TOKEN_PATH, TOKEN_TEXT, TOKEN_NUMBER, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_LIST, TOKEN_LIST_END, TOKEN_COMMA,
-    TOKEN_COMPARE, TOKEN_MATCH, TOKEN_AND, TOKEN_OR, TOKEN_NOT, TOKEN_IN, TOKEN_LIKE, TOKEN_ILIKE, TOKEN_IS, TOKEN_NULL,
-    TOKEN_TRUE, TOKEN_FALSE
+    TOKEN_END,
+    TOKEN_PATH,
+    TOKEN_TEXT,
+    TOKEN_NUMBER,
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+    TOKEN_LIST,
+    TOKEN_LIST_END,
+    TOKEN_COMMA,
+    TOKEN_COMPARE,
+    TOKEN_MATCH,
+    TOKEN_AND,
+    TOKEN_OR,
+    TOKEN_NOT,
+    TOKEN_IN,
+    TOKEN_LIKE,
+    TOKEN_ILIKE,
+    TOKEN_IS,
+    TOKEN_NULL,
+    TOKEN_TRUE,
+    TOKEN_FALSE
 };
 struct dsl_token {
     enum dsl_token_type type;
     size_t position;
-    struct text source;          /* as written                                                    */
-    struct text text;            /* TEXT: decoded; NUMBER: without unit                            */
-    struct text unit;            /* NUMBER                                                        */
+    struct text source; /* as written                                                    */
+    struct text text;   /* TEXT: decoded; NUMBER: without unit                            */
+    struct text unit;   /* NUMBER                                                        */
     enum compare compare;
-    bool negated, nocase;        /* MATCH                                                         */
+    bool negated, nocase; /* MATCH                                                         */
 };
-struct dsl_lexer { struct text source; size_t at; struct arena *arena; struct err *err; };
+struct dsl_lexer {
+    struct text source;
+    size_t at;
+    struct arena *arena;
+    struct err *err;
+};
 /* 0, ERR_QUERY_SYNTAX, -ENOMEM. At the end TOKEN_END again and again. */
 int dsl_lex(struct dsl_lexer *lexer, struct dsl_token *ret);
 /* Writes a code point, returns the place behind it. */

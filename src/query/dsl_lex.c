@@ -54,9 +54,13 @@ static char peek(const struct dsl_lexer *l, size_t ahead)
 
 /* ---- words ------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *word; enum dsl_token_type type; } keywords[] = {
-    {"and", TOKEN_AND},     {"or", TOKEN_OR},   {"not", TOKEN_NOT},   {"in", TOKEN_IN},     {"like", TOKEN_LIKE},
-    {"ilike", TOKEN_ILIKE}, {"is", TOKEN_IS},   {"null", TOKEN_NULL}, {"true", TOKEN_TRUE}, {"false", TOKEN_FALSE},
+static const struct {
+    const char *word;
+    enum dsl_token_type type;
+} keywords[] = {
+    {"and", TOKEN_AND},   {"or", TOKEN_OR},       {"not", TOKEN_NOT}, {"in", TOKEN_IN},
+    {"like", TOKEN_LIKE}, {"ilike", TOKEN_ILIKE}, {"is", TOKEN_IS},   {"null", TOKEN_NULL},
+    {"true", TOKEN_TRUE}, {"false", TOKEN_FALSE},
 };
 
 static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
@@ -70,7 +74,8 @@ static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
             t->type = keywords[i].type;
     }
     if (word.ptr[word.len - 1] == '.' || memmem(word.ptr, word.len, "..", 2))
-        return dsl_fail(l->err, l->source, t->position, "expected a path, got \"%.*s\" with an empty component",
+        return dsl_fail(l->err, l->source, t->position,
+                        "expected a path, got \"%.*s\" with an empty component",
                         (int)(word.len < 60 ? word.len : 60), word.ptr);
     return 0;
 }
@@ -106,7 +111,8 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
     t->unit = (struct text){l->source.ptr + unit, l->at - unit};
     if (is_digit(peek(l, 0)) || peek(l, 0) == '.' || peek(l, 0) == '-' || peek(l, 0) == '+')
         return dsl_fail(l->err, l->source, t->position, "expected a number, got \"%.*s\"",
-                        (int)(l->at + 1 - begin < 60 ? l->at + 1 - begin : 60), l->source.ptr + begin);
+                        (int)(l->at + 1 - begin < 60 ? l->at + 1 - begin : 60),
+                        l->source.ptr + begin);
     return 0;
 }
 
@@ -162,8 +168,8 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     if (c < 0)
         return dsl_fail(l->err, l->source, l->at - 1, "expected four hexadecimal digits after \\u");
     l->at += 5;
-    if (c >= 0xD800 && c < 0xDC00 && peek(l, 0) == '\\' && peek(l, 1) == 'u' && (low = hex4(l, 2)) >= 0xDC00 &&
-        low < 0xE000) {
+    if (c >= 0xD800 && c < 0xDC00 && peek(l, 0) == '\\' && peek(l, 1) == 'u' &&
+        (low = hex4(l, 2)) >= 0xDC00 && low < 0xE000) {
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
         l->at += 6;
     } else if (c >= 0xD800 && c < 0xE000) {
@@ -223,7 +229,8 @@ static int lex_string(struct dsl_lexer *l, struct dsl_token *t)
             return rc;
     }
     if (l->at >= l->source.len)
-        return dsl_fail(l->err, l->source, t->position, "Unterminated string: expected a closing %c", quote);
+        return dsl_fail(l->err, l->source, t->position,
+                        "Unterminated string: expected a closing %c", quote);
     l->at++;
     t->type = TOKEN_TEXT;
     t->text = (struct text){begin, (size_t)(out - begin)};
@@ -233,7 +240,10 @@ static int lex_string(struct dsl_lexer *l, struct dsl_token *t)
 /* ---- signs --------------------------------------------------------------------------------------------------- */
 
 /* Longest first. */
-static const struct { const char *sign; struct dsl_token token; } signs[] = {
+static const struct {
+    const char *sign;
+    struct dsl_token token;
+} signs[] = {
     {"!~*", {.type = TOKEN_MATCH, .negated = true, .nocase = true}},
     {"!~", {.type = TOKEN_MATCH, .negated = true}},
     {"~*", {.type = TOKEN_MATCH, .nocase = true}},
@@ -266,8 +276,10 @@ static int lex_sign(struct dsl_lexer *l, struct dsl_token *t)
     }
     unsigned char c = (unsigned char)peek(l, 0);
     if (c > 0x20 && c < 0x7F)
-        return dsl_fail(l->err, l->source, l->at, "expected a path, value or operator, got '%c'", c);
-    return dsl_fail(l->err, l->source, l->at, "expected a path, value or operator, got byte 0x%02x", c);
+        return dsl_fail(l->err, l->source, l->at, "expected a path, value or operator, got '%c'",
+                        c);
+    return dsl_fail(l->err, l->source, l->at, "expected a path, value or operator, got byte 0x%02x",
+                    c);
 }
 
 int dsl_lex(struct dsl_lexer *l, struct dsl_token *ret)

@@ -10,10 +10,10 @@
 
 struct parser {
     struct dsl_lexer lexer;
-    struct dsl_token token;      /* the one to look at */
+    struct dsl_token token; /* the one to look at */
     struct dsl *dsl;
     struct err *err;
-    unsigned depth;              /* of parentheses and NOTs */
+    unsigned depth; /* of parentheses and NOTs */
     unsigned terms;
 };
 
@@ -29,12 +29,13 @@ static int fail_expected(struct parser *p, const char *what)
     struct text got = p->token.source;
 
     if (p->token.type == TOKEN_END)
-        return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got the end of the query", what);
+        return dsl_fail(p->err, p->lexer.source, p->token.position,
+                        "expected %s, got the end of the query", what);
     int len = got.len < 60 ? (int)got.len : 60;
     while (len > 0 && (size_t)len < got.len && ((unsigned char)got.ptr[len] & 0xC0) == 0x80)
         len--; /* never half a character */
-    return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got %.*s%s", what, len, got.ptr,
-                    (size_t)len < got.len ? "..." : "");
+    return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got %.*s%s", what,
+                    len, got.ptr, (size_t)len < got.len ? "..." : "");
 }
 
 static int expect(struct parser *p, enum dsl_token_type type, const char *what)
@@ -56,20 +57,30 @@ static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
 static int enter(struct parser *p, size_t position)
 {
     if (++p->depth > DSL_DEPTH_MAX)
-        return dsl_fail(p->err, p->lexer.source, position, "the query is nested deeper than %d", DSL_DEPTH_MAX);
+        return dsl_fail(p->err, p->lexer.source, position, "the query is nested deeper than %d",
+                        DSL_DEPTH_MAX);
     return 0;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name; int scale; int64_t factor; } times[] = {
-    {"", 3, 1},  {"ns", 0, 1},   {"us", 3, 1},   {"\xC2\xB5s", 3, 1}, {"\xCE\xBCs", 3, 1}, {"ms", 6, 1},
-    {"s", 9, 1}, {"sec", 9, 1},  {"m", 9, 60},   {"min", 9, 60},      {"h", 9, 3600},      {"d", 9, 86400},
+static const struct {
+    const char *name;
+    int scale;
+    int64_t factor;
+} times[] = {
+    {"", 3, 1},          {"ns", 0, 1},   {"us", 3, 1},   {"\xC2\xB5s", 3, 1},
+    {"\xCE\xBCs", 3, 1}, {"ms", 6, 1},   {"s", 9, 1},    {"sec", 9, 1},
+    {"m", 9, 60},        {"min", 9, 60}, {"h", 9, 3600}, {"d", 9, 86400},
 };
-static const struct { const char *name; int scale; int64_t factor; } sizes[] = {
-    {"b", 0, 1},           {"k", 0, 1 << 10}, {"kib", 0, 1 << 10}, {"kb", 3, 1},
-    {"m", 0, 1 << 20},     {"mib", 0, 1 << 20}, {"mb", 6, 1},      {"g", 0, 1 << 30},
-    {"gib", 0, 1 << 30},   {"gb", 9, 1},      {"t", 0, 1ll << 40}, {"tib", 0, 1ll << 40},
+static const struct {
+    const char *name;
+    int scale;
+    int64_t factor;
+} sizes[] = {
+    {"b", 0, 1},         {"k", 0, 1 << 10},   {"kib", 0, 1 << 10}, {"kb", 3, 1},
+    {"m", 0, 1 << 20},   {"mib", 0, 1 << 20}, {"mb", 6, 1},        {"g", 0, 1 << 30},
+    {"gib", 0, 1 << 30}, {"gb", 9, 1},        {"t", 0, 1ll << 40}, {"tib", 0, 1ll << 40},
     {"tb", 12, 1},
 };
 
@@ -101,12 +112,14 @@ static int size_literal(struct parser *p, struct literal *ret)
             continue;
         decimal_cut(p->token.text, sizes[i].scale, sizes[i].factor, &b);
         ret->type = LITERAL_NUMBER;
-        ret->number = (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
+        ret->number =
+            (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
         if (!b.more && b.floor <= INT64_MAX && b.floor >= INT64_MIN)
             ret->number = (struct number){.type = NUMBER_INT, .i = (int64_t)b.floor};
         return 0;
     }
-    return fail_unit(p, "expected a unit of size (B, k, KiB, kB, M, MiB, MB, G, GiB, GB, T, TiB, TB)");
+    return fail_unit(p,
+                     "expected a unit of size (B, k, KiB, kB, M, MiB, MB, G, GiB, GB, T, TiB, TB)");
 }
 
 static int number_literal(struct parser *p, const struct path_info *info, struct literal *ret)
@@ -151,8 +164,11 @@ static int parse_value(struct parser *p, const struct path_info *info, struct li
         ret->type = LITERAL_BOOL;
         ret->boolean = p->token.type == TOKEN_TRUE;
         break;
-    case TOKEN_NUMBER: rc = number_literal(p, info, ret); break;
-    default: return fail_expected(p, "a value (a string, a number, true or false)");
+    case TOKEN_NUMBER:
+        rc = number_literal(p, info, ret);
+        break;
+    default:
+        return fail_expected(p, "a value (a string, a number, true or false)");
     }
     return rc < 0 ? rc : advance(p);
 }
@@ -303,8 +319,9 @@ static int parse_operator(struct parser *p, struct dsl_node *n)
         rc = advance(p);
         return rc < 0 ? rc : parse_list(p, n);
     }
-    return fail_expected(p, n->negated ? "in, like or ilike"
-                                       : "an operator (== != > < >= <= in not like ilike ~ ~* !~ !~* is)");
+    return fail_expected(p, n->negated
+                                ? "in, like or ilike"
+                                : "an operator (== != > < >= <= in not like ilike ~ ~* !~ !~* is)");
 }
 
 static int set_path(struct parser *p, struct dsl_node *n)
@@ -343,7 +360,8 @@ static int parse_test(struct parser *p, struct dsl_node **ret)
     if (!n)
         return -ENOMEM;
     if (++p->terms > DSL_TERMS_MAX)
-        return dsl_fail(p->err, p->lexer.source, p->token.position, "the query has more than %d terms", DSL_TERMS_MAX);
+        return dsl_fail(p->err, p->lexer.source, p->token.position,
+                        "the query has more than %d terms", DSL_TERMS_MAX);
     if (p->token.type == TOKEN_TEXT) {
         rc = parse_contains(p, n);
     } else if (p->token.type == TOKEN_PATH) {
@@ -455,7 +473,8 @@ static int check_utf8(struct text source, struct err *err)
 
     if (text_is_utf8(source))
         return 0;
-    while (good + 1 < bad) { /* whole texts up to `good` are UTF-8 but for a cut character at their end */
+    while (good + 1 <
+           bad) { /* whole texts up to `good` are UTF-8 but for a cut character at their end */
         size_t middle = good + (bad - good) / 2, end = middle;
         while (end > good && middle - end < 3 && ((unsigned char)source.ptr[end] & 0xC0) == 0x80)
             end--;

@@ -44,10 +44,18 @@ static void print_time(struct cut ns, struct buf *out)
 static void print_literal(const struct literal *l, struct buf *out)
 {
     switch (l->type) {
-    case LITERAL_TEXT: print_text(l->text, out); break;
-    case LITERAL_NUMBER: number_print(&l->number, out); break;
-    case LITERAL_BOOL: buf_puts(out, l->boolean ? "true" : "false"); break;
-    case LITERAL_TIME: print_time(l->ns, out); break;
+    case LITERAL_TEXT:
+        print_text(l->text, out);
+        break;
+    case LITERAL_NUMBER:
+        number_print(&l->number, out);
+        break;
+    case LITERAL_BOOL:
+        buf_puts(out, l->boolean ? "true" : "false");
+        break;
+    case LITERAL_TIME:
+        print_time(l->ns, out);
+        break;
     }
 }
 

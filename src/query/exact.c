@@ -164,12 +164,18 @@ int number_cmp(const struct number *a, const struct number *b)
 bool compare_holds(enum compare op, int cmp)
 {
     switch (op) {
-    case COMPARE_EQ: return cmp == 0;
-    case COMPARE_NE: return cmp != 0;
-    case COMPARE_LT: return cmp < 0;
-    case COMPARE_LE: return cmp <= 0;
-    case COMPARE_GT: return cmp > 0;
-    case COMPARE_GE: return cmp >= 0;
+    case COMPARE_EQ:
+        return cmp == 0;
+    case COMPARE_NE:
+        return cmp != 0;
+    case COMPARE_LT:
+        return cmp < 0;
+    case COMPARE_LE:
+        return cmp <= 0;
+    case COMPARE_GT:
+        return cmp > 0;
+    case COMPARE_GE:
+        return cmp >= 0;
     }
     return false;
 }
@@ -269,18 +275,24 @@ static struct range clamp(__int128 lo, __int128 hi)
 {
     if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
         return NONE;
-    return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo, hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
+    return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo,
+                          hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
 }
 
 struct range range_of(enum compare op, struct cut b)
 {
     switch (op) {
     case COMPARE_EQ:
-    case COMPARE_NE: return b.more ? NONE : clamp(b.floor, b.floor);
-    case COMPARE_LT: return clamp(INT64_MIN, b.more ? b.floor : b.floor - 1);
-    case COMPARE_LE: return clamp(INT64_MIN, b.floor);
-    case COMPARE_GT: return clamp(b.floor + 1, INT64_MAX);
-    case COMPARE_GE: return clamp(b.more ? b.floor + 1 : b.floor, INT64_MAX);
+    case COMPARE_NE:
+        return b.more ? NONE : clamp(b.floor, b.floor);
+    case COMPARE_LT:
+        return clamp(INT64_MIN, b.more ? b.floor : b.floor - 1);
+    case COMPARE_LE:
+        return clamp(INT64_MIN, b.floor);
+    case COMPARE_GT:
+        return clamp(b.floor + 1, INT64_MAX);
+    case COMPARE_GE:
+        return clamp(b.more ? b.floor + 1 : b.floor, INT64_MAX);
     }
     return NONE;
 }
@@ -312,10 +324,18 @@ struct range_f64 range_f64_of(enum compare op, const struct number *n)
         if (cmp != 0)
             return (struct range_f64){INFINITY, -INFINITY};
         return (struct range_f64){near.d, near.d};
-    case COMPARE_LT: r.hi = cmp < 0 ? near.d : nextafter(near.d, -INFINITY); break;
-    case COMPARE_LE: r.hi = cmp <= 0 ? near.d : nextafter(near.d, -INFINITY); break;
-    case COMPARE_GT: r.lo = cmp > 0 ? near.d : nextafter(near.d, INFINITY); break;
-    case COMPARE_GE: r.lo = cmp >= 0 ? near.d : nextafter(near.d, INFINITY); break;
+    case COMPARE_LT:
+        r.hi = cmp < 0 ? near.d : nextafter(near.d, -INFINITY);
+        break;
+    case COMPARE_LE:
+        r.hi = cmp <= 0 ? near.d : nextafter(near.d, -INFINITY);
+        break;
+    case COMPARE_GT:
+        r.lo = cmp > 0 ? near.d : nextafter(near.d, INFINITY);
+        break;
+    case COMPARE_GE:
+        r.lo = cmp >= 0 ? near.d : nextafter(near.d, INFINITY);
+        break;
     }
     return r;
 }

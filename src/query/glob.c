@@ -44,7 +44,10 @@ static const char *match_one(const char *p, char c)
 
 /* The last star and the last double star are kept as ways back: that is enough, since what follows a double star is
  * tried again as a whole. */
-struct way { const char *pattern, *name; bool dirs; };
+struct way {
+    const char *pattern, *name;
+    bool dirs;
+};
 
 static bool retry(struct way *star, struct way *deep, const char **p, const char **n)
 {

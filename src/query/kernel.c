@@ -2,13 +2,13 @@
 #include "kernel.h"
 #include "dftracerd/base.h"
 
-#define WORDS(test)                                                   \
-    for (uint32_t at = 0; at < n; at += 64) {                         \
-        uint32_t end = n - at < 64 ? n - at : 64;                     \
-        uint64_t word = 0;                                            \
-        for (uint32_t i = 0; i < end; i++)                            \
-            word |= (uint64_t)(test) << i;                            \
-        mask[at / 64] = word;                                         \
+#define WORDS(test) \
+    for (uint32_t at = 0; at < n; at += 64) { \
+        uint32_t end = n - at < 64 ? n - at : 64; \
+        uint64_t word = 0; \
+        for (uint32_t i = 0; i < end; i++) \
+            word |= (uint64_t)(test) << i; \
+        mask[at / 64] = word; \
     }
 
 static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask)
@@ -26,7 +26,8 @@ static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *ma
     WORDS(v[at + i] == code)
 }
 
-static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask)
+static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
+                      uint64_t *mask)
 {
     (void)codes;
     WORDS(table[v[at + i] / 32] >> v[at + i] % 32 & 1)

@@ -13,8 +13,9 @@ struct kernels {
     void (*range_f64)(const double *v, uint32_t n, double lo, double hi, uint64_t *mask);
     void (*equal_u32)(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask);
     /* Bit v[i] of the table; the table is readable in whole 32-bit words. */
-    void (*table_u32)(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask);
-    uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out);   /* out: n + 64 places */
+    void (*table_u32)(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
+                      uint64_t *mask);
+    uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out); /* out: n + 64 places */
 };
 extern const struct kernels kernels_portable, kernels_avx2;
 /* The best this machine has. */

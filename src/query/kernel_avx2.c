@@ -33,7 +33,8 @@ static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_
         uint64_t word = 0;
         for (uint32_t i = 0; i < 64; i += 4) {
             __m256d x = _mm256_loadu_pd(v + at + i);
-            __m256d in = _mm256_and_pd(_mm256_cmp_pd(x, low, _CMP_GE_OQ), _mm256_cmp_pd(x, high, _CMP_LE_OQ));
+            __m256d in = _mm256_and_pd(_mm256_cmp_pd(x, low, _CMP_GE_OQ),
+                                       _mm256_cmp_pd(x, high, _CMP_LE_OQ));
             word |= (uint64_t)(unsigned)_mm256_movemask_pd(in) << i;
         }
         mask[at / 64] = cut(word, n - at);
@@ -57,7 +58,8 @@ static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *ma
 
 /* Up to 32 codes the table is one word, held in a register; else words are gathered. Rows beyond n may hold any
  * code, so the gather is cut to the table. */
-static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask)
+static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
+                      uint64_t *mask)
 {
     const __m256i one = _mm256_set1_epi32((int)table[0]), low = _mm256_set1_epi32(31);
     const __m256i last = _mm256_set1_epi32((int)((codes - 1) / 32));
@@ -67,7 +69,8 @@ static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint
         for (uint32_t i = 0; i < 64; i += 8) {
             __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i)), bits = one;
             if (codes > 32)
-                bits = _mm256_i32gather_epi32((const int *)table, _mm256_min_epu32(_mm256_srli_epi32(x, 5), last), 4);
+                bits = _mm256_i32gather_epi32((const int *)table,
+                                              _mm256_min_epu32(_mm256_srli_epi32(x, 5), last), 4);
             bits = _mm256_slli_epi32(_mm256_srlv_epi32(bits, _mm256_and_si256(x, low)), 31);
             word |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(bits)) << i;
         }

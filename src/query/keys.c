@@ -64,7 +64,8 @@ static int store(struct query *q, struct text bytes, bool add, uint64_t *ret)
 }
 
 /* type + bytes, on the stack when short */
-static int store_typed(struct query *q, char type, const void *data, size_t len, bool add, uint64_t *ret)
+static int store_typed(struct query *q, char type, const void *data, size_t len, bool add,
+                       uint64_t *ret)
 {
     char room[256], *bytes = len < sizeof(room) ? room : malloc(len + 1);
 
@@ -134,13 +135,21 @@ static int key_of_text(struct query *q, const struct column_entry *e, uint64_t *
 int key_of_entry(struct query *q, const struct column_entry *e, uint64_t *ret)
 {
     switch (e->type) {
-    case TRACE_INT: return key_of_i64(q, e->i, ret);
-    case TRACE_DOUBLE: return key_of_f64(q, e->d, ret);
-    case TRACE_BOOL: return key_of_bool(e->i, ret);
-    case TRACE_TEXT: return key_of_text(q, e, ret);
-    case TRACE_BIG: return store_typed(q, 'b', e->text.ptr, e->text.len, true, ret);
-    case TRACE_JSON: return store_typed(q, 'j', e->text.ptr, e->text.len, true, ret);
-    default: *ret = QUERY_KEY_NULL; return 0;
+    case TRACE_INT:
+        return key_of_i64(q, e->i, ret);
+    case TRACE_DOUBLE:
+        return key_of_f64(q, e->d, ret);
+    case TRACE_BOOL:
+        return key_of_bool(e->i, ret);
+    case TRACE_TEXT:
+        return key_of_text(q, e, ret);
+    case TRACE_BIG:
+        return store_typed(q, 'b', e->text.ptr, e->text.len, true, ret);
+    case TRACE_JSON:
+        return store_typed(q, 'j', e->text.ptr, e->text.len, true, ret);
+    default:
+        *ret = QUERY_KEY_NULL;
+        return 0;
     }
 }
 
@@ -214,7 +223,10 @@ void query_key_value(struct query *q, uint64_t key, struct value *ret)
         ret->type = VALUE_BOOL;
         ret->i = v;
         break;
-    case KEY_STORED: stored_value(q, key, ret); break;
-    default: break;
+    case KEY_STORED:
+        stored_value(q, key, ret);
+        break;
+    default:
+        break;
     }
 }

@@ -5,7 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct { const char *path; enum path_kind kind; const char *column; bool time, bytes; } known[] = {
+static const struct {
+    const char *path;
+    enum path_kind kind;
+    const char *column;
+    bool time, bytes;
+} known[] = {
     {"name", PATH_COLUMN, "name"},
     {"cat", PATH_COLUMN, "cat"},
     {"pid", PATH_COLUMN, "pid"},
@@ -75,8 +80,10 @@ int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (!text_eq(path, text_of(known[i].path)))
             continue;
-        *ret = (struct path_info){.kind = known[i].kind, .column = text_of(known[i].column),
-                                  .time = known[i].time, .bytes = known[i].bytes};
+        *ret = (struct path_info){.kind = known[i].kind,
+                                  .column = text_of(known[i].column),
+                                  .time = known[i].time,
+                                  .bytes = known[i].bytes};
         ret->hash = ret->kind == PATH_COLUMN && trace_path_is_hash(ret->column);
         return 0;
     }

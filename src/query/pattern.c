@@ -37,7 +37,8 @@ bool like_match(struct text pattern, struct text subject, bool nocase)
         } else if (p < pattern.len && c == '_') {
             p++;
             s = skip_character(subject, s);
-        } else if (p < pattern.len && (c == subject.ptr[s] || (nocase && lower(c) == lower(subject.ptr[s])))) {
+        } else if (p < pattern.len &&
+                   (c == subject.ptr[s] || (nocase && lower(c) == lower(subject.ptr[s])))) {
             p++;
             s++;
         } else if (star != SIZE_MAX) {
@@ -148,7 +149,8 @@ static int make_context(struct pattern *p)
 
 int pattern_new(struct text source, bool nocase, char *why, size_t why_len, struct pattern **ret)
 {
-    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C | (nocase ? PCRE2_CASELESS : 0);
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
+                       (nocase ? PCRE2_CASELESS : 0);
     int code = 0;
     PCRE2_SIZE offset = 0;
 
@@ -159,13 +161,15 @@ int pattern_new(struct text source, bool nocase, char *why, size_t why_len, stru
     struct pattern *p = calloc(1, sizeof(*p));
     if (!p)
         return -ENOMEM;
-    p->code = pcre2_compile((PCRE2_SPTR)(source.len ? source.ptr : ""), source.len, options, &code, &offset, NULL);
+    p->code = pcre2_compile((PCRE2_SPTR)(source.len ? source.ptr : ""), source.len, options, &code,
+                            &offset, NULL);
     int rc = p->code ? make_context(p) : explain(code, offset, why, why_len);
     if (rc < 0) {
         pattern_free(p);
         return rc;
     }
-    (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* without it matching is slower, not different */
+    (void)pcre2_jit_compile(p->code,
+                            PCRE2_JIT_COMPLETE); /* without it matching is slower, not different */
     *ret = p;
     return 0;
 }
@@ -185,7 +189,8 @@ static int match_with(const struct pattern *p, struct text subject, uint32_t opt
 
     if (!data)
         return -ENOMEM;
-    int rc = pcre2_match(p->code, (PCRE2_SPTR)(subject.len ? subject.ptr : ""), subject.len, 0, options, data, p->context);
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)(subject.len ? subject.ptr : ""), subject.len, 0,
+                         options, data, p->context);
     pcre2_match_data_free(data);
     return rc;
 }
@@ -194,7 +199,8 @@ int pattern_match(const struct pattern *p, struct text subject)
 {
     int rc = match_with(p, subject, 0);
 
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; the interpreter uses the heap */
+    if (rc ==
+        PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; the interpreter uses the heap */
         rc = match_with(p, subject, PCRE2_NO_JIT);
     if (rc >= 0)
         return 1;

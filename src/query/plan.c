@@ -14,13 +14,19 @@ void selection_init(struct selection *s)
 
 /* ---- tests of a selection ------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *query; } presets[] = {
-    {"io", "cat in [\"POSIX\", \"STDIO\"] and name in [\"read\", \"write\", \"open\", \"close\", \"pread\", \"pwrite\", "
-           "\"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", \"fclose\", \"fread\", \"fwrite\", \"lseek\", "
+static const struct {
+    const char *name, *query;
+} presets[] = {
+    {"io", "cat in [\"POSIX\", \"STDIO\"] and name in [\"read\", \"write\", \"open\", \"close\", "
+           "\"pread\", \"pwrite\", "
+           "\"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", \"fclose\", \"fread\", "
+           "\"fwrite\", \"lseek\", "
            "\"stat\", \"fstat\", \"lseek64\", \"fstat64\"]"},
     {"compute", "cat in [\"compute\", \"comm\", \"device\", \"ai_framework\", \"ai_root\"]"},
-    {"dlio", "cat in [\"compute\", \"data\", \"dataloader\", \"comm\", \"device\", \"checkpoint\", \"pipeline\", "
-             "\"ai_framework\", \"ai_root\", \"dlio_benchmark\", \"reader\", \"storage\", \"config\", \"data_loader\"]"},
+    {"dlio", "cat in [\"compute\", \"data\", \"dataloader\", \"comm\", \"device\", \"checkpoint\", "
+             "\"pipeline\", "
+             "\"ai_framework\", \"ai_root\", \"dlio_benchmark\", \"reader\", \"storage\", "
+             "\"config\", \"data_loader\"]"},
 };
 
 /* Presets ignore the case of cat (API.md section 1). */
@@ -41,7 +47,8 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
             ignore_case_of_cat(q->preset.root);
         return rc;
     }
-    return err_set_param(err, ERR_PARAM, "preset", "unknown preset \"%s\": io, compute and dlio are known", name);
+    return err_set_param(err, ERR_PARAM, "preset",
+                         "unknown preset \"%s\": io, compute and dlio are known", name);
 }
 
 static int and_node(struct query *q, const struct dsl_node *node)
@@ -62,7 +69,8 @@ static int and_time(struct query *q, const char *path, enum compare op, int64_t 
     if (!n || !l)
         return -ENOMEM;
     *l = (struct literal){.type = LITERAL_TIME, .ns = {ns, false}};
-    *n = (struct dsl_node){.op = DSL_COMPARE, .compare = op, .path = text_of(path), .literals = l, .literal_count = 1};
+    *n = (struct dsl_node){
+        .op = DSL_COMPARE, .compare = op, .path = text_of(path), .literals = l, .literal_count = 1};
     int rc = path_resolve(n->path, &q->arena, &n->info);
     return rc < 0 ? rc : and_node(q, n);
 }
@@ -97,7 +105,8 @@ static int make_tests(struct query *q, const struct selection *s, struct err *er
 
     if (rc == 0 && s->preset)
         rc = parse_preset(q, s->preset, err);
-    q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration && !s->has_max_duration;
+    q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration &&
+                    !s->has_max_duration;
     if (rc == 0 && (s->phases & PHASE_ANY) != PHASE_ANY)
         rc = test_classes(q, s->phases, &q->root);
     if (rc == 0)
@@ -141,7 +150,8 @@ static void look_at_files(struct query *q)
     for (size_t i = 0; i < q->file_count; i++) {
         const struct index_file *file = snapshot_file(q->snapshot, q->files[i]);
         q->counters.damaged_files += file->damaged;
-        if (file->state == INDEX_PENDING || file->state == INDEX_INDEXING || file->state == INDEX_GROWING)
+        if (file->state == INDEX_PENDING || file->state == INDEX_INDEXING ||
+            file->state == INDEX_GROWING)
             q->complete = false;
     }
 }
@@ -154,8 +164,9 @@ void query_disable_pruning(struct query *q)
 
 /* ---- open and close ------------------------------------------------------------------------------------------------------------ */
 
-int query_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-               struct budget *budget, struct err *err, struct query **ret)
+int query_open(const struct query_env *env, struct snapshot *snapshot,
+               const struct selection *selection, struct budget *budget, struct err *err,
+               struct query **ret)
 {
     struct query *q = calloc(1, sizeof(*q));
 

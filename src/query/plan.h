@@ -12,7 +12,10 @@
 
 /* ---- memory that is kept from chunk to chunk --------------------------------------------------------------- */
 
-struct grow { void *data; size_t cap; };
+struct grow {
+    void *data;
+    size_t cap;
+};
 /* At least `bytes`, contents lost when it grows; aligned to 64. NULL: no memory. */
 void *grow_to(struct grow *g, size_t bytes);
 void grow_done(struct grow *g);
@@ -20,45 +23,54 @@ void grow_done(struct grow *g);
 /* ---- sources ---------------------------------------------------------------------------------------------------- */
 
 struct source {
-    unsigned id;                        /* position in scan_worker.bound                                  */
-    struct text path;                   /* as asked                                                       */
+    unsigned id;      /* position in scan_worker.bound                                  */
+    struct text path; /* as asked                                                       */
     struct path_info info;
-    struct source *part[3];             /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
-    __int128 interval_ns, origin_ns;    /* BUCKET                                                         */
+    struct source *part
+        [3]; /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
+    __int128 interval_ns,
+        origin_ns; /* BUCKET                                                         */
     struct source *next;
 };
 
 /* How the values of a source come about in one chunk. */
 enum form {
     FORM_NULL,
-    FORM_STORED,                        /* as column                                                      */
-    FORM_MAPPED,                        /* codes of a stored column into an own dictionary                */
-    FORM_CODED,                         /* own codes of the whole chunk into an own dictionary            */
-    FORM_SINGLE,                        /* every row has own entry 0                                      */
-    FORM_DUR, FORM_TE, FORM_BUCKET, FORM_ZERO, /* computed a batch at a time                              */
-    FORM_ROWS                           /* own int64 of the whole chunk                                   */
+    FORM_STORED, /* as column                                                      */
+    FORM_MAPPED, /* codes of a stored column into an own dictionary                */
+    FORM_CODED,  /* own codes of the whole chunk into an own dictionary            */
+    FORM_SINGLE, /* every row has own entry 0                                      */
+    FORM_DUR,
+    FORM_TE,
+    FORM_BUCKET,
+    FORM_ZERO, /* computed a batch at a time                              */
+    FORM_ROWS  /* own int64 of the whole chunk                                   */
 };
 /* A lane holds an array of the batch it was filled for. */
-struct lane { struct grow memory; uint32_t batch; const uint64_t *valid; };
+struct lane {
+    struct grow memory;
+    uint32_t batch;
+    const uint64_t *valid;
+};
 
 /* A source in the chunk that the worker is at. */
 struct bound {
     const struct source *source;
-    uint64_t serial;                    /* of the chunk it was bound to; 0 = never                        */
+    uint64_t serial; /* of the chunk it was bound to; 0 = never                        */
     enum form form;
     enum scan_shape shape;
-    bool nano, nulls;                   /* nulls: some row may be null                                    */
-    struct column column;               /* STORED, MAPPED, DUR (type 0: the chunk has none)               */
-    int64_t min, max;                   /* INT, TIME, BOOL: every value is between them (not always tight) */
+    bool nano, nulls;     /* nulls: some row may be null                                    */
+    struct column column; /* STORED, MAPPED, DUR (type 0: the chunk has none)               */
+    int64_t min, max;     /* INT, TIME, BOOL: every value is between them (not always tight) */
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
-    const uint32_t *ids;                /* STORED TEXT                                                    */
-    struct column_entry *entry;         /* MAPPED, CODED, SINGLE                                          */
-    const uint32_t *remap;              /* MAPPED: stored code to own code; NULL: the same                */
+    const uint32_t *ids;        /* STORED TEXT                                                    */
+    struct column_entry *entry; /* MAPPED, CODED, SINGLE                                          */
+    const uint32_t *remap;      /* MAPPED: stored code to own code; NULL: the same                */
     struct grow entry_memory, remap_memory, rows_memory, rows_valid;
-    struct arena arena;                 /* texts of entries that are nowhere else                         */
+    struct arena arena; /* texts of entries that are nowhere else                         */
     /* BUCKET */
-    int64_t step, base;                 /* in the unit of ts                                              */
+    int64_t step, base; /* in the unit of ts                                              */
     /* DUR */
     bool x_all, x_none;
     struct grow x_table;
@@ -67,7 +79,7 @@ struct bound {
     struct lane i64, f64, keys, codes, valid;
     struct grow key_table;
     bool has_key_table;
-    uint32_t code_count;                /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
+    uint32_t code_count; /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
     uint32_t code_limit;
 };
 
@@ -76,37 +88,43 @@ struct bound {
 enum tri { TRI_NONE, TRI_SOME, TRI_ALL };
 struct test {
     enum { TEST_AND, TEST_OR, TEST_NOT, TEST_LEAF, TEST_CLASS } type;
-    unsigned id;                        /* position in scan_worker.tests                                  */
+    unsigned id; /* position in scan_worker.tests                                  */
     unsigned cost;
     struct test **children;
     size_t child_count;
-    const struct source *source;        /* LEAF; CLASS: "@class"                                          */
-    const struct dsl_node *node;        /* LEAF: operator and literals                                    */
-    unsigned classes;                   /* CLASS: PHASE_ bits                                             */
-    uint32_t *text_ids;                 /* LEAF with text literals and ==, !=, IN: global ids, sorted     */
+    const struct source
+        *source; /* LEAF; CLASS: "@class"                                          */
+    const struct dsl_node
+        *node;          /* LEAF: operator and literals                                    */
+    unsigned classes;   /* CLASS: PHASE_ bits                                             */
+    uint32_t *text_ids; /* LEAF with text literals and ==, !=, IN: global ids, sorted     */
     size_t text_id_count;
-    struct text *texts;                 /* ... and the texts, sorted by bytes                             */
+    struct text *texts; /* ... and the texts, sorted by bytes                             */
     size_t text_count;
 };
 /* A test in the chunk that the worker is at. */
 struct test_state {
     enum tri tri;
-    enum tri known;                     /* what was found out although pruning is switched off        */
+    enum tri known; /* what was found out although pruning is switched off        */
     enum { MODE_VALID, MODE_I64, MODE_I64_SET, MODE_F64, MODE_F64_SET, MODE_CODES } mode;
     bool inverted;
     int64_t lo, hi;
     double lo_f64, hi_f64;
     size_t set_count;
     struct grow set;
-    struct grow table;                  /* bitmap over codes                                              */
-    uint32_t only_code;                 /* one code is true; UINT32_MAX: more                             */
-    struct grow seen;                   /* by global text id: 0 not judged, 1 false, 2 true               */
+    struct grow table;  /* bitmap over codes                                              */
+    uint32_t only_code; /* one code is true; UINT32_MAX: more                             */
+    struct grow seen;   /* by global text id: 0 not judged, 1 false, 2 true               */
 };
 
 /* ---- query ---------------------------------------------------------------------------------------------------------- */
 
 enum { KEY_SHARDS = 16 };
-struct key_shard { pthread_mutex_t lock; struct intern *texts; size_t charged; };
+struct key_shard {
+    pthread_mutex_t lock;
+    struct intern *texts;
+    size_t charged;
+};
 
 struct query {
     struct query_env env;
@@ -118,23 +136,27 @@ struct query {
     bool unfiltered, complete, no_pruning;
     struct arena arena;
     struct dsl dsl, preset;
-    struct test *root;                  /* NULL: everything                                               */
+    struct test *root; /* NULL: everything                                               */
     unsigned test_count;
     struct source *sources;
     unsigned source_count;
     struct scan_place *places;
     size_t place_count;
-    pthread_mutex_t lock;               /* counters                                                       */
+    pthread_mutex_t lock; /* counters                                                       */
     struct query_counters counters;
     struct key_shard keys[KEY_SHARDS];
 };
 
-struct resolve_slot { uint64_t key; uint32_t name; bool depends, used; };
+struct resolve_slot {
+    uint64_t key;
+    uint32_t name;
+    bool depends, used;
+};
 struct scan_worker {
     struct query *query;
     struct scan_chunk chunk;
     struct scan_batch batch;
-    uint64_t serial;                    /* of the chunk, from 1                                           */
+    uint64_t serial; /* of the chunk, from 1                                           */
     struct bound **bound;
     unsigned bound_count;
     struct test_state *tests;
@@ -142,10 +164,12 @@ struct scan_worker {
     /* Rows of the batch that may still be selected, NULL: all. What nobody can see need not be found out. */
     const uint64_t *interest;
     uint16_t select[SCAN_BATCH + 64];
-    struct resolve_slot *resolved;      /* of resolved_file, open addressing                              */
+    struct resolve_slot
+        *resolved; /* of resolved_file, open addressing                              */
     size_t resolved_cap, resolved_used;
     const struct index_file *resolved_file;
-    struct query_counters counters;     /* of this worker, added when it ends                             */
+    struct query_counters
+        counters; /* of this worker, added when it ends                             */
 };
 
 /* ---- select.c ------------------------------------------------------------------------------------------------------ */
@@ -163,16 +187,19 @@ void query_disable_pruning(struct query *q);
 
 int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);
 int test_classes(struct query *q, unsigned phases, struct test **ret);
-int test_both(struct query *q, struct test *a, struct test *b, struct test **ret);   /* either may be NULL */
+int test_both(struct query *q, struct test *a, struct test *b,
+              struct test **ret); /* either may be NULL */
 /* False: no object of the file can pass. */
-bool test_may_match_file(const struct query *q, const struct test *t, const struct index_file *file);
+bool test_may_match_file(const struct query *q, const struct test *t,
+                         const struct index_file *file);
 /* Judges the test for the chunk the worker is at. */
 int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
 /* After test_bind gave TRI_SOME: rows of the batch that pass. */
 int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
 /* The same for the root: children of an AND are told which rows are left. */
-int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
-void mask_fill(const struct scan_batch *b, uint64_t *mask);               /* all rows of the batch */
+int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                   uint64_t *mask);
+void mask_fill(const struct scan_batch *b, uint64_t *mask); /* all rows of the batch */
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 /* One value: 1, 0, or an error. */
 int test_entry(const struct test *t, const struct column_entry *e);
@@ -180,23 +207,28 @@ int test_entry(const struct test *t, const struct column_entry *e);
 /* ---- source_*.c ------------------------------------------------------------------------------------------------------- */
 
 int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret);
-int bind_text(struct scan_worker *w, struct bound *b);                    /* HOST FILE CMD EXEC */
+int bind_text(struct scan_worker *w, struct bound *b); /* HOST FILE CMD EXEC */
 int bind_rank(struct scan_worker *w, struct bound *b);
-int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path); /* "@other" */
-int bind_both(struct scan_worker *w, struct bound *b);                    /* top-level and argument in one chunk */
+int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
+               struct text path);                      /* "@other" */
+int bind_both(struct scan_worker *w, struct bound *b); /* top-level and argument in one chunk */
 /* An entry of the dictionary of a bound TEXT or MIXED source; code < entries. */
 int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct column_entry *ret);
-int bound_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret);  /* null rows: `entries` */
-int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid);
-int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret, const uint64_t **ret_valid);
-int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret);  /* NULL: all are valid */
+int bound_codes(struct scan_batch *batch, struct bound *b,
+                const uint32_t **ret); /* null rows: `entries` */
+int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret,
+              const uint64_t **ret_valid);
+int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret,
+              const uint64_t **ret_valid);
+int bound_valid(struct scan_batch *batch, struct bound *b,
+                const uint64_t **ret); /* NULL: all are valid */
 void bound_free(struct bound *b);
 /* us to ns where asked for, clamped to int64. */
 int64_t time_in(int64_t value, bool nano, bool to_nano);
 /* Start of the bucket of a time, relative to the base. */
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
-int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid, bool pid_known,
-                   uint32_t *ret_name, bool *ret_depends);
+int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
+                   bool pid_known, uint32_t *ret_name, bool *ret_depends);
 
 /* ---- keys.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -207,7 +239,8 @@ int key_of_i64(struct query *q, int64_t value, uint64_t *ret);
 int key_of_f64(struct query *q, double value, uint64_t *ret);
 int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret);
 int key_of_bool(int64_t value, uint64_t *ret);
-bool keys_mark(struct query *q, unsigned kind, uint32_t hash);   /* true the first time                */
+bool keys_mark(struct query *q, unsigned kind,
+               uint32_t hash); /* true the first time                */
 /* Inline forms for loops: 0 when the value needs key_of_... */
 #define KEY_SHIFT 60
 enum key_tag { KEY_INT = 1, KEY_US, KEY_NS, KEY_TEXT, KEY_STORED, KEY_BOOL };

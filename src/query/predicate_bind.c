@@ -41,7 +41,8 @@ static bool literal_cut(const struct bound *b, const struct literal *l, struct c
 
 static void bind_range(struct test_state *s, const struct bound *b, struct range r, bool inverted)
 {
-    bool inside = r.lo <= b->min && b->max <= r.hi, outside = r.lo > r.hi || r.hi < b->min || r.lo > b->max;
+    bool inside = r.lo <= b->min && b->max <= r.hi,
+         outside = r.lo > r.hi || r.hi < b->min || r.lo > b->max;
 
     s->mode = MODE_I64;
     s->lo = r.lo;
@@ -72,7 +73,8 @@ static int bind_set_i64(struct test_state *s, const struct test *t, const struct
         return -ENOMEM;
     s->set_count = 0;
     for (size_t i = 0; i < n->literal_count; i++) {
-        if (!literal_cut(b, &n->literals[i], &cut) || cut.more || cut.floor < b->min || cut.floor > b->max)
+        if (!literal_cut(b, &n->literals[i], &cut) || cut.more || cut.floor < b->min ||
+            cut.floor > b->max)
             continue;
         set[s->set_count++] = (int64_t)cut.floor;
     }
@@ -105,7 +107,8 @@ static int bind_integers(struct test_state *s, const struct test *t, const struc
 
 /* ---- doubles ------------------------------------------------------------------------------------------------------------ */
 
-static void bind_range_f64(struct test_state *s, const struct bound *b, struct range_f64 r, bool inverted)
+static void bind_range_f64(struct test_state *s, const struct bound *b, struct range_f64 r,
+                           bool inverted)
 {
     bool inside = r.lo <= b->column.min_f64 && b->column.max_f64 <= r.hi;
     bool outside = r.lo > r.hi || r.hi < b->column.min_f64 || r.lo > b->column.max_f64;
@@ -132,7 +135,8 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
     for (size_t i = 0; i < n->literal_count; i++) {
         if (n->literals[i].type != LITERAL_NUMBER)
             continue;
-        struct range_f64 r = range_f64_of(n->op == DSL_IN ? COMPARE_EQ : n->compare, &n->literals[i].number);
+        struct range_f64 r =
+            range_f64_of(n->op == DSL_IN ? COMPARE_EQ : n->compare, &n->literals[i].number);
         if (n->op == DSL_COMPARE) {
             bind_range_f64(s, b, r, n->compare == COMPARE_NE);
             return 0;
@@ -158,7 +162,8 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
 /* ---- dictionaries ---------------------------------------------------------------------------------------------------------- */
 
 /* 1 and 0 for texts that have been judged before; by global id. */
-static int judge_seen(struct scan_worker *w, struct test_state *s, const struct test *t, const struct column_entry *e)
+static int judge_seen(struct scan_worker *w, struct test_state *s, const struct test *t,
+                      const struct column_entry *e)
 {
     size_t count = index_text_count(w->query->env.index) + 1, old = s->seen.cap;
 
@@ -202,19 +207,23 @@ static bool set_has(const struct test *t, uint32_t id, struct text text)
     return bsearch(&text, t->texts, t->text_count, sizeof(text), cmp_text_to) != NULL;
 }
 
-static int judge_code(struct scan_worker *w, struct test_state *s, const struct test *t, struct bound *b, uint32_t code)
+static int judge_code(struct scan_worker *w, struct test_state *s, const struct test *t,
+                      struct bound *b, uint32_t code)
 {
     bool stored_text = b->form == FORM_STORED && b->shape == SHAPE_TEXT;
-    bool negated = t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
+    bool negated =
+        t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
     struct column_entry e;
 
     if (t->texts && stored_text && b->ids[code] != INDEX_NO_TEXT) /* without fetching the text */
-        return (t->text_count > 0 || t->node->op == DSL_IN) && set_has(t, b->ids[code], (struct text){NULL, 0}) != negated;
+        return (t->text_count > 0 || t->node->op == DSL_IN) &&
+               set_has(t, b->ids[code], (struct text){NULL, 0}) != negated;
     int rc = bound_entry(w, b, code, &e);
     if (rc < 0)
         return rc;
     if (t->texts && e.type == TRACE_TEXT)
-        return (t->text_count > 0 || t->node->op == DSL_IN) && set_has(t, e.text_id, e.text) != negated;
+        return (t->text_count > 0 || t->node->op == DSL_IN) &&
+               set_has(t, e.text_id, e.text) != negated;
     if (e.type == TRACE_TEXT)
         return judge_seen(w, s, t, &e);
     return test_entry(t, &e);
@@ -223,7 +232,8 @@ static int judge_code(struct scan_worker *w, struct test_state *s, const struct 
 /* False: the bloom filter says that no literal of the list occurs. Asked for large dictionaries only. */
 static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct bound *b)
 {
-    if (b->form != FORM_STORED || b->shape != SHAPE_TEXT || b->entries <= 4096 || t->text_count == 0)
+    if (b->form != FORM_STORED || b->shape != SHAPE_TEXT || b->entries <= 4096 ||
+        t->text_count == 0)
         return true;
     for (size_t i = 0; i < t->text_count; i++) {
         if (chunk_may_have(w->chunk.view, &b->column, text_hash(t->texts[i])))
@@ -237,9 +247,11 @@ static void table_set(uint32_t *table, uint32_t code)
     table[code / 32] |= (uint32_t)1 << code % 32;
 }
 
-static int bind_codes(struct scan_worker *w, struct test_state *s, const struct test *t, struct bound *b)
+static int bind_codes(struct scan_worker *w, struct test_state *s, const struct test *t,
+                      struct bound *b)
 {
-    bool negated = t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
+    bool negated =
+        t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
     uint32_t hits = 0, *table = grow_to(&s->table, (b->entries / 32 + 1) * sizeof(*table));
     bool occurs = set_may_occur(w, t, b);
 
@@ -292,13 +304,18 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
     if (t->node->op == DSL_NULL)
         return bind_is_null(s, t, b);
     switch (b->shape) {
-    case SHAPE_NULL: settle(s, true, false); return 0;
+    case SHAPE_NULL:
+        settle(s, true, false);
+        return 0;
     case SHAPE_INT:
     case SHAPE_TIME:
-    case SHAPE_BOOL: return bind_integers(s, t, b);
-    case SHAPE_DOUBLE: return bind_doubles(s, t, b);
+    case SHAPE_BOOL:
+        return bind_integers(s, t, b);
+    case SHAPE_DOUBLE:
+        return bind_doubles(s, t, b);
     case SHAPE_TEXT:
-    case SHAPE_MIXED: return bind_codes(w, s, t, b);
+    case SHAPE_MIXED:
+        return bind_codes(w, s, t, b);
     }
     return -EINVAL;
 }
@@ -315,7 +332,7 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
         return 0;
     }
     bool any = false, all = true;
-    for (int64_t class = b->min; class <= b->max; class++) {
+    for (int64_t class = b->min; class <= b->max; class ++) {
         bool wanted = class >= 0 && class < 4 && (t->classes >> class & 1);
         any = any || wanted;
         all = all && wanted;
@@ -329,7 +346,8 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
 /* Stops at the first child that decides; the others are not bound, nor evaluated then. */
 static int bind_children(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
-    enum tri decides = t->type == TEST_AND ? TRI_NONE : TRI_ALL, result = t->type == TEST_AND ? TRI_ALL : TRI_NONE, tri;
+    enum tri decides = t->type == TEST_AND ? TRI_NONE : TRI_ALL,
+             result = t->type == TEST_AND ? TRI_ALL : TRI_NONE, tri;
 
     for (size_t i = 0; i < t->child_count; i++) {
         int rc = test_bind(w, t->children[i], &tri);
@@ -363,13 +381,22 @@ int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret)
 
     s->known = TRI_SOME;
     switch (t->type) {
-    case TEST_LEAF: rc = bind_leaf(w, t, s); break;
-    case TEST_CLASS: rc = bind_classes(w, t, s); break;
+    case TEST_LEAF:
+        rc = bind_leaf(w, t, s);
+        break;
+    case TEST_CLASS:
+        rc = bind_classes(w, t, s);
+        break;
     case TEST_NOT:
         rc = test_bind(w, t->children[0], &inner);
-        s->tri = rc < 0 ? TRI_SOME : inner == TRI_SOME ? TRI_SOME : inner == TRI_ALL ? TRI_NONE : TRI_ALL;
+        s->tri = rc < 0              ? TRI_SOME
+                 : inner == TRI_SOME ? TRI_SOME
+                 : inner == TRI_ALL  ? TRI_NONE
+                                     : TRI_ALL;
         break;
-    default: rc = bind_children(w, t, s); break;
+    default:
+        rc = bind_children(w, t, s);
+        break;
     }
     if (rc == 0 && w->query->no_pruning && (t->type == TEST_LEAF || t->type == TEST_CLASS))
         forget_pruning(t, s);

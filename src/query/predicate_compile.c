@@ -105,7 +105,9 @@ static void sort_children(struct test *t)
 static int compile_row(struct query *q, const struct dsl_node *node, struct test **ret)
 {
     size_t count = 0;
-    struct test *t = test_new(q, node->op == DSL_AND ? TEST_AND : node->op == DSL_OR ? TEST_OR : TEST_NOT);
+    struct test *t = test_new(q, node->op == DSL_AND  ? TEST_AND
+                                 : node->op == DSL_OR ? TEST_OR
+                                                      : TEST_NOT);
 
     for (const struct dsl_node *c = node->child; c; c = c->next)
         count++;
@@ -170,24 +172,29 @@ int test_both(struct query *q, struct test *a, struct test *b, struct test **ret
 static uint64_t count_of(const struct trace_counts *c, enum trace_class class)
 {
     switch (class) {
-    case TRACE_EVENT: return c->events;
-    case TRACE_COUNTER: return c->counters;
-    case TRACE_AGGREGATED: return c->aggregated;
-    default: return c->metadata;
+    case TRACE_EVENT:
+        return c->events;
+    case TRACE_COUNTER:
+        return c->counters;
+    case TRACE_AGGREGATED:
+        return c->aggregated;
+    default:
+        return c->metadata;
     }
 }
 
 /* The catalog's times are those of events. */
 static bool only_events(const struct query *q, const struct index_file *file)
 {
-    for (int class = TRACE_COUNTER; class <= TRACE_METADATA; class++) {
-        if ((q->phases & 1u << class) && count_of(&file->counts, (enum trace_class)class) > 0)
+    for (int class = TRACE_COUNTER; class <= TRACE_METADATA; class ++) {
+        if ((q->phases & 1u << class) && count_of(&file->counts, (enum trace_class) class) > 0)
             return false;
     }
     return true;
 }
 
-static bool time_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+static bool time_may_match(const struct query *q, const struct test *t,
+                           const struct index_file *file)
 {
     const struct dsl_node *n = t->node;
     bool is_ts = t->source->info.kind == PATH_COLUMN;
@@ -198,15 +205,21 @@ static bool time_may_match(const struct query *q, const struct test *t, const st
         return false;
     struct cut ns = n->literals[0].ns;
     /* ts and te of every event are in [min_ts, max_te] */
-    bool above = file->max_te > ns.floor || (file->max_te == ns.floor && !ns.more && n->compare != COMPARE_GT);
-    bool below = file->min_ts < ns.floor || (file->min_ts == ns.floor && (ns.more || n->compare != COMPARE_LT));
+    bool above = file->max_te > ns.floor ||
+                 (file->max_te == ns.floor && !ns.more && n->compare != COMPARE_GT);
+    bool below = file->min_ts < ns.floor ||
+                 (file->min_ts == ns.floor && (ns.more || n->compare != COMPARE_LT));
     switch (n->compare) {
     case COMPARE_GT:
-    case COMPARE_GE: return above;
+    case COMPARE_GE:
+        return above;
     case COMPARE_LT:
-    case COMPARE_LE: return !is_ts || below;
-    case COMPARE_EQ: return above && (!is_ts || below);
-    default: return true;
+    case COMPARE_LE:
+        return !is_ts || below;
+    case COMPARE_EQ:
+        return above && (!is_ts || below);
+    default:
+        return true;
     }
 }
 
@@ -221,17 +234,20 @@ static bool literal_hash(const struct literal *l, uint64_t *ret)
     }
     if (l->type != LITERAL_NUMBER || l->number.type == NUMBER_BIG)
         return false;
-    len = l->number.type == NUMBER_INT ? num_format_i64(l->number.i, digits) : num_format_double(l->number.d, digits);
+    len = l->number.type == NUMBER_INT ? num_format_i64(l->number.i, digits)
+                                       : num_format_double(l->number.d, digits);
     *ret = text_hash((struct text){digits, len});
     return true;
 }
 
-static bool set_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+static bool set_may_match(const struct query *q, const struct test *t,
+                          const struct index_file *file)
 {
     const struct dsl_node *n = t->node;
     const struct path_info *info = &t->source->info;
 
-    if (!is_set_test(n) || n->negated || n->compare == COMPARE_NE || info->kind != PATH_COLUMN || info->time)
+    if (!is_set_test(n) || n->negated || n->compare == COMPARE_NE || info->kind != PATH_COLUMN ||
+        info->time)
         return true;
     for (size_t i = 0; i < n->literal_count; i++) {
         uint64_t hash;
@@ -245,14 +261,15 @@ static bool set_may_match(const struct query *q, const struct test *t, const str
 
 static bool classes_may_match(const struct test *t, const struct index_file *file)
 {
-    for (int class = TRACE_EVENT; class <= TRACE_METADATA; class++) {
-        if ((t->classes & 1u << class) && count_of(&file->counts, (enum trace_class)class) > 0)
+    for (int class = TRACE_EVENT; class <= TRACE_METADATA; class ++) {
+        if ((t->classes & 1u << class) && count_of(&file->counts, (enum trace_class) class) > 0)
             return true;
     }
     return false;
 }
 
-static bool leaf_may_match(const struct query *q, const struct test *t, const struct index_file *file)
+static bool leaf_may_match(const struct query *q, const struct test *t,
+                           const struct index_file *file)
 {
     enum path_kind kind = t->source->info.kind;
 
@@ -266,9 +283,12 @@ bool test_may_match_file(const struct query *q, const struct test *t, const stru
     bool any = false;
 
     switch (t->type) {
-    case TEST_CLASS: return classes_may_match(t, file);
-    case TEST_LEAF: return leaf_may_match(q, t, file);
-    case TEST_NOT: return true;
+    case TEST_CLASS:
+        return classes_may_match(t, file);
+    case TEST_LEAF:
+        return leaf_may_match(q, t, file);
+    case TEST_NOT:
+        return true;
     case TEST_AND:
         for (size_t i = 0; i < t->child_count; i++) {
             if (!test_may_match_file(q, t->children[i], file))

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Negative, 0 or positive; false when the two have no order (number against text ...). */
-static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase, int *ret)
+static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase,
+                          int *ret)
 {
     struct number n = {.type = NUMBER_INT, .i = e->i};
 
@@ -30,7 +31,8 @@ static bool compare_entry(const struct column_entry *e, const struct literal *l,
     }
     /* A time that is not stored as one: its microseconds. */
     struct cut value = number_cut(&n), us = cut_divide(l->ns, 1000);
-    *ret = value.floor != us.floor ? (value.floor < us.floor ? -1 : 1) : (int)value.more - (int)us.more;
+    *ret = value.floor != us.floor ? (value.floor < us.floor ? -1 : 1)
+                                   : (int)value.more - (int)us.more;
     return true;
 }
 
@@ -59,7 +61,8 @@ static bool array_contains(struct text json, struct text needle)
             i += json.ptr[i] == '\\';
         }
         struct text element = {json.ptr + begin, (i < json.len ? i : json.len) - begin};
-        if (escaped ? text_contains_escaped(element, needle) : text_contains_nocase(element, needle))
+        if (escaped ? text_contains_escaped(element, needle)
+                    : text_contains_nocase(element, needle))
             return true;
     }
     return false;
@@ -86,9 +89,12 @@ int test_entry(const struct test *t, const struct column_entry *e)
 
     switch (n->op) {
     case DSL_COMPARE:
-        return compare_entry(e, &n->literals[0], n->nocase, &result) && compare_holds(n->compare, result);
-    case DSL_IN: return in_list(t, e) != n->negated;
-    case DSL_NULL: return n->negated;
+        return compare_entry(e, &n->literals[0], n->nocase, &result) &&
+               compare_holds(n->compare, result);
+    case DSL_IN:
+        return in_list(t, e) != n->negated;
+    case DSL_NULL:
+        return n->negated;
     case DSL_MATCH:
         if (e->type != TRACE_TEXT)
             return 0;

@@ -51,7 +51,9 @@ bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------------ */
 
-enum { FEW = 6 }; /* so many values of a list are compared one after the other, more are looked up */
+enum {
+    FEW = 6
+}; /* so many values of a list are compared one after the other, more are looked up */
 
 static bool has_i64(const int64_t *set, size_t count, int64_t value)
 {
@@ -65,7 +67,8 @@ static bool has_i64(const int64_t *set, size_t count, int64_t value)
     return set[from] == value;
 }
 
-static void match_set_i64(const struct scan_batch *b, const struct test_state *s, const int64_t *values, uint64_t *mask)
+static void match_set_i64(const struct scan_batch *b, const struct test_state *s,
+                          const int64_t *values, uint64_t *mask)
 {
     const int64_t *set = s->set.data;
     uint64_t one[SCAN_WORDS];
@@ -122,7 +125,8 @@ static int eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bo
     return 0;
 }
 
-static int eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+static int eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                      uint64_t *mask)
 {
     const uint32_t *codes;
     int rc = bound_codes(b, bound, &codes);
@@ -136,7 +140,8 @@ static int eval_codes(struct scan_batch *b, struct test_state *s, struct bound *
     return 0;
 }
 
-static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                      uint64_t *mask)
 {
     const uint64_t *valid;
     int rc = bound_valid(b, bound, &valid);
@@ -150,7 +155,8 @@ static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *
     return 0;
 }
 
-static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                     uint64_t *mask)
 {
     struct test_state *s = &w->tests[t->id];
     struct bound *bound;
@@ -159,17 +165,22 @@ static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct t
     if (rc < 0)
         return rc;
     switch (s->mode) {
-    case MODE_VALID: return eval_valid(b, s, bound, mask);
+    case MODE_VALID:
+        return eval_valid(b, s, bound, mask);
     case MODE_I64:
-    case MODE_I64_SET: return eval_i64(b, s, bound, mask);
+    case MODE_I64_SET:
+        return eval_i64(b, s, bound, mask);
     case MODE_F64:
-    case MODE_F64_SET: return eval_f64(b, s, bound, mask);
-    case MODE_CODES: return eval_codes(b, s, bound, mask);
+    case MODE_F64_SET:
+        return eval_f64(b, s, bound, mask);
+    case MODE_CODES:
+        return eval_codes(b, s, bound, mask);
     }
     return -EINVAL;
 }
 
-static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                        uint64_t *mask)
 {
     struct bound *bound;
     const int64_t *values;
@@ -198,7 +209,8 @@ static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struc
 
 /* `root`: what later children find out may be narrowed to the rows that are left, for no other part of the tree can
  * ask for the others. */
-static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root, uint64_t *mask)
+static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                         bool root, uint64_t *mask)
 {
     bool is_and = t->type == TEST_AND;
     uint64_t one[SCAN_WORDS];
@@ -235,18 +247,22 @@ int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t,
         return 0;
     }
     switch (t->type) {
-    case TEST_LEAF: return eval_leaf(w, b, t, mask);
-    case TEST_CLASS: return eval_classes(w, b, t, mask);
+    case TEST_LEAF:
+        return eval_leaf(w, b, t, mask);
+    case TEST_CLASS:
+        return eval_classes(w, b, t, mask);
     case TEST_NOT:
         rc = test_eval(w, b, t->children[0], mask);
         if (rc == 0)
             invert(b, mask);
         return rc;
-    default: return eval_children(w, b, t, false, mask);
+    default:
+        return eval_children(w, b, t, false, mask);
     }
 }
 
-int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                   uint64_t *mask)
 {
     return t->type == TEST_AND ? eval_children(w, b, t, true, mask) : test_eval(w, b, t, mask);
 }

@@ -15,20 +15,25 @@
 
 #include "dftracerd/query.h"
 
-#define SCAN_BATCH 2048                 /* rows of a batch at most; batches start at multiples of it in their chunk */
-#define SCAN_WORDS (SCAN_BATCH / 64)    /* of a bitmap over a batch                                                  */
+#define SCAN_BATCH \
+    2048 /* rows of a batch at most; batches start at multiples of it in their chunk */
+#define SCAN_WORDS \
+    (SCAN_BATCH / \
+     64) /* of a bitmap over a batch                                                  */
 
 /* ---- what answers may look at in a query ------------------------------------------------------------- */
 
 struct index *query_index(const struct query *q);
 const struct query_env *query_environment(const struct query *q);
-struct budget *query_budget(const struct query *q);           /* never NULL */
+struct budget *query_budget(const struct query *q); /* never NULL */
 unsigned query_phases(const struct query *q);
 /* Adds to the counters (chunks_from_summary ...; members that are not counts are ignored). Any thread. */
 void query_count(struct query *q, const struct query_counters *add);
 
 /* A chunk to scan: position of its file in the snapshot, position in index_file.chunks. */
-struct scan_place { uint32_t file, chunk; };
+struct scan_place {
+    uint32_t file, chunk;
+};
 /* All chunks of the selected files which the catalog could not rule out, in (file, chunk) order. Borrowed from q. */
 size_t scan_places(const struct query *q, const struct scan_place **ret);
 
@@ -42,36 +47,39 @@ struct source;
 int query_source(struct query *q, struct text path, const struct source **ret);
 /* floor((ts - origin) / interval) * interval in time: a COLUMN_TIME source. interval_ns 0: all objects (with a ts or
  * not) are in one bucket 0. Objects without ts: null. */
-int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns, const struct source **ret);
-struct text source_path(const struct source *s);              /* as asked */
-bool source_is_time(const struct source *s);                  /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */
+int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
+                        const struct source **ret);
+struct text source_path(const struct source *s); /* as asked */
+bool source_is_time(
+    const struct source *s); /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */
 
 /* ---- one chunk ---------------------------------------------------------------------------------------- */
 
 enum scan_shape {
-    SHAPE_NULL,                         /* no row of the chunk has it                                    */
-    SHAPE_INT,                          /* int64: batch_i64                                              */
-    SHAPE_TIME,                         /* int64 in us, or ns where scan_is_nano                          */
-    SHAPE_BOOL,                         /* int64 0 or 1                                                  */
-    SHAPE_DOUBLE,                       /* batch_f64                                                     */
-    SHAPE_TEXT,                         /* texts only                                                    */
-    SHAPE_MIXED,                        /* values of several types                                       */
+    SHAPE_NULL,   /* no row of the chunk has it                                    */
+    SHAPE_INT,    /* int64: batch_i64                                              */
+    SHAPE_TIME,   /* int64 in us, or ns where scan_is_nano                          */
+    SHAPE_BOOL,   /* int64 0 or 1                                                  */
+    SHAPE_DOUBLE, /* batch_f64                                                     */
+    SHAPE_TEXT,   /* texts only                                                    */
+    SHAPE_MIXED,  /* values of several types                                       */
 };
 
 struct scan_worker;
 struct scan_chunk {
     struct scan_worker *worker;
     struct query *query;
-    size_t position;                    /* in scan_places                                                */
+    size_t position; /* in scan_places                                                */
     struct scan_place place;
     const struct index_file *file;
     const struct index_chunk *info;
     struct chunk_view *view;
     uint32_t rows;
-    bool all;                           /* every row of the chunk is selected                            */
+    bool all; /* every row of the chunk is selected                            */
 };
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
-bool scan_is_nano(struct scan_chunk *c, const struct source *s);    /* SHAPE_TIME in ns                  */
+bool scan_is_nano(struct scan_chunk *c,
+                  const struct source *s); /* SHAPE_TIME in ns                  */
 /* True when all rows of the chunk have this one key (null included). */
 bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key);
 
@@ -79,20 +87,22 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
 
 struct scan_batch {
     struct scan_chunk *chunk;
-    uint32_t first;                     /* row of the chunk at which the batch starts                    */
-    uint32_t rows;                      /* rows of the batch                                             */
-    uint32_t count;                     /* selected ones, > 0                                            */
-    const uint16_t *select;             /* their numbers in the batch, ascending; NULL when count == rows */
-    const uint64_t *mask;               /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows`  */
+    uint32_t first;         /* row of the chunk at which the batch starts                    */
+    uint32_t rows;          /* rows of the batch                                             */
+    uint32_t count;         /* selected ones, > 0                                            */
+    const uint16_t *select; /* their numbers in the batch, ascending; NULL when count == rows */
+    const uint64_t *mask;   /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows`  */
 };
 
 /* Dense arrays over all rows of the batch (not only the selected), decoded when first asked for; value of a null row is
  * 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in
  * this chunk (SHAPE_NULL included); -ENOMEM, ERR_CORRUPT, ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT. */
 /* SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; *ret_nano: see scan_is_nano (may be NULL). */
-int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret, const uint64_t **ret_valid, bool *ret_nano);
+int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
+              const uint64_t **ret_valid, bool *ret_nano);
 /* Numbers as doubles, times in us; of SHAPE_MIXED the rows that are numbers. Not SHAPE_BOOL, SHAPE_TEXT. */
-int batch_f64(struct scan_batch *b, const struct source *s, const double **ret, const uint64_t **ret_valid);
+int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
+              const uint64_t **ret_valid);
 /* One key a row, for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
  * units (the time 5 us equals 5000 ns; 5 equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
 int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret);
@@ -101,7 +111,8 @@ int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **re
  * Given for texts, mixed values, bools, and integers and times that span at most `limit` values in this chunk; -EDOM
  * otherwise or when there would be more than `limit` codes. scan_codes decides, once a chunk and source;
  * batch_codes then gives them. *ret_keys is borrowed until the chunk ends. */
-int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count, const uint64_t **ret_keys);
+int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
+               const uint64_t **ret_keys);
 int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret);
 /* Value of one row (number in the batch); texts are borrowed until the chunk ends. */
 int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, struct value *ret);
@@ -114,7 +125,8 @@ void query_key_value(struct query *q, uint64_t key, struct value *ret);
 /* Key of a text (of a global id of the index), as batch_keys gives it. */
 uint64_t query_key_text_id(uint32_t id);
 /* Name behind a hash (text ids) as query sources tell it: the name's id, else `hash` itself. Counts conflicts. */
-uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid, enum index_name_kind kind, uint32_t hash);
+uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
+                       enum index_name_kind kind, uint32_t hash);
 
 /* ---- scanning -------------------------------------------------------------------------------------------- */
 
@@ -122,9 +134,10 @@ uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t p
  * with that error. */
 struct scan_sink {
     void *arg;
-    int (*worker_begin)(void *arg, unsigned worker, void **ret_state);   /* on the worker's thread */
-    int (*chunk_begin)(void *state, struct scan_chunk *c);               /* only chunks that may have selected rows */
-    int (*batch)(void *state, struct scan_batch *b);                     /* only batches with selected rows */
+    int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
+    int (*chunk_begin)(void *state,
+                       struct scan_chunk *c);        /* only chunks that may have selected rows */
+    int (*batch)(void *state, struct scan_batch *b); /* only batches with selected rows */
     /* *ret_part (NULL: nothing) is given to `merge`. Called for each chunk that chunk_begin was called for, if ok. */
     int (*chunk_end)(void *state, struct scan_chunk *c, void **ret_part);
     /* Takes the part. Called in (file, chunk) order, one at a time, from any worker's thread. On errors too, so that
@@ -141,7 +154,8 @@ int scan_worker_new(struct query *q, struct scan_worker **ret);
 void scan_worker_free(struct scan_worker *w);
 /* Scans one place: batch(arg, b) for each batch that has selected rows, in row order. 0; ERR_END of `batch` stops this
  * chunk early and gives 0; its other negative returns are passed on; or an error. Counts chunks and rows. */
-int scan_chunk(struct scan_worker *w, size_t position, int (*batch)(void *arg, struct scan_batch *b), void *arg);
+int scan_chunk(struct scan_worker *w, size_t position,
+               int (*batch)(void *arg, struct scan_batch *b), void *arg);
 
 /* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);

@@ -46,7 +46,8 @@ void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
 {
     uint32_t left = w->chunk.rows - first;
 
-    *ret = (struct scan_batch){.chunk = &w->chunk, .first = first, .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
+    *ret = (struct scan_batch){
+        .chunk = &w->chunk, .first = first, .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
     ret->count = ret->rows;
 }
 
@@ -147,7 +148,8 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     return rc;
 }
 
-int scan_chunk(struct scan_worker *w, size_t position, int (*batch)(void *arg, struct scan_batch *b), void *arg)
+int scan_chunk(struct scan_worker *w, size_t position,
+               int (*batch)(void *arg, struct scan_batch *b), void *arg)
 {
     struct chunk_hooks hooks = {.arg = arg, .batch = batch};
 

@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct slot { void *part; bool done, has_part; };
+struct slot {
+    void *part;
+    bool done, has_part;
+};
 struct run {
     struct query *query;
     const struct scan_sink *sink;
-    atomic_size_t next;              /* the shared cursor                     */
+    atomic_size_t next; /* the shared cursor                     */
     atomic_bool stop;
-    pthread_mutex_t lock;            /* all below                             */
-    struct slot *slots;              /* one a place                           */
+    pthread_mutex_t lock; /* all below                             */
+    struct slot *slots;   /* one a place                           */
     size_t merged;
     bool merging;
     int error;
@@ -20,7 +23,12 @@ struct run {
     void **states;
     bool *has_state;
 };
-struct runner { struct run *run; void *state; void *part; bool began; };
+struct runner {
+    struct run *run;
+    void *state;
+    void *part;
+    bool began;
+};
 
 /* The error of the first chunk is told; what others say after the stop does not count. */
 static void fail(struct run *r, size_t position, int code)

@@ -66,7 +66,8 @@ static bool name_below_root(const struct query_env *env, const char *clean, bool
             continue;
         const char *rest = below(clean, root);
         if (rest)
-            return join_label(env->root_count > 1 && env->root_labels ? env->root_labels[i] : "", rest, out);
+            return join_label(env->root_count > 1 && env->root_labels ? env->root_labels[i] : "",
+                              rest, out);
     }
     return false;
 }
@@ -97,7 +98,7 @@ struct chooser {
     struct snapshot *snapshot;
     const struct selection *selection;
     struct err *err;
-    uint32_t count;                  /* files of the snapshot                  */
+    uint32_t count; /* files of the snapshot                  */
     bool *in_dir, *in_file;
 };
 
@@ -121,7 +122,8 @@ static bool dir_exists(const struct query_env *env, const char *name)
     struct stat st;
 
     for (size_t i = 0; i < env->root_count; i++) {
-        const char *label = env->root_count > 1 && env->root_labels ? env->root_labels[i] : "", *rest = below(name, label);
+        const char *label = env->root_count > 1 && env->root_labels ? env->root_labels[i] : "",
+                   *rest = below(name, label);
         if (!rest)
             continue;
         snprintf(path, sizeof(path), "%s/%s", env->root_paths[i], rest);
@@ -223,8 +225,9 @@ static int collect(const struct chooser *c, uint32_t **ret, size_t *ret_count)
     return 0;
 }
 
-int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-                       struct err *err, uint32_t **ret, size_t *ret_count)
+int query_select_files(const struct query_env *env, struct snapshot *snapshot,
+                       const struct selection *selection, struct err *err, uint32_t **ret,
+                       size_t *ret_count)
 {
     struct chooser c = {.env = env, .snapshot = snapshot, .selection = selection, .err = err};
 

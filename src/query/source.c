@@ -70,7 +70,8 @@ static int source_stored(struct query *q, struct text column, struct source **re
     int rc = source_add(q, path, ret);
     if (rc < 0)
         return rc;
-    (*ret)->info = (struct path_info){.kind = PATH_COLUMN, .column = {(*ret)->path.ptr + 1, column.len}};
+    (*ret)->info =
+        (struct path_info){.kind = PATH_COLUMN, .column = {(*ret)->path.ptr + 1, column.len}};
     (*ret)->info.time = text_eq(column, TEXT("ts")) || text_eq(column, TEXT("dur"));
     return 0;
 }
@@ -125,7 +126,8 @@ int query_source(struct query *q, struct text path, const struct source **ret)
     return rc;
 }
 
-int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns, const struct source **ret)
+int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
+                        const struct source **ret)
 {
     struct source *s;
     int rc = source_add(q, TEXT("time_bucket"), &s);
@@ -203,7 +205,8 @@ static int bind_stored(struct scan_worker *w, struct bound *b)
         return bind_column(w, b, &first);
     if (has_second)
         return bind_column(w, b, &second);
-    if (info->column.len > 0 && info->column.ptr[0] != '@' && chunk_find(w->chunk.view, TEXT("@other"), &other) == 0)
+    if (info->column.len > 0 && info->column.ptr[0] != '@' &&
+        chunk_find(w->chunk.view, TEXT("@other"), &other) == 0)
         return bind_other(w, b, &other, info->other.len > 0 ? info->other : info->column);
     return bind_null(b);
 }
@@ -211,7 +214,8 @@ static int bind_stored(struct scan_worker *w, struct bound *b)
 /* Which entries of ph make an X event. */
 static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
 {
-    uint32_t hits = 0, words = ph->entries / 32 + 1, *table = grow_to(&b->x_table, words * sizeof(*table));
+    uint32_t hits = 0, words = ph->entries / 32 + 1,
+             *table = grow_to(&b->x_table, words * sizeof(*table));
     struct column_entry e;
 
     if (!table)
@@ -221,7 +225,8 @@ static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
         int rc = bound_entry(w, ph, i, &e);
         if (rc < 0)
             return rc;
-        bool is_x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) || (e.type == TRACE_INT && e.i == 1);
+        bool is_x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
+                    (e.type == TRACE_INT && e.i == 1);
         table[i / 32] |= (uint32_t)is_x << i % 32;
         hits += is_x;
     }
@@ -309,8 +314,10 @@ static int bind_te(struct scan_worker *w, struct bound *b)
     b->shape = SHAPE_TIME;
     b->nulls = ts->nulls;
     b->nano = ts->nano || (has_dur && dur->nano);
-    int64_t shortest = has_dur && (!dur->nulls || dur->min < 0) ? time_in(dur->min, dur->nano, b->nano) : 0;
-    int64_t longest = has_dur && (!dur->nulls || dur->max > 0) ? time_in(dur->max, dur->nano, b->nano) : 0;
+    int64_t shortest =
+        has_dur && (!dur->nulls || dur->min < 0) ? time_in(dur->min, dur->nano, b->nano) : 0;
+    int64_t longest =
+        has_dur && (!dur->nulls || dur->max > 0) ? time_in(dur->max, dur->nano, b->nano) : 0;
     b->min = add_clamped(time_in(ts->min, ts->nano, b->nano), shortest);
     b->max = add_clamped(time_in(ts->max, ts->nano, b->nano), longest);
     return 0;
@@ -373,16 +380,23 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
 static int bind_kind(struct scan_worker *w, struct bound *b)
 {
     switch (b->source->info.kind) {
-    case PATH_COLUMN: return bind_stored(w, b);
-    case PATH_DUR: return bind_dur(w, b);
-    case PATH_TE: return bind_te(w, b);
+    case PATH_COLUMN:
+        return bind_stored(w, b);
+    case PATH_DUR:
+        return bind_dur(w, b);
+    case PATH_TE:
+        return bind_te(w, b);
     case PATH_HOST:
     case PATH_FILE:
     case PATH_CMD:
-    case PATH_EXEC: return bind_text(w, b);
-    case PATH_RANK: return bind_rank(w, b);
-    case PATH_TRACE: return bind_trace(w, b);
-    case PATH_BUCKET: return bind_bucket(w, b);
+    case PATH_EXEC:
+        return bind_text(w, b);
+    case PATH_RANK:
+        return bind_rank(w, b);
+    case PATH_TRACE:
+        return bind_trace(w, b);
+    case PATH_BUCKET:
+        return bind_bucket(w, b);
     }
     return -EINVAL;
 }

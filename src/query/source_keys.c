@@ -83,7 +83,8 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
     }
     if (is_integer(b))
         return b->min == b->max && key_of_integer(c->query, b, b->min, ret_key) == 0;
-    return b->column.min_f64 == b->column.max_f64 && key_of_f64(c->query, b->column.min_f64, ret_key) == 0;
+    return b->column.min_f64 == b->column.max_f64 &&
+           key_of_f64(c->query, b->column.min_f64, ret_key) == 0;
 }
 
 /* ---- dense codes --------------------------------------------------------------------------------------------------------- */
@@ -96,7 +97,8 @@ static int64_t code_step(const struct bound *b)
 /* Integers of a narrow range: the code is the distance from the smallest, in steps. */
 static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    unsigned __int128 span = (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)code_step(b);
+    unsigned __int128 span =
+        (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)code_step(b);
 
     if (span + 2 > limit)
         return -EDOM;
@@ -138,7 +140,8 @@ static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
     return rc;
 }
 
-int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count, const uint64_t **ret_keys)
+int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
+               const uint64_t **ret_keys)
 {
     struct bound *b;
     int rc = source_bind(c->worker, s, &b);
@@ -233,7 +236,9 @@ static int integer_keys(struct scan_batch *batch, struct bound *b, uint64_t *key
     if (rc < 0)
         return rc;
     bool plain = key_fits(b->min) && key_fits(b->max) && !b->nano;
-    enum key_tag tag = b->shape == SHAPE_TIME ? KEY_US : b->shape == SHAPE_BOOL ? KEY_BOOL : KEY_INT;
+    enum key_tag tag = b->shape == SHAPE_TIME   ? KEY_US
+                       : b->shape == SHAPE_BOOL ? KEY_BOOL
+                                                : KEY_INT;
     for (uint32_t i = 0; i < batch->rows && plain; i++)
         keys[i] = key_make(tag, values[i]);
     for (uint32_t i = 0; i < batch->rows && !plain; i++) {
@@ -299,7 +304,8 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
 
 /* ---- numbers and single values -------------------------------------------------------------------------------------------------- */
 
-int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret, const uint64_t **ret_valid, bool *ret_nano)
+int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
+              const uint64_t **ret_valid, bool *ret_nano)
 {
     struct bound *bound;
     int rc = source_bind(b->chunk->worker, s, &bound);
@@ -311,7 +317,8 @@ int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
     return rc;
 }
 
-int batch_f64(struct scan_batch *b, const struct source *s, const double **ret, const uint64_t **ret_valid)
+int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
+              const uint64_t **ret_valid)
 {
     struct bound *bound;
     int rc = source_bind(b->chunk->worker, s, &bound);
@@ -322,17 +329,30 @@ int batch_f64(struct scan_batch *b, const struct source *s, const double **ret, 
 static void value_of_entry(const struct column_entry *e, struct value *ret)
 {
     switch (e->type) {
-    case TRACE_INT: *ret = (struct value){.type = VALUE_INT, .i = e->i}; break;
-    case TRACE_DOUBLE: *ret = (struct value){.type = VALUE_DOUBLE, .d = e->d}; break;
-    case TRACE_BOOL: *ret = (struct value){.type = VALUE_BOOL, .i = e->i}; break;
-    case TRACE_TEXT: *ret = (struct value){.type = VALUE_TEXT, .text = e->text}; break;
+    case TRACE_INT:
+        *ret = (struct value){.type = VALUE_INT, .i = e->i};
+        break;
+    case TRACE_DOUBLE:
+        *ret = (struct value){.type = VALUE_DOUBLE, .d = e->d};
+        break;
+    case TRACE_BOOL:
+        *ret = (struct value){.type = VALUE_BOOL, .i = e->i};
+        break;
+    case TRACE_TEXT:
+        *ret = (struct value){.type = VALUE_TEXT, .text = e->text};
+        break;
     case TRACE_JSON:
-    case TRACE_BIG: *ret = (struct value){.type = VALUE_JSON, .text = e->text}; break;
-    default: *ret = (struct value){.type = VALUE_NULL}; break;
+    case TRACE_BIG:
+        *ret = (struct value){.type = VALUE_JSON, .text = e->text};
+        break;
+    default:
+        *ret = (struct value){.type = VALUE_NULL};
+        break;
     }
 }
 
-static int dictionary_value(struct scan_batch *batch, struct bound *b, uint32_t row, struct value *ret)
+static int dictionary_value(struct scan_batch *batch, struct bound *b, uint32_t row,
+                            struct value *ret)
 {
     struct column_entry e;
     const uint32_t *codes;
@@ -359,13 +379,16 @@ int batch_value(struct scan_batch *batch, const struct source *s, uint32_t row, 
         return rc;
     if (has_dictionary(b))
         return dictionary_value(batch, b, row, ret);
-    rc = is_integer(b) ? bound_i64(batch, b, &values, &valid) : bound_f64(batch, b, &doubles, &valid);
+    rc = is_integer(b) ? bound_i64(batch, b, &values, &valid)
+                       : bound_f64(batch, b, &doubles, &valid);
     if (rc < 0 || (valid && !(valid[row / 64] >> row % 64 & 1)))
         return rc;
     if (b->shape == SHAPE_TIME)
-        *ret = (struct value){.type = VALUE_TIME, .wide = b->nano ? values[row] : (__int128)values[row] * 1000};
+        *ret = (struct value){.type = VALUE_TIME,
+                              .wide = b->nano ? values[row] : (__int128)values[row] * 1000};
     else if (is_integer(b))
-        *ret = (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT, .i = values[row]};
+        *ret = (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT,
+                              .i = values[row]};
     else
         *ret = (struct value){.type = VALUE_DOUBLE, .d = doubles[row]};
     return 0;

@@ -9,7 +9,10 @@
 
 /* ---- "@other": {"args.x":1,"args.y":"text"} as our own writer made it -------------------------------------------------- */
 
-struct json { const char *at, *end; struct arena *arena; };
+struct json {
+    const char *at, *end;
+    struct arena *arena;
+};
 
 static void skip_blanks(struct json *j)
 {
@@ -66,7 +69,8 @@ static bool take_value(struct json *j, struct text *ret)
         if (!take_nested(j))
             return false;
     } else {
-        while (j->at < j->end && *j->at != ',' && *j->at != '}' && *j->at != ']' && (unsigned char)*j->at > ' ')
+        while (j->at < j->end && *j->at != ',' && *j->at != '}' && *j->at != ']' &&
+               (unsigned char)*j->at > ' ')
             j->at++;
     }
     *ret = (struct text){begin, (size_t)(j->at - begin)};
@@ -147,7 +151,8 @@ static bool find_member(struct json *j, struct text path, struct column_entry *r
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path)
 {
     uint32_t *remap = grow_to(&b->remap_memory, ((size_t)other->entries + 1) * sizeof(*remap));
-    struct column_entry e, *entries = grow_to(&b->entry_memory, ((size_t)other->entries + 1) * sizeof(*entries));
+    struct column_entry e,
+        *entries = grow_to(&b->entry_memory, ((size_t)other->entries + 1) * sizeof(*entries));
     uint32_t found = 0;
     bool texts_only = true;
 
@@ -180,7 +185,12 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
 /* ---- a top-level field before an argument --------------------------------------------------------------------------------- */
 
 /* Distinct keys of the chunk, in order of appearance. */
-struct distinct { uint64_t *slots; uint32_t *codes; uint64_t *keys; size_t cap, count; };
+struct distinct {
+    uint64_t *slots;
+    uint32_t *codes;
+    uint64_t *keys;
+    size_t cap, count;
+};
 
 static int distinct_code(struct distinct *d, uint64_t key, uint32_t *ret)
 {

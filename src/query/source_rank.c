@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct host_column { bool there; struct column column; uint32_t *codes, *ids; uint64_t *valid; };
+struct host_column {
+    bool there;
+    struct column column;
+    uint32_t *codes, *ids;
+    uint64_t *valid;
+};
 struct ranks {
     struct scan_worker *worker;
-    struct host_column hash, name;      /* args.hhash, args.hostname */
+    struct host_column hash, name; /* args.hhash, args.hostname */
     struct column pid;
     int64_t *pids;
     uint64_t *pid_valid;
@@ -39,8 +44,9 @@ static int read_ids(struct scan_worker *w, struct host_column *h)
         int rc = column_entry(w->chunk.view, &h->column, i, &e);
         if (rc < 0)
             return rc;
-        h->ids[i] = e.type != TRACE_TEXT ? INDEX_NO_TEXT
-                    : e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(w->query->env.index, e.text);
+        h->ids[i] = e.type != TRACE_TEXT         ? INDEX_NO_TEXT
+                    : e.text_id != INDEX_NO_TEXT ? e.text_id
+                                                 : index_text_find(w->query->env.index, e.text);
     }
     return 0;
 }
@@ -123,7 +129,11 @@ static uint32_t host_of(const struct ranks *r, uint32_t row, bool *ret_is_hash)
 
 /* Processes of a file come in runs of rows or alternate among a few: the last answers are kept. */
 enum { MEMO = 256 };
-struct memo { int64_t pid, rank; uint32_t host; bool is_hash, used; };
+struct memo {
+    int64_t pid, rank;
+    uint32_t host;
+    bool is_hash, used;
+};
 
 static uint32_t fill_ranks(struct ranks *r, struct bound *b, int64_t *out, uint64_t *valid)
 {
@@ -138,7 +148,9 @@ static uint32_t fill_ranks(struct ranks *r, struct bound *b, int64_t *out, uint6
         uint32_t host = host_of(r, row, &is_hash);
         struct memo *m = &memo[((uint64_t)r->pids[row] * 31 + host) % MEMO];
         if (!m->used || m->pid != r->pids[row] || m->host != host || m->is_hash != is_hash) {
-            *m = (struct memo){r->pids[row], rank_of(r->worker->chunk.file, host, is_hash, r->pids[row]), host, is_hash, true};
+            *m = (struct memo){r->pids[row],
+                               rank_of(r->worker->chunk.file, host, is_hash, r->pids[row]), host,
+                               is_hash, true};
         }
         if (m->rank == INT64_MIN)
             continue;
@@ -166,7 +178,8 @@ int bind_rank(struct scan_worker *w, struct bound *b)
     uint32_t n = w->chunk.rows, found = 0;
     int rc = 0;
 
-    if (any_rank(w->chunk.file) && chunk_find(w->chunk.view, TEXT("pid"), &r.pid) == 0 && r.pid.type == COLUMN_INT) {
+    if (any_rank(w->chunk.file) && chunk_find(w->chunk.view, TEXT("pid"), &r.pid) == 0 &&
+        r.pid.type == COLUMN_INT) {
         int64_t *out = grow_to(&b->rows_memory, (n + 64) * sizeof(*out));
         uint64_t *valid = grow_to(&b->rows_valid, (n / 64 + 2 + SCAN_WORDS) * 8);
         rc = out && valid ? read_all(&r) : -ENOMEM;

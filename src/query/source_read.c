@@ -103,7 +103,8 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
 /* ---- codes ---------------------------------------------------------------------------------------------------------- */
 
 /* Null rows of a stored column get the code behind the last. */
-static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes, uint32_t null_code)
+static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes,
+                      uint32_t null_code)
 {
     uint64_t valid[SCAN_WORDS];
 
@@ -214,7 +215,8 @@ static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 }
 
 /* Straight into the lane, not through that of the stored column, which few ask for besides. */
-static int read_stored_dur(struct scan_batch *batch, struct bound *dur, int64_t *out, uint64_t *mask)
+static int read_stored_dur(struct scan_batch *batch, struct bound *dur, int64_t *out,
+                           uint64_t *mask)
 {
     struct chunk_view *view = batch->chunk->view;
     uint64_t valid[SCAN_WORDS];
@@ -333,15 +335,21 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
         rc = read_dur(batch, b, out);
         b->i64.valid = b->valid.valid;
         return rc;
-    case FORM_TE: return read_te(batch, b, out);
-    case FORM_BUCKET: return read_bucket(batch, b, out);
-    case FORM_ZERO: memset(out, 0, batch->rows * sizeof(*out)); return 0;
-    default: return -EDOM;
+    case FORM_TE:
+        return read_te(batch, b, out);
+    case FORM_BUCKET:
+        return read_bucket(batch, b, out);
+    case FORM_ZERO:
+        memset(out, 0, batch->rows * sizeof(*out));
+        return 0;
+    default:
+        return -EDOM;
     }
 }
 
 /* Whole-chunk rows: only the bitmap has to be told for the batch. */
-static int rows_of_batch(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid)
+static int rows_of_batch(struct scan_batch *batch, struct bound *b, const int64_t **ret,
+                         const uint64_t **ret_valid)
 {
     const uint64_t *valid = b->rows_valid.data;
 
@@ -357,7 +365,8 @@ static int rows_of_batch(struct scan_batch *batch, struct bound *b, const int64_
     return 0;
 }
 
-int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret, const uint64_t **ret_valid)
+int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret,
+              const uint64_t **ret_valid)
 {
     if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_BOOL)
         return -EDOM;
@@ -445,9 +454,11 @@ static int read_f64(struct scan_batch *batch, struct bound *b, double *out)
     return 0;
 }
 
-int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret, const uint64_t **ret_valid)
+int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret,
+              const uint64_t **ret_valid)
 {
-    if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_DOUBLE && b->shape != SHAPE_MIXED)
+    if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_DOUBLE &&
+        b->shape != SHAPE_MIXED)
         return -EDOM;
     if (!lane_has(&b->f64, batch)) {
         double *values = lane_begin(&b->f64, sizeof(*values));

@@ -10,7 +10,10 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 3, KIND_NONE = -1, FALLBACK = COLUMNS_MAX };
-struct text_column { const char *path; int kind; };
+struct text_column {
+    const char *path;
+    int kind;
+};
 static const struct text_column recipes[][COLUMNS_MAX] = {
     [PATH_HOST] = {{"args.hhash", INDEX_HH}, {"args.hostname", KIND_NONE}},
     [PATH_FILE] = {{"args.fhash", INDEX_FH}, {"args.fname", KIND_NONE}, {"args.path", KIND_NONE}},
@@ -32,10 +35,12 @@ static bool own_name(const struct index_file *file, enum index_name_kind kind, u
         else
             to = middle;
     }
-    return from < file->name_count && file->names[from].kind == kind && file->names[from].hash == hash;
+    return from < file->name_count && file->names[from].kind == kind &&
+           file->names[from].hash == hash;
 }
 
-uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid, enum index_name_kind kind, uint32_t hash)
+uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
+                       enum index_name_kind kind, uint32_t hash)
 {
     bool conflict = false;
     uint32_t name = index_resolve(q->snapshot, file, pid, kind, hash, &conflict);
@@ -84,8 +89,8 @@ static struct resolve_slot *find_resolved(struct scan_worker *w, uint64_t key)
 }
 
 /* *ret_depends: the name depends on the process, and `pid_known` is false. */
-int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid, bool pid_known,
-                   uint32_t *ret_name, bool *ret_depends)
+int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
+                   bool pid_known, uint32_t *ret_name, bool *ret_depends)
 {
     uint64_t key = (uint64_t)kind << 32 | hash;
     struct resolve_slot *slot = find_resolved(w, key);
@@ -95,7 +100,8 @@ int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t ha
     if (!slot->used) {
         *slot = (struct resolve_slot){.key = key, .used = true};
         w->resolved_used++;
-        slot->depends = snapshot_file_count(w->query->snapshot) > 1 && !own_name(w->chunk.file, kind, hash);
+        slot->depends =
+            snapshot_file_count(w->query->snapshot) > 1 && !own_name(w->chunk.file, kind, hash);
         if (!slot->depends)
             slot->name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
     }
@@ -108,12 +114,13 @@ int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t ha
 
 static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
 {
-    return (struct column_entry){.type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
+    return (struct column_entry){
+        .type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
 }
 
 /* What an entry of a column stands for. */
-static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid, bool pid_known,
-                     struct column_entry *ret, bool *ret_depends)
+static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid,
+                     bool pid_known, struct column_entry *ret, bool *ret_depends)
 {
     uint32_t name, hash = e->text_id;
 
@@ -125,7 +132,8 @@ static int translate(struct scan_worker *w, int kind, const struct column_entry 
         hash = index_text_find(w->query->env.index, e->text);
     if (hash == INDEX_NO_TEXT)
         return 0; /* no record can name it */
-    int rc = worker_resolve(w, (enum index_name_kind)kind, hash, pid, pid_known, &name, ret_depends);
+    int rc =
+        worker_resolve(w, (enum index_name_kind)kind, hash, pid, pid_known, &name, ret_depends);
     if (rc == 0 && !*ret_depends && name != hash)
         *ret = text_entry(w, name);
     return rc;
@@ -138,7 +146,7 @@ struct inputs {
     struct column column[COLUMNS_MAX];
     int kind[COLUMNS_MAX];
     unsigned count;
-    bool fallback;               /* host: by pid                          */
+    bool fallback; /* host: by pid                          */
     bool has_pid, pid_constant;
     struct column pid;
 };
@@ -159,8 +167,8 @@ static void find_inputs(struct scan_worker *w, enum path_kind kind, struct input
     }
     if (in->count > 0 && in->column[in->count - 1].nulls == 0)
         in->fallback = false;
-    in->has_pid = chunk_find(w->chunk.view, TEXT("pid"), &in->pid) == 0 && in->pid.type == COLUMN_INT &&
-                  in->pid.nulls < in->pid.rows;
+    in->has_pid = chunk_find(w->chunk.view, TEXT("pid"), &in->pid) == 0 &&
+                  in->pid.type == COLUMN_INT && in->pid.nulls < in->pid.rows;
     in->pid_constant = in->has_pid && in->pid.nulls == 0 && in->pid.min == in->pid.max;
     in->fallback = in->fallback && in->has_pid;
 }
@@ -168,7 +176,8 @@ static void find_inputs(struct scan_worker *w, enum path_kind kind, struct input
 /* ---- one column decides -------------------------------------------------------------------------------------------------------- */
 
 /* *ret_depends: it does not work this way. */
-static int map_column(struct scan_worker *w, struct bound *b, const struct inputs *in, bool *ret_depends)
+static int map_column(struct scan_worker *w, struct bound *b, const struct inputs *in,
+                      bool *ret_depends)
 {
     const struct column *c = &in->column[0];
     struct column_entry e, *entries = grow_to(&b->entry_memory, c->entries * sizeof(*entries));
@@ -178,7 +187,8 @@ static int map_column(struct scan_worker *w, struct bound *b, const struct input
     for (uint32_t i = 0; i < c->entries; i++) {
         int rc = column_entry(w->chunk.view, c, i, &e);
         if (rc == 0)
-            rc = translate(w, in->kind[0], &e, in->pid.min, in->pid_constant, &entries[i], ret_depends);
+            rc = translate(w, in->kind[0], &e, in->pid.min, in->pid_constant, &entries[i],
+                           ret_depends);
         if (rc < 0 || *ret_depends)
             return rc;
     }
@@ -194,7 +204,11 @@ static int map_column(struct scan_worker *w, struct bound *b, const struct input
 /* ---- row by row ------------------------------------------------------------------------------------------------------------------ */
 
 /* (column, code, pid) -> own entry. */
-struct memo_slot { int64_t pid; uint32_t code, entry; uint8_t column, used; };
+struct memo_slot {
+    int64_t pid;
+    uint32_t code, entry;
+    uint8_t column, used;
+};
 struct rows {
     struct scan_worker *worker;
     struct bound *bound;
@@ -209,7 +223,7 @@ struct rows {
     size_t entry_count, entry_cap;
     bool mixed;
 };
-#define NO_ENTRY 0xFFFFFFFEu     /* null; becomes the code behind the last */
+#define NO_ENTRY 0xFFFFFFFEu /* null; becomes the code behind the last */
 
 static bool row_bit(const uint64_t *mask, uint32_t row)
 {
@@ -277,12 +291,14 @@ static int add_entry(struct rows *r, const struct column_entry *e, uint32_t *ret
     return 0;
 }
 
-static size_t memo_place(const struct memo_slot *memo, size_t cap, unsigned column, uint32_t code, int64_t pid)
+static size_t memo_place(const struct memo_slot *memo, size_t cap, unsigned column, uint32_t code,
+                         int64_t pid)
 {
     uint64_t hash = ((uint64_t)pid * 31 + code) * 0x9E3779B97F4A7C15u + column;
     size_t at = (hash >> 20) & (cap - 1);
 
-    while (memo[at].used && (memo[at].pid != pid || memo[at].code != code || memo[at].column != column))
+    while (memo[at].used &&
+           (memo[at].pid != pid || memo[at].code != code || memo[at].column != column))
         at = (at + 1) & (cap - 1);
     return at;
 }
@@ -296,7 +312,8 @@ static int grow_memo(struct rows *r)
         return -ENOMEM;
     for (size_t i = 0; i < r->memo_cap; i++) {
         if (r->memo[i].used)
-            bigger[memo_place(bigger, cap, r->memo[i].column, r->memo[i].code, r->memo[i].pid)] = r->memo[i];
+            bigger[memo_place(bigger, cap, r->memo[i].column, r->memo[i].code, r->memo[i].pid)] =
+                r->memo[i];
     }
     free(r->memo);
     r->memo = bigger;
@@ -324,7 +341,9 @@ static int host_by_pid(struct rows *r, int64_t pid, uint32_t *ret)
     if (!only)
         return 0;
     name = only->host;
-    int rc = only->host_is_hash ? worker_resolve(r->worker, INDEX_HH, name, pid, true, &name, &depends) : 0;
+    int rc = only->host_is_hash
+                 ? worker_resolve(r->worker, INDEX_HH, name, pid, true, &name, &depends)
+                 : 0;
     struct column_entry e = text_entry(r->worker, name);
     return rc < 0 ? rc : add_entry(r, &e, ret);
 }

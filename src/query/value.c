@@ -8,17 +8,24 @@
 static int rank_of(const struct value *v)
 {
     switch (v->type) {
-    case VALUE_NULL: return 0;
-    case VALUE_DOUBLE: return isfinite(v->d) ? 1 : 0;
+    case VALUE_NULL:
+        return 0;
+    case VALUE_DOUBLE:
+        return isfinite(v->d) ? 1 : 0;
     case VALUE_INT:
     case VALUE_UINT:
     case VALUE_WIDE:
-    case VALUE_TIME: return 1;
-    case VALUE_BOOL: return 2;
-    case VALUE_TEXT: return 3;
-    case VALUE_JSON: break;
+    case VALUE_TIME:
+        return 1;
+    case VALUE_BOOL:
+        return 2;
+    case VALUE_TEXT:
+        return 3;
+    case VALUE_JSON:
+        break;
     }
-    bool digits = v->text.len > 0 && (v->text.ptr[0] == '-' || (v->text.ptr[0] >= '0' && v->text.ptr[0] <= '9'));
+    bool digits = v->text.len > 0 &&
+                  (v->text.ptr[0] == '-' || (v->text.ptr[0] >= '0' && v->text.ptr[0] <= '9'));
     return digits ? 1 : 4;
 }
 
@@ -26,11 +33,19 @@ static int rank_of(const struct value *v)
 static bool whole_of(const struct value *v, __int128 *ret)
 {
     switch (v->type) {
-    case VALUE_INT: *ret = (__int128)v->i * 1000; return true;
-    case VALUE_UINT: *ret = (__int128)v->u * 1000; return true;
-    case VALUE_WIDE: return !__builtin_mul_overflow(v->wide, (__int128)1000, ret);
-    case VALUE_TIME: *ret = v->wide; return true;
-    default: return false;
+    case VALUE_INT:
+        *ret = (__int128)v->i * 1000;
+        return true;
+    case VALUE_UINT:
+        *ret = (__int128)v->u * 1000;
+        return true;
+    case VALUE_WIDE:
+        return !__builtin_mul_overflow(v->wide, (__int128)1000, ret);
+    case VALUE_TIME:
+        *ret = v->wide;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -72,9 +87,13 @@ int value_cmp(const struct value *a, const struct value *b)
     if (rank != other)
         return rank < other ? -1 : 1;
     switch (rank) {
-    case 0: return 0;
-    case 1: return cmp_numbers(a, b);
-    case 2: return (a->i > b->i) - (a->i < b->i);
-    default: return text_cmp(a->text, b->text);
+    case 0:
+        return 0;
+    case 1:
+        return cmp_numbers(a, b);
+    case 2:
+        return (a->i > b->i) - (a->i < b->i);
+    default:
+        return text_cmp(a->text, b->text);
     }
 }

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (rc == 0) {
         rc = query_normalise((struct text){once.data, once.len}, &err, &twice);
         assert(rc == 0);
-        assert(once.len == twice.len && (once.len == 0 || memcmp(once.data, twice.data, once.len) == 0));
+        assert(once.len == twice.len &&
+               (once.len == 0 || memcmp(once.data, twice.data, once.len) == 0));
     } else if (rc == ERR_QUERY_SYNTAX) {
         assert(err.position >= 0 && (size_t)err.position <= len && err.source);
     }

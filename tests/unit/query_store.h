@@ -11,7 +11,7 @@
 #include "dftracerd/query.h"
 
 struct store {
-    char dir[64], place[64];     /* traces, index */
+    char dir[64], place[64]; /* traces, index */
     const char *root;
     const char *label;
     struct index *index;
@@ -91,8 +91,11 @@ static bool store_ingest(struct store *s, uint64_t chunk_size, unsigned threads)
         CHECK_INT(pool_new(threads, "test", &s->pool), 0);
     s->root = s->dir;
     s->label = "";
-    s->env = (struct query_env){.index = s->index, .pool = s->pool, .root_paths = &s->root,
-                                .root_labels = &s->label, .root_count = 1};
+    s->env = (struct query_env){.index = s->index,
+                                .pool = s->pool,
+                                .root_paths = &s->root,
+                                .root_labels = &s->label,
+                                .root_count = 1};
     return true;
 }
 

@@ -3,7 +3,9 @@
 #include "check.h"
 #include "dftracerd/query.h"
 
-static const struct { const char *query, *canonical; } good[] = {
+static const struct {
+    const char *query, *canonical;
+} good[] = {
     {"", ""},
     {"  \n\t ", ""},
     {"cat == \"POSIX\"", "cat == \"POSIX\""},
@@ -49,7 +51,8 @@ static const struct { const char *query, *canonical; } good[] = {
     {"size >= 1.5kB and args.ret < 4k", "(size >= 1500 and args.ret < 4096)"},
     {"hhash == 5692", "hhash == \"5692\""},
     {"args.fhash in [1, 'a']", "args.fhash in [\"1\", \"a\"]"},
-    {"name == \"a\\\"b\\\\c\\n\\t\\u00e9\\ud83d\\ude00'\"", "name == \"a\\\"b\\\\c\\n\\t\xc3\xa9\xf0\x9f\x98\x80'\""},
+    {"name == \"a\\\"b\\\\c\\n\\t\\u00e9\\ud83d\\ude00'\"",
+     "name == \"a\\\"b\\\\c\\n\\t\xc3\xa9\xf0\x9f\x98\x80'\""},
     {"name == 'it\\'s \\u0001'", "name == \"it's \\u0001\""},
     {"name == '\\ud800'", "name == \"\xef\xbf\xbd\""},
 };
@@ -74,7 +77,11 @@ static void canonical(void)
     }
 }
 
-static const struct { const char *query; int position; const char *says; } bad[] = {
+static const struct {
+    const char *query;
+    int position;
+    const char *says;
+} bad[] = {
     {"cat ==", 6, "expected a value (a string, a number, true or false), got the end of the query"},
     {"name == \"hello", 8, "Unterminated"},
     {"name == 'a\\'", 8, "Unterminated"},
@@ -94,7 +101,8 @@ static const struct { const char *query; int position; const char *says; } bad[]
     {"x == +5", 5, "got '+'"},
     {"x == 0x1F", 5, "expected a number"},
     {"x == 5zz", 5, "a unit may follow"},
-    {"x == 10ms", 5, "a unit may follow numbers of ts, te, dur and sizes only, got the unit \"ms\""},
+    {"x == 10ms", 5,
+     "a unit may follow numbers of ts, te, dur and sizes only, got the unit \"ms\""},
     {"dur == 10kB", 7, "expected a unit of time"},
     {"size == 10ms", 8, "expected a unit of size"},
     {"x == 1e999", 5, "too large"},
@@ -126,7 +134,8 @@ static void errors(void)
         if (!CHECK_INT(query_normalise(text_of(bad[i].query), &err, &out), ERR_QUERY_SYNTAX))
             printf("   of %s\n", bad[i].query);
         if (err.position != bad[i].position || !strstr(err.text, bad[i].says))
-            check_fail(__FILE__, __LINE__, "%s: at %d: %s", bad[i].query, (int)err.position, err.text);
+            check_fail(__FILE__, __LINE__, "%s: at %d: %s", bad[i].query, (int)err.position,
+                       err.text);
         CHECK_STR(err.source, bad[i].query);
         CHECK(strncmp(err.text, "Query parse error", 17) == 0);
         buf_done(&out);
@@ -212,14 +221,17 @@ static void value_order(void)
         for (int j = 0; j < n; j++)
             CHECK_INT(value_cmp(&values[i], &values[j]), (i > j) - (i < j));
     }
-    struct value five = {.type = VALUE_INT, .i = 5}, time = {.type = VALUE_TIME, .wide = 5000}, d = {.type = VALUE_DOUBLE, .d = 5};
-    struct value big = {.type = VALUE_DOUBLE, .d = 9007199254740992.0}, exact = {.type = VALUE_INT, .i = 9007199254740993};
+    struct value five = {.type = VALUE_INT, .i = 5}, time = {.type = VALUE_TIME, .wide = 5000},
+                 d = {.type = VALUE_DOUBLE, .d = 5};
+    struct value big = {.type = VALUE_DOUBLE, .d = 9007199254740992.0},
+                 exact = {.type = VALUE_INT, .i = 9007199254740993};
     CHECK_INT(value_cmp(&five, &time), 0);
     CHECK_INT(value_cmp(&five, &d), 0);
     CHECK_INT(value_cmp(&big, &exact), -1);
 }
 
 static const struct check_test tests[] = {
-    {"canonical", canonical}, {"errors", errors}, {"limits", limits}, {"value_order", value_order}, {NULL, NULL},
+    {"canonical", canonical},     {"errors", errors}, {"limits", limits},
+    {"value_order", value_order}, {NULL, NULL},
 };
 CHECK_MAIN(tests)

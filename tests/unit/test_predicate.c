@@ -8,22 +8,39 @@ static struct store store;
 /* Rows are told by their letter, args.row. */
 static const char *const lines[] = {
     "[",
-    "{\"name\":\"HH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"host1\",\"value\":\"h1\"}}",
-    "{\"name\":\"FH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"/data/one\",\"value\":\"f1\"}}",
-    "{\"name\":\"SH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"python x\",\"value\":\"c1\"}}",
-    "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"rank\",\"value\":\"3\"}}",
-    "{\"name\":\"read\",\"cat\":\"POSIX\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100,\"args\":{\"row\":\"a\",\"hhash\":\"h1\",\"fhash\":\"f1\",\"ret\":4096,\"score\":3.14,\"active\":true,\"level\":\"DEBUG\",\"list\":[\"Alpha\",\"b\\u0065ta\"]}}",
-    "{\"name\":\"write\",\"cat\":\"POSIX\",\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":150.5,\"dur\":0.25,\"args\":{\"row\":\"b\",\"hhash\":\"h1\",\"fhash\":5692,\"ret\":-1,\"score\":3,\"active\":false,\"mix\":5}}",
-    "{\"name\":\"open64\",\"cat\":\"posix\",\"ph\":\"X\",\"pid\":\"2\",\"tid\":3,\"ts\":200,\"args\":{\"row\":\"c\",\"hostname\":\"login\",\"fname\":\"/data/two\",\"mix\":\"5\",\"big\":18446744073709551616}}",
-    "{\"name\":\"Compute\",\"cat\":\"Compute\",\"ph\":\"X\",\"pid\":2,\"tid\":3,\"ts\":300,\"dur\":10000,\"args\":{\"row\":\"d\",\"mix\":5.5,\"big\":9007199254740993,\"path\":\"/data/three\"}}",
-    "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\",\"pid\":3,\"ts\":400,\"args\":{\"row\":\"e\",\"mix\":null,\"user\":12.5,\"count\":\"7\"}}",
-    "{\"name\":\"mark\",\"ph\":\"i\",\"pid\":-4,\"tid\":9007199254740993,\"ts\":500,\"args\":{\"row\":\"f\",\"mix\":[5],\"cmd_hash\":\"c1\"}}",
-    "{\"name\":\"x\",\"cat\":\"c\",\"ph\":1,\"pid\":2,\"args\":{\"row\":\"g\",\"mix\":true,\"score\":-0.5,\"deep\":{\"x\":{\"y\":1}}},\"note\":\"top\"}",
-    "{\"name\":\"y\",\"ph\":\"X\",\"pid\":7,\"ts\":10,\"dur\":18446744073709551000,\"args\":{\"row\":\"h\"}}",
+    "{\"name\":\"HH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"host1\","
+    "\"value\":\"h1\"}}",
+    "{\"name\":\"FH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"/data/"
+    "one\",\"value\":\"f1\"}}",
+    "{\"name\":\"SH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"python "
+    "x\",\"value\":\"c1\"}}",
+    "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":1,\"args\":{\"hhash\":\"h1\",\"name\":\"rank\","
+    "\"value\":\"3\"}}",
+    "{\"name\":\"read\",\"cat\":\"POSIX\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100,"
+    "\"args\":{\"row\":\"a\",\"hhash\":\"h1\",\"fhash\":\"f1\",\"ret\":4096,\"score\":3.14,"
+    "\"active\":true,\"level\":\"DEBUG\",\"list\":[\"Alpha\",\"b\\u0065ta\"]}}",
+    "{\"name\":\"write\",\"cat\":\"POSIX\",\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":150.5,\"dur\":0."
+    "25,\"args\":{\"row\":\"b\",\"hhash\":\"h1\",\"fhash\":5692,\"ret\":-1,\"score\":3,\"active\":"
+    "false,\"mix\":5}}",
+    "{\"name\":\"open64\",\"cat\":\"posix\",\"ph\":\"X\",\"pid\":\"2\",\"tid\":3,\"ts\":200,"
+    "\"args\":{\"row\":\"c\",\"hostname\":\"login\",\"fname\":\"/data/"
+    "two\",\"mix\":\"5\",\"big\":18446744073709551616}}",
+    "{\"name\":\"Compute\",\"cat\":\"Compute\",\"ph\":\"X\",\"pid\":2,\"tid\":3,\"ts\":300,\"dur\":"
+    "10000,\"args\":{\"row\":\"d\",\"mix\":5.5,\"big\":9007199254740993,\"path\":\"/data/three\"}}",
+    "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\",\"pid\":3,\"ts\":400,\"args\":{\"row\":\"e\","
+    "\"mix\":null,\"user\":12.5,\"count\":\"7\"}}",
+    "{\"name\":\"mark\",\"ph\":\"i\",\"pid\":-4,\"tid\":9007199254740993,\"ts\":500,\"args\":{"
+    "\"row\":\"f\",\"mix\":[5],\"cmd_hash\":\"c1\"}}",
+    "{\"name\":\"x\",\"cat\":\"c\",\"ph\":1,\"pid\":2,\"args\":{\"row\":\"g\",\"mix\":true,"
+    "\"score\":-0.5,\"deep\":{\"x\":{\"y\":1}}},\"note\":\"top\"}",
+    "{\"name\":\"y\",\"ph\":\"X\",\"pid\":7,\"ts\":10,\"dur\":18446744073709551000,\"args\":{"
+    "\"row\":\"h\"}}",
     "]",
 };
 
-static const struct { const char *query, *rows; } cases[] = {
+static const struct {
+    const char *query, *rows;
+} cases[] = {
     {"", "abcdefgh"},
     {"cat == \"POSIX\"", "ab"},
     {"cat == \"STDIO\"", ""},
@@ -177,7 +194,11 @@ static const struct { const char *query, *rows; } cases[] = {
     {"id is null and type is null", "abcdefgh"},
 };
 
-struct collected { char rows[64]; size_t count; const struct source *row; };
+struct collected {
+    char rows[64];
+    size_t count;
+    const struct source *row;
+};
 
 static int collect(void *arg, struct scan_batch *b)
 {
@@ -225,7 +246,8 @@ static void expect(const struct selection *s, const char *what, const char *want
         if (rc < 0)
             check_fail(__FILE__, __LINE__, "%s: error %d %s", what, rc, err.text);
         else if (strcmp(c.rows, want) != 0)
-            check_fail(__FILE__, __LINE__, "%s: rows %s, not %s%s", what, c.rows, want, no_pruning ? " (no pruning)" : "");
+            check_fail(__FILE__, __LINE__, "%s: rows %s, not %s%s", what, c.rows, want,
+                       no_pruning ? " (no pruning)" : "");
     }
     err_done(&err);
 }

@@ -25,11 +25,36 @@ static bool one_in(uint32_t n)
 /* ---- rows as we mean them ------------------------------------------------------------------------------------------------ */
 
 /* A value: no value, an integer, a double, a bool, or a text. Times are integers in nanoseconds. */
-struct cell { enum { NONE, INTEGER, REAL, BOOLEAN, STRING } type; int64_t i; double d; char text[24]; };
-enum field { NAME, CAT, PID, TID, TS, DUR, RET, MIXED, SCORE, FLAG, UNIQUE, HOST, FILE_, TE, TRACE, FIELDS };
-static const char *const field_names[FIELDS] = {"name", "cat", "pid", "tid", "ts", "dur", "ret", "mix", "score", "flag",
-                                                "uniq", "host", "file", "te", "trace"};
-struct row { struct cell cell[FIELDS]; };
+struct cell {
+    enum { NONE, INTEGER, REAL, BOOLEAN, STRING } type;
+    int64_t i;
+    double d;
+    char text[24];
+};
+enum field {
+    NAME,
+    CAT,
+    PID,
+    TID,
+    TS,
+    DUR,
+    RET,
+    MIXED,
+    SCORE,
+    FLAG,
+    UNIQUE,
+    HOST,
+    FILE_,
+    TE,
+    TRACE,
+    FIELDS
+};
+static const char *const field_names[FIELDS] = {"name", "cat",  "pid",  "tid",   "ts",
+                                                "dur",  "ret",  "mix",  "score", "flag",
+                                                "uniq", "host", "file", "te",    "trace"};
+struct row {
+    struct cell cell[FIELDS];
+};
 static struct row rows[FILES][ROWS];
 static struct store store;
 
@@ -51,11 +76,20 @@ static struct cell random_mixed(void)
     struct cell c = {NONE};
 
     switch (random_below(6)) {
-    case 0: return c;
-    case 1: return integer(random_below(6));
-    case 2: c.type = REAL; c.d = random_below(12) / 2.0 + 0.25; return c;
-    case 3: c.type = BOOLEAN; c.i = one_in(2); return c;
-    default: return string("m", random_below(8));
+    case 0:
+        return c;
+    case 1:
+        return integer(random_below(6));
+    case 2:
+        c.type = REAL;
+        c.d = random_below(12) / 2.0 + 0.25;
+        return c;
+    case 3:
+        c.type = BOOLEAN;
+        c.i = one_in(2);
+        return c;
+    default:
+        return string("m", random_below(8));
     }
 }
 
@@ -97,14 +131,21 @@ static void make_row(unsigned file, unsigned n, struct row *r, struct buf *b)
     c[CAT] = one_in(9) ? (struct cell){NONE} : string("C", random_below(2) + phase / 3);
     c[PID] = integer(1000 + file * 3 + random_below(3));
     c[TID] = one_in(20) ? (struct cell){NONE} : integer(random_below(100000));
-    c[TS] = one_in(30) ? (struct cell){NONE} : integer(((int64_t)file * 1000000 + n * 100) * 1000 + (nano ? random_below(1000) : 0));
+    c[TS] =
+        one_in(30)
+            ? (struct cell){NONE}
+            : integer(((int64_t)file * 1000000 + n * 100) * 1000 + (nano ? random_below(1000) : 0));
     bool has_dur = !one_in(6);
-    c[DUR] = has_dur ? integer((int64_t)random_below(phase * 100 + 50) * 1000 + (nano ? random_below(1000) : 0))
-                     : is_x ? integer(0) : (struct cell){NONE};
+    c[DUR] = has_dur ? integer((int64_t)random_below(phase * 100 + 50) * 1000 +
+                               (nano ? random_below(1000) : 0))
+             : is_x  ? integer(0)
+                     : (struct cell){NONE};
     c[RET] = one_in(3) ? (struct cell){NONE} : integer((int64_t)random_below(2000) - 100);
     c[MIXED] = random_mixed();
-    c[SCORE] = one_in(4) ? (struct cell){NONE} : (struct cell){.type = REAL, .d = random_below(40) / 4.0};
-    c[FLAG] = one_in(2) ? (struct cell){NONE} : (struct cell){.type = BOOLEAN, .i = phase < 4 ? one_in(2) : 1};
+    c[SCORE] =
+        one_in(4) ? (struct cell){NONE} : (struct cell){.type = REAL, .d = random_below(40) / 4.0};
+    c[FLAG] = one_in(2) ? (struct cell){NONE}
+                        : (struct cell){.type = BOOLEAN, .i = phase < 4 ? one_in(2) : 1};
     c[UNIQUE] = string("u", n * 7 % 5000);
     c[TE] = c[TS];
     if (c[TS].type && c[DUR].type)
@@ -149,8 +190,14 @@ static void make_file(unsigned file)
 
     for (unsigned i = 0; i < 40 && file == 0; i++) {
         if (i < 2)
-            buf_printf(&b, "{\"name\":\"HH\",\"ph\":\"M\",\"args\":{\"name\":\"node%u\",\"value\":\"h%u\"}}\n", i, i);
-        buf_printf(&b, "{\"name\":\"FH\",\"ph\":\"M\",\"args\":{\"name\":\"/data/%u\",\"value\":\"f%u\"}}\n", i, i);
+            buf_printf(
+                &b,
+                "{\"name\":\"HH\",\"ph\":\"M\",\"args\":{\"name\":\"node%u\",\"value\":\"h%u\"}}\n",
+                i, i);
+        buf_printf(
+            &b,
+            "{\"name\":\"FH\",\"ph\":\"M\",\"args\":{\"name\":\"/data/%u\",\"value\":\"f%u\"}}\n",
+            i, i);
     }
     for (unsigned n = 0; n < ROWS; n++)
         make_row(file, n, &rows[file][n], &b);
@@ -225,7 +272,8 @@ static struct expression *make_test(void)
     e->field = (enum field)random_below(FIELDS);
     e->negated = one_in(2);
     e->compare = (enum compare)random_below(6);
-    e->op = (int[]){COMPARE, COMPARE, COMPARE, COMPARE, IN, IN, LIKE, MATCH, CONTAINS, IS_NULL}[random_below(10)];
+    e->op = (int[]){COMPARE, COMPARE, COMPARE, COMPARE, IN, IN, LIKE, MATCH, CONTAINS, IS_NULL}
+        [random_below(10)];
     e->count = e->op == IN ? random_below(6) : 1;
     for (unsigned i = 0; i < e->count; i++)
         e->literal[i] = random_literal(e->field);
@@ -282,17 +330,25 @@ static void print_test(struct buf *b, const struct expression *e)
         print_cell(b, e->field, &e->literal[0]);
         break;
     case IN:
-        buf_printf(b, "%s %sin [", path, not);
+        buf_printf(b, "%s %sin [", path, not );
         for (unsigned i = 0; i < e->count; i++) {
             buf_puts(b, i ? "," : "");
             print_cell(b, e->field, &e->literal[i]);
         }
         buf_puts(b, "]");
         break;
-    case LIKE: buf_printf(b, "%s %slike '%%%s'", path, not, e->literal[0].text); break;
-    case MATCH: buf_printf(b, "%s %s '%s$'", path, e->negated ? "!~" : "~", e->literal[0].text); break;
-    case CONTAINS: buf_printf(b, "'%s' %sin %s", e->literal[0].text, not, path); break;
-    default: buf_printf(b, "%s is %snull", path, not); break;
+    case LIKE:
+        buf_printf(b, "%s %slike '%%%s'", path, not, e->literal[0].text);
+        break;
+    case MATCH:
+        buf_printf(b, "%s %s '%s$'", path, e->negated ? "!~" : "~", e->literal[0].text);
+        break;
+    case CONTAINS:
+        buf_printf(b, "'%s' %sin %s", e->literal[0].text, not, path);
+        break;
+    default:
+        buf_printf(b, "%s is %snull", path, not );
+        break;
     }
 }
 
@@ -343,12 +399,17 @@ static bool holds(const struct expression *e, const struct row *r)
     int cmp;
 
     switch (e->op) {
-    case AND: return holds(e->left, r) && holds(e->right, r);
-    case OR: return holds(e->left, r) || holds(e->right, r);
-    case NOT: return !holds(e->left, r);
-    case IS_NULL: return (c->type == NONE) != e->negated;
+    case AND:
+        return holds(e->left, r) && holds(e->right, r);
+    case OR:
+        return holds(e->left, r) || holds(e->right, r);
+    case NOT:
+        return !holds(e->left, r);
+    case IS_NULL:
+        return (c->type == NONE) != e->negated;
     case COMPARE:
-        return compare_cells(c, &e->literal[0], &cmp) && (int[]){cmp == 0, cmp != 0, cmp < 0, cmp <= 0, cmp > 0, cmp >= 0}[e->compare];
+        return compare_cells(c, &e->literal[0], &cmp) &&
+               (int[]){cmp == 0, cmp != 0, cmp<0, cmp <= 0, cmp> 0, cmp >= 0}[e->compare];
     case IN:
         for (unsigned i = 0; i < e->count; i++)
             found = found || (compare_cells(c, &e->literal[i], &cmp) && cmp == 0);
@@ -356,7 +417,8 @@ static bool holds(const struct expression *e, const struct row *r)
     default:
         if (c->type != STRING)
             return false;
-        found = e->op == CONTAINS ? strstr(c->text, e->literal[0].text) != NULL : ends_with(c->text, e->literal[0].text);
+        found = e->op == CONTAINS ? strstr(c->text, e->literal[0].text) != NULL
+                                  : ends_with(c->text, e->literal[0].text);
         return found != e->negated;
     }
 }
@@ -364,7 +426,12 @@ static bool holds(const struct expression *e, const struct row *r)
 /* ---- what the scan says ------------------------------------------------------------------------------------------------------------ */
 
 /* One bit a row, by args.n. */
-struct answer { uint8_t *bits; const struct source *number; size_t rows; pthread_mutex_t lock; };
+struct answer {
+    uint8_t *bits;
+    const struct source *number;
+    size_t rows;
+    pthread_mutex_t lock;
+};
 
 static int mark(void *state, struct scan_batch *b)
 {
@@ -412,9 +479,11 @@ static int merge(void *arg, size_t position, void *part, bool failed)
     return 0;
 }
 
-static int scan(const char *text, bool no_pruning, bool threads, struct answer *a, struct query_counters *counters)
+static int scan(const char *text, bool no_pruning, bool threads, struct answer *a,
+                struct query_counters *counters)
 {
-    struct scan_sink sink = {.arg = a, .worker_begin = begin, .batch = mark, .chunk_end = chunk_end, .merge = merge};
+    struct scan_sink sink = {
+        .arg = a, .worker_begin = begin, .batch = mark, .chunk_end = chunk_end, .merge = merge};
     struct query_env env = store.env;
     struct selection s;
     struct err err = {0};
@@ -448,7 +517,8 @@ static int scan(const char *text, bool no_pruning, bool threads, struct answer *
 
 static uint64_t skipped;
 
-static void compare_answers(const char *text, const struct expression *e, const struct answer *a, const char *how)
+static void compare_answers(const char *text, const struct expression *e, const struct answer *a,
+                            const char *how)
 {
     for (unsigned f = 0; f < FILES; f++) {
         for (unsigned n = 0; n < ROWS; n++) {
@@ -463,8 +533,10 @@ static void compare_answers(const char *text, const struct expression *e, const 
 
 static void one_query(struct answer *a)
 {
-    static const struct { bool no_pruning, threads; const char *name; } ways[] = {
-        {false, false, "pruned"}, {true, false, "not pruned"}, {false, true, "threads"}};
+    static const struct {
+        bool no_pruning, threads;
+        const char *name;
+    } ways[] = {{false, false, "pruned"}, {true, false, "not pruned"}, {false, true, "threads"}};
     struct expression *e = make_expression(3);
     struct query_counters counters;
     struct buf text = {0};
@@ -496,16 +568,27 @@ static void random_queries(void)
 static bool same_value(const struct value *v, const struct cell *c, bool time)
 {
     switch (c->type) {
-    case NONE: return v->type == VALUE_NULL;
-    case INTEGER: return time ? v->type == VALUE_TIME && v->wide == c->i : v->type == VALUE_INT && v->i == c->i;
-    case REAL: return (v->type == VALUE_DOUBLE && v->d == c->d) || (v->type == VALUE_INT && (double)v->i == c->d);
-    case BOOLEAN: return v->type == VALUE_BOOL && v->i == c->i;
-    case STRING: return v->type == VALUE_TEXT && v->text.len == strlen(c->text) && memcmp(v->text.ptr, c->text, v->text.len) == 0;
+    case NONE:
+        return v->type == VALUE_NULL;
+    case INTEGER:
+        return time ? v->type == VALUE_TIME && v->wide == c->i
+                    : v->type == VALUE_INT && v->i == c->i;
+    case REAL:
+        return (v->type == VALUE_DOUBLE && v->d == c->d) ||
+               (v->type == VALUE_INT && (double)v->i == c->d);
+    case BOOLEAN:
+        return v->type == VALUE_BOOL && v->i == c->i;
+    case STRING:
+        return v->type == VALUE_TEXT && v->text.len == strlen(c->text) &&
+               memcmp(v->text.ptr, c->text, v->text.len) == 0;
     }
     return false;
 }
 
-struct looked { const struct source *source, *number; enum field field; };
+struct looked {
+    const struct source *source, *number;
+    enum field field;
+};
 
 static void check_codes(struct scan_batch *b, const struct source *s, const uint64_t *keys)
 {
@@ -544,8 +627,10 @@ static int look(void *arg, struct scan_batch *b)
         struct value by_key, by_row;
         query_key_value(b->chunk->query, keys[row], &by_key);
         rc = batch_value(b, l->source, row, &by_row);
-        if (!same_value(&by_key, c, time) || !same_value(&by_row, c, time) || (is_constant && keys[row] != constant)) {
-            check_fail(__FILE__, __LINE__, "%s of row %d in file %u", field_names[l->field], (int)numbers[row], b->chunk->place.file);
+        if (!same_value(&by_key, c, time) || !same_value(&by_row, c, time) ||
+            (is_constant && keys[row] != constant)) {
+            check_fail(__FILE__, __LINE__, "%s of row %d in file %u", field_names[l->field],
+                       (int)numbers[row], b->chunk->place.file);
             return ERR_END;
         }
     }
@@ -578,7 +663,10 @@ static void columns(void)
 
 /* ---- buckets -------------------------------------------------------------------------------------------------------------------------------- */
 
-struct bucketed { const struct source *source, *number; int64_t interval, origin; };
+struct bucketed {
+    const struct source *source, *number;
+    int64_t interval, origin;
+};
 
 static int look_at_bucket(void *arg, struct scan_batch *b)
 {
@@ -609,7 +697,9 @@ static int look_at_bucket(void *arg, struct scan_batch *b)
 
 static void buckets(void)
 {
-    static const int64_t pairs[][2] = {{0, 0}, {5000000, 0}, {1000, 0}, {7, 0}, {1500, 77}, {1000000000, 123456789}, {3000000, 5000}};
+    static const int64_t pairs[][2] = {{0, 0},         {5000000, 0}, {1000, 0},
+                                       {7, 0},         {1500, 77},   {1000000000, 123456789},
+                                       {3000000, 5000}};
     struct selection s;
     struct err err = {0};
     const struct scan_place *places;
@@ -724,5 +814,6 @@ static void whole(void)
     store_end(&store);
 }
 
-static const struct check_test tests[] = {{"kernels", kernels_agree}, {"scans", whole}, {NULL, NULL}};
+static const struct check_test tests[] = {
+    {"kernels", kernels_agree}, {"scans", whole}, {NULL, NULL}};
 CHECK_MAIN(tests)

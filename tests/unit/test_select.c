@@ -3,20 +3,49 @@
 #include "query_store.h"
 #include "../../src/query/plan.h"
 
-static const struct { const char *pattern, *name; bool match; } globs[] = {
-    {"a.pfw", "a.pfw", true},           {"a.pfw", "b.pfw", false},          {"*.pfw", "a.pfw", true},
-    {"*.pfw", "d/a.pfw", false},        {"d/*.pfw", "d/a.pfw", true},       {"d/*", "d/e/a.pfw", false},
-    {"**", "d/e/a.pfw", true},          {"**/a.pfw", "d/e/a.pfw", true},    {"**/a.pfw", "a.pfw", true},
-    {"**/a.pfw", "ba.pfw", false},      {"**/a.pfw", "d/ba.pfw", false},    {"d/**/a.pfw", "d/a.pfw", true},
-    {"d/**/a.pfw", "d/x/y/a.pfw", true}, {"d/**", "d/x/y", true},           {"d**w", "d/x/y.pfw", true},
-    {"?.pfw", "a.pfw", true},           {"?.pfw", ".pfw", false},           {"a?b", "a/b", false},
-    {"[ab].pfw", "b.pfw", true},        {"[!ab].pfw", "b.pfw", false},      {"[^ab].pfw", "c.pfw", true},
-    {"[a-c]x", "bx", true},             {"[a-c]x", "dx", false},            {"[]]x", "]x", true},
-    {"[a", "[a", true},                 {"a\\*b", "a*b", true},             {"a\\*b", "axb", false},
-    {"*a*b*c*", "xxaxxbxxcxx", true},   {"*a*b*c*", "xxaxxcxxbxx", false},  {"**/b*/c", "a/b/b1/c", true},
-    {"**/b/*/d", "b/x/b/y/d", true},    {"**/b/*/d", "b/x/b/y/e/d", false}, {"", "", true},
-    {"*", "", true},                    {"**", "", true},                   {"a*", "a", true},
-    {"**a**b**", "xaxxb", true},        {"*/*", "a/b", true},               {"*/*", "a/b/c", false},
+static const struct {
+    const char *pattern, *name;
+    bool match;
+} globs[] = {
+    {"a.pfw", "a.pfw", true},
+    {"a.pfw", "b.pfw", false},
+    {"*.pfw", "a.pfw", true},
+    {"*.pfw", "d/a.pfw", false},
+    {"d/*.pfw", "d/a.pfw", true},
+    {"d/*", "d/e/a.pfw", false},
+    {"**", "d/e/a.pfw", true},
+    {"**/a.pfw", "d/e/a.pfw", true},
+    {"**/a.pfw", "a.pfw", true},
+    {"**/a.pfw", "ba.pfw", false},
+    {"**/a.pfw", "d/ba.pfw", false},
+    {"d/**/a.pfw", "d/a.pfw", true},
+    {"d/**/a.pfw", "d/x/y/a.pfw", true},
+    {"d/**", "d/x/y", true},
+    {"d**w", "d/x/y.pfw", true},
+    {"?.pfw", "a.pfw", true},
+    {"?.pfw", ".pfw", false},
+    {"a?b", "a/b", false},
+    {"[ab].pfw", "b.pfw", true},
+    {"[!ab].pfw", "b.pfw", false},
+    {"[^ab].pfw", "c.pfw", true},
+    {"[a-c]x", "bx", true},
+    {"[a-c]x", "dx", false},
+    {"[]]x", "]x", true},
+    {"[a", "[a", true},
+    {"a\\*b", "a*b", true},
+    {"a\\*b", "axb", false},
+    {"*a*b*c*", "xxaxxbxxcxx", true},
+    {"*a*b*c*", "xxaxxcxxbxx", false},
+    {"**/b*/c", "a/b/b1/c", true},
+    {"**/b/*/d", "b/x/b/y/d", true},
+    {"**/b/*/d", "b/x/b/y/e/d", false},
+    {"", "", true},
+    {"*", "", true},
+    {"**", "", true},
+    {"a*", "a", true},
+    {"**a**b**", "xaxxb", true},
+    {"*/*", "a/b", true},
+    {"*/*", "a/b/c", false},
 };
 
 static void patterns(void)
@@ -28,7 +57,8 @@ static void patterns(void)
 }
 
 static struct store store;
-static const char *const names[] = {"a.pfw", "b.pfw", "d/a.pfw", "d/e/a.pfw", "d/e/c.pfw", "d2/x[1].pfw"};
+static const char *const names[] = {"a.pfw",     "b.pfw",     "d/a.pfw",
+                                    "d/e/a.pfw", "d/e/c.pfw", "d2/x[1].pfw"};
 
 static const char *chosen(const struct selection *s, struct err *err, int *ret_rc)
 {
@@ -48,7 +78,8 @@ static const char *chosen(const struct selection *s, struct err *err, int *ret_r
     return text;
 }
 
-static void expect(const char *dir, const char *dir2, const char *file, const char *file2, bool recursive, const char *want)
+static void expect(const char *dir, const char *dir2, const char *file, const char *file2,
+                   bool recursive, const char *want)
 {
     struct selection s;
     struct err err = {0};
