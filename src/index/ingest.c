@@ -3,7 +3,7 @@
  *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
  *
  * Credits bound what is in flight: a reader takes them before it reads a chunk, the writer gives them back when the chunk
- * is committed. A file's chunks get theirs in text order, so the writer, which applies them in that order, always gets
+ * is in its batch, which is bounded by itself. A file's chunks get theirs in text order, so the writer, which applies them in that order, always gets
  * the one it waits for.
  */
 #include "store.h"

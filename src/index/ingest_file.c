@@ -219,7 +219,8 @@ static int copy_damage(struct body *b, const struct run *r)
 
     if (!list)
         return -ENOMEM;
-    memcpy(list, r->damage, kept * sizeof *list);
+    if (kept)
+        memcpy(list, r->damage, kept * sizeof *list);
     b->pub.damage = list;
     b->pub.damage_count = r->damage_count;
     b->pub.damaged = r->damage_count > 0;

@@ -160,7 +160,8 @@ static int find_start(struct reader *r, struct kv_read *kv)
         r->from.window = malloc(window.len + 1);
         if (!r->from.window)
             return -ENOMEM;
-        memcpy((void *)r->from.window, window.ptr, window.len);
+        if (window.len)
+            memcpy((void *)r->from.window, window.ptr, window.len);
         r->resumed = true;
         return 0;
     }
@@ -186,16 +187,18 @@ static int take_chunks(struct run *run, const struct index_file *f, uint32_t cou
     return 0;
 }
 
-static void take_damage(struct run *run, const struct index_file *f, uint64_t below)
+static int take_damage(struct run *run, const struct index_file *f, uint64_t below)
 {
     uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+    int rc = 0;
 
-    for (uint32_t i = 0; i < kept; i++) {
+    for (uint32_t i = 0; i < kept && rc == 0; i++) {
         if (f->damage[i].text_offset < below)
-            run->damage[run->damage_count++] = f->damage[i];
+            rc = run_add_damage(run, &f->damage[i], 1);
     }
     if (f->damage_count > DAMAGE_KEPT && run->damage_count == DAMAGE_KEPT)
         run->damage_count = f->damage_count;
+    return rc;
 }
 
 static int resume_parts(struct reader *r, struct kv_read *kv)
@@ -233,7 +236,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     if (rc == 0 && count > 0 && r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
     rc = rc ? rc : take_chunks(run, f, count);
-    take_damage(run, f, r->skip_to);
+    rc = rc ? rc : take_damage(run, f, r->skip_to);
     return rc ? rc : find_start(r, kv);
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define COMMIT_BYTES (16u << 20)
+#define RUN_BYTES (24u << 10)       /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
 #define PURGE_NS 3600000000000LL    /* missing for so long: forgotten */
 #define RETRY_NS 2000000000LL       /* after a failed commit */
@@ -19,9 +20,9 @@ struct writer {
     struct index *ix;
     struct kv_batch *batch;
     struct run *dirty;              /* runs with something to be stored and published */
+    uint32_t dirty_count;
     struct garbage *garbage;
     uint32_t garbage_count, garbage_cap;
-    size_t credits;                 /* given back with the commit */
     int64_t first_ns;               /* when the batch got its first */
     int64_t tick_ns;
     uint64_t root_generation;       /* of the last summary made ahead */
@@ -36,6 +37,7 @@ void run_free(struct run *r)
     part_free(r->tail);
     free(r->chunks);
     free(r->sorted);
+    free(r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);
     free(r);
@@ -116,6 +118,7 @@ static void mark_dirty(struct writer *w, struct run *r)
     r->dirty = true;
     r->next_dirty = w->dirty;
     w->dirty = r;
+    w->dirty_count++;
 }
 
 static void put_checkpoints(struct writer *w, const struct run *run, const struct result *r)
@@ -173,11 +176,14 @@ static int put_names(struct writer *w, const struct run *run, struct part *p, ui
     return rc;
 }
 
-static int add_damage(struct run *run, const struct result *r)
+int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count)
 {
-    for (uint32_t i = 0; i < r->damage_count; i++) {
-        if (run->damage_count < DAMAGE_KEPT)
-            run->damage[run->damage_count] = r->damage[i];
+    for (uint32_t i = 0; i < count; i++) {
+        if (run->damage_count < DAMAGE_KEPT) {
+            if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
+                return -ENOMEM;
+            run->damage[run->damage_count] = list[i];
+        }
         run->damage_count++;
     }
     return 0;
@@ -249,7 +255,7 @@ static int apply_chunk(struct writer *w, struct result *r)
     run->info = r->info;
     run->index_bytes += r->value.len;
     rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
-    rc = rc ? rc : add_damage(run, r);
+    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
     rc = rc ? rc : add_hashes(w, run, r);
     rc = rc ? rc : take_tail(run, r);
     if (rc)
@@ -260,8 +266,6 @@ static int apply_chunk(struct writer *w, struct result *r)
     put_span(w, run, &run->chunks[run->chunk_count - 1]);
     kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
     r->value = (struct buf){0};
-    w->credits += r->credits;
-    r->credits = 0;
     return 0;
 }
 
@@ -274,7 +278,7 @@ static void apply_end(struct writer *w, struct result *r)
     run->ended = r->error != -EPIPE;
     if (run->ended && run->action == RUN_READ && !run->error) {
         run->info = r->info;
-        add_damage(run, r);
+        run->error = run_add_damage(run, r->damage, r->damage_count);
         put_checkpoints(w, run, r);
     }
     if (atomic_load(&run->cancelled))
@@ -535,6 +539,12 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     *ret = calloc(count + 1, sizeof **ret);
     if (!*ret)
         return 0;
+    /* The list is last in, first out; in order of their ids the records fill pages better. */
+    for (r = w->dirty, w->dirty = NULL; r; r = next) {
+        next = r->next_dirty;
+        r->next_dirty = w->dirty;
+        w->dirty = r;
+    }
     for (r = w->dirty; r; r = next, i++) {
         next = r->next_dirty;
         r->dirty = false;
@@ -543,6 +553,7 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
         (*ret)[i].view = r->action == RUN_TOUCH && !r->error ? touched_view(w, r) : store_run(w, r);
     }
     w->dirty = NULL;
+    w->dirty_count = 0;
     return count;
 }
 
@@ -678,8 +689,6 @@ static void commit(struct writer *w, bool clean)
         publish(w, list, count);
     }
     free(list);
-    ingest_give_credits(w->in, w->credits);
-    w->credits = 0;
     catalog_notify(w->ix);
 }
 
@@ -759,7 +768,7 @@ static bool has_work(const struct writer *w)
 
 static bool commit_is_due(struct writer *w, bool idle)
 {
-    if (kv_batch_bytes(w->batch) >= COMMIT_BYTES)
+    if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= COMMIT_BYTES)
         return true;
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }

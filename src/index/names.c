@@ -10,17 +10,90 @@
 #include <string.h>
 #include <zstd.h>
 
-/* ---- stored form: version byte, zstd of (count, records, lines) ---- */
+/* ---- stored form: length, zstd of (count, records, lines) ----
+ *
+ * Most of a line is its hash and its name, which are shared texts: a control byte stands for them, as no valid line has one.
+ */
+enum { HASH_MARK = 1, VALUE_MARK = 2, HASH_MARKED = 0x80, VALUE_MARKED = 0x40 };
+
+/* Puts the mark where the text first stands. False: not there, or too short to gain. */
+static bool mark_text(char *line, size_t *len, struct text t, char mark)
+{
+    char *at = t.len >= 4 ? memmem(line, *len, t.ptr, t.len) : NULL;
+
+    if (!at)
+        return false;
+    *at = mark;
+    memmove(at + 1, at + t.len, (size_t)(line + *len - at) - t.len);
+    *len -= t.len - 1;
+    return true;
+}
+
+/* Appends the line with its marks; which they are goes to *ret_marks. */
+static void encode_line(struct index *ix, const struct index_name *n, struct text line, struct buf *out, uint8_t *ret_marks)
+{
+    char *copy = buf_reserve(out, line.len + 1);
+    size_t len = line.len;
+
+    *ret_marks = 0;
+    if (!copy)
+        return;
+    if (len)
+        memcpy(copy, line.ptr, len);
+    if (!memchr(copy, HASH_MARK, len) && !memchr(copy, VALUE_MARK, len)) {
+        if (n->value != INDEX_NO_TEXT && mark_text(copy, &len, texts_get(ix->texts, n->value), VALUE_MARK))
+            *ret_marks |= VALUE_MARKED;
+        if (n->hash != INDEX_NO_TEXT && mark_text(copy, &len, texts_get(ix->texts, n->hash), HASH_MARK))
+            *ret_marks |= HASH_MARKED;
+    }
+    copy[len] = '\n';
+    out->len += len + 1;
+}
+
+static size_t decoded_len(struct index *ix, const struct index_name *n, uint8_t marks, struct text line)
+{
+    size_t len = line.len;
+
+    if (marks & HASH_MARKED)
+        len += texts_get(ix->texts, n->hash).len;
+    if (marks & VALUE_MARKED)
+        len += texts_get(ix->texts, n->value).len;
+    return len;
+}
+
+static char *decode_line(struct index *ix, const struct index_name *n, uint8_t marks, struct text line, char *out)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        struct text t = {line.ptr + i, 1};
+
+        if (line.ptr[i] == HASH_MARK && marks & HASH_MARKED)
+            t = texts_get(ix->texts, n->hash);
+        else if (line.ptr[i] == VALUE_MARK && marks & VALUE_MARKED)
+            t = texts_get(ix->texts, n->value);
+        if (t.len)
+            memcpy(out, t.ptr, t.len);
+        out += t.len;
+    }
+    return out;
+}
 
 static void encode_names(struct index *ix, const struct part *p, struct buf *out)
 {
+    const char *line = p->lines.data, *end = line + p->lines.len;
+    struct buf lines = {0};
     uint32_t row = 0;
 
     rec_put_u(out, p->name_count);
     for (uint32_t i = 0; i < p->name_count; i++) {
         const struct index_name *n = &p->names[i];
+        const char *nl = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+        uint8_t marks = 0;
 
-        rec_put_u(out, n->kind);
+        if (!nl)
+            break;              /* cannot be: each name has its line */
+        encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, &lines, &marks);
+        line = nl + 1;
+        rec_put_u(out, n->kind | marks);
         texts_put_ref(ix->texts, out, n->hash);
         texts_put_ref(ix->texts, out, n->value);
         rec_put_i(out, n->pid);
@@ -28,7 +101,9 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         rec_put_u(out, n->row - row);
         row = n->row;
     }
-    rec_put_text(out, (struct text){p->lines.data, p->lines.len});
+    rec_put_text(out, (struct text){lines.data, lines.len});
+    out->error = out->error ? out->error : lines.error;
+    buf_done(&lines);
 }
 
 int names_encode(struct index *ix, const struct part *p, struct buf *out)
@@ -75,14 +150,15 @@ static int unpack(struct text value, char **ret, size_t *ret_len)
     return 0;
 }
 
-static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint32_t count)
+static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint8_t *marks, uint32_t count)
 {
     uint32_t row = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         struct index_name *n = &names[i];
 
-        n->kind = (uint8_t)rec_u(r);
+        marks[i] = (uint8_t)rec_u(r);
+        n->kind = marks[i] & 0x3f;
         n->hash = texts_get_ref(ix->texts, r);
         n->value = texts_get_ref(ix->texts, r);
         n->pid = rec_i(r);
@@ -108,11 +184,34 @@ static int split_lines(struct text lines, struct text *out, uint32_t count)
     return p == end ? 0 : ERR_CORRUPT;
 }
 
+/* Whole lines again, in one *new* block. */
+static int expand_lines(struct index *ix, const struct index_name *names, const uint8_t *marks, struct text *lines,
+                        uint32_t count, char **ret)
+{
+    size_t total = 1;
+    char *bytes, *at;
+
+    for (uint32_t i = 0; i < count; i++)
+        total += decoded_len(ix, &names[i], marks[i], lines[i]);
+    at = bytes = malloc(total);
+    if (!bytes)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = decode_line(ix, &names[i], marks[i], lines[i], at);
+
+        lines[i] = (struct text){at, (size_t)(end - at)};
+        at = end;
+    }
+    *ret = bytes;
+    return 0;
+}
+
 int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count, struct text **ret_lines,
                  char **ret_bytes)
 {
-    struct index_name *names = NULL;
-    struct text *lines = NULL, text;
+    struct index_name *names;
+    struct text *lines, text;
+    uint8_t *marks;
     char *plain = NULL;
     size_t len = 0;
     struct rec r;
@@ -124,31 +223,31 @@ int names_decode(struct index *ix, struct text value, struct index_name **ret, u
     r = rec_of((struct text){plain, len});
     count = rec_count(&r, 6);
     names = malloc((count + 1) * sizeof *names);
-    if (ret_lines)
-        lines = malloc((count + 1) * sizeof *lines);
-    if (!names || (ret_lines && !lines))
+    lines = malloc((count + 1) * sizeof *lines);
+    marks = malloc(count + 1);
+    if (!names || !lines || !marks)
         rc = -ENOMEM;
     if (rc == 0)
-        rc = decode_records(ix, &r, names, (uint32_t)count);
+        rc = decode_records(ix, &r, names, marks, (uint32_t)count);
     text = rec_text(&r);
     if (rc == 0 && r.bad)
         rc = ERR_CORRUPT;
     if (rc == 0 && ret_lines)
         rc = split_lines(text, lines, (uint32_t)count);
-    if (rc || !ret_lines) {
-        free(lines);
-        free(plain);
-    } else {
-        *ret_lines = lines;
-        *ret_bytes = plain;
-    }
-    if (rc || !ret) {
-        free(names);
-    } else {
-        *ret = names;
-    }
+    if (rc == 0 && ret_lines)
+        rc = expand_lines(ix, names, marks, lines, (uint32_t)count, ret_bytes);
+    free(plain);
+    free(marks);
     if (rc == 0)
         *ret_count = (uint32_t)count;
+    if (rc == 0 && ret_lines)
+        *ret_lines = lines;
+    else
+        free(lines);
+    if (rc == 0 && ret)
+        *ret = names;
+    else
+        free(names);
     return rc;
 }
 

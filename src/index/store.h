@@ -213,8 +213,8 @@ struct run {
     uint32_t chunk_count, chunk_cap;
     struct index_name *sorted;      /* the names of the last view */
     uint32_t sorted_count;
-    struct trace_damage damage[DAMAGE_KEPT];
-    uint32_t damage_count;
+    struct trace_damage *damage;    /* the first DAMAGE_KEPT */
+    uint32_t damage_count, damage_cap;
     uint64_t index_bytes;
     struct trace_reader_info info;
     uint64_t members_before;
@@ -285,6 +285,7 @@ int ingest_take_credits(struct ingest *in, size_t bytes);    /* waits; -EPIPE wh
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_post(struct ingest *in, struct result *r);       /* to the writer */
 void run_free(struct run *r);
+int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
 void garbage_delete(struct kv_batch *b, const struct garbage *g);
 /* ingest_file.c: a run as a view */
 struct view *run_view(struct index *ix, struct run *r, enum index_state state);

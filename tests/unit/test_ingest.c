@@ -290,6 +290,7 @@ static void odd_files(void)
 
 static void many_small_files(void)
 {
+    static const char more[] = "{\"name\":\"x\",\"ph\":\"X\",\"ts\":1,\"pid\":1,\"tid\":2}\n";
     const struct summary *root;
     struct snapshot *s;
     struct index *ix;
@@ -326,7 +327,7 @@ static void many_small_files(void)
         CHECK_INT(snapshot_file(s, root->threads[i].file)->processes[0].pid, root->threads[i].pid);
     snapshot_release(s);
     /* One of them again, changed: the root summary follows. */
-    write_file("007.pfw", "a", "{\"name\":\"x\",\"ph\":\"X\",\"ts\":1,\"pid\":1,\"tid\":2}\n", 47);
+    write_file("007.pfw", "a", more, strlen(more));
     offer(ix, "007.pfw");
     for (int i = 0; i < 4000; i++, rest()) {
         s = index_snapshot(ix);
