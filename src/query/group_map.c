@@ -28,7 +28,7 @@ void group_map_done(struct group_map *m)
 
 static uint32_t dense_limit(const struct scan_chunk *c)
 {
-    uint32_t limit = c->rows > DENSE_MOST / 2 ? DENSE_MOST : c->rows * 2;
+    uint32_t limit = c->rows > DENSE_MOST / 4 ? DENSE_MOST : c->rows * 4;
 
     return limit < DENSE_LEAST ? DENSE_LEAST : limit;
 }

@@ -106,7 +106,7 @@ static int plan_make(struct stats_plan *plan, struct stats *s, const struct stat
 {
     unsigned wants = reports[o->report].wants;
     const struct { const struct source **at; const char *path; } sources[] = {
-        {&plan->ts, "ts"}, {&plan->te, "te"}, {&plan->dur, "dur"}, {&plan->size, "size"}, {&plan->offset, "args.offset"},
+        {&plan->ts, "ts"}, {&plan->dur, "dur"}, {&plan->size, "size"}, {&plan->offset, "args.offset"},
     };
     int rc = 0;
 

@@ -22,7 +22,7 @@ struct stats_plan {
     bool count[COUNT_TABLES];
     bool total_duration;               /* of all objects, with histogram                             */
     bool groups;
-    const struct source *ts, *te, *dur, *size, *offset;
+    const struct source *ts, *dur, *size, *offset;
     const struct source *count_keys[COUNT_TABLES][3];
     unsigned count_width[COUNT_TABLES];
     const struct source *group_keys[GROUP_KEYS_MAX];

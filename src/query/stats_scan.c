@@ -15,10 +15,13 @@ struct worker {
     struct stats_found found;
     struct chunk_doubles doubles;
     uint64_t rows;                             /* since the last fold */
-    bool nano;                                 /* unit of ts and te in this chunk */
-    bool any;
-    int64_t min_ts, max_te;
-    uint32_t group[SCAN_BATCH], picked_group[SCAN_BATCH];
+    uint32_t group[SCAN_BATCH];                /* of the selected rows */
+    uint32_t group_of_row[SCAN_BATCH];         /* the same by row */
+    /* Selected rows that have a value: their numbers in the batch, groups, values. */
+    const struct source *picked_source;        /* whose rows they are in this batch, NULL: nobody's */
+    uint32_t picked_count;
+    uint16_t picked_row[SCAN_BATCH];
+    uint32_t picked_group[SCAN_BATCH];
     int64_t picked[SCAN_BATCH];
     double picked_f64[SCAN_BATCH];
 };
@@ -84,10 +87,6 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     const struct stats_plan *plan = w->found.plan;
     int rc = 0;
 
-    w->any = false;
-    w->min_ts = INT64_MAX;
-    w->max_te = INT64_MIN;
-    w->nano = scan_is_nano(c, plan->te);
     for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++) {
         if (plan->count[i])
             rc = group_map_chunk(&w->found.count[i].map, c);
@@ -131,13 +130,6 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     (void)c;
 
     *ret_part = NULL;
-    if (w->any) {
-        struct time_span *span = &w->found.span;
-        __int128 unit = w->nano ? 1 : 1000, min = w->min_ts * unit, max = w->max_te * unit;
-        span->min_ts = !span->any || min < span->min_ts ? min : span->min_ts;
-        span->max_te = !span->any || max > span->max_te ? max : span->max_te;
-        span->any = true;
-    }
     if (d->count == 0)
         return 0;
     *ret_part = part_new(w);
@@ -184,56 +176,117 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
 
 /* ---- a batch -------------------------------------------------------------------------------------------- */
 
-static int add_times(struct worker *w, struct scan_batch *b)
+static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
 {
-    const struct stats_plan *plan = w->found.plan;
-    const int64_t *ts, *te;
-    const uint64_t *valid, *te_valid;
-    bool ts_nano, te_nano;
-    int rc = batch_i64(b, plan->ts, &ts, &valid, &ts_nano);
+    s->min_ts = !s->any || min_ts < s->min_ts ? min_ts : s->min_ts;
+    s->max_te = !s->any || max_te > s->max_te ? max_te : s->max_te;
+    s->any = true;
+}
 
-    if (rc == -EDOM)
-        return 0;
-    rc = rc < 0 ? rc : batch_i64(b, plan->te, &te, &te_valid, &te_nano);
+/* Times of a batch; a null dur is 0 in its array. */
+struct times {
+    const int64_t *ts, *dur;            /* dur NULL: the chunk has none */
+    const uint64_t *valid;
+    bool ts_nano, dur_nano;
+};
+
+static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
+{
+    const uint64_t *ignored;
+    int rc = batch_i64(b, plan->ts, &t->ts, &t->valid, &t->ts_nano);
+
     if (rc < 0)
         return rc;
-    /* Both in the unit of te: that of ts, or finer where only dur has fractions. */
-    int64_t unit = te_nano && !ts_nano ? 1000 : 1, min = INT64_MAX, max = w->max_te;
-    bool any = false;
+    t->dur = NULL;
+    rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);
+    return rc == -EDOM ? 0 : rc;
+}
+
+/* One unit, and no sum that could overflow: plain 64-bit sums. False: not so. */
+static bool span_of_plain(const struct scan_batch *b, const struct times *t, struct time_span *span)
+{
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    uint64_t bits = 0;
+
+    if (!t->dur || t->ts_nano != t->dur_nano)
+        return false;
+    if (!b->select && !t->valid) {
+        for (uint32_t i = 0; i < b->rows; i++) {
+            int64_t te = (int64_t)((uint64_t)t->ts[i] + (uint64_t)t->dur[i]);
+            bits |= (uint64_t)t->ts[i] | (uint64_t)t->dur[i];
+            min = t->ts[i] < min ? t->ts[i] : min;
+            max = te > max ? te : max;
+        }
+    } else {
+        for (uint32_t j = 0; j < b->count; j++) {
+            uint32_t row = b->select ? b->select[j] : j;
+            if (!is_valid(t->valid, row))
+                continue;
+            int64_t te = (int64_t)((uint64_t)t->ts[row] + (uint64_t)t->dur[row]);
+            bits |= (uint64_t)t->ts[row] | (uint64_t)t->dur[row];
+            min = t->ts[row] < min ? t->ts[row] : min;
+            max = te > max ? te : max;
+        }
+    }
+    if (bits >> 62)
+        return false;
+    if (min != INT64_MAX) {
+        __int128 unit = t->ts_nano ? 1 : 1000;
+        span_add(span, min * unit, max * unit);
+    }
+    return true;
+}
+
+static int add_times(struct worker *w, struct scan_batch *b)
+{
+    struct time_span *span = &w->found.span;
+    struct times t;
+    int rc = get_times(w->found.plan, b, &t);
+
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    if (span_of_plain(b, &t, span))
+        return 0;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = b->select ? b->select[j] : j;
-        if (!is_valid(valid, row))
+        if (!is_valid(t.valid, row))
             continue;
-        min = ts[row] < min ? ts[row] : min;
-        max = te[row] > max ? te[row] : max;
-        any = true;
+        __int128 ts = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
+        __int128 dur = t.dur ? (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000) : 0;
+        span_add(span, ts, ts + dur);
     }
-    if (!any)
-        return 0;
-    min *= unit;
-    w->min_ts = min < w->min_ts ? min : w->min_ts;
-    w->max_te = max;
-    w->any = true;
     return 0;
 }
 
-/* Selected rows that have a value, and their groups (`group` may be NULL). */
-static uint32_t pick_i64(struct worker *w, const struct scan_batch *b, const int64_t *v, const uint64_t *valid,
-                         const uint32_t *group)
+/* Selected rows that have a value, and their groups; rows picked for the same source in this batch are kept. */
+static uint32_t pick_rows(struct worker *w, const struct scan_batch *b, const struct source *s, const uint64_t *valid)
 {
-    uint32_t n = 0;
+    uint64_t mask[SCAN_WORDS];
 
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        w->picked[n] = v[row];
-        w->picked_group[n] = group ? group[j] : 0;
-        n += is_valid(valid, row);
-    }
-    return n;
+    if (w->picked_source == s)
+        return w->picked_count;
+    w->picked_source = s;
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        mask[i] = valid ? b->mask[i] & valid[i] : b->mask[i];
+    w->picked_count = mask_to_select(mask, b->rows, w->picked_row);
+    for (uint32_t i = 0; i < w->picked_count; i++)
+        w->picked_group[i] = w->group_of_row[w->picked_row[i]];
+    return w->picked_count;
 }
 
-static int add_i64(struct worker *w, struct scan_batch *b, const struct source *s, struct tally *all,
-                   const uint32_t *group)
+/* Makes group_of_row from `group`, the groups of the selected rows. */
+static void spread_groups(struct worker *w, const struct scan_batch *b)
+{
+    if (!b->select) {
+        memcpy(w->group_of_row, w->group, b->count * sizeof(w->group[0]));
+        return;
+    }
+    for (uint32_t j = 0; j < b->count; j++)
+        w->group_of_row[b->select[j]] = w->group[j];
+}
+
+/* `groups`: by w->group; else all go to all[0]. */
+static int add_i64(struct worker *w, struct scan_batch *b, const struct source *s, struct tally *all, bool groups)
 {
     const int64_t *v;
     const uint64_t *valid;
@@ -243,9 +296,11 @@ static int add_i64(struct worker *w, struct scan_batch *b, const struct source *
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     if (!b->select && !valid)
-        return tally_add_i64(&w->found.memory, all, group, v, b->count, nano);
-    uint32_t n = pick_i64(w, b, v, valid, group);
-    return tally_add_i64(&w->found.memory, all, group ? w->picked_group : NULL, w->picked, n, nano);
+        return tally_add_i64(&w->found.memory, all, groups ? w->group : NULL, v, b->count, nano);
+    uint32_t n = pick_rows(w, b, s, valid);
+    for (uint32_t i = 0; i < n; i++)
+        w->picked[i] = v[w->picked_row[i]];
+    return tally_add_i64(&w->found.memory, all, groups ? w->picked_group : NULL, w->picked, n, nano);
 }
 
 static struct chunk_f64 *chunk_entry(struct chunk_doubles *d, unsigned quantity, uint32_t group)
@@ -307,41 +362,42 @@ static int add_f64(struct worker *w, struct scan_batch *b, const struct source *
 {
     const double *v;
     const uint64_t *valid;
-    uint32_t n = 0;
     int rc = batch_f64(b, s, &v, &valid);
 
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        w->picked_f64[n] = v[row];
-        w->picked_group[n] = w->group[j];
-        n += is_valid(valid, row);
-    }
+    uint32_t n = pick_rows(w, b, s, valid);
+    for (uint32_t i = 0; i < n; i++)
+        w->picked_f64[i] = v[w->picked_row[i]];
     return add_picked_f64(w, quantity, n);
 }
 
 /* size * 1e6 / dur of the rows that have both, dur > 0. */
 static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
-    const int64_t *dur;
-    const double *size;
+    const int64_t *dur, *whole = NULL;
+    const double *size = NULL;
     const uint64_t *dur_valid, *size_valid;
     bool nano;
-    uint32_t n = 0;
+    uint32_t n, kept = 0;
     int rc = batch_i64(b, plan->dur, &dur, &dur_valid, &nano);
 
-    rc = rc < 0 ? rc : batch_f64(b, plan->size, &size, &size_valid);
+    if (rc == 0)
+        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT ? batch_i64(b, plan->size, &whole, &size_valid, NULL)
+                                                           : batch_f64(b, plan->size, &size, &size_valid);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     double unit = nano ? 1e9 : 1e6;
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        w->picked_f64[n] = size[row] * unit / (double)dur[row];
-        w->picked_group[n] = w->group[j];
-        n += is_valid(size_valid, row) && is_valid(dur_valid, row) && dur[row] > 0;
+    n = pick_rows(w, b, plan->size, size_valid);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = w->picked_row[i];
+        double bytes = whole ? (double)whole[row] : size[row];
+        w->picked_f64[kept] = bytes * unit / (double)dur[row];
+        w->picked_group[kept] = w->picked_group[i];
+        kept += dur[row] > 0; /* that of a null row is 0 */
     }
-    return add_picked_f64(w, Q_BANDWIDTH, n);
+    w->picked_source = NULL;
+    return add_picked_f64(w, Q_BANDWIDTH, kept);
 }
 
 static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantity, const struct source *s)
@@ -354,7 +410,7 @@ static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantit
     int rc = tallies_need(&w->found, quantity, w->found.groups.map.table.count);
     if (rc < 0)
         return rc;
-    return whole ? add_i64(w, b, s, w->found.groups.tally[quantity], w->group) : add_f64(w, b, s, quantity);
+    return whole ? add_i64(w, b, s, w->found.groups.tally[quantity], true) : add_f64(w, b, s, quantity);
 }
 
 static int add_groups(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
@@ -367,13 +423,14 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
         return rc;
     for (uint32_t j = 0; j < b->count; j++)
         g->counts[w->group[j]]++;
+    spread_groups(w, b);
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
-    rc = rc < 0 ? rc : add_quantity(w, b, Q_OFFSET, plan->offset);
-    if (rc < 0 || scan_shape(b->chunk, plan->size) == SHAPE_NULL)
-        return rc;
-    rc = tallies_need(&w->found, Q_BANDWIDTH, g->map.table.count);
-    return rc < 0 ? rc : add_bandwidth(w, b, plan);
+    if (rc == 0 && scan_shape(b->chunk, plan->size) != SHAPE_NULL) {
+        rc = tallies_need(&w->found, Q_BANDWIDTH, g->map.table.count);
+        rc = rc < 0 ? rc : add_bandwidth(w, b, plan);
+    }
+    return rc < 0 ? rc : add_quantity(w, b, Q_OFFSET, plan->offset);
 }
 
 static int batch(void *state, struct scan_batch *b)
@@ -382,6 +439,7 @@ static int batch(void *state, struct scan_batch *b)
     const struct stats_plan *plan = w->found.plan;
     int rc = add_times(w, b);
 
+    w->picked_source = NULL;
     w->found.events += b->count;
     w->rows += b->count;
     for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++) {
@@ -395,7 +453,7 @@ static int batch(void *state, struct scan_batch *b)
             t->counts[w->group[j]]++;
     }
     if (plan->total_duration && rc == 0)
-        rc = add_i64(w, b, plan->dur, &w->found.total, NULL);
+        rc = add_i64(w, b, plan->dur, &w->found.total, false);
     if (plan->groups && rc == 0)
         rc = add_groups(w, b, plan);
     return rc;
