@@ -198,6 +198,7 @@ void query_close(struct query *q)
     if (!q)
         return;
     keys_done(q);
+    rank_table_free(atomic_load(&q->ranks));
     dsl_done(&q->dsl);
     dsl_done(&q->preset);
     free(q->files);

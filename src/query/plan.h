@@ -144,6 +144,7 @@ struct query {
     size_t place_count;
     pthread_mutex_t lock; /* counters                                                       */
     struct query_counters counters;
+    struct rank_table *_Atomic ranks; /* see source_rank.c; NULL until asked for */
     struct key_shard keys[KEY_SHARDS];
 };
 
@@ -208,6 +209,12 @@ int test_entry(const struct test *t, const struct column_entry *e);
 
 int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret);
 int bind_text(struct scan_worker *w, struct bound *b); /* HOST FILE CMD EXEC */
+/* Text id of the name of a process's host; of the only one a pid has in a file, by name. INDEX_NO_TEXT: none. */
+uint32_t process_host(struct query *q, const struct index_file *file,
+                      const struct index_process *p);
+uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid);
+struct rank_table;
+void rank_table_free(struct rank_table *t);
 int bind_rank(struct scan_worker *w, struct bound *b);
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
                struct text path);                      /* "@other" */

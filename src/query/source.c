@@ -90,6 +90,10 @@ static int add_parts(struct query *q, struct source *s)
         rc = source_of(q, TEXT("ts"), &s->part[0]);
         if (rc == 0)
             rc = source_of(q, TEXT("dur"), &s->part[1]);
+    } else if (s->info.kind == PATH_RANK) {
+        rc = source_stored(q, TEXT("pid"), &s->part[0]);
+        if (rc == 0)
+            rc = source_of(q, TEXT("host"), &s->part[1]);
     } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0 && s->info.column.len < 500) {
         rc = source_stored(q, s->info.column, &s->part[0]);
         if (rc == 0)

@@ -1,197 +1,265 @@
-/* source_rank.c - the rank of the process that an object belongs to. */
+/* source_rank.c - the rank of the process that an object belongs to.
+ *
+ * A process is (name of the host, pid). Its rank is the one its own file tells, else the first that any file of the
+ * snapshot tells, in path order: a table of all processes with a rank, made when the first query asks.
+ */
 #include "plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct host_column {
-    bool there;
-    struct column column;
-    uint32_t *codes, *ids;
-    uint64_t *valid;
+struct rank_entry {
+    int64_t pid, rank;
+    uint32_t host; /* text id of the name, INDEX_NO_TEXT = null */
+    uint32_t file; /* position in the snapshot                  */
 };
-struct ranks {
-    struct scan_worker *worker;
-    struct host_column hash, name; /* args.hhash, args.hostname */
-    struct column pid;
-    int64_t *pids;
-    uint64_t *pid_valid;
+struct rank_table {
+    size_t count, cap;
+    struct rank_entry *entries; /* sorted by (pid, host, file) */
 };
 
-static bool is_set(const uint64_t *mask, uint32_t row)
+/* ---- the table ------------------------------------------------------------------------------- */
+
+uint32_t process_host(struct query *q, const struct index_file *file, const struct index_process *p)
 {
-    return !mask || (mask[row / 64] >> row % 64 & 1);
+    if (p->host == INDEX_NO_TEXT || !p->host_is_hash)
+        return p->host;
+    return query_resolve(q, file, p->pid, INDEX_HH, p->host);
 }
 
-static uint64_t *valid_new(struct chunk_view *view, const struct column *c, int *rc)
+uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid)
 {
-    uint64_t *mask = calloc(c->rows / 64 + 1, 8);
-
-    *rc = mask ? column_read_valid(view, c, 0, c->rows, mask) : -ENOMEM;
-    return mask;
-}
-
-/* Global ids of the texts of a dictionary; a text that has none is no process's host. */
-static int read_ids(struct scan_worker *w, struct host_column *h)
-{
-    struct column_entry e;
-
-    h->ids = malloc((h->column.entries + 1) * sizeof(*h->ids));
-    if (!h->ids)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < h->column.entries; i++) {
-        int rc = column_entry(w->chunk.view, &h->column, i, &e);
-        if (rc < 0)
-            return rc;
-        h->ids[i] = e.type != TRACE_TEXT         ? INDEX_NO_TEXT
-                    : e.text_id != INDEX_NO_TEXT ? e.text_id
-                                                 : index_text_find(w->query->env.index, e.text);
-    }
-    return 0;
-}
-
-static int read_host(struct scan_worker *w, const char *path, struct host_column *h)
-{
-    int rc = 0;
-
-    h->there = chunk_find(w->chunk.view, text_of(path), &h->column) == 0 &&
-               (h->column.type == COLUMN_TEXT || h->column.type == COLUMN_MIXED);
-    if (!h->there)
-        return 0;
-    h->codes = malloc((w->chunk.rows + 64) * sizeof(*h->codes));
-    if (!h->codes)
-        return -ENOMEM;
-    rc = column_read_codes(w->chunk.view, &h->column, 0, w->chunk.rows, h->codes);
-    if (rc == 0 && h->column.nulls > 0)
-        h->valid = valid_new(w->chunk.view, &h->column, &rc);
-    return rc < 0 ? rc : read_ids(w, h);
-}
-
-static int read_all(struct ranks *r)
-{
-    struct scan_worker *w = r->worker;
-    int rc = read_host(w, "args.hhash", &r->hash);
-
-    if (rc == 0)
-        rc = read_host(w, "args.hostname", &r->name);
-    if (rc < 0)
-        return rc;
-    r->pids = malloc((w->chunk.rows + 64) * sizeof(*r->pids));
-    if (!r->pids)
-        return -ENOMEM;
-    rc = column_read_i64(w->chunk.view, &r->pid, 0, w->chunk.rows, r->pids);
-    if (rc == 0 && r->pid.nulls > 0)
-        r->pid_valid = valid_new(w->chunk.view, &r->pid, &rc);
-    return rc;
-}
-
-static void ranks_done(struct ranks *r)
-{
-    struct host_column *hosts[] = {&r->hash, &r->name};
-
-    for (unsigned i = 0; i < 2; i++) {
-        free(hosts[i]->codes);
-        free(hosts[i]->ids);
-        free(hosts[i]->valid);
-    }
-    free(r->pids);
-    free(r->pid_valid);
-}
-
-/* The process of (host, pid); when the host is not known, or no process is told by it, the only one of that pid. */
-static int64_t rank_of(const struct index_file *file, uint32_t host, bool is_hash, int64_t pid)
-{
-    const struct index_process *only = NULL;
-    unsigned count = 0;
+    uint32_t only = INDEX_NO_TEXT;
 
     for (uint32_t i = 0; i < file->process_count; i++) {
         const struct index_process *p = &file->processes[i];
-        if (p->pid != pid)
+        if (p->pid != pid || p->host == INDEX_NO_TEXT)
             continue;
-        if (host != INDEX_NO_TEXT && p->host == host && p->host_is_hash == is_hash)
-            return p->rank;
-        only = p;
-        count++;
+        uint32_t host = process_host(q, file, p);
+        if (only != INDEX_NO_TEXT && only != host)
+            return INDEX_NO_TEXT;
+        only = host;
     }
-    return count == 1 ? only->rank : INT64_MIN;
+    return only;
 }
 
-static uint32_t host_of(const struct ranks *r, uint32_t row, bool *ret_is_hash)
+static int cmp_entries(const void *a, const void *b)
 {
-    *ret_is_hash = r->hash.there && is_set(r->hash.valid, row);
-    if (*ret_is_hash)
-        return r->hash.ids[r->hash.codes[row]];
-    if (r->name.there && is_set(r->name.valid, row))
-        return r->name.ids[r->name.codes[row]];
-    return INDEX_NO_TEXT;
+    const struct rank_entry *x = a, *y = b;
+
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    return (x->file > y->file) - (x->file < y->file);
 }
 
-/* Processes of a file come in runs of rows or alternate among a few: the last answers are kept. */
+static int add_rank(struct query *q, struct rank_table *t, uint32_t position,
+                    const struct index_process *p)
+{
+    const struct index_file *file = snapshot_file(q->snapshot, position);
+
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        struct rank_entry *more = realloc(t->entries, cap * sizeof(*more));
+        if (!more)
+            return -ENOMEM;
+        t->entries = more;
+        t->cap = cap;
+    }
+    uint32_t host = process_host(q, file, p);
+    if (host == INDEX_NO_TEXT)
+        host = only_host_of_pid(q, file, p->pid);
+    t->entries[t->count++] =
+        (struct rank_entry){.pid = p->pid, .rank = p->rank, .host = host, .file = position};
+    return 0;
+}
+
+static int make_table(struct query *q, struct rank_table **ret)
+{
+    struct rank_table *t = calloc(1, sizeof(*t));
+    int rc = t ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; rc == 0 && i < snapshot_file_count(q->snapshot); i++) {
+        const struct index_file *file = snapshot_file(q->snapshot, i);
+        for (uint32_t k = 0; rc == 0 && k < file->process_count; k++) {
+            if (file->processes[k].rank != INT64_MIN)
+                rc = add_rank(q, t, i, &file->processes[k]);
+        }
+    }
+    if (rc < 0) {
+        rank_table_free(t);
+        return rc;
+    }
+    if (t->count > 0)
+        qsort(t->entries, t->count, sizeof(*t->entries), cmp_entries);
+    *ret = t;
+    return 0;
+}
+
+void rank_table_free(struct rank_table *t)
+{
+    if (!t)
+        return;
+    free(t->entries);
+    free(t);
+}
+
+/* Two workers may make it at once; one of them wins. */
+static int table_of(struct query *q, const struct rank_table **ret)
+{
+    struct rank_table *made = NULL, *none = NULL;
+
+    if (!atomic_load(&q->ranks)) {
+        int rc = make_table(q, &made);
+        if (rc < 0)
+            return rc;
+        if (!atomic_compare_exchange_strong(&q->ranks, &none, made))
+            rank_table_free(made);
+    }
+    *ret = atomic_load(&q->ranks);
+    return 0;
+}
+
+/* INT64_MIN when nobody tells one. */
+static int64_t rank_of(const struct rank_table *t, uint32_t file, uint32_t host, int64_t pid)
+{
+    size_t from = 0, to = t->count;
+    struct rank_entry key = {.pid = pid, .host = host};
+
+    while (from < to) { /* the first entry of (pid, host) */
+        size_t middle = from + (to - from) / 2;
+        if (cmp_entries(&t->entries[middle], &key) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    int64_t rank = INT64_MIN;
+    for (size_t i = from; i < t->count && t->entries[i].pid == pid && t->entries[i].host == host;
+         i++) {
+        if (t->entries[i].file == file)
+            return t->entries[i].rank;
+        rank = rank == INT64_MIN ? t->entries[i].rank : rank;
+    }
+    return rank;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Processes come in runs of rows or alternate among a few: the last answers are kept. */
 enum { MEMO = 256 };
 struct memo {
     int64_t pid, rank;
     uint32_t host;
-    bool is_hash, used;
+    bool used;
+};
+struct ranks {
+    struct scan_worker *worker;
+    const struct rank_table *table;
+    struct bound *pid, *host;
+    uint32_t *host_ids; /* of the codes of host */
+    struct memo memo[MEMO];
+    uint32_t found;
 };
 
-static uint32_t fill_ranks(struct ranks *r, struct bound *b, int64_t *out, uint64_t *valid)
+static int read_host_ids(struct ranks *r)
 {
-    struct memo memo[MEMO] = {{0}};
-    uint32_t found = 0;
-    bool is_hash;
+    struct column_entry e;
+    bool coded = r->host->shape == SHAPE_TEXT || r->host->shape == SHAPE_MIXED;
 
-    for (uint32_t row = 0; row < r->worker->chunk.rows; row++) {
-        out[row] = 0;
-        if (!is_set(r->pid_valid, row))
-            continue;
-        uint32_t host = host_of(r, row, &is_hash);
-        struct memo *m = &memo[((uint64_t)r->pids[row] * 31 + host) % MEMO];
-        if (!m->used || m->pid != r->pids[row] || m->host != host || m->is_hash != is_hash) {
-            *m = (struct memo){r->pids[row],
-                               rank_of(r->worker->chunk.file, host, is_hash, r->pids[row]), host,
-                               is_hash, true};
-        }
-        if (m->rank == INT64_MIN)
-            continue;
-        out[row] = m->rank;
-        valid[row / 64] |= (uint64_t)1 << row % 64;
-        b->min = found == 0 || m->rank < b->min ? m->rank : b->min;
-        b->max = found == 0 || m->rank > b->max ? m->rank : b->max;
-        found++;
+    r->host_ids = malloc(((size_t)r->host->entries + 1) * sizeof(*r->host_ids));
+    if (!r->host_ids)
+        return -ENOMEM;
+    for (uint32_t i = 0; coded && i < r->host->entries; i++) {
+        int rc = bound_entry(r->worker, r->host, i, &e);
+        if (rc < 0)
+            return rc;
+        r->host_ids[i] = INDEX_NO_TEXT;
+        if (e.type == TRACE_TEXT)
+            r->host_ids[i] = e.text_id != INDEX_NO_TEXT
+                                 ? e.text_id
+                                 : index_text_find(r->worker->query->env.index, e.text);
     }
-    return found;
+    r->host_ids[r->host->entries] = INDEX_NO_TEXT;
+    return 0;
 }
 
-static bool any_rank(const struct index_file *file)
+static int64_t rank_of_row(struct ranks *r, int64_t pid, uint32_t host)
 {
-    for (uint32_t i = 0; i < file->process_count; i++) {
-        if (file->processes[i].rank != INT64_MIN)
-            return true;
+    struct memo *m = &r->memo[((uint64_t)pid * 31 + host) % MEMO];
+
+    if (!m->used || m->pid != pid || m->host != host)
+        *m = (struct memo){pid, rank_of(r->table, r->worker->chunk.place.file, host, pid), host,
+                           true};
+    return m->rank;
+}
+
+static void put_rank(struct ranks *r, struct bound *b, uint32_t row, int64_t rank)
+{
+    int64_t *out = b->rows_memory.data;
+    uint64_t *valid = b->rows_valid.data;
+
+    out[row] = rank;
+    valid[row / 64] |= (uint64_t)1 << row % 64;
+    b->min = r->found == 0 || rank < b->min ? rank : b->min;
+    b->max = r->found == 0 || rank > b->max ? rank : b->max;
+    r->found++;
+}
+
+static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch)
+{
+    const int64_t *pids;
+    const uint64_t *valid;
+    const uint32_t *codes = NULL;
+    int rc = bound_i64(batch, r->pid, &pids, &valid);
+
+    if (rc == 0 && r->host->shape != SHAPE_NULL)
+        rc = bound_codes(batch, r->host, &codes);
+    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) {
+        if (valid && !(valid[i / 64] >> i % 64 & 1))
+            continue;
+        int64_t rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
+        if (rank != INT64_MIN)
+            put_rank(r, b, batch->first + i, rank);
     }
-    return false;
+    return rc;
+}
+
+static int fill_chunk(struct ranks *r, struct bound *b)
+{
+    uint32_t n = r->worker->chunk.rows;
+    size_t words = n / 64 + 2 + SCAN_WORDS;
+    struct scan_batch batch;
+
+    if (!grow_to(&b->rows_memory, (n + 64) * sizeof(int64_t)) ||
+        !grow_to(&b->rows_valid, words * 8))
+        return -ENOMEM;
+    memset(b->rows_memory.data, 0, (n + 64) * sizeof(int64_t));
+    memset(b->rows_valid.data, 0, words * 8);
+    int rc = read_host_ids(r);
+    for (uint32_t first = 0; rc == 0 && first < n; first += SCAN_BATCH) {
+        batch_at(r->worker, first, &batch);
+        rc = fill_batch(r, b, &batch);
+    }
+    free(r->host_ids);
+    return rc;
 }
 
 int bind_rank(struct scan_worker *w, struct bound *b)
 {
     struct ranks r = {.worker = w};
-    uint32_t n = w->chunk.rows, found = 0;
-    int rc = 0;
+    int rc = table_of(w->query, &r.table);
 
-    if (any_rank(w->chunk.file) && chunk_find(w->chunk.view, TEXT("pid"), &r.pid) == 0 &&
-        r.pid.type == COLUMN_INT) {
-        int64_t *out = grow_to(&b->rows_memory, (n + 64) * sizeof(*out));
-        uint64_t *valid = grow_to(&b->rows_valid, (n / 64 + 2 + SCAN_WORDS) * 8);
-        rc = out && valid ? read_all(&r) : -ENOMEM;
-        if (rc == 0) {
-            memset(valid, 0, (n / 64 + 2 + SCAN_WORDS) * 8);
-            found = fill_ranks(&r, b, out, valid);
-        }
-        ranks_done(&r);
-    }
-    b->form = found ? FORM_ROWS : FORM_NULL;
-    b->shape = found ? SHAPE_INT : SHAPE_NULL;
+    if (rc == 0)
+        rc = source_bind(w, b->source->part[0], &r.pid);
+    if (rc == 0)
+        rc = source_bind(w, b->source->part[1], &r.host);
+    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT)
+        rc = fill_chunk(&r, b);
+    b->form = r.found ? FORM_ROWS : FORM_NULL;
+    b->shape = r.found ? SHAPE_INT : SHAPE_NULL;
     b->nano = false;
-    b->nulls = found < n;
+    b->nulls = r.found < w->chunk.rows;
     return rc;
 }

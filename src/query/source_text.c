@@ -324,28 +324,13 @@ static int grow_memo(struct rows *r)
 /* The host of the only one that the pid has in the file, or no entry. */
 static int host_by_pid(struct rows *r, int64_t pid, uint32_t *ret)
 {
-    const struct index_file *file = r->worker->chunk.file;
-    const struct index_process *only = NULL;
-    uint32_t name;
-    bool depends;
+    uint32_t host = only_host_of_pid(r->worker->query, r->worker->chunk.file, pid);
 
     *ret = NO_ENTRY;
-    for (uint32_t i = 0; i < file->process_count; i++) {
-        const struct index_process *p = &file->processes[i];
-        if (p->pid != pid || p->host == INDEX_NO_TEXT)
-            continue;
-        if (only && (only->host != p->host || only->host_is_hash != p->host_is_hash))
-            return 0;
-        only = p;
-    }
-    if (!only)
+    if (host == INDEX_NO_TEXT)
         return 0;
-    name = only->host;
-    int rc = only->host_is_hash
-                 ? worker_resolve(r->worker, INDEX_HH, name, pid, true, &name, &depends)
-                 : 0;
-    struct column_entry e = text_entry(r->worker, name);
-    return rc < 0 ? rc : add_entry(r, &e, ret);
+    struct column_entry e = text_entry(r->worker, host);
+    return add_entry(r, &e, ret);
 }
 
 static int make_entry(struct rows *r, unsigned column, uint32_t code, int64_t pid, uint32_t *ret)
