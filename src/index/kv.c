@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@ struct kv {
     MDB_env *env;
     MDB_dbi dbi[KV_TABLES];
     char *path;
+    uint64_t map_size;          /* when env is NULL: reopening failed */
     bool read_only;
     /* Held for reading while a read transaction is open, for writing while the map moves. Reader preference is wanted:
      * a thread may hold two reads, and growing is rare and can wait. */
@@ -247,7 +249,7 @@ uint64_t kv_map_size(struct kv *kv)
 {
     MDB_envinfo info;
 
-    return mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
+    return !kv->env || mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
 }
 
 static uint64_t bytes_used(struct kv *kv)
@@ -255,7 +257,7 @@ static uint64_t bytes_used(struct kv *kv)
     MDB_envinfo info;
     MDB_stat st;
 
-    if (mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
+    if (!kv->env || mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
         return 0;
     return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
 }
@@ -431,14 +433,24 @@ static int reopen(struct kv *kv)
     int rc;
 
     pthread_rwlock_wrlock(&kv->gate);
-    size = kv_map_size(kv);
+    size = kv->env ? kv_map_size(kv) : kv->map_size;
+    kv->map_size = size;
     drain_pool(kv);
-    mdb_env_close(kv->env);
-    rc = open_env(kv, size, NULL);
+    if (kv->env)
+        mdb_env_close(kv->env);
+    rc = open_env(kv, size, NULL);      /* env NULL: reads fail until the next commit tries again */
     if (rc == 0)
         rc = open_tables(kv, NULL);
     pthread_rwlock_unlock(&kv->gate);
     return rc;
+}
+
+/* LMDB tells a write that was cut short for want of space as an I/O error. */
+static bool disk_is_full(const struct kv *kv)
+{
+    struct statvfs fs;
+
+    return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
 }
 
 int kv_commit(struct kv *kv, struct kv_batch *b)
@@ -449,6 +461,8 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
         return b->error;
     if (b->count == 0)
         return 0;
+    if (!kv->env && (rc = reopen(kv)))
+        return rc;
     if (bytes_used(kv) + b->bytes * 2 + MAP_HEADROOM > kv_map_size(kv))
         grow_map(kv, kv_map_size(kv) + 1);  /* if not, MAP_FULL tells */
     for (int tries = 0;; tries++) {
@@ -464,6 +478,8 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
             break;
         }
     }
+    if (rc == EIO && disk_is_full(kv))
+        rc = ENOSPC;
     if (rc)
         return code_of(rc);
     batch_clear(b);
@@ -505,7 +521,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
         return -ENOMEM;
     r->kv = kv;
     pthread_rwlock_rdlock(&kv->gate);
-    rc = txn_renew(kv, &r->txn);
+    rc = kv->env ? txn_renew(kv, &r->txn) : EIO;
     if (rc == MDB_MAP_RESIZED) {
         /* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
         pthread_rwlock_unlock(&kv->gate);
