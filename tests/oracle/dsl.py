@@ -116,6 +116,8 @@ class Path:
     def __init__(self, name):
         self.name = name
         self.is_time = name in ("ts", "te", "dur")
+        last = name.removeprefix("args.")
+        self.is_hash = "." not in last and (last in HASHES + ("cwd",) or last.endswith("_hash"))
         self.is_size = name == "size" or name.endswith("size") or name in ("args.ret", "ret", "args.size_sum")
 
     def __call__(self, root, o):
@@ -358,6 +360,9 @@ class Parser:
 
 
 def number(token, path):
+    """A number against a hash means its digits as written: `hhash == 5692` holds for every tracer."""
+    if path.is_hash and not token.unit:
+        return token.value
     exact = Fraction(EXACT.create_decimal(token.value))
     unit = token.unit
     if unit and path.is_time and unit.lower() in TIME_UNITS:
