@@ -482,8 +482,10 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
         return rc;
     }
     struct walk w = {.pages = s->data, .integers = s->kind == SAMPLE_WHOLE};
+    uint64_t n = sample_count(s);
     for (unsigned i = 0; i < count; i++) {
-        double value = walk_to(&w, ranks[i]);
+        /* the ends are known exactly */
+        double value = ranks[i] == 1 ? min : ranks[i] == n ? max : walk_to(&w, ranks[i]);
         value = value < min ? min : value > max ? max : value;
         ret[i] = sample_value(value, s->kind, time);
     }

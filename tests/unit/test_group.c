@@ -1,0 +1,305 @@
+/* room: query */
+/* Groups by keys, and the samples that percentiles of groups come from. */
+#include <errno.h>
+
+#include "check.h"
+#include "../../src/query/group.h"
+#include "../../src/query/stats_tally.h"
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return *state >> 16;
+}
+
+static void groups_are_numbered_in_order(void)
+{
+    struct budget b = {0};
+    struct group_table t;
+
+    group_table_init(&t, 2, 0, &b);
+    CHECK_INT(group_table_find(&t, (uint64_t[]){1, 2}), -ENOENT);
+    for (uint64_t i = 0; i < 5000; i++)
+        CHECK_INT(group_table_add(&t, (uint64_t[]){i / 7, i << 60 | i}), i);
+    for (uint64_t i = 0; i < 5000; i++) {
+        CHECK_INT(group_table_add(&t, (uint64_t[]){i / 7, i << 60 | i}), i);
+        CHECK_INT(group_table_find(&t, (uint64_t[]){i / 7, i << 60 | i}), i);
+        CHECK_INT(group_table_keys(&t, (uint32_t)i)[0], i / 7);
+    }
+    CHECK_INT(group_table_find(&t, (uint64_t[]){9, 9}), -ENOENT);
+    CHECK_INT(t.count, 5000);
+    CHECK(b.memory_used >= 5000 * 16);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
+static void no_keys_are_one_group(void)
+{
+    struct budget b = {0};
+    struct group_table t;
+
+    group_table_init(&t, 0, 0, &b);
+    CHECK_INT(group_table_add(&t, NULL), 0);
+    CHECK_INT(group_table_add(&t, NULL), 0);
+    CHECK_INT(t.count, 1);
+    group_table_done(&t);
+}
+
+static void limits_are_told(void)
+{
+    struct budget b = {.memory_limit = 64 << 10};
+    struct group_table t;
+    uint64_t i = 0;
+    int64_t rc = 0;
+
+    group_table_init(&t, 1, 3, &b);
+    for (; i < 3; i++)
+        CHECK_INT(group_table_add(&t, &i), i);
+    CHECK_INT(group_table_add(&t, &i), ERR_ROW_LIMIT);
+    CHECK_INT(group_table_add(&t, (uint64_t[]){2}), 2);
+    group_table_done(&t);
+    group_table_init(&t, 1, 0, &b);
+    for (i = 0; rc >= 0 && i < 1000000; i++)
+        rc = group_table_add(&t, &i);
+    CHECK_INT(rc, ERR_MEMORY_LIMIT);
+    CHECK(i > 1000);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------- */
+
+static int compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int64_t sample_rank(struct sample *s, uint64_t rank, double min, double max)
+{
+    struct value v;
+
+    CHECK_INT(sample_ranks(s, &rank, 1, false, min, max, &v), 0);
+    CHECK_INT(v.type, VALUE_INT);
+    return v.i;
+}
+
+static void few_values_are_exact(void)
+{
+    struct budget b = {0};
+    struct sample_memory m;
+    struct sample s = {0};
+
+    sample_memory_init(&m, &b, false);
+    for (int64_t i = 0; i < SKETCH_EXACT; i++)
+        CHECK_INT(sample_add_i64(&m, &s, (i * 37 % SKETCH_EXACT) * 1000003 - 5, false), 0);
+    CHECK(!s.paged);
+    CHECK_INT(sample_count(&s), SKETCH_EXACT);
+    for (uint64_t r = 1; r <= SKETCH_EXACT; r++)
+        CHECK_INT(sample_rank(&s, r, -1e18, 1e18), (int64_t)(r - 1) * 1000003 - 5);
+    sample_memory_done(&m);
+    CHECK_INT(b.memory_used, 0);
+}
+
+enum { MANY = 20000 };
+
+/* Values over many octaves, with zeros and negative ones. */
+static void fill_values(int64_t *v, uint64_t seed)
+{
+    for (int i = 0; i < MANY; i++) {
+        unsigned bits = (unsigned)(next_random(&seed) % 45);
+        v[i] = (int64_t)(next_random(&seed) & ((1ull << bits) - 1));
+        if (i % 97 == 0)
+            v[i] = -v[i];
+    }
+}
+
+/* A sample tells what a sketch of the same values tells, however the values came in. */
+static void check_against_sketch(struct sample *s, const int64_t *v, size_t n)
+{
+    struct sketch *sketch = sketch_new();
+    int64_t *sorted = malloc(n * sizeof(*sorted));
+
+    memcpy(sorted, v, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), compare_i64);
+    for (size_t i = 0; i < n; i++)
+        sketch_add(sketch, (double)v[i]);
+    CHECK_INT(sample_count(s), n);
+    for (unsigned percent = 1; percent <= 100; percent++) {
+        uint64_t rank = stats_rank(percent, n);
+        double exact = (double)sorted[rank - 1];
+        double got = (double)sample_rank(s, rank, (double)sorted[0], (double)sorted[n - 1]);
+        CHECK_NEAR(got, exact, 0.005);
+        if (exact >= 0) /* negative values have a sketch of their own: as near, but not always equal */
+            CHECK(got == sketch_quantile(sketch, ((double)rank - 0.5) / (double)n, true));
+    }
+    sketch_free(sketch);
+    free(sorted);
+}
+
+static void many_values_are_near(void)
+{
+    static int64_t v[MANY];
+    struct budget b = {0};
+    struct sample_memory m;
+    struct sample s = {0}, parts[3] = {{0}}, all = {0};
+
+    sample_memory_init(&m, &b, false);
+    fill_values(v, 7);
+    for (int i = 0; i < MANY; i++) {
+        CHECK_INT(sample_add_i64(&m, &s, v[i], false), 0);
+        CHECK_INT(sample_add_i64(&m, &parts[i < 10 ? 0 : 1 + i % 2], v[i], false), 0);
+        if (i == MANY / 2)
+            CHECK_INT(sample_fold(&m), 0);
+    }
+    check_against_sketch(&s, v, MANY);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(sample_merge(&m, &all, &parts[i]), 0);
+    check_against_sketch(&all, v, MANY);
+    sample_memory_done(&m);
+    CHECK_INT(b.memory_used, 0);
+}
+
+static void exact_keeps_all(void)
+{
+    static int64_t v[MANY];
+    struct budget b = {0};
+    struct sample_memory m;
+    struct sample s = {0}, other = {0};
+
+    sample_memory_init(&m, &b, true);
+    fill_values(v, 11);
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(sample_add_i64(&m, i % 3 ? &s : &other, v[i], false), 0);
+    CHECK_INT(sample_merge(&m, &s, &other), 0);
+    qsort(v, MANY, sizeof(v[0]), compare_i64);
+    for (uint64_t rank = 1; rank <= MANY; rank += 501)
+        CHECK_INT(sample_rank(&s, rank, 0, 0), v[rank - 1]);
+    sample_memory_done(&m);
+    struct budget small = {.memory_limit = 32 << 10};
+    sample_memory_init(&m, &small, true);
+    int rc = 0;
+    s = (struct sample){0};
+    for (int i = 0; i < MANY && rc == 0; i++)
+        rc = sample_add_i64(&m, &s, v[i], false);
+    CHECK_INT(rc, ERR_MEMORY_LIMIT);
+    sample_memory_done(&m);
+    CHECK_INT(small.memory_used, 0);
+}
+
+/* 1 us, 1.5 us and 2000 ns: three values, two units. */
+static void units_mix(void)
+{
+    struct budget b = {0};
+    struct sample_memory m;
+    struct tally t;
+    struct measured told;
+    int64_t us[] = {1}, ns[] = {1500, 2000};
+
+    sample_memory_init(&m, &b, false);
+    tally_init(&t);
+    CHECK_INT(tally_add_i64(&m, &t, NULL, us, 1, false), 0);
+    CHECK_INT(tally_add_i64(&m, &t, NULL, ns, 2, true), 0);
+    CHECK_INT(tally_measure(&t, NULL, true, &told), 0);
+    CHECK_INT(told.count, 3);
+    CHECK_INT(told.sum.wide, 4500);
+    CHECK_INT(told.min.wide, 1000);
+    CHECK_INT(told.max.wide, 2000);
+    CHECK_NEAR(told.mean.d, 1.5, 1e-15);
+    CHECK_NEAR(told.std.d, 0.5, 1e-15);
+    CHECK_INT(told.quantiles[2].wide, 1500); /* p50: rank 2 */
+    CHECK_INT(told.quantiles[6].wide, 2000);
+    sample_memory_done(&m);
+}
+
+static void huge_values_do_not_overflow(void)
+{
+    struct budget b = {0};
+    struct sample_memory m;
+    struct tally t[2];
+    struct measured told;
+    uint32_t group[4] = {1, 0, 1, 1};
+    int64_t v[4] = {INT64_MAX, 3, INT64_MAX, INT64_MAX - 1};
+
+    sample_memory_init(&m, &b, false);
+    tally_init(&t[0]);
+    tally_init(&t[1]);
+    CHECK_INT(tally_add_i64(&m, t, group, v, 4, false), 0);
+    CHECK_INT(tally_measure(&t[1], NULL, false, &told), 0);
+    CHECK(told.sum.wide == (__int128)INT64_MAX * 3 - 1);
+    CHECK(told.max.wide == INT64_MAX);
+    CHECK_NEAR(told.std.d, 0.57735026918962584, 1e-12);
+    CHECK_INT(told.quantiles[0].i, INT64_MAX - 1);
+    CHECK_INT(tally_measure(&t[0], NULL, false, &told), 0);
+    CHECK_INT((int64_t)told.sum.wide, 3);
+    CHECK_INT(told.std.type, VALUE_NULL);
+    sample_memory_done(&m);
+}
+
+static void histograms_are_by_octave(void)
+{
+    struct budget b = {0};
+    struct sample_memory m;
+
+    sample_memory_init(&m, &b, false);
+    for (int times = 1; times <= 100; times += 99) { /* as a list, then as pages */
+        struct sample s = {0};
+        struct histogram h = {{0}};
+        static const int64_t ns[] = {0, 1, 999, 1000, 1999, 2000, 4000, 7999, 8000, -5};
+        for (int i = 0; i < 10 * times; i++)
+            CHECK_INT(sample_add_i64(&m, &s, ns[i % 10], true), 0);
+        CHECK_INT(s.paged, times > 1);
+        sample_histogram(&s, &h);
+        CHECK_INT(h.count[0], times);      /* 0 */
+        CHECK_INT(h.count[65], 2 * times); /* below 1 us */
+        CHECK_INT(h.count[1], 2 * times);  /* [1, 2) */
+        CHECK_INT(h.count[2], times);      /* [2, 4) */
+        CHECK_INT(h.count[3], 2 * times);  /* [4, 8) */
+        CHECK_INT(h.count[4], times);
+    }
+    sample_memory_done(&m);
+}
+
+static void ranks_round_up(void)
+{
+    CHECK_INT(stats_rank(10, 1), 1);
+    CHECK_INT(stats_rank(10, 10), 1);
+    CHECK_INT(stats_rank(10, 11), 2);
+    CHECK_INT(stats_rank(50, 4), 2);
+    CHECK_INT(stats_rank(50, 5), 3);
+    CHECK_INT(stats_rank(95, 20), 19);
+    CHECK_INT(stats_rank(99, 100), 99);
+    CHECK_INT(stats_rank(99, 101), 100);
+    CHECK(stats_rank(99, UINT64_MAX) == 18262276632972456099ull);
+}
+
+/* Moments around the first value of a chunk: 1000000 + {0, 1, 2, 3}. */
+static void doubles_of_a_chunk(void)
+{
+    struct chunk_f64 c = {.count = 4, .shift = 1e6, .sum = 4000006, .offsets = 6, .squares = 14, .min = 1e6,
+                          .max = 1000003};
+    struct moments_f64 m;
+
+    chunk_f64_moments(&c, &m);
+    CHECK_INT(m.count, 4);
+    CHECK_NEAR(m.mean, 1000001.5, 0);
+    CHECK_NEAR(m.m2, 5, 0);
+    CHECK_NEAR(m.sum, 4000006, 0);
+}
+
+static const struct check_test tests[] = {
+    {"groups_are_numbered_in_order", groups_are_numbered_in_order},
+    {"no_keys_are_one_group", no_keys_are_one_group},
+    {"limits_are_told", limits_are_told},
+    {"few_values_are_exact", few_values_are_exact},
+    {"many_values_are_near", many_values_are_near},
+    {"exact_keeps_all", exact_keeps_all},
+    {"units_mix", units_mix},
+    {"huge_values_do_not_overflow", huge_values_do_not_overflow},
+    {"histograms_are_by_octave", histograms_are_by_octave},
+    {"ranks_round_up", ranks_round_up},
+    {"doubles_of_a_chunk", doubles_of_a_chunk},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)
