@@ -1,0 +1,169 @@
+/* room: http */
+#include "check.h"
+#include "../../src/http/endpoint.h"
+
+static const struct param_spec specs[] = {
+    {"word", PARAM_TEXT, false, NULL, NULL, ""},
+    {"flag", PARAM_BOOL, false, "false", NULL, ""},
+    {"count", PARAM_UINT, false, "10", NULL, ""},
+    {"time", PARAM_DURATION, false, NULL, NULL, ""},
+    {"range", PARAM_TIME_RANGE, false, NULL, NULL, ""},
+    {"kind", PARAM_CHOICE, false, NULL, "one|two", ""},
+    {"list", PARAM_LIST, false, NULL, NULL, ""},
+    {"many", PARAM_TEXT, true, NULL, NULL, ""},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const groups[] = {specs, NULL};
+static const struct endpoint endpoint = {.path = "/x", .params = groups};
+
+static struct request rq;
+
+static void fresh(void)
+{
+    err_done(&rq.err);
+    arena_done(&rq.arena);
+    rq = (struct request){.endpoint = &endpoint};
+    CHECK_INT(params_begin(&rq), 0);
+}
+
+/* All of a form, the defaults included. */
+static int form(const char *text)
+{
+    fresh();
+    int rc = params_add_form(&rq, text_of(text));
+    return rc < 0 ? rc : params_finish(&rq);
+}
+
+static int json(const char *text)
+{
+    fresh();
+    int rc = params_add_json(&rq, text_of(text));
+    return rc < 0 ? rc : params_finish(&rq);
+}
+
+static void decodes(void)
+{
+    struct arena a = {0};
+    struct text t;
+    CHECK_INT(params_decode(&a, TEXT("a%20b+c%2F%c3%A4"), true, &t), 0);
+    CHECK_TEXT(t, "a b c/\xc3\xa4");
+    CHECK_INT(params_decode(&a, TEXT("a+b"), false, &t), 0);
+    CHECK_TEXT(t, "a+b");
+    CHECK_INT(params_decode(&a, TEXT(""), true, &t), 0);
+    CHECK_INT(t.len, 0);
+    const char *bad[] = {"%", "%4", "%zz", "%4g", "a%00", "%", "a%2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_INT(params_decode(&a, text_of(bad[i]), true, &t), -EINVAL);
+    arena_done(&a);
+}
+
+static void reads_values(void)
+{
+    CHECK_INT(
+        form("word=a+b&flag&count=7&time=1.5ms&range=10,2s&kind=two&list=a,+b,,c&many=x&many=y%26"),
+        0);
+    CHECK_STR(request_text(&rq, "word"), "a b");
+    CHECK(request_flag(&rq, "flag"));
+    CHECK_INT(request_uint(&rq, "count"), 7);
+    CHECK_INT(request_param(&rq, "time")->ns, 1500000);
+    CHECK_INT(request_param(&rq, "range")->ns, 10000);
+    CHECK_INT(request_param(&rq, "range")->ns_to, 2000000000);
+    CHECK_STR(request_text(&rq, "kind"), "two");
+    const struct param *list = request_param(&rq, "list"), *many = request_param(&rq, "many");
+    CHECK_STOP(list->count == 3 && many->count == 2);
+    CHECK_STR(list->items[1], "b");
+    CHECK_STR(many->items[1], "y&");
+    CHECK_INT(form(""), 0);
+    CHECK_INT(request_uint(&rq, "count"), 10);
+    CHECK(!request_flag(&rq, "flag"));
+    CHECK_STR(request_text(&rq, "word"), NULL);
+    CHECK(!request_param(&rq, "nothing"));
+}
+
+static void names_what_is_wrong(void)
+{
+    static const struct {
+        const char *form, *param;
+    } cases[] = {
+        {"other=1", "other"},      {"count=-1", "count"},
+        {"count=1x", "count"},     {"count=", "count"},
+        {"flag=maybe", "flag"},    {"time=5 apples", "time"},
+        {"time=-1", "time"},       {"range=1", "range"},
+        {"range=1,b", "range"},    {"kind=three", "kind"},
+        {"kind=one|two", "kind"},  {"kind=", "kind"},
+        {"word=a&word=b", "word"}, {"word=%ff", "word"},
+        {"word=%zz", "word"},      {"count=18446744073709551616", "count"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_INT(form(cases[i].form), ERR_PARAM);
+        CHECK_STR(rq.err.param, cases[i].param);
+    }
+}
+
+static void reads_json(void)
+{
+    CHECK_INT(json("{\"word\":\"a\\u00e4\",\"flag\":true,\"count\":3,\"list\":[\"a\",\"b\"],"
+                   "\"many\":[\"x\",\"y\"],\"time\":2.5}"),
+              0);
+    CHECK_STR(request_text(&rq, "word"), "a\xc3\xa4");
+    CHECK(request_flag(&rq, "flag"));
+    CHECK_INT(request_uint(&rq, "count"), 3);
+    CHECK_INT(request_param(&rq, "list")->count, 2);
+    CHECK_INT(request_param(&rq, "many")->count, 2);
+    CHECK_INT(request_param(&rq, "time")->ns, 2500);
+    const char *bad[] = {"",
+                         "[]",
+                         "{",
+                         "{\"word\":null}",
+                         "{\"word\":{}}",
+                         "{\"count\":1.5}",
+                         "{\"word\":\"a\",\"word\":\"b\"}",
+                         "{\"word\":[\"a\",\"b\"]}",
+                         "{\"word\":\"a\\u0000\"}",
+                         "{} x",
+                         "{\"x\":1}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_INT(json(bad[i]), ERR_PARAM);
+}
+
+static char *normal(const char *text)
+{
+    struct buf b = {0};
+    CHECK_INT(form(text), 0);
+    params_normalised(&rq, &b);
+    return buf_steal(&b, NULL);
+}
+
+/* Equal for what means the same, different for all else, whatever texts hold. */
+static void normalises(void)
+{
+    static const char *const different[] = {"word=a",        "word=b",     "word=a%0Aflag=4:true",
+                                            "many=a&many=b", "many=a,1:b", "many=a%2C1:b&many=c",
+                                            "list=a,b",      "list=a",     "count=11"};
+    char *texts[sizeof different / sizeof *different];
+    size_t n = sizeof different / sizeof *different;
+    for (size_t i = 0; i < n; i++)
+        texts[i] = normal(different[i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(texts[i], texts[k]) != 0);
+    char *a = normal("count=11&word=x"), *b = normal("word=%78&count=11");
+    CHECK_STR(a, b);
+    free(a);
+    free(b);
+    for (size_t i = 0; i < n; i++)
+        free(texts[i]);
+    fresh();
+    err_done(&rq.err);
+    arena_done(&rq.arena);
+}
+
+static const struct check_test tests[] = {
+    {"decodes", decodes},
+    {"reads_values", reads_values},
+    {"names_what_is_wrong", names_what_is_wrong},
+    {"reads_json", reads_json},
+    {"normalises", normalises},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)

@@ -1,0 +1,76 @@
+/* room: http */
+#include "check.h"
+#include "../../src/http/endpoint.h"
+#include "../../src/http/problem.h"
+
+static void finds_endpoints(void)
+{
+    CHECK(router_find(TEXT("/stats")) == &endpoint_stats);
+    CHECK(router_find(TEXT("/")) == &endpoint_page);
+    CHECK(!router_find(TEXT("/stat")) && !router_find(TEXT("/stats/")) && !router_find(TEXT("")));
+}
+
+/* The tables are checked as wholes: what params.c and the page rely on. */
+static void tables_are_sound(void)
+{
+    for (const struct endpoint *const *e = router_table(); *e; e++) {
+        CHECK((*e)->open && (*e)->next && (*e)->summary && (*e)->methods);
+        CHECK(!(*e)->format_count || (*e)->formats);
+        for (const struct param_spec *const *g = (*e)->params; *g; g++)
+            for (const struct param_spec *p = *g; p->name; p++)
+                CHECK(p->help && (p->type == PARAM_CHOICE) == (p->choices != NULL));
+        struct request rq = {.endpoint = *e};
+        CHECK_INT(params_begin(&rq), 0);
+        CHECK_INT(params_finish(&rq), 0); /* the defaults are good values */
+        for (size_t i = 0; i < rq.param_count; i++)
+            CHECK(request_param(&rq, rq.params[i].spec->name) == &rq.params[i]); /* no name twice */
+        arena_done(&rq.arena);
+    }
+}
+
+static void tells_methods(void)
+{
+    char allow[80];
+    router_allow(&endpoint_stats, allow, sizeof allow);
+    CHECK_STR(allow, "GET, HEAD, POST, OPTIONS");
+    router_allow(&endpoint_healthz, allow, sizeof allow);
+    CHECK_STR(allow, "GET, HEAD, OPTIONS");
+}
+
+static char *problem(struct err *err, const char *detail)
+{
+    struct buf out = {0};
+    problem_write(&out, problem_status(err->code), err, detail, "id");
+    return buf_steal(&out, NULL);
+}
+
+static void writes_problems(void)
+{
+    char source[] = "\xc3\xa4\t== >";
+    struct err err = {
+        .code = ERR_QUERY_SYNTAX, .position = 6, .text = "no", .param = "query", .source = source};
+    char *got = problem(&err, NULL);
+    CHECK_STR(got,
+              "{\"type\":\"about:blank\",\"title\":\"Bad "
+              "Request\",\"status\":400,\"detail\":\"no\\n\xc3\xa4\\t== >\\n \\t   ^\","
+              "\"code\":\"bad_query\",\"param\":\"query\",\"position\":6,\"request_id\":\"id\"}\n");
+    free(got);
+    struct err bare = {.code = ERR_DEADLINE};
+    got = problem(&bare, NULL);
+    CHECK_STR(got, "{\"type\":\"about:blank\",\"title\":\"Gateway "
+                   "Timeout\",\"status\":504,\"detail\":\"deadline exceeded\","
+                   "\"code\":\"deadline\",\"request_id\":\"id\"}\n");
+    free(got);
+    CHECK_INT(problem_status(-EIO), 500);
+    CHECK_INT(problem_status(-ENOSPC), 503);
+    CHECK_STR(problem_reason(404), "Not Found");
+}
+
+static const struct check_test tests[] = {
+    {"finds_endpoints", finds_endpoints},
+    {"tables_are_sound", tables_are_sound},
+    {"tells_methods", tells_methods},
+    {"writes_problems", writes_problems},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)
