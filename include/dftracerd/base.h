@@ -149,7 +149,7 @@ int64_t clock_real_ns(void);
 /* Shared by the request, its workers and http. All members may be read and written by any thread. */
 struct budget {
     atomic_int cancelled;          /* set to ERR_CANCELLED (or another code) to stop the query  */
-    int64_t deadline_ns;           /* clock_mono_ns, 0 = none; set before the query starts      */
+    _Atomic int64_t deadline_ns;   /* clock_mono_ns, 0 = none; may be moved while the query runs  */
     size_t memory_limit;           /* bytes, 0 = none                                           */
     atomic_size_t memory_used;
 };
