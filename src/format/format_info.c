@@ -8,7 +8,10 @@
 /* ---- distinct processes, threads and hosts ------------------------------------------------------- */
 
 /* A thread by ids, all hosts resolved. */
-struct who { uint32_t host; int64_t pid, tid; };
+struct who {
+    uint32_t host;
+    int64_t pid, tid;
+};
 
 static int compare_who(const void *a, const void *b)
 {
@@ -44,7 +47,10 @@ static uint32_t host_of(const struct snapshot *s, const struct summary_thread *t
     return name != INDEX_NO_TEXT ? name : t->host;
 }
 
-struct crowd { struct who *who; size_t count, cap; };
+struct crowd {
+    struct who *who;
+    size_t count, cap;
+};
 
 static int add_threads(struct crowd *c, const struct snapshot *s, const struct summary *sum)
 {
@@ -80,8 +86,8 @@ static bool is_all(struct snapshot *s, const uint32_t *files, size_t count)
     return all == ours;
 }
 
-static int count_processes(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
-                           struct info_totals *t)
+static int count_processes(struct index *ix, struct snapshot *s, const uint32_t *files,
+                           size_t count, struct info_totals *t)
 {
     struct crowd crowd = {0};
     const struct summary *root = NULL;
@@ -167,14 +173,31 @@ static void put_times(struct jw *j, bool has_time, __int128 min_ts, __int128 max
 static void put_totals(struct jw *j, const struct info_totals *t)
 {
     const struct trace_counts *c = &t->counts;
-    const struct { const char *key; uint64_t value; } members[] = {
-        {"files", t->files}, {"files_ready", t->ready}, {"files_pending", t->pending}, {"files_failed", t->failed},
-        {"files_damaged", t->damaged}, {"compressed_bytes", t->compressed_bytes}, {"uncompressed_bytes", t->text_bytes},
-        {"index_bytes", t->index_bytes}, {"lines", c->lines},
-        {"objects", c->events + c->counters + c->aggregated + c->metadata}, {"events", c->events},
-        {"counters", c->counters}, {"aggregated", c->aggregated}, {"metadata", c->metadata}, {"brackets", c->brackets},
-        {"invalid", c->invalid}, {"repaired", c->repaired}, {"chunks", t->chunks}, {"processes", t->processes},
-        {"threads", t->threads}, {"hosts", t->hosts},
+    const struct {
+        const char *key;
+        uint64_t value;
+    } members[] = {
+        {"files", t->files},
+        {"files_ready", t->ready},
+        {"files_pending", t->pending},
+        {"files_failed", t->failed},
+        {"files_damaged", t->damaged},
+        {"compressed_bytes", t->compressed_bytes},
+        {"uncompressed_bytes", t->text_bytes},
+        {"index_bytes", t->index_bytes},
+        {"lines", c->lines},
+        {"objects", c->events + c->counters + c->aggregated + c->metadata},
+        {"events", c->events},
+        {"counters", c->counters},
+        {"aggregated", c->aggregated},
+        {"metadata", c->metadata},
+        {"brackets", c->brackets},
+        {"invalid", c->invalid},
+        {"repaired", c->repaired},
+        {"chunks", t->chunks},
+        {"processes", t->processes},
+        {"threads", t->threads},
+        {"hosts", t->hosts},
     };
 
     jw_key(j, "totals");
@@ -201,18 +224,30 @@ const char *info_state(const struct index_file *f)
 
 static const char *unit_name(enum trace_unit unit)
 {
-    static const char *const names[] = {[TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
+    static const char *const names[] = {
+        [TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
 
     return names[unit];
 }
 
-static int put_file(struct jw *j, struct index *ix, struct snapshot *s, const struct index_file *f, unsigned detail)
+static int put_file(struct jw *j, struct index *ix, struct snapshot *s, const struct index_file *f,
+                    unsigned detail)
 {
     const struct trace_counts *c = &f->counts;
-    const struct { const char *key; uint64_t value; } members[] = {
-        {"members", f->members}, {"compressed_bytes", f->compressed_bytes}, {"uncompressed_bytes", f->text_bytes},
-        {"lines", c->lines}, {"events", c->events}, {"counters", c->counters}, {"aggregated", c->aggregated},
-        {"metadata", c->metadata}, {"invalid", c->invalid}, {"chunks", f->chunk_count},
+    const struct {
+        const char *key;
+        uint64_t value;
+    } members[] = {
+        {"members", f->members},
+        {"compressed_bytes", f->compressed_bytes},
+        {"uncompressed_bytes", f->text_bytes},
+        {"lines", c->lines},
+        {"events", c->events},
+        {"counters", c->counters},
+        {"aggregated", c->aggregated},
+        {"metadata", c->metadata},
+        {"invalid", c->invalid},
+        {"chunks", f->chunk_count},
         {"checkpoint_size", f->checkpoint_size},
     };
     int rc = 0;
@@ -262,7 +297,8 @@ static void put_roots(struct jw *j, const struct format_info_options *o)
 }
 
 static int put_info(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
-                    const struct format_info_options *o, const struct info_totals *t, struct buf *out)
+                    const struct format_info_options *o, const struct info_totals *t,
+                    struct buf *out)
 {
     struct jw j;
     int rc = 0;

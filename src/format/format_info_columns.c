@@ -7,16 +7,23 @@
 
 struct seen {
     uint64_t rows, chunks;
-    unsigned types;                     /* bits 1 << enum column_type */
-    bool ranged;                        /* numbers of one kind: min and max are told */
+    unsigned types; /* bits 1 << enum column_type */
+    bool ranged;    /* numbers of one kind: min and max are told */
     struct value min, max;
 };
-struct columns { struct intern *paths; struct seen *seen; size_t cap; };
+struct columns {
+    struct intern *paths;
+    struct seen *seen;
+    size_t cap;
+};
 
 static const char *type_name(unsigned types)
 {
-    static const struct { unsigned type; const char *name; } names[] = {
-        {1u << COLUMN_INT, "int"},   {1u << COLUMN_TIME, "time"}, {1u << COLUMN_DOUBLE, "float"},
+    static const struct {
+        unsigned type;
+        const char *name;
+    } names[] = {
+        {1u << COLUMN_INT, "int"},   {1u << COLUMN_TIME, "time"},   {1u << COLUMN_DOUBLE, "float"},
         {1u << COLUMN_BOOL, "bool"}, {1u << COLUMN_TEXT, "string"},
     };
 
@@ -79,7 +86,8 @@ static int add_column(struct columns *cs, const struct column *c)
     return 0;
 }
 
-static int read_columns(struct columns *cs, struct index *ix, struct snapshot *s, const struct index_file *f)
+static int read_columns(struct columns *cs, struct index *ix, struct snapshot *s,
+                        const struct index_file *f)
 {
     int rc = 0;
 
@@ -103,7 +111,8 @@ static int compare_paths(const void *a, const void *b, void *arg)
 {
     const struct intern *paths = arg;
 
-    return text_cmp(intern_text(paths, *(const uint32_t *)a), intern_text(paths, *(const uint32_t *)b));
+    return text_cmp(intern_text(paths, *(const uint32_t *)a),
+                    intern_text(paths, *(const uint32_t *)b));
 }
 
 static void put_column(struct jw *j, struct text path, const struct seen *s)

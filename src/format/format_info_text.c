@@ -73,7 +73,8 @@ static void put_sizes(struct buf *out, const struct index_file *f)
     put_bytes(out, "Uncompressed:", f->text_bytes);
     if (f->format == TRACE_GZIP && f->text_bytes) {
         put_label(out, "Savings:");
-        buf_printf(out, "%.2f%% reduction\n", 100 - 100.0 * (double)f->compressed_bytes / (double)f->text_bytes);
+        buf_printf(out, "%.2f%% reduction\n",
+                   100 - 100.0 * (double)f->compressed_bytes / (double)f->text_bytes);
     }
 }
 
@@ -124,8 +125,8 @@ static void put_file(struct buf *out, const struct index_file *f)
     buf_putc(out, '\n');
 }
 
-void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned detail, const struct info_totals *t,
-               struct buf *out)
+void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned detail,
+               const struct info_totals *t, struct buf *out)
 {
     for (size_t i = 0; detail && i < count; i++)
         put_file(out, snapshot_file(s, files[i]));

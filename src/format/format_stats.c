@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const stats_quantile_names[STATS_QUANTILES] = {"p10", "p25", "p50", "p75", "p90", "p95", "p99"};
-const char *const stats_quantity_names[STATS_QUANTITIES] = {"duration", "size", "bandwidth", "offset"};
+const char *const stats_quantile_names[STATS_QUANTILES] = {"p10", "p25", "p50", "p75",
+                                                           "p90", "p95", "p99"};
+const char *const stats_quantity_names[STATS_QUANTITIES] = {"duration", "size", "bandwidth",
+                                                            "offset"};
 
 const struct measured *stats_quantity(const struct stats_group *g, unsigned i)
 {
-    const struct measured *const all[STATS_QUANTITIES] = {&g->duration, &g->size, &g->bandwidth, &g->offset};
+    const struct measured *const all[STATS_QUANTITIES] = {&g->duration, &g->size, &g->bandwidth,
+                                                          &g->offset};
 
     return all[i];
 }
@@ -59,8 +62,8 @@ static void put_measured(struct jw *j, const char *key, const struct measured *m
     jw_end(j, '}');
 }
 
-static void put_counts(struct jw *j, const char *key, const struct stats_count *rows, size_t count, uint64_t total,
-                       unsigned columns)
+static void put_counts(struct jw *j, const char *key, const struct stats_count *rows, size_t count,
+                       uint64_t total, unsigned columns)
 {
     jw_key(j, key);
     jw_begin(j, '[');
@@ -158,7 +161,8 @@ static void put_stats(const struct stats *s, const char *query, bool pretty, str
     if (s->has_duration && s->report != STATS_DETAILED)
         put_measured(&j, "duration", &s->duration);
     if (s->has_categories)
-        put_counts(&j, "categories", s->categories, s->category_count, s->categories_total, COLUMN_CAT);
+        put_counts(&j, "categories", s->categories, s->category_count, s->categories_total,
+                   COLUMN_CAT);
     if (s->has_names)
         put_counts(&j, "names", s->names, s->name_count, s->names_total, COLUMN_CAT | COLUMN_NAME);
     if (s->has_pid_tids)
@@ -177,8 +181,8 @@ struct flat {
     const char *names[128];
     struct value values[128];
     size_t count;
-    bool named;                         /* the names have been made: by the first row */
-    struct arena arena;                 /* of names */
+    bool named;         /* the names have been made: by the first row */
+    struct arena arena; /* of names */
 };
 
 static void flat_add(struct flat *f, const char *prefix, const char *name, struct value v)
@@ -243,7 +247,11 @@ static void flat_numbers(struct flat *f, const struct stats *s)
         flat_measured(f, "duration", &s->duration);
 }
 
-struct list { const struct stats_count *rows; size_t count; unsigned columns; };
+struct list {
+    const struct stats_count *rows;
+    size_t count;
+    unsigned columns;
+};
 
 /* Row i of the report; also called without rows, for the names. */
 static void flat_row(struct flat *f, const struct stats *s, const struct list *l, size_t i)
@@ -302,7 +310,8 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
     return rc < 0 ? rc : out->error;
 }
 
-int format_stats(const struct stats *s, const char *query, enum format f, bool pretty, struct buf *out)
+int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
+                 struct buf *out)
 {
     if (f == FORMAT_NDJSON || f == FORMAT_CSV)
         return put_rows(s, f, out);

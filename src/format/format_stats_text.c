@@ -101,7 +101,8 @@ static void put_tables(const struct stats *s, struct buf *out)
 
 /* ---- durations -------------------------------------------------------------------------------------- */
 
-static void put_line(struct buf *out, const char *label, const struct value *v, unsigned digits, const char *unit)
+static void put_line(struct buf *out, const char *label, const struct value *v, unsigned digits,
+                     const char *unit)
 {
     buf_printf(out, "    %-8s ", label);
     put_fixed(out, v, digits);
@@ -112,7 +113,8 @@ static void put_duration(const struct stats *s, bool quantiles, struct buf *out)
 {
     const struct measured *m = &s->duration;
 
-    buf_printf(out, "\n  Duration (all events):\n    %-8s %llu\n", "Count", (unsigned long long)m->count);
+    buf_printf(out, "\n  Duration (all events):\n    %-8s %llu\n", "Count",
+               (unsigned long long)m->count);
     if (quantiles)
         put_line(out, "Sum", &m->sum, 1, " us");
     put_line(out, "Mean", &m->mean, 1, " us");
@@ -165,7 +167,8 @@ static void put_histogram(const struct stats *s, struct buf *out)
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* Key of a group without its category, where the tables are by category. */
-static void group_name(const struct stats *s, const struct stats_group *g, int cat, struct buf *name)
+static void group_name(const struct stats *s, const struct stats_group *g, int cat,
+                       struct buf *name)
 {
     bool first = true;
 
@@ -189,8 +192,8 @@ static void put_number_cell(struct buf *out, const struct value *v, unsigned dig
     buf_done(&cell);
 }
 
-static void put_duration_row(const struct stats *s, const struct stats_group *g, int cat, struct buf *name,
-                             struct buf *out)
+static void put_duration_row(const struct stats *s, const struct stats_group *g, int cat,
+                             struct buf *name, struct buf *out)
 {
     const struct measured *m = &g->duration;
     struct value count = {.type = VALUE_UINT, .u = m->count};
@@ -235,8 +238,8 @@ static int cat_column(const struct stats *s)
 }
 
 /* Categories in order of the sum of their counts: by repeated choice, there are few. */
-static bool next_category(const struct stats *s, int cat, uint64_t below_count, size_t below_first, uint64_t *ret_count,
-                          size_t *ret_first)
+static bool next_category(const struct stats *s, int cat, uint64_t below_count, size_t below_first,
+                          uint64_t *ret_count, size_t *ret_first)
 {
     bool found = false;
 
@@ -298,8 +301,8 @@ static void put_io_table(const struct stats *s, struct buf *out)
         if (g->size.count == 0)
             continue;
         if (!any)
-            buf_printf(out, "\n  I/O Statistics:\n    %-*s %10s %14s %14s %16s %16s\n", NAME_WIDTH, "Key", "Count",
-                       "Size Mean", "Size p50", "BW p50", "Offset p50");
+            buf_printf(out, "\n  I/O Statistics:\n    %-*s %10s %14s %14s %16s %16s\n", NAME_WIDTH,
+                       "Key", "Count", "Size Mean", "Size p50", "BW p50", "Offset p50");
         any = true;
         group_name(s, g, -1, &name);
         buf_puts(out, "    ");
@@ -338,12 +341,14 @@ void stats_text_report(const struct stats *s, struct buf *out)
     bool whole = s->report == STATS_SUMMARY || s->report == STATS_DETAILED;
 
     put_ruler(out);
-    buf_printf(out, "Consolidated (%llu files, %llu successful, %llu failed)\n", (unsigned long long)c->files,
-               (unsigned long long)(c->files - s->failed_files), (unsigned long long)s->failed_files);
+    buf_printf(out, "Consolidated (%llu files, %llu successful, %llu failed)\n",
+               (unsigned long long)c->files, (unsigned long long)(c->files - s->failed_files),
+               (unsigned long long)s->failed_files);
     put_ruler(out);
     if (whole)
-        buf_printf(out, "  Chunks: %llu (scanned: %llu, skipped: %llu)\n", (unsigned long long)c->chunks_total,
-                   (unsigned long long)c->chunks_scanned, (unsigned long long)c->chunks_skipped);
+        buf_printf(out, "  Chunks: %llu (scanned: %llu, skipped: %llu)\n",
+                   (unsigned long long)c->chunks_total, (unsigned long long)c->chunks_scanned,
+                   (unsigned long long)c->chunks_skipped);
     if (whole)
         buf_printf(out, "  Events Scanned: %llu\n", (unsigned long long)s->events);
     if (s->report == STATS_SUMMARY || s->report == STATS_TIME_RANGE)

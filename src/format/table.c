@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MEASURED = 1000 };          /* rows of a text table that decide its widths */
+enum { ROWS_MEASURED = 1000 }; /* rows of a text table that decide its widths */
 
 struct format_table {
     enum format format;
     size_t count;
-    struct buf keys;                    /* JSON: `{"a":`, `,"b":` ...; else the names */
+    struct buf keys; /* JSON: `{"a":`, `,"b":` ...; else the names */
     size_t *key_end;
     uint64_t rows;
     /* TEXT */
-    struct buf cells;                   /* of the rows collected, one after the other */
+    struct buf cells; /* of the rows collected, one after the other */
     uint32_t *cell_end;
-    uint8_t *cell_right;                /* aligned to the right: numbers */
+    uint8_t *cell_right; /* aligned to the right: numbers */
     size_t collected, *widths;
     bool measured;
 };
@@ -40,7 +40,8 @@ static void plain_keys(struct format_table *t, const char *const *columns)
     }
 }
 
-int format_table_new(enum format f, const char *const *columns, size_t count, struct format_table **ret)
+int format_table_new(enum format f, const char *const *columns, size_t count,
+                     struct format_table **ret)
 {
     if (f != FORMAT_JSON && f != FORMAT_NDJSON && f != FORMAT_CSV && f != FORMAT_TEXT)
         return ERR_FORMAT;
@@ -203,8 +204,12 @@ void format_table_row(struct format_table *t, const struct value *values, struct
     if (t->rows == 0)
         begin_rows(t, out);
     switch (t->format) {
-    case FORMAT_CSV: csv_row(t, values, out); break;
-    case FORMAT_TEXT: text_row(t, values, out); break;
+    case FORMAT_CSV:
+        csv_row(t, values, out);
+        break;
+    case FORMAT_TEXT:
+        text_row(t, values, out);
+        break;
     case FORMAT_JSON:
         if (t->rows)
             buf_putc(out, ',');

@@ -7,12 +7,18 @@
 double value_double(const struct value *v)
 {
     switch (v->type) {
-    case VALUE_INT: return (double)v->i;
-    case VALUE_UINT: return (double)v->u;
-    case VALUE_WIDE: return (double)v->wide;
-    case VALUE_TIME: return (double)v->wide / 1000;
-    case VALUE_DOUBLE: return v->d;
-    default: return 0;
+    case VALUE_INT:
+        return (double)v->i;
+    case VALUE_UINT:
+        return (double)v->u;
+    case VALUE_WIDE:
+        return (double)v->wide;
+    case VALUE_TIME:
+        return (double)v->wide / 1000;
+    case VALUE_DOUBLE:
+        return v->d;
+    default:
+        return 0;
     }
 }
 

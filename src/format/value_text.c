@@ -10,23 +10,31 @@ bool value_is_number(const struct value *v)
     case VALUE_INT:
     case VALUE_UINT:
     case VALUE_WIDE:
-    case VALUE_TIME: return true;
-    case VALUE_DOUBLE: return isfinite(v->d);
-    default: return false;
+    case VALUE_TIME:
+        return true;
+    case VALUE_DOUBLE:
+        return isfinite(v->d);
+    default:
+        return false;
     }
 }
 
 size_t value_number(const struct value *v, char *out)
 {
     switch (v->type) {
-    case VALUE_INT: return num_format_i64(v->i, out);
-    case VALUE_UINT: return num_format_u64(v->u, out);
-    case VALUE_WIDE: return num_format_i128(v->wide, out);
+    case VALUE_INT:
+        return num_format_i64(v->i, out);
+    case VALUE_UINT:
+        return num_format_u64(v->u, out);
+    case VALUE_WIDE:
+        return num_format_i128(v->wide, out);
     case VALUE_TIME:
         return v->wide == (int64_t)v->wide ? num_format_milli((int64_t)v->wide, out)
                                            : num_format_milli128(v->wide, out);
-    case VALUE_DOUBLE: return isfinite(v->d) ? num_format_double(v->d, out) : 0;
-    default: return 0;
+    case VALUE_DOUBLE:
+        return isfinite(v->d) ? num_format_double(v->d, out) : 0;
+    default:
+        return 0;
     }
 }
 

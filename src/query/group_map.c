@@ -9,8 +9,8 @@
 /* A dense table is cleared for every chunk, so it must not be much larger than the chunk has rows. */
 enum { DENSE_LEAST = 4096, DENSE_MOST = 1 << 18 };
 
-void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
-                    struct budget *budget)
+void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
+                    uint64_t limit, struct budget *budget)
 {
     assert(width <= GROUP_KEYS_MAX);
     memset(m, 0, sizeof(*m));
@@ -121,7 +121,8 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     return group;
 }
 
-static void add_codes(struct scan_batch *b, const uint32_t *codes, uint32_t stride, bool first, uint32_t *out)
+static void add_codes(struct scan_batch *b, const uint32_t *codes, uint32_t stride, bool first,
+                      uint32_t *out)
 {
     const uint16_t *select = b->select;
 

@@ -25,10 +25,10 @@ struct finder {
     struct lines_refs *refs;
     struct column gap, len, repaired;
     bool opened, may_repair;
-    uint32_t row;                       /* the next row whose length is to be added */
-    uint64_t end;                       /* of the object before it, in the chunk's text */
-    uint64_t *offset;                   /* of the selected objects, in the chunk's text */
-    uint8_t *repair;                    /* flags of them, NULL: none */
+    uint32_t row;     /* the next row whose length is to be added */
+    uint64_t end;     /* of the object before it, in the chunk's text */
+    uint64_t *offset; /* of the selected objects, in the chunk's text */
+    uint8_t *repair;  /* flags of them, NULL: none */
     int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], flags[SCAN_BATCH];
 };
 

@@ -8,7 +8,10 @@
 enum { KIND_FH = 1 << INDEX_FH, KIND_HH = 1 << INDEX_HH, KIND_SH = 1 << INDEX_SH };
 
 /* In the order in which the records of an object are looked up; other *_hash columns follow, by path. */
-static const struct { const char *path; uint8_t kinds; } known[] = {
+static const struct {
+    const char *path;
+    uint8_t kinds;
+} known[] = {
     {"args.hhash", KIND_HH},    {"args.fhash", KIND_FH},     {"args.shash", KIND_SH},
     {"args.cmd_hash", KIND_SH}, {"args.exec_hash", KIND_SH}, {"args.cwd", KIND_FH},
 };
@@ -16,22 +19,25 @@ enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
 struct hash_column {
     struct column column;
-    unsigned rank;                      /* in the order of looking up */
+    unsigned rank; /* in the order of looking up */
     uint8_t kinds;
-    uint32_t *ids;                      /* hash of each code, INDEX_NO_TEXT: no text, or no record can have it */
+    uint32_t *ids; /* hash of each code, INDEX_NO_TEXT: no text, or no record can have it */
 };
 
 struct lines_refs {
     const struct lines_plan *plan;
-    const struct scan_chunk *chunk;     /* whose columns are looked at */
+    const struct scan_chunk *chunk; /* whose columns are looked at */
     struct hash_column columns[LINES_HASHES_MAX];
     unsigned count;
-    struct group_table table;           /* keys: hash ids, then host and pid */
+    struct group_table table; /* keys: hash ids, then host and pid */
     uint64_t last[LINES_HASHES_MAX + 2];
     uint32_t last_group;
-    struct pid { bool there; int64_t pid; } *pids; /* of each group */
+    struct pid {
+        bool there;
+        int64_t pid;
+    } * pids; /* of each group */
     uint32_t pid_cap;
-    uint32_t *codes;                    /* SCAN_BATCH a column */
+    uint32_t *codes; /* SCAN_BATCH a column */
     uint64_t valid[SCAN_WORDS];
 };
 
@@ -78,7 +84,8 @@ static int compare_columns(const void *a, const void *b)
 {
     const struct hash_column *x = a, *y = b;
 
-    return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : text_cmp(x->column.path, y->column.path);
+    return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
+                              : text_cmp(x->column.path, y->column.path);
 }
 
 static int read_ids(struct lines_refs *r, struct hash_column *c)
@@ -93,7 +100,9 @@ static int read_ids(struct lines_refs *r, struct hash_column *c)
     for (uint32_t code = 0; code < c->column.entries && rc == 0; code++) {
         rc = column_entry(r->chunk->view, &c->column, code, &e);
         bool text = rc == 0 && e.type == TRACE_TEXT;
-        c->ids[code] = !text ? INDEX_NO_TEXT : e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(ix, e.text);
+        c->ids[code] = !text                        ? INDEX_NO_TEXT
+                       : e.text_id != INDEX_NO_TEXT ? e.text_id
+                                                    : index_text_find(ix, e.text);
     }
     return rc;
 }
@@ -124,7 +133,8 @@ static int look_at_columns(struct lines_refs *r, struct scan_chunk *c)
 /* ---- batches ------------------------------------------------------------------------------------------ */
 
 /* Hash ids of all rows of the batch, null or unknown: INDEX_NO_TEXT. */
-static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_column *c, uint32_t *ids)
+static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_column *c,
+                       uint32_t *ids)
 {
     int rc = column_read_codes(r->chunk->view, &c->column, b->first, b->rows, ids);
 
@@ -202,7 +212,8 @@ int refs_groups(struct lines_refs *r, struct arena *arena, struct lines_group **
                                          .pid = r->pids[g].pid};
         for (unsigned i = 0; i < r->count; i++) {
             if ((uint32_t)keys[i] != INDEX_NO_TEXT)
-                hashes[groups[g].hash_count++] = (struct lines_hash){r->columns[i].kinds, (uint32_t)keys[i]};
+                hashes[groups[g].hash_count++] =
+                    (struct lines_hash){r->columns[i].kinds, (uint32_t)keys[i]};
         }
     }
     *ret = groups;

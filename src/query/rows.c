@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    ROWS_BATCH = 2048,                  /* rows told at once                                             */
-    CODES_MOST = 4096,                  /* texts of larger dictionaries are copied, not kept in the query */
+    ROWS_BATCH = 2048, /* rows told at once                                             */
+    CODES_MOST = 4096, /* texts of larger dictionaries are copied, not kept in the query */
 };
 
 struct rows_plan {
@@ -20,13 +20,13 @@ struct rows_plan {
 struct rows {
     struct rows_plan plan;
     struct stream *stream;
-    uint32_t told;                      /* rows of the item at hand that were given out last time */
+    uint32_t told; /* rows of the item at hand that were given out last time */
 };
 
 /* Rows of one place. */
 struct block {
     struct item item;
-    struct value *values;               /* width a row */
+    struct value *values; /* width a row */
     struct arena texts;
     size_t texts_charged;
 };
@@ -36,7 +36,7 @@ struct block {
 struct filler {
     const struct rows_plan *plan;
     struct block *block;
-    struct value *code_values;          /* of the column at hand */
+    struct value *code_values; /* of the column at hand */
 };
 
 static int grow_block(struct filler *f, uint32_t need)
@@ -73,10 +73,12 @@ static inline uint32_t row_of(const struct scan_batch *b, uint32_t j)
     return b->select ? b->select[j] : j;
 }
 
-static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s, enum scan_shape shape,
-                         struct value *to)
+static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
+                         enum scan_shape shape, struct value *to)
 {
-    enum value_type type = shape == SHAPE_TIME ? VALUE_TIME : shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT;
+    enum value_type type = shape == SHAPE_TIME   ? VALUE_TIME
+                           : shape == SHAPE_BOOL ? VALUE_BOOL
+                                                 : VALUE_INT;
     const int64_t *v;
     const uint64_t *valid;
     bool nano;
@@ -92,7 +94,8 @@ static int fill_integers(struct filler *f, struct scan_batch *b, const struct so
     return rc;
 }
 
-static int fill_doubles(struct filler *f, struct scan_batch *b, const struct source *s, struct value *to)
+static int fill_doubles(struct filler *f, struct scan_batch *b, const struct source *s,
+                        struct value *to)
 {
     const double *v;
     const uint64_t *valid;
@@ -107,8 +110,8 @@ static int fill_doubles(struct filler *f, struct scan_batch *b, const struct sou
 }
 
 /* Few distinct values: each is looked up once a batch that has it, and its text lives as long as the query. */
-static int fill_codes(struct filler *f, struct scan_batch *b, const struct source *s, uint32_t codes,
-                      const uint64_t *keys, struct value *to)
+static int fill_codes(struct filler *f, struct scan_batch *b, const struct source *s,
+                      uint32_t codes, const uint64_t *keys, struct value *to)
 {
     struct query *q = f->plan->query;
     uint64_t known[CODES_MOST / 64 + 1] = {0};
@@ -149,7 +152,8 @@ static int copy_text(struct filler *f, struct value *v)
     return rc;
 }
 
-static int fill_values(struct filler *f, struct scan_batch *b, const struct source *s, struct value *to)
+static int fill_values(struct filler *f, struct scan_batch *b, const struct source *s,
+                       struct value *to)
 {
     int rc = 0;
 
@@ -161,7 +165,8 @@ static int fill_values(struct filler *f, struct scan_batch *b, const struct sour
     return rc;
 }
 
-static int fill_column(struct filler *f, struct scan_batch *b, const struct source *s, struct value *to)
+static int fill_column(struct filler *f, struct scan_batch *b, const struct source *s,
+                       struct value *to)
 {
     enum scan_shape shape = scan_shape(b->chunk, s);
     const uint64_t *keys;
@@ -189,7 +194,8 @@ static int fill_batch(void *arg, struct scan_batch *b)
     int rc = grow_block(f, item->count + b->count);
 
     for (size_t i = 0; i < f->plan->width && rc == 0; i++)
-        rc = fill_column(f, b, f->plan->columns[i], f->block->values + item->count * f->plan->width + i);
+        rc = fill_column(f, b, f->plan->columns[i],
+                         f->block->values + item->count * f->plan->width + i);
     if (rc == 0 && f->plan->order_ts)
         rc = item_add_ts(item, b, f->plan->ts);
     item->count += b->count;
@@ -212,7 +218,8 @@ static int order_block(const struct rows_plan *p, struct block *b)
         return -ENOMEM;
     }
     for (uint32_t k = 0; k < item->count; k++) {
-        memcpy(values + k * p->width, b->values + item->order[k] * p->width, p->width * sizeof(*values));
+        memcpy(values + k * p->width, b->values + item->order[k] * p->width,
+               p->width * sizeof(*values));
         ts[k] = item->ts[item->order[k]];
     }
     free(b->values);
@@ -241,7 +248,8 @@ static int block_make(void *arg, struct ahead_tools *tools, size_t position, voi
 {
     struct rows_plan *p = arg;
     struct block *b = calloc(1, sizeof(*b));
-    struct filler f = {.plan = p, .block = b, .code_values = malloc(CODES_MOST * sizeof(struct value))};
+    struct filler f = {
+        .plan = p, .block = b, .code_values = malloc(CODES_MOST * sizeof(struct value))};
     int rc = b && f.code_values ? 0 : -ENOMEM;
 
     if (rc == 0) {
@@ -275,12 +283,14 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
 
 int rows_open(struct query *q, const struct rows_options *o, struct err *err, struct rows **ret)
 {
-    struct stream_options options = {.order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
+    struct stream_options options = {
+        .order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
     struct rows *r = calloc(1, sizeof(*r));
 
     if (!r)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    struct ahead_maker maker = {.query = q, .arg = &r->plan, .make = block_make, .drop = block_drop};
+    struct ahead_maker maker = {
+        .query = q, .arg = &r->plan, .make = block_make, .drop = block_drop};
     int rc = plan_columns(&r->plan, q, o);
     if (rc == 0)
         rc = stream_new(&maker, &options, err, &r->stream);

@@ -6,7 +6,14 @@
 
 /* ---- reports ---------------------------------------------------------------------------------- */
 
-enum { WANT_DURATION = 1, WANT_CATEGORIES = 2, WANT_NAMES = 4, WANT_THREADS = 8, WANT_GROUPS = 16, CUT_TOP = 32 };
+enum {
+    WANT_DURATION = 1,
+    WANT_CATEGORIES = 2,
+    WANT_NAMES = 4,
+    WANT_THREADS = 8,
+    WANT_GROUPS = 16,
+    CUT_TOP = 32
+};
 
 static const struct report {
     const char *name;
@@ -42,7 +49,8 @@ const char *stats_report_name(enum stats_report r)
 
 /* ---- plan --------------------------------------------------------------------------------------- */
 
-static int add_group_key(struct stats_plan *plan, struct stats *s, const char *path, struct err *err)
+static int add_group_key(struct stats_plan *plan, struct stats *s, const char *path,
+                         struct err *err)
 {
     for (size_t i = 0; i < s->group_by_count; i++) {
         if (strcmp(s->group_by[i], path) == 0)
@@ -57,7 +65,8 @@ static int add_group_key(struct stats_plan *plan, struct stats *s, const char *p
     return query_source(plan->query, text_of(copy), &plan->group_keys[plan->group_width++]);
 }
 
-static int plan_groups(struct stats_plan *plan, struct stats *s, const struct stats_options *o, struct err *err)
+static int plan_groups(struct stats_plan *plan, struct stats *s, const struct stats_options *o,
+                       struct err *err)
 {
     static const char *const by_name[] = {"name"};
     const char *const *paths = o->group_by_count ? o->group_by : by_name;
@@ -102,11 +111,18 @@ static int plan_counts(struct stats_plan *plan, unsigned wants)
     return 0;
 }
 
-static int plan_make(struct stats_plan *plan, struct stats *s, const struct stats_options *o, struct err *err)
+static int plan_make(struct stats_plan *plan, struct stats *s, const struct stats_options *o,
+                     struct err *err)
 {
     unsigned wants = reports[o->report].wants;
-    const struct { const struct source **at; const char *path; } sources[] = {
-        {&plan->ts, "ts"}, {&plan->dur, "dur"}, {&plan->size, "size"}, {&plan->offset, "args.offset"},
+    const struct {
+        const struct source **at;
+        const char *path;
+    } sources[] = {
+        {&plan->ts, "ts"},
+        {&plan->dur, "dur"},
+        {&plan->size, "size"},
+        {&plan->offset, "args.offset"},
     };
     int rc = 0;
 
@@ -187,7 +203,8 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
     for (size_t i = 0; i < n && rc == 0; i++) {
         const uint64_t *keys = group_table_keys(&t->map.table, order[i]);
         struct stats_count *c = *ret + i;
-        struct value *const by[COUNT_TABLES][3] = {{&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
+        struct value *const by[COUNT_TABLES][3] = {
+            {&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
         c->count = t->counts[order[i]];
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
             rc = tell_key(s, plan->query, keys[k], by[table][k]);
@@ -208,12 +225,13 @@ static int tell_total(struct stats *s, struct stats_found *f)
     return stats_set_histogram(s, &h);
 }
 
-static int tell_group(struct stats *s, struct stats_found *f, const struct doubles *d, uint32_t group,
-                      struct stats_group *ret)
+static int tell_group(struct stats *s, struct stats_found *f, const struct doubles *d,
+                      uint32_t group, struct stats_group *ret)
 {
     struct group_tallies *g = &f->groups;
     const uint64_t *keys = group_table_keys(&g->map.table, group);
-    struct measured *const told[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth, &ret->offset};
+    struct measured *const told[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth,
+                                               &ret->offset};
     int rc = 0;
 
     ret->count = g->counts[group];
@@ -229,11 +247,13 @@ static int tell_group(struct stats *s, struct stats_found *f, const struct doubl
     return rc;
 }
 
-static int tell_groups(struct stats *s, struct stats_found *f, const struct doubles *d, uint64_t top)
+static int tell_groups(struct stats *s, struct stats_found *f, const struct doubles *d,
+                       uint64_t top)
 {
     const struct group_table *t = &f->groups.map.table;
     uint32_t *order = NULL;
-    int rc = stats_order(f->plan->query, t, f->groups.counts, top, f->plan->budget, &order, &s->group_count);
+    int rc = stats_order(f->plan->query, t, f->groups.counts, top, f->plan->budget, &order,
+                         &s->group_count);
 
     s->groups_total = t->count;
     s->groups = arena_alloc(&s->arena, (s->group_count + 1) * sizeof(*s->groups));
@@ -256,7 +276,8 @@ static int total_of_groups(struct stats_found *f)
     return rc;
 }
 
-static int tell_found(struct stats *s, struct stats_found *f, const struct doubles *d, const struct stats_options *o)
+static int tell_found(struct stats *s, struct stats_found *f, const struct doubles *d,
+                      const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
     uint64_t top = reports[o->report].wants & CUT_TOP ? o->top_n : 0;
@@ -269,11 +290,13 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
         s->span = stats_time(f->span.max_te - f->span.min_ts);
     }
     if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
-        rc = tell_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count, &s->categories_total);
+        rc = tell_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count,
+                         &s->categories_total);
     if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
         rc = tell_counts(s, f, COUNT_NAMES, top, &s->names, &s->name_count, &s->names_total);
     if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
-        rc = tell_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count, &s->pid_tids_total);
+        rc = tell_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
+                         &s->pid_tids_total);
     if (plan->groups && rc == 0)
         rc = tell_groups(s, f, d, o->top_n);
     if (plan->groups && !plan->total_duration && rc == 0)
@@ -285,7 +308,8 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
 
 /* ---- running ----------------------------------------------------------------------------------------- */
 
-static int run_scan(const struct stats_plan *plan, const struct stats_options *o, struct stats *s, struct err *err)
+static int run_scan(const struct stats_plan *plan, const struct stats_options *o, struct stats *s,
+                    struct err *err)
 {
     struct stats_found found;
     struct doubles doubles;
@@ -315,7 +339,8 @@ static uint64_t count_failed(struct query *q)
     return failed;
 }
 
-int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret)
+int stats_run(struct query *q, const struct stats_options *options, struct err *err,
+              struct stats **ret)
 {
     struct stats_plan plan = {.query = q, .budget = query_budget(q)};
     int64_t started_ns = clock_mono_ns();

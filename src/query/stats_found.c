@@ -33,8 +33,10 @@ int found_init(struct stats_found *f, const struct stats_plan *plan)
     sample_memory_init(&f->memory, plan->budget, plan->exact);
     tally_init(&f->total);
     for (unsigned i = 0; i < COUNT_TABLES; i++)
-        group_map_init(&f->count[i].map, plan->count_keys[i], plan->count_width[i], plan->max_groups, plan->budget);
-    group_map_init(&f->groups.map, plan->group_keys, plan->group_width, plan->max_groups, plan->budget);
+        group_map_init(&f->count[i].map, plan->count_keys[i], plan->count_width[i],
+                       plan->max_groups, plan->budget);
+    group_map_init(&f->groups.map, plan->group_keys, plan->group_width, plan->max_groups,
+                   plan->budget);
     return 0;
 }
 
@@ -82,13 +84,14 @@ int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
     return 0;
 }
 
-static int merge_counts(struct stats_found *into, struct count_table *t, const struct count_table *from)
+static int merge_counts(struct stats_found *into, struct count_table *t,
+                        const struct count_table *from)
 {
     for (uint32_t g = 0; g < from->map.table.count; g++) {
         int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
         int rc = group < 0 ? (int)group
-                           : grow_counts(into->plan->budget, &t->counts, &t->cap, t->map.table.count,
-                                         &into->groups.charged);
+                           : grow_counts(into->plan->budget, &t->counts, &t->cap,
+                                         t->map.table.count, &into->groups.charged);
         if (rc < 0)
             return rc;
         t->counts[group] += from->counts[g];
@@ -103,7 +106,8 @@ static int merge_groups(struct stats_found *into, const struct group_tallies *fr
     for (uint32_t g = 0; g < from->map.table.count; g++) {
         int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
         int rc = group < 0 ? (int)group
-                           : grow_counts(into->plan->budget, &t->counts, &t->cap, t->map.table.count, &t->charged);
+                           : grow_counts(into->plan->budget, &t->counts, &t->cap,
+                                         t->map.table.count, &t->charged);
         for (unsigned q = 0; rc == 0 && q < QUANTITIES; q++) {
             if (g >= from->tally_cap[q])
                 continue;

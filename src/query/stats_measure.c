@@ -72,7 +72,8 @@ static void join_integers(const struct moments *m, struct moments_f64 *f)
     moments_f64_merge(f, &whole);
 }
 
-int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time, struct measured *ret)
+int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time,
+                  struct measured *ret)
 {
     struct moments m;
     uint64_t ranks[STATS_QUANTILES];

@@ -8,10 +8,13 @@
 struct ranking {
     const struct group_table *table;
     const uint64_t *counts;
-    uint32_t *ranks;                    /* width a group */
+    uint32_t *ranks; /* width a group */
 };
 
-struct keyed { struct value value; uint32_t id; };
+struct keyed {
+    struct value value;
+    uint32_t id;
+};
 
 static int compare_keyed(const void *a, const void *b)
 {
@@ -127,8 +130,8 @@ static int order_ranked(struct ranking *r, uint64_t top, uint32_t **ret, size_t 
     return 0;
 }
 
-int stats_order(struct query *q, const struct group_table *t, const uint64_t *counts, uint64_t top, struct budget *budget,
-                uint32_t **ret, size_t *ret_count)
+int stats_order(struct query *q, const struct group_table *t, const uint64_t *counts, uint64_t top,
+                struct budget *budget, uint32_t **ret, size_t *ret_count)
 {
     struct ranking r = {.table = t, .counts = counts};
     size_t bytes = (size_t)t->count * (t->width + 1) * sizeof(uint32_t);

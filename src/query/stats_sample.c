@@ -61,7 +61,8 @@ void *sample_alloc(struct sample_memory *m, size_t bytes)
         return own ? own + 1 : NULL;
     }
     if (bytes > m->left) {
-        struct block *b = add_block(m, m->block_bytes < bytes * 2 ? LAST_BLOCK : m->block_bytes, &m->error);
+        struct block *b =
+            add_block(m, m->block_bytes < bytes * 2 ? LAST_BLOCK : m->block_bytes, &m->error);
         if (!b)
             return NULL;
         m->left = (m->block_bytes < bytes * 2 ? LAST_BLOCK : m->block_bytes) - sizeof(*b);
@@ -184,7 +185,8 @@ static int list_add(struct sample_memory *m, struct sample *s, uint64_t code, ui
     return rc;
 }
 
-int sample_add_listed(struct sample_memory *m, struct sample *s, int64_t value, enum sample_kind kind)
+int sample_add_listed(struct sample_memory *m, struct sample *s, int64_t value,
+                      enum sample_kind kind)
 {
     return list_add(m, s, code_of_i64(value), kind);
 }
@@ -252,11 +254,12 @@ int sample_add_odd(struct sample_memory *m, struct sample *s, double value)
 
 static uint64_t bin_count(const struct sample_pages *p, unsigned octave, unsigned bin)
 {
-    return (p->page[octave] ? p->page[octave][bin] : 0) + (p->wide[octave] ? p->wide[octave][bin] : 0);
+    return (p->page[octave] ? p->page[octave][bin] : 0) +
+           (p->wide[octave] ? p->wide[octave][bin] : 0);
 }
 
-static int wide_add(struct sample_memory *m, struct sample_pages *into, const struct sample_pages *from,
-                    unsigned octave)
+static int wide_add(struct sample_memory *m, struct sample_pages *into,
+                    const struct sample_pages *from, unsigned octave)
 {
     if (!into->wide[octave])
         into->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
@@ -296,7 +299,8 @@ static int merge_sketch(struct sketch **into, const struct sketch *from)
     return *into ? sketch_merge(*into, from) : -ENOMEM;
 }
 
-static int merge_pages(struct sample_memory *m, struct sample_pages *into, const struct sample_pages *from)
+static int merge_pages(struct sample_memory *m, struct sample_pages *into,
+                       const struct sample_pages *from)
 {
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         if (!from->page[octave] && !from->wide[octave])
@@ -345,7 +349,8 @@ uint64_t sample_count(const struct sample *s)
 
     if (!s->paged)
         return s->n;
-    uint64_t n = p->zeros + (p->negative ? sketch_count(p->negative) : 0) + (p->tiny ? sketch_count(p->tiny) : 0);
+    uint64_t n = p->zeros + (p->negative ? sketch_count(p->negative) : 0) +
+                 (p->tiny ? sketch_count(p->tiny) : 0);
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         for (unsigned i = 0; (p->page[octave] || p->wide[octave]) && i < SAMPLE_PAGE; i++)
             n += bin_count(p, octave, i);
@@ -373,7 +378,7 @@ struct walk {
     const struct sample_pages *pages;
     bool integers;
     unsigned octave, bin;
-    uint64_t passed;               /* values before the present bin */
+    uint64_t passed; /* values before the present bin */
 };
 
 static double walk_to(struct walk *w, uint64_t rank)
@@ -404,8 +409,9 @@ struct value sample_value(double value, enum sample_kind kind, bool time)
 {
     if (time)
         return (struct value){.type = VALUE_TIME,
-                              .wide = kind == SAMPLE_WHOLE ? (__int128)value * 1000
-                                                           : (__int128)__builtin_rint(value * 1000)};
+                              .wide = kind == SAMPLE_WHOLE
+                                          ? (__int128)value * 1000
+                                          : (__int128)__builtin_rint(value * 1000)};
     if (kind == SAMPLE_WHOLE && value >= -9.2e18 && value <= 9.2e18)
         return (struct value){.type = VALUE_INT, .i = (int64_t)value};
     return (struct value){.type = VALUE_DOUBLE, .d = value};
@@ -417,7 +423,8 @@ static struct value value_of_code(uint64_t code, uint8_t kind, bool time)
         return (struct value){.type = VALUE_DOUBLE, .d = f64_of_code(code)};
     __int128 value = i64_of_code(code);
     if (time)
-        return (struct value){.type = VALUE_TIME, .wide = kind == SAMPLE_WHOLE ? value * 1000 : value};
+        return (struct value){.type = VALUE_TIME,
+                              .wide = kind == SAMPLE_WHOLE ? value * 1000 : value};
     return (struct value){.type = VALUE_INT, .i = (int64_t)value};
 }
 
@@ -472,8 +479,8 @@ static int sort_codes(uint64_t *codes, size_t n)
     return 0;
 }
 
-int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool time, double min, double max,
-                 struct value *ret)
+int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool time, double min,
+                 double max, struct value *ret)
 {
     if (!s->paged) {
         int rc = sort_codes(s->data, s->n);

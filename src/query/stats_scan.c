@@ -7,18 +7,21 @@
 /* Moments of doubles of the present chunk: entries of the groups touched. */
 struct chunk_doubles {
     uint32_t *at[QUANTITIES], cap[QUANTITIES]; /* by group: entry + 1, 0 = none */
-    struct entry { uint32_t group, quantity; struct chunk_f64 moments; } *entries;
+    struct entry {
+        uint32_t group, quantity;
+        struct chunk_f64 moments;
+    } * entries;
     uint32_t count, room;
 };
 
 struct worker {
     struct stats_found found;
     struct chunk_doubles doubles;
-    uint64_t rows;                             /* since the last fold */
-    uint32_t group[SCAN_BATCH];                /* of the selected rows */
-    uint32_t group_of_row[SCAN_BATCH];         /* the same by row */
+    uint64_t rows;                     /* since the last fold */
+    uint32_t group[SCAN_BATCH];        /* of the selected rows */
+    uint32_t group_of_row[SCAN_BATCH]; /* the same by row */
     /* Selected rows that have a value: their numbers in the batch, groups, values. */
-    const struct source *picked_source;        /* whose rows they are in this batch, NULL: nobody's */
+    const struct source *picked_source; /* whose rows they are in this batch, NULL: nobody's */
     uint32_t picked_count;
     uint16_t picked_row[SCAN_BATCH];
     uint32_t picked_group[SCAN_BATCH];
@@ -31,7 +34,7 @@ struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
-    bool first;                                /* `found` is still empty */
+    bool first; /* `found` is still empty */
 };
 
 static inline bool is_valid(const uint64_t *valid, uint32_t row)
@@ -101,13 +104,18 @@ static int chunk_begin(void *state, struct scan_chunk *c)
 }
 
 /* The double moments of a chunk on their way to their place in (file, chunk) order. */
-struct part { uint32_t count, width; struct entry *entries; uint64_t *keys; };
+struct part {
+    uint32_t count, width;
+    struct entry *entries;
+    uint64_t *keys;
+};
 
 static struct part *part_new(const struct worker *w)
 {
     const struct group_table *t = &w->found.groups.map.table;
     uint32_t count = w->doubles.count;
-    size_t entry_bytes = count * sizeof(struct entry), key_bytes = (size_t)count * t->width * sizeof(uint64_t);
+    size_t entry_bytes = count * sizeof(struct entry),
+           key_bytes = (size_t)count * t->width * sizeof(uint64_t);
     struct part *p = malloc(sizeof(*p) + entry_bytes + key_bytes);
 
     if (!p)
@@ -185,7 +193,7 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
 
 /* Times of a batch; a null dur is 0 in its array. */
 struct times {
-    const int64_t *ts, *dur;            /* dur NULL: the chunk has none */
+    const int64_t *ts, *dur; /* dur NULL: the chunk has none */
     const uint64_t *valid;
     bool ts_nano, dur_nano;
 };
@@ -259,7 +267,8 @@ static int add_times(struct worker *w, struct scan_batch *b)
 }
 
 /* Selected rows that have a value, and their groups; rows picked for the same source in this batch are kept. */
-static uint32_t pick_rows(struct worker *w, const struct scan_batch *b, const struct source *s, const uint64_t *valid)
+static uint32_t pick_rows(struct worker *w, const struct scan_batch *b, const struct source *s,
+                          const uint64_t *valid)
 {
     uint64_t mask[SCAN_WORDS];
 
@@ -286,7 +295,8 @@ static void spread_groups(struct worker *w, const struct scan_batch *b)
 }
 
 /* `groups`: by w->group; else all go to all[0]. */
-static int add_i64(struct worker *w, struct scan_batch *b, const struct source *s, struct tally *all, bool groups)
+static int add_i64(struct worker *w, struct scan_batch *b, const struct source *s,
+                   struct tally *all, bool groups)
 {
     const int64_t *v;
     const uint64_t *valid;
@@ -300,7 +310,8 @@ static int add_i64(struct worker *w, struct scan_batch *b, const struct source *
     uint32_t n = pick_rows(w, b, s, valid);
     for (uint32_t i = 0; i < n; i++)
         w->picked[i] = v[w->picked_row[i]];
-    return tally_add_i64(&w->found.memory, all, groups ? w->picked_group : NULL, w->picked, n, nano);
+    return tally_add_i64(&w->found.memory, all, groups ? w->picked_group : NULL, w->picked, n,
+                         nano);
 }
 
 static struct chunk_f64 *chunk_entry(struct chunk_doubles *d, unsigned quantity, uint32_t group)
@@ -358,7 +369,8 @@ static int add_picked_f64(struct worker *w, unsigned quantity, uint32_t n)
     return 0;
 }
 
-static int add_f64(struct worker *w, struct scan_batch *b, const struct source *s, unsigned quantity)
+static int add_f64(struct worker *w, struct scan_batch *b, const struct source *s,
+                   unsigned quantity)
 {
     const double *v;
     const uint64_t *valid;
@@ -383,8 +395,9 @@ static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct st
     int rc = batch_i64(b, plan->dur, &dur, &dur_valid, &nano);
 
     if (rc == 0)
-        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT ? batch_i64(b, plan->size, &whole, &size_valid, NULL)
-                                                           : batch_f64(b, plan->size, &size, &size_valid);
+        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT
+                 ? batch_i64(b, plan->size, &whole, &size_valid, NULL)
+                 : batch_f64(b, plan->size, &size, &size_valid);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     double unit = nano ? 1e9 : 1e6;
@@ -400,7 +413,8 @@ static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct st
     return add_picked_f64(w, Q_BANDWIDTH, kept);
 }
 
-static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantity, const struct source *s)
+static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantity,
+                        const struct source *s)
 {
     enum scan_shape shape = scan_shape(b->chunk, s);
     bool whole = shape == SHAPE_INT || shape == SHAPE_TIME;
@@ -410,7 +424,8 @@ static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantit
     int rc = tallies_need(&w->found, quantity, w->found.groups.map.table.count);
     if (rc < 0)
         return rc;
-    return whole ? add_i64(w, b, s, w->found.groups.tally[quantity], true) : add_f64(w, b, s, quantity);
+    return whole ? add_i64(w, b, s, w->found.groups.tally[quantity], true)
+                 : add_f64(w, b, s, quantity);
 }
 
 static int add_groups(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
@@ -418,7 +433,8 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     struct group_tallies *g = &w->found.groups;
     int rc = group_map_batch(&g->map, b, w->group);
 
-    rc = rc < 0 ? rc : grow_counts(plan->budget, &g->counts, &g->cap, g->map.table.count, &g->charged);
+    rc = rc < 0 ? rc
+                : grow_counts(plan->budget, &g->counts, &g->cap, g->map.table.count, &g->charged);
     if (rc < 0)
         return rc;
     for (uint32_t j = 0; j < b->count; j++)
@@ -447,8 +463,9 @@ static int batch(void *state, struct scan_batch *b)
         if (!plan->count[i])
             continue;
         rc = group_map_batch(&t->map, b, w->group);
-        rc = rc < 0 ? rc : grow_counts(plan->budget, &t->counts, &t->cap, t->map.table.count,
-                                       &w->found.groups.charged);
+        rc = rc < 0 ? rc
+                    : grow_counts(plan->budget, &t->counts, &t->cap, t->map.table.count,
+                                  &w->found.groups.charged);
         for (uint32_t j = 0; rc == 0 && j < b->count; j++)
             t->counts[w->group[j]]++;
     }
@@ -459,7 +476,8 @@ static int batch(void *state, struct scan_batch *b)
     return rc;
 }
 
-int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles, struct err *err)
+int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles,
+               struct err *err)
 {
     struct job job = {.plan = plan, .found = found, .doubles = doubles, .first = true};
     struct scan_sink sink = {.arg = &job,

@@ -69,7 +69,10 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
 /* ---- counts ------------------------------------------------------------------------------------ */
 
 /* A row of a count table by ids, before equal ones are joined. */
-struct row { uint64_t count; int64_t key[3]; };
+struct row {
+    uint64_t count;
+    int64_t key[3];
+};
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -115,7 +118,8 @@ static struct value text_value(const struct stats_plan *plan, int64_t id)
     struct value v = {.type = VALUE_NULL};
 
     if ((uint32_t)id != INDEX_NO_TEXT)
-        v = (struct value){.type = VALUE_TEXT, .text = index_text(query_index(plan->query), (uint32_t)id)};
+        v = (struct value){.type = VALUE_TEXT,
+                           .text = index_text(query_index(plan->query), (uint32_t)id)};
     return v;
 }
 
@@ -133,8 +137,9 @@ static int keep_text(struct stats *s, struct value *v)
     return rc;
 }
 
-static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned table, struct row *rows, size_t n,
-                     uint64_t top, struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
+static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned table,
+                     struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
+                     size_t *ret_count, uint64_t *ret_total)
 {
     int rc = 0;
 
@@ -165,8 +170,8 @@ static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned ta
     return rc;
 }
 
-static int tell_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum, unsigned table,
-                      uint64_t top)
+static int tell_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                      unsigned table, uint64_t top)
 {
     unsigned phases = query_phases(plan->query);
     struct row *rows = calloc(sum->name_count + 1, sizeof(*rows));
@@ -177,16 +182,19 @@ static int tell_names(const struct stats_plan *plan, struct stats *s, const stru
     for (uint32_t i = 0; i < sum->name_count; i++) {
         const struct summary_name *from = &sum->names[i];
         if (phases >> from->class & 1)
-            rows[n++] = (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
+            rows[n++] =
+                (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
     }
-    int rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names, &s->name_count, &s->names_total)
-                                  : tell_rows(plan, s, table, rows, n, top, &s->categories, &s->category_count,
-                                              &s->categories_total);
+    int rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names,
+                                              &s->name_count, &s->names_total)
+                                  : tell_rows(plan, s, table, rows, n, top, &s->categories,
+                                              &s->category_count, &s->categories_total);
     free(rows);
     return rc;
 }
 
-static int tell_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum, uint64_t top)
+static int tell_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                        uint64_t top)
 {
     struct snapshot *snapshot = query_snapshot(plan->query);
     unsigned phases = query_phases(plan->query);
@@ -201,10 +209,12 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
         if (!(phases >> t->class & 1))
             continue;
         if (t->host_is_hash && host != INDEX_NO_TEXT)
-            host = query_resolve(plan->query, snapshot_file(snapshot, t->file), t->pid, INDEX_HH, host);
+            host = query_resolve(plan->query, snapshot_file(snapshot, t->file), t->pid, INDEX_HH,
+                                 host);
         rows[n++] = (struct row){t->count, {t->pid, t->tid, host}};
     }
-    int rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count, &s->pid_tids_total);
+    int rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
+                       &s->pid_tids_total);
     free(rows);
     return rc;
 }
@@ -218,8 +228,8 @@ static int tell_quantiles(struct stats *s, const struct sketch *sketch, bool nan
     for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
         /* half a rank before the one that is meant: no rounding can miss it */
         double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
-        s->duration.quantiles[i] =
-            sample_value(sketch_quantile(sketch, q, !nano), nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
+        s->duration.quantiles[i] = sample_value(sketch_quantile(sketch, q, !nano),
+                                                nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
     }
     return 0;
 }
@@ -302,7 +312,8 @@ static int tell_summary(const struct stats_plan *plan, struct stats *s, const st
     return rc;
 }
 
-int stats_from_summary(const struct stats_plan *plan, struct stats *s, const struct stats_options *o)
+int stats_from_summary(const struct stats_plan *plan, struct stats *s,
+                       const struct stats_options *o)
 {
     const struct summary *sum = NULL;
     const struct scan_place *places;

@@ -55,8 +55,8 @@ static int turn_unit(struct sample_memory *m, struct tally *t, bool nano)
     return rc;
 }
 
-static int add_huge(struct sample_memory *m, struct tally *all, const uint32_t *group, const int64_t *v, uint32_t n,
-                    bool nano)
+static int add_huge(struct sample_memory *m, struct tally *all, const uint32_t *group,
+                    const int64_t *v, uint32_t n, bool nano)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct tally *t = &all[group ? group[i] : 0];
@@ -72,7 +72,8 @@ static int add_huge(struct sample_memory *m, struct tally *all, const uint32_t *
     return 0;
 }
 
-static int add_to_one(struct sample_memory *m, struct tally *t, const int64_t *v, uint32_t n, bool nano)
+static int add_to_one(struct sample_memory *m, struct tally *t, const int64_t *v, uint32_t n,
+                      bool nano)
 {
     struct moments_part p = t->part;
 
@@ -87,9 +88,9 @@ static int add_to_one(struct sample_memory *m, struct tally *t, const int64_t *v
     return 0;
 }
 
-static inline __attribute__((always_inline)) int add_to_groups(struct sample_memory *m, struct tally *all,
-                                                               const uint32_t *group, const int64_t *v, uint32_t n,
-                                                               bool nano)
+static inline __attribute__((always_inline)) int
+add_to_groups(struct sample_memory *m, struct tally *all, const uint32_t *group, const int64_t *v,
+              uint32_t n, bool nano)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct tally *t = &all[group[i]];
@@ -104,13 +105,14 @@ static inline __attribute__((always_inline)) int add_to_groups(struct sample_mem
     return 0;
 }
 
-int tally_add_i64(struct sample_memory *m, struct tally *all, const uint32_t *group, const int64_t *v, uint32_t n,
-                  bool nano)
+int tally_add_i64(struct sample_memory *m, struct tally *all, const uint32_t *group,
+                  const int64_t *v, uint32_t n, bool nano)
 {
     if (!all_ordinary(v, n))
         return add_huge(m, all, group, v, n, nano);
     if (group)
-        return nano ? add_to_groups(m, all, group, v, n, true) : add_to_groups(m, all, group, v, n, false);
+        return nano ? add_to_groups(m, all, group, v, n, true)
+                    : add_to_groups(m, all, group, v, n, false);
     int rc = all->sample.part_nano != nano ? turn_unit(m, all, nano) : 0;
     return rc < 0 ? rc : add_to_one(m, all, v, n, nano);
 }

@@ -8,14 +8,15 @@
 
 struct view {
     struct lines_plan plan;
-    struct metadata *metadata;          /* NULL: none wanted */
+    struct metadata *metadata; /* NULL: none wanted */
     struct stream *stream;
 };
 
 int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
 {
     bool metadata = !o->no_metadata && !(query_phases(q) & PHASE_METADATA);
-    struct stream_options options = {.order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
+    struct stream_options options = {
+        .order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
     struct view *v = calloc(1, sizeof(*v));
 
     if (!v)
@@ -45,7 +46,8 @@ void view_close(struct view *v)
 }
 
 /* Objects k to the first that does not lie right behind its predecessor in the text: one copy. */
-static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, size_t want, size_t *ret_bytes)
+static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, size_t want,
+                            size_t *ret_bytes)
 {
     uint32_t i = item_index(&l->item, from), k = from + 1;
     size_t start = l->offset[i], end = start + l->len[i];
@@ -62,7 +64,8 @@ static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, s
 }
 
 /* Writes at most `run` objects of the item, about `want` bytes; *ret_taken of them. */
-static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want, struct buf *out, uint32_t *ret_taken)
+static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want, struct buf *out,
+                     uint32_t *ret_taken)
 {
     uint32_t at = l->item.at, to = at + run;
     size_t before = out->len, bytes;
@@ -75,7 +78,8 @@ static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want,
                 return rc;
             l->groups[l->group[i]].written = true;
         }
-        at = stretch_end(l, at, to, want - (out->len - before < want ? out->len - before : want), &bytes);
+        at = stretch_end(l, at, to, want - (out->len - before < want ? out->len - before : want),
+                         &bytes);
         buf_append(out, l->text.data + l->offset[i], bytes);
         buf_putc(out, '\n');
     }

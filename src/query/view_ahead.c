@@ -11,7 +11,7 @@
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
 struct slot {
     enum slot_state state;
-    uint64_t number;                 /* of the item: position in `positions` */
+    uint64_t number; /* of the item: position in `positions` */
     void *item;
     int rc;
 };
@@ -20,17 +20,20 @@ struct ahead {
     struct ahead_maker maker;
     pthread_mutex_t lock;
     pthread_cond_t done;
-    unsigned references;             /* the caller, and each job in the pool */
+    unsigned references; /* the caller, and each job in the pool */
     bool closing;
     size_t *positions, count;
-    uint64_t next, filled;           /* item to hand out; first that has no slot yet */
+    uint64_t next, filled; /* item to hand out; first that has no slot yet */
     unsigned window, slots;
-    struct slot *slot;               /* of item n: n % slots */
-    struct ahead_tools **idle;       /* a stack */
+    struct slot *slot;         /* of item n: n % slots */
+    struct ahead_tools **idle; /* a stack */
     unsigned idle_count;
-    bool alone;                      /* memory is short: one item at a time */
+    bool alone; /* memory is short: one item at a time */
 };
-struct job { struct ahead *ahead; uint64_t number; };
+struct job {
+    struct ahead *ahead;
+    uint64_t number;
+};
 
 /* ---- tools -------------------------------------------------------------------------------------- */
 
@@ -44,7 +47,8 @@ static void close_text(struct ahead_tools *t)
     t->file = NULL;
 }
 
-int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file, struct trace_text **ret)
+int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
+               struct trace_text **ret)
 {
     if (t->file != file) {
         close_text(t);
@@ -98,7 +102,7 @@ static void run_slot(struct ahead *a, struct slot *slot)
         rc = a->maker.make(a->maker.arg, tools, a->positions[slot->number], &item);
     index_query_running(ix, -1);
     if (rc < 0 && tools)
-        close_text(tools);           /* its state after an error is not to be relied on */
+        close_text(tools); /* its state after an error is not to be relied on */
     pthread_mutex_lock(&a->lock);
     if (tools)
         a->idle[a->idle_count++] = tools;
@@ -217,7 +221,8 @@ static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
     scan_places(q, &places);
     const char *name = snapshot_file(query_snapshot(q), places[a->positions[number]].file)->name;
     if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
-        return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read", name);
+        return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read",
+                       name);
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "%s: %s", name, err_text(rc));
     return err_set(err, rc, "%s", err_text(rc));
@@ -238,7 +243,7 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
     if (slot->rc < 0)
         return explain(a, a->next, slot->rc, err);
     *ret = slot->item;
-    pthread_mutex_lock(&a->lock);    /* a job that came too late may be looking */
+    pthread_mutex_lock(&a->lock); /* a job that came too late may be looking */
     slot->state = SLOT_FREE;
     pthread_mutex_unlock(&a->lock);
     a->next++;
@@ -248,7 +253,8 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
     return 0;
 }
 
-int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count, struct ahead **ret)
+int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,
+              struct ahead **ret)
 {
     struct pool *pool = query_environment(maker->query)->pool;
     unsigned threads = pool ? pool_threads(pool) : 0;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 /* A record of a selected file. */
-struct record { uint32_t file, name, next; };      /* positions: snapshot, index_file.names; next: + 1, 0 = none */
+struct record {
+    uint32_t file, name, next;
+}; /* positions: snapshot, index_file.names; next: + 1, 0 = none */
 
 /* Lists of records by key; the lists of a table are in the order in which they were added. */
 struct record_lists {
@@ -14,7 +16,7 @@ struct record_lists {
     struct group_table table;
     struct record *records;
     uint32_t count, cap;
-    uint32_t *first, *last;                        /* of each list: record + 1 */
+    uint32_t *first, *last; /* of each list: record + 1 */
     uint32_t list_cap;
     size_t charged;
 };
@@ -25,12 +27,12 @@ struct metadata {
     const uint32_t *files;
     size_t file_count;
     struct budget *budget;
-    struct group_table asked;                      /* (file position, kind, hash) that are done     */
-    struct group_table written;                    /* (kind, hash, name)                            */
-    struct group_table processes;                  /* (host key, pid)                               */
-    struct group_table texts;                      /* XXH3-128 of records of processes              */
-    struct record_lists by_hash;                   /* (kind, hash)                                  */
-    struct record_lists by_pid;                    /* (pid)                                         */
+    struct group_table asked;     /* (file position, kind, hash) that are done     */
+    struct group_table written;   /* (kind, hash, name)                            */
+    struct group_table processes; /* (host key, pid)                               */
+    struct group_table texts;     /* XXH3-128 of records of processes              */
+    struct record_lists by_hash;  /* (kind, hash)                                  */
+    struct record_lists by_pid;   /* (pid)                                         */
 };
 
 int metadata_new(struct query *q, struct metadata **ret)
@@ -113,7 +115,8 @@ static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
     return 0;
 }
 
-static int lists_add(struct record_lists *l, struct budget *b, const uint64_t *keys, uint32_t file, uint32_t name)
+static int lists_add(struct record_lists *l, struct budget *b, const uint64_t *keys, uint32_t file,
+                     uint32_t name)
 {
     int64_t list = group_table_add(&l->table, keys);
     int rc = list < 0 ? (int)list : lists_room(l, b, l->table.count);
@@ -200,8 +203,8 @@ static uint32_t first_name(const struct index_file *f, uint8_t kind, uint32_t ha
     return low;
 }
 
-static int write_own(struct metadata *m, const struct index_file *f, uint8_t kind, uint32_t hash, struct buf *out,
-                     bool *ret_any)
+static int write_own(struct metadata *m, const struct index_file *f, uint8_t kind, uint32_t hash,
+                     struct buf *out, bool *ret_any)
 {
     int rc = 0;
 
@@ -229,7 +232,8 @@ static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct 
     return rc;
 }
 
-static int before_hash(struct metadata *m, const struct lines *l, const struct lines_hash *h, struct buf *out)
+static int before_hash(struct metadata *m, const struct lines *l, const struct lines_hash *h,
+                       struct buf *out)
 {
     static const uint8_t kinds[] = {INDEX_FH, INDEX_HH, INDEX_SH};
     int rc = 0;
@@ -251,7 +255,8 @@ static int before_hash(struct metadata *m, const struct lines *l, const struct l
 
 /* ---- records of processes ----------------------------------------------------------------------------------- */
 
-static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t pid, uint32_t host, bool is_hash)
+static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t pid, uint32_t host,
+                         bool is_hash)
 {
     if (host == INDEX_NO_TEXT)
         return QUERY_KEY_NULL;
@@ -277,7 +282,8 @@ static bool only_host(struct metadata *m, const struct index_file *f, int64_t pi
 }
 
 /* Text id of a text column in one row; INDEX_NO_TEXT where it has none. */
-static int text_at(struct metadata *m, struct chunk_view *view, const char *path, uint32_t row, uint32_t *ret)
+static int text_at(struct metadata *m, struct chunk_view *view, const char *path, uint32_t row,
+                   uint32_t *ret)
 {
     enum { BLOCK = 1024 };
     uint32_t first = row / BLOCK * BLOCK, n = chunk_rows(view) - first, codes[BLOCK];
@@ -297,12 +303,14 @@ static int text_at(struct metadata *m, struct chunk_view *view, const char *path
         return rc;
     rc = column_entry(view, &c, codes[row - first], &e);
     if (rc == 0 && e.type == TRACE_TEXT)
-        *ret = e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(query_index(m->query), e.text);
+        *ret =
+            e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(query_index(m->query), e.text);
     return rc;
 }
 
 /* The host that the record itself names. */
-static int stored_host(struct metadata *m, const struct index_file *f, const struct index_name *n, uint64_t *ret)
+static int stored_host(struct metadata *m, const struct index_file *f, const struct index_name *n,
+                       uint64_t *ret)
 {
     struct chunk_view *view;
     uint32_t i = 0, id = INDEX_NO_TEXT;
@@ -328,12 +336,16 @@ static int stored_host(struct metadata *m, const struct index_file *f, const str
     return rc;
 }
 
-static int record_host(struct metadata *m, const struct index_file *f, const struct index_name *n, uint64_t *ret)
+static int record_host(struct metadata *m, const struct index_file *f, const struct index_name *n,
+                       uint64_t *ret)
 {
     return only_host(m, f, n->pid, ret) ? 0 : stored_host(m, f, n, ret);
 }
 
-struct found { uint32_t file; const struct index_name *name; };
+struct found {
+    uint32_t file;
+    const struct index_name *name;
+};
 
 static int compare_found(const void *a, const void *b)
 {
@@ -347,7 +359,8 @@ static int compare_found(const void *a, const void *b)
 }
 
 /* Records of a process, in (path, line) order: *new* array. */
-static int find_process(struct metadata *m, const struct lines_group *g, struct found **ret, size_t *ret_count)
+static int find_process(struct metadata *m, const struct lines_group *g, struct found **ret,
+                        size_t *ret_count)
 {
     uint32_t list = lists_first(&m->by_pid, (uint64_t[]){(uint64_t)g->pid});
     size_t n = 0;
@@ -394,7 +407,8 @@ static int before_process(struct metadata *m, const struct lines_group *g, struc
     return rc < 0 ? rc : 0;
 }
 
-int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g, struct buf *out)
+int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g,
+                    struct buf *out)
 {
     int rc = 0;
 

@@ -9,12 +9,12 @@ struct stream {
     struct ahead_maker maker;
     struct ahead *ahead;
     struct budget *budget;
-    bool by_time, ended;             /* ended: the ahead has no more */
+    bool by_time, ended; /* ended: the ahead has no more */
     uint64_t skip, left;
-    struct item *now;                /* file order */
-    struct item **heap;              /* by time; the first object of heap[0] is the next one */
+    struct item *now;   /* file order */
+    struct item **heap; /* by time; the first object of heap[0] is the next one */
     size_t heap_count;
-    __int128 *first;                 /* by time: earliest key of each item to come */
+    __int128 *first; /* by time: earliest key of each item to come */
     size_t made, count;
 };
 
@@ -77,10 +77,10 @@ static __int128 item_key(const struct item *i, uint32_t k)
 /* ---- a first look at all places ------------------------------------------------------------------------ */
 
 struct look {
-    const struct source *ts;         /* NULL: only count */
+    const struct source *ts; /* NULL: only count */
     uint64_t *counts;
     __int128 *first;
-    size_t position;                 /* of the worker's present chunk */
+    size_t position; /* of the worker's present chunk */
 };
 
 static int look_begin(void *arg, unsigned worker, void **ret_state)
@@ -128,7 +128,8 @@ static int look_batch(void *state, struct scan_batch *b)
 }
 
 /* *new* arrays by position. */
-static int look_at_places(struct query *q, bool times, struct err *err, uint64_t **ret_counts, __int128 **ret_first)
+static int look_at_places(struct query *q, bool times, struct err *err, uint64_t **ret_counts,
+                          __int128 **ret_first)
 {
     const struct scan_place *places;
     size_t n = scan_places(q, &places);
@@ -160,7 +161,8 @@ static int look_at_places(struct query *q, bool times, struct err *err, uint64_t
 /* ---- beginning ------------------------------------------------------------------------------------------ */
 
 /* Places from the one that holds object number `offset` on; *skip: objects of it to pass over. */
-static int positions_in_order(struct query *q, struct stream *s, struct err *err, size_t **ret, size_t *ret_count)
+static int positions_in_order(struct query *q, struct stream *s, struct err *err, size_t **ret,
+                              size_t *ret_count)
 {
     const struct scan_place *places;
     size_t n = scan_places(q, &places), from = 0;
@@ -185,7 +187,10 @@ static int positions_in_order(struct query *q, struct stream *s, struct err *err
     return 0;
 }
 
-struct start { __int128 first; size_t position; };
+struct start {
+    __int128 first;
+    size_t position;
+};
 
 static int compare_starts(const void *a, const void *b)
 {
@@ -196,7 +201,8 @@ static int compare_starts(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 *first, size_t n, size_t *positions)
+static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 *first, size_t n,
+                       size_t *positions)
 {
     struct start *starts = malloc((n + 1) * sizeof(*starts));
 
@@ -216,7 +222,8 @@ static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 
     return 0;
 }
 
-static int positions_by_time(struct query *q, struct stream *s, struct err *err, size_t **ret, size_t *ret_count)
+static int positions_by_time(struct query *q, struct stream *s, struct err *err, size_t **ret,
+                             size_t *ret_count)
 {
     const struct scan_place *places;
     size_t n = scan_places(q, &places);
@@ -241,7 +248,8 @@ static int positions_by_time(struct query *q, struct stream *s, struct err *err,
     return 0;
 }
 
-int stream_new(const struct ahead_maker *maker, const struct stream_options *o, struct err *err, struct stream **ret)
+int stream_new(const struct ahead_maker *maker, const struct stream_options *o, struct err *err,
+               struct stream **ret)
 {
     struct query *q = maker->query;
     size_t *positions = NULL, count = 0;
@@ -307,7 +315,8 @@ static void sift_down(struct stream *s)
 /* Makes every item that may hold the next object. */
 static int load_due(struct stream *s, struct err *err)
 {
-    while (s->made < s->count && (s->heap_count == 0 || s->first[s->made] <= item_key(s->heap[0], s->heap[0]->at))) {
+    while (s->made < s->count &&
+           (s->heap_count == 0 || s->first[s->made] <= item_key(s->heap[0], s->heap[0]->at))) {
         void *item = NULL;
         int rc = ahead_next(s->ahead, err, &item);
         if (rc < 0)
@@ -394,7 +403,8 @@ static void pass(struct stream *s, uint32_t n)
 int stream_next(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
 {
     while (s->left > 0) {
-        int rc = s->by_time ? next_by_time(s, err, ret, ret_run) : next_in_order(s, err, ret, ret_run);
+        int rc =
+            s->by_time ? next_by_time(s, err, ret, ret_run) : next_in_order(s, err, ret, ret_run);
         if (rc < 0)
             return rc;
         if (s->skip == 0) {

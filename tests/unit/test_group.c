@@ -131,7 +131,8 @@ static void check_against_sketch(struct sample *s, const int64_t *v, size_t n)
         double exact = (double)sorted[rank - 1];
         double got = (double)sample_rank(s, rank, (double)sorted[0], (double)sorted[n - 1]);
         CHECK_NEAR(got, exact, 0.005);
-        if (exact >= 0) /* negative values have a sketch of their own: as near, but not always equal */
+        if (exact >=
+            0) /* negative values have a sketch of their own: as near, but not always equal */
             CHECK(got == sketch_quantile(sketch, ((double)rank - 0.5) / (double)n, true));
     }
     sketch_free(sketch);
@@ -277,7 +278,12 @@ static void ranks_round_up(void)
 /* Moments around the first value of a chunk: 1000000 + {0, 1, 2, 3}. */
 static void doubles_of_a_chunk(void)
 {
-    struct chunk_f64 c = {.count = 4, .shift = 1e6, .sum = 4000006, .offsets = 6, .squares = 14, .min = 1e6,
+    struct chunk_f64 c = {.count = 4,
+                          .shift = 1e6,
+                          .sum = 4000006,
+                          .offsets = 6,
+                          .squares = 14,
+                          .min = 1e6,
                           .max = 1000003};
     struct moments_f64 m;
 

@@ -2,7 +2,8 @@
 /* /stats: every report on a few objects by hand; scans and summaries, threads and chunks give the same answer. */
 #include "query_store.h"
 
-static struct stats *run_on(struct store *s, const char *query, struct stats_options *options, struct err *err)
+static struct stats *run_on(struct store *s, const char *query, struct stats_options *options,
+                            struct err *err)
 {
     struct selection selection;
     struct budget budget = {0};
@@ -35,20 +36,24 @@ static struct stats *run(struct store *s, const char *query, struct stats_option
 /* ---- by hand ------------------------------------------------------------------------------------- */
 
 #define X(name, cat, pid, tid, ts, dur, args) \
-    "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
-    ",\"ph\":\"X\",\"args\":{" args "}}\n"
+    "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":" pid ",\"tid\":" tid \
+    ",\"ts\":" ts ",\"dur\":" dur ",\"ph\":\"X\",\"args\":{" args "}}\n"
 
 static const char by_hand[] =
     "[\n"
-    "{\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\",\"args\":{\"name\":\"node1\",\"value\":\"aa\"}}\n"
-    X("read", "POSIX", "1", "1", "1000", "10", "\"hhash\":\"aa\",\"ret\":100,\"offset\":0")
-    X("read", "POSIX", "1", "2", "1010", "20", "\"hhash\":\"aa\",\"ret\":300,\"offset\":100")
-    X("write", "POSIX", "1", "2", "1020", "0", "\"hhash\":\"aa\",\"ret\":50")
-    X("read", "POSIX", "2", "2", "1030", "30", "\"hhash\":\"aa\",\"ret\":-1")
-    X("step", "AI", "2", "2", "900", "1000", "")
-    "{\"name\":\"step\",\"ph\":\"X\",\"ts\":5000,\"args\":{}}\n"                     /* dur 0, no cat, no thread */
-    "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":2000,\"args\":{\"hhash\":\"aa\"}}\n" /* no dur */
-    X("late", "AI", "3", "3", "null", "5", "");                                      /* no ts */
+    "{\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\",\"args\":{\"name\":"
+    "\"node1\",\"value\":\"aa\"}}\n" X("read", "POSIX", "1", "1", "1000", "10",
+                                       "\"hhash\":\"aa\",\"ret\":100,\"offset\":0")
+        X("read", "POSIX", "1", "2", "1010", "20", "\"hhash\":\"aa\",\"ret\":300,\"offset\":100")
+            X("write", "POSIX", "1", "2", "1020", "0", "\"hhash\":\"aa\",\"ret\":50")
+                X("read", "POSIX", "2", "2", "1030", "30", "\"hhash\":\"aa\",\"ret\":-1")
+                    X("step", "AI", "2",
+                      "2", "900", "1000", "") "{\"name\":\"step\",\"ph\":\"X\",\"ts\":5000,"
+                                              "\"args\":{}}\n" /* dur 0, no cat, no thread */
+                                              "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\","
+                                              "\"pid\":1,\"tid\":1,\"ts\":2000,\"args\":{\"hhash\":"
+                                              "\"aa\"}}\n" /* no dur */
+    X("late", "AI", "3", "3", "null", "5", "");            /* no ts */
 
 static bool hand_store(struct store *s)
 {
@@ -69,7 +74,9 @@ static void check_cat(const struct stats_count *c, const char *cat, uint64_t cou
 
 static void check_summary(struct store *s, bool scan)
 {
-    struct stats *a = run(s, "", (struct stats_options){.report = STATS_SUMMARY, .top_n_pid_tid = 2, .no_summary = scan});
+    struct stats *a = run(
+        s, "",
+        (struct stats_options){.report = STATS_SUMMARY, .top_n_pid_tid = 2, .no_summary = scan});
 
     CHECK_STOP(a);
     CHECK_INT(a->events, 8);
@@ -84,10 +91,11 @@ static void check_summary(struct store *s, bool scan)
     CHECK_NEAR(a->duration.std.d, 374.03049277272771, 1e-14);
     CHECK_INT(a->duration.min.wide, 0);
     CHECK_INT(a->duration.max.wide, 1000000);
-    CHECK_INT(a->duration.quantiles[0].wide, 0);       /* p10: the first of 0 0 5 10 20 30 1000 */
-    CHECK_INT(a->duration.quantiles[2].wide, 10000);   /* p50: the fourth */
+    CHECK_INT(a->duration.quantiles[0].wide, 0);     /* p10: the first of 0 0 5 10 20 30 1000 */
+    CHECK_INT(a->duration.quantiles[2].wide, 10000); /* p50: the fourth */
     CHECK_INT(a->duration.quantiles[6].wide, 1000000);
-    CHECK(a->has_categories && a->has_pid_tids && a->has_histogram && !a->has_names && !a->has_groups);
+    CHECK(a->has_categories && a->has_pid_tids && a->has_histogram && !a->has_names &&
+          !a->has_groups);
     CHECK_INT(a->category_count, 4);
     check_cat(&a->categories[0], "POSIX", 4);
     check_cat(&a->categories[1], "AI", 2);
@@ -125,7 +133,9 @@ static void names_are_cut(void)
 
     CHECK_STOP(hand_store(&s));
     for (int scan = 0; scan < 2; scan++) {
-        struct stats *a = run(&s, "", (struct stats_options){.report = STATS_TOP_NAMES, .top_n = 3, .no_summary = scan});
+        struct stats *a =
+            run(&s, "",
+                (struct stats_options){.report = STATS_TOP_NAMES, .top_n = 3, .no_summary = scan});
         CHECK_STOP(a);
         CHECK_INT(a->names_total, 6);
         CHECK_INT(a->name_count, 3);
@@ -136,10 +146,13 @@ static void names_are_cut(void)
         check_cat(&a->names[2], "AI", 1);
         CHECK_TEXT(a->names[2].name.text, "late");
         stats_free(a);
-        a = run(&s, "", (struct stats_options){.report = STATS_NAMES, .top_n = 3, .no_summary = scan});
+        a = run(&s, "",
+                (struct stats_options){.report = STATS_NAMES, .top_n = 3, .no_summary = scan});
         CHECK_INT(a->name_count, 6);
         stats_free(a);
-        a = run(&s, "", (struct stats_options){.report = STATS_TOP_CATEGORIES, .top_n = 1, .no_summary = scan});
+        a = run(
+            &s, "",
+            (struct stats_options){.report = STATS_TOP_CATEGORIES, .top_n = 1, .no_summary = scan});
         CHECK_INT(a->category_count, 1);
         CHECK_INT(a->categories_total, 4);
         stats_free(a);
@@ -164,11 +177,11 @@ static void groups_by_hand(void)
     CHECK_INT(g->count, 3);
     CHECK_INT(g->duration.sum.wide, 60000);
     CHECK_NEAR(g->duration.std.d, 10, 1e-15);
-    CHECK_INT(g->size.count, 2);            /* a failed call has no size */
+    CHECK_INT(g->size.count, 2); /* a failed call has no size */
     CHECK_INT((int64_t)g->size.sum.wide, 400);
     CHECK_NEAR(g->size.mean.d, 200, 0);
     CHECK_INT(g->size.quantiles[2].i, 100);
-    CHECK_INT(g->bandwidth.count, 2);       /* 100 bytes in 10 us, 300 in 20 */
+    CHECK_INT(g->bandwidth.count, 2); /* 100 bytes in 10 us, 300 in 20 */
     CHECK_NEAR(g->bandwidth.min.d, 1e7, 0);
     CHECK_NEAR(g->bandwidth.max.d, 1.5e7, 0);
     CHECK_NEAR(g->bandwidth.mean.d, 1.25e7, 1e-15);
@@ -179,18 +192,20 @@ static void groups_by_hand(void)
     g = &a->groups[1];
     CHECK_TEXT(g->keys[0].text, "write");
     CHECK_INT(g->size.count, 1);
-    CHECK_INT(g->bandwidth.count, 0);       /* dur 0 */
+    CHECK_INT(g->bandwidth.count, 0); /* dur 0 */
     CHECK_INT(g->bandwidth.mean.type, VALUE_NULL);
     CHECK_INT(g->bandwidth.sum.type, VALUE_WIDE);
     CHECK_INT(g->offset.count, 0);
     stats_free(a);
-    a = run(&s, "cat == \"POSIX\"", (struct stats_options){.report = STATS_DETAILED, .group_by = by, .group_by_count = 3, .top_n = 2});
+    a = run(&s, "cat == \"POSIX\"",
+            (struct stats_options){
+                .report = STATS_DETAILED, .group_by = by, .group_by_count = 3, .top_n = 2});
     CHECK_STOP(a);
     CHECK_INT(a->group_by_count, 3);
     CHECK_STR(a->group_by[2], "tid");
     CHECK_INT(a->groups_total, 4);
     CHECK_INT(a->group_count, 2);
-    CHECK_INT(a->groups[0].keys[1].i, 1);   /* all have count 1: read 1 1, read 1 2 */
+    CHECK_INT(a->groups[0].keys[1].i, 1); /* all have count 1: read 1 1, read 1 2 */
     CHECK_INT(a->groups[0].keys[2].i, 1);
     CHECK_INT(a->groups[1].keys[2].i, 2);
     stats_free(a);
@@ -199,17 +214,21 @@ static void groups_by_hand(void)
 
 static void nothing_selected(void)
 {
-    static const enum stats_report reports[] = {STATS_SUMMARY, STATS_NAMES, STATS_DETAILED, STATS_TIME_RANGE};
+    static const enum stats_report reports[] = {STATS_SUMMARY, STATS_NAMES, STATS_DETAILED,
+                                                STATS_TIME_RANGE};
     struct store s;
 
     CHECK_STOP(hand_store(&s));
     for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
-        struct stats *a = run(&s, "name == \"nobody\"", (struct stats_options){.report = reports[i]});
+        struct stats *a =
+            run(&s, "name == \"nobody\"", (struct stats_options){.report = reports[i]});
         CHECK_STOP(a);
         CHECK_INT(a->events, 0);
         CHECK_INT(a->min_ts.type, VALUE_NULL);
         CHECK_INT(a->span.type, VALUE_NULL);
-        CHECK_INT(a->group_count + a->name_count + a->category_count + a->pid_tid_count + a->histogram_count, 0);
+        CHECK_INT(a->group_count + a->name_count + a->category_count + a->pid_tid_count +
+                      a->histogram_count,
+                  0);
         if (a->has_duration) {
             CHECK_INT(a->duration.sum.type, VALUE_TIME);
             CHECK_INT(a->duration.sum.wide, 0);
@@ -321,14 +340,19 @@ static void many_lines(struct store *s, unsigned file, unsigned count)
     char name[16];
 
     for (unsigned i = 0; i < count; i++) {
-        unsigned kind = (unsigned)(next_random() % 6), dur = (unsigned)(next_random() % (1u << next_random() % 22));
-        buf_printf(&text, "{\"id\":%u,\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%u,\"dur\":%u%s,\"ph\":\"X\",\"args\":{",
-                   i, names[kind], kind < 3 ? "POSIX" : "AI", 10 + file, (unsigned)(next_random() % 5), 1000 + i * 7, dur,
-                   file == 1 ? ".125" : "");
+        unsigned kind = (unsigned)(next_random() % 6),
+                 dur = (unsigned)(next_random() % (1u << next_random() % 22));
+        buf_printf(&text,
+                   "{\"id\":%u,\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%u,"
+                   "\"dur\":%u%s,\"ph\":\"X\",\"args\":{",
+                   i, names[kind], kind < 3 ? "POSIX" : "AI", 10 + file,
+                   (unsigned)(next_random() % 5), 1000 + i * 7, dur, file == 1 ? ".125" : "");
         if (kind < 2)
-            buf_printf(&text, "\"ret\":%u,\"offset\":%u", (unsigned)(next_random() % 100000), i * 100);
+            buf_printf(&text, "\"ret\":%u,\"offset\":%u", (unsigned)(next_random() % 100000),
+                       i * 100);
         else if (file == 2)
-            buf_printf(&text, "\"size_sum\":%u.%u,\"offset\":%u.5", (unsigned)(next_random() % 1000), i % 10, i);
+            buf_printf(&text, "\"size_sum\":%u.%u,\"offset\":%u.5",
+                       (unsigned)(next_random() % 1000), i % 10, i);
         buf_puts(&text, "}}\n");
     }
     snprintf(name, sizeof(name), "%u.pfw", file);
@@ -336,7 +360,11 @@ static void many_lines(struct store *s, unsigned file, unsigned count)
     buf_done(&text);
 }
 
-static const struct { const char *query; struct stats_options options; const char *by[4]; } questions[] = {
+static const struct {
+    const char *query;
+    struct stats_options options;
+    const char *by[4];
+} questions[] = {
     {"", {.report = STATS_SUMMARY}, {NULL}},
     {"", {.report = STATS_NAMES}, {NULL}},
     {"", {.report = STATS_CATEGORIES}, {NULL}},
@@ -367,7 +395,8 @@ static void ask_all(struct store *s, bool scan, char **answers, bool compare)
             continue;
         }
         if (strcmp(told, answers[i]) != 0)
-            check_fail(__FILE__, __LINE__, "question %d differs:\n%.600s\n%.600s", i, told, answers[i]);
+            check_fail(__FILE__, __LINE__, "question %d differs:\n%.600s\n%.600s", i, told,
+                       answers[i]);
         free(told);
     }
 }

@@ -4,7 +4,12 @@
 
 #include "query_store.h"
 
-struct ask { const char *query; struct view_options options; unsigned phases; size_t memory; };
+struct ask {
+    const char *query;
+    struct view_options options;
+    unsigned phases;
+    size_t memory;
+};
 
 /* The whole answer; NULL on failure, the error in *err. */
 static char *view_all(struct store *s, struct ask ask, size_t want, struct err *err)
@@ -55,11 +60,12 @@ static void check_view(struct store *s, struct ask ask, const char *expected)
 /* ---- the case of the old command's tests (commands-behaviour 4.7) ----------------------------------- */
 
 #define META(name, arg, value) \
-    "{\"name\":\"" name "\",\"cat\":\"dftracer\",\"pid\":1000,\"tid\":2000,\"ph\":\"M\",\"args\":{\"name\":\"" arg \
+    "{\"name\":\"" name \
+    "\",\"cat\":\"dftracer\",\"pid\":1000,\"tid\":2000,\"ph\":\"M\",\"args\":{\"name\":\"" arg \
     "\",\"value\":\"" value "\"}}\n"
 #define EVENT(name, cat, ts, dur, more) \
-    "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":1000,\"tid\":2000,\"ts\":" ts ",\"dur\":" dur \
-    ",\"ph\":\"X\",\"args\":{\"hhash\":\"host_abc\"" more "}}\n"
+    "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":1000,\"tid\":2000,\"ts\":" ts \
+    ",\"dur\":" dur ",\"ph\":\"X\",\"args\":{\"hhash\":\"host_abc\"" more "}}\n"
 #define HH META("HH", "node", "host_abc")
 #define FH1 META("FH", "/data/one", "file_001")
 #define FH2 META("FH", "/data/two", "file_002")
@@ -73,7 +79,8 @@ static void check_view(struct store *s, struct ask ask, const char *expected)
 #define BACKWARD EVENT("backward", "compute", "1150000", "60000", "")
 #define LOADER EVENT("DataLoader", "ai_framework", "1210000", "10000", ",\"shash\":\"script_x\"")
 #define CHECKPOINT EVENT("checkpoint", "checkpoint", "1300000", "500000", "")
-static const char old_case[] = HH FH1 FH2 SHX THREAD READ WRITE PREAD FWRITE FORWARD BACKWARD LOADER CHECKPOINT;
+static const char old_case[] =
+    HH FH1 FH2 SHX THREAD READ WRITE PREAD FWRITE FORWARD BACKWARD LOADER CHECKPOINT;
 
 static bool old_store(struct store *s)
 {
@@ -106,10 +113,14 @@ static void windows(void)
 
     CHECK_STOP(old_store(&s));
     /* offset and limit count data objects; metadata stand before what is written */
-    check_view(&s, (struct ask){.query = "", .options = {.limit = 2, .offset = 2}}, HH FH2 THREAD PREAD FWRITE);
-    check_view(&s, (struct ask){.query = "", .options = {.limit = 2, .offset = 2, .order_ts = true}},
+    check_view(&s, (struct ask){.query = "", .options = {.limit = 2, .offset = 2}},
                HH FH2 THREAD PREAD FWRITE);
-    check_view(&s, (struct ask){.query = "", .options = {.limit = 1, .offset = 7, .no_metadata = true}}, CHECKPOINT);
+    check_view(&s,
+               (struct ask){.query = "", .options = {.limit = 2, .offset = 2, .order_ts = true}},
+               HH FH2 THREAD PREAD FWRITE);
+    check_view(&s,
+               (struct ask){.query = "", .options = {.limit = 1, .offset = 7, .no_metadata = true}},
+               CHECKPOINT);
     check_view(&s, (struct ask){.query = "", .options = {.offset = 8}}, "");
     check_view(&s, (struct ask){.query = "", .options = {.offset = 9, .order_ts = true}}, "");
     store_end(&s);
@@ -118,18 +129,23 @@ static void windows(void)
 /* ---- names from elsewhere ------------------------------------------------------------------------------ */
 
 #define M(name, pid, arg, value) \
-    "{\"name\":\"" name "\",\"ph\":\"M\",\"pid\":" pid ",\"tid\":1,\"args\":{\"name\":\"" arg "\",\"value\":\"" value "\"}}\n"
-#define E(pid, ts, args) "{\"name\":\"read\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts ",\"dur\":1,\"args\":{" args "}}\n"
+    "{\"name\":\"" name "\",\"ph\":\"M\",\"pid\":" pid ",\"tid\":1,\"args\":{\"name\":\"" arg \
+    "\",\"value\":\"" value "\"}}\n"
+#define E(pid, ts, args) \
+    "{\"name\":\"read\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts \
+    ",\"dur\":1,\"args\":{" args "}}\n"
 
 static void records_from_other_files(void)
 {
     /* a: its own FH of hash 7. b: none, so those of a and c, in path order, each (kind, hash, name) once. */
-    static const char a[] = M("FH", "1", "/a", "7") M("PR", "1", "rank", "0") E("1", "10", "\"fhash\":\"7\"");
-    static const char b[] = E("2", "20", "\"fhash\":\"7\"") E("2", "21", "\"cwd\":\"8\",\"x_hash\":\"9\"")
-        E("1", "22", "\"cmd_hash\":\"5\"");
-    static const char c[] = M("FH", "3", "/c", "7") M("FH", "3", "/a", "7") M("FH", "3", "/c2", "7") M("FH", "3", "/dir", "8")
-        M("SH", "3", "text", "8") M("HH", "3", "x", "9") M("SH", "3", "y", "9") M("CM", "2", "key", "value")
-        M("PR", "1", "rank", "0") M("process_name", "1", "Rank 0", "process_name") M("SH", "3", "cmd", "5");
+    static const char a[] =
+        M("FH", "1", "/a", "7") M("PR", "1", "rank", "0") E("1", "10", "\"fhash\":\"7\"");
+    static const char b[] = E("2", "20", "\"fhash\":\"7\"")
+        E("2", "21", "\"cwd\":\"8\",\"x_hash\":\"9\"") E("1", "22", "\"cmd_hash\":\"5\"");
+    static const char c[] = M("FH", "3", "/c", "7") M("FH", "3", "/a", "7") M("FH", "3", "/c2", "7")
+        M("FH", "3", "/dir", "8") M("SH", "3", "text", "8") M("HH", "3", "x", "9")
+            M("SH", "3", "y", "9") M("CM", "2", "key", "value") M("PR", "1", "rank", "0")
+                M("process_name", "1", "Rank 0", "process_name") M("SH", "3", "cmd", "5");
     struct store s;
 
     CHECK_STOP(store_begin(&s));
@@ -138,16 +154,16 @@ static void records_from_other_files(void)
     store_file(&s, "c.pfw", c, sizeof(c) - 1);
     CHECK_STOP(store_ingest(&s, 0, 2));
     check_view(&s, (struct ask){.query = ""},
-               M("FH", "1", "/a", "7") M("PR", "1", "rank", "0") M("process_name", "1", "Rank 0", "process_name")
-               E("1", "10", "\"fhash\":\"7\"")
-               M("FH", "3", "/c", "7") M("FH", "3", "/c2", "7") M("CM", "2", "key", "value")
-               E("2", "20", "\"fhash\":\"7\"")
-               M("FH", "3", "/dir", "8") M("HH", "3", "x", "9") M("SH", "3", "y", "9")
-               E("2", "21", "\"cwd\":\"8\",\"x_hash\":\"9\"")
-               M("SH", "3", "cmd", "5") E("1", "22", "\"cmd_hash\":\"5\""));
+               M("FH", "1", "/a", "7") M("PR", "1", "rank", "0")
+                   M("process_name", "1", "Rank 0", "process_name") E("1", "10", "\"fhash\":\"7\"")
+                       M("FH", "3", "/c", "7") M("FH", "3", "/c2", "7") M("CM", "2", "key", "value")
+                           E("2", "20", "\"fhash\":\"7\"") M("FH", "3", "/dir", "8")
+                               M("HH", "3", "x", "9") M("SH", "3", "y", "9")
+                                   E("2", "21", "\"cwd\":\"8\",\"x_hash\":\"9\"")
+                                       M("SH", "3", "cmd", "5") E("1", "22", "\"cmd_hash\":\"5\""));
     check_view(&s, (struct ask){.query = "fhash == '7'", .options.offset = 1},
-               M("FH", "1", "/a", "7") M("FH", "3", "/c", "7") M("FH", "3", "/c2", "7") M("CM", "2", "key", "value")
-               E("2", "20", "\"fhash\":\"7\""));
+               M("FH", "1", "/a", "7") M("FH", "3", "/c", "7") M("FH", "3", "/c2", "7")
+                   M("CM", "2", "key", "value") E("2", "20", "\"fhash\":\"7\""));
     store_end(&s);
 }
 
@@ -156,9 +172,11 @@ static void processes_by_host(void)
 {
 #define H(host) "\"hhash\":\"" host "\""
 #define P(host, arg) \
-    "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":5,\"tid\":1,\"args\":{" H(host) ",\"name\":\"rank\",\"value\":\"" arg "\"}}\n"
+    "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":5,\"tid\":1,\"args\":{" H( \
+        host) ",\"name\":\"rank\",\"value\":\"" arg "\"}}\n"
 #define T M("thread_name", "5", "5", "thread_name")
-    static const char both[] = P("h1", "0") P("h2", "1") E("5", "1", H("h2")) E("5", "2", H("h1")) E("5", "3", H("h2"));
+    static const char both[] =
+        P("h1", "0") P("h2", "1") E("5", "1", H("h2")) E("5", "2", H("h1")) E("5", "3", H("h2"));
     static const char one[] = T M("HH", "5", "node3", "h3") E("5", "4", H("h3"));
     static const char two[] = T M("HH", "5", "node4", "h4") E("5", "5", H("h4"));
     struct store s;
@@ -169,8 +187,9 @@ static void processes_by_host(void)
     store_file(&s, "c.pfw", two, sizeof(two) - 1);
     CHECK_STOP(store_ingest(&s, 0, 2));
     check_view(&s, (struct ask){.query = ""},
-               P("h2", "1") E("5", "1", H("h2")) P("h1", "0") E("5", "2", H("h1")) E("5", "3", H("h2"))
-               M("HH", "5", "node3", "h3") T E("5", "4", H("h3")) M("HH", "5", "node4", "h4") E("5", "5", H("h4")));
+               P("h2", "1") E("5", "1", H("h2")) P("h1", "0") E("5", "2", H("h1"))
+                   E("5", "3", H("h2")) M("HH", "5", "node3", "h3") T E("5", "4", H("h3"))
+                       M("HH", "5", "node4", "h4") E("5", "5", H("h4")));
     store_end(&s);
 }
 
@@ -178,10 +197,11 @@ static void processes_by_host(void)
 
 static void bytes_and_repairs(void)
 {
-    static const char text[] = "[\n  {\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":1} ,\n"
-                               "{\"name\":\"b\",\"ph\":\"X\",\"ts\":2,,\"dur\":1}{\"name\":\"c\", \"ph\":\"X\",\"ts\":3}\n"
-                               "bad\n{\"name\":\"d\",\"ph\":\"X\",\"ts\":4,\"x\":\"\xff\"}\n\n"
-                               "{\"name\":\"e\",\"ph\":\"X\",\"ts\":5}\n]";
+    static const char text[] =
+        "[\n  {\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":1} ,\n"
+        "{\"name\":\"b\",\"ph\":\"X\",\"ts\":2,,\"dur\":1}{\"name\":\"c\", \"ph\":\"X\",\"ts\":3}\n"
+        "bad\n{\"name\":\"d\",\"ph\":\"X\",\"ts\":4,\"x\":\"\xff\"}\n\n"
+        "{\"name\":\"e\",\"ph\":\"X\",\"ts\":5}\n]";
     struct store s;
 
     CHECK_STOP(store_begin(&s));
@@ -194,7 +214,8 @@ static void bytes_and_repairs(void)
                "{\"name\":\"d\",\"ph\":\"X\",\"ts\":4,\"x\":\"\xef\xbf\xbd\"}\n"
                "{\"name\":\"e\",\"ph\":\"X\",\"ts\":5}\n");
     check_view(&s, (struct ask){.query = "name IN ['a', 'c', 'e']"},
-               "{\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":1}\n{\"name\":\"c\", \"ph\":\"X\",\"ts\":3}\n"
+               "{\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":1}\n{\"name\":\"c\", "
+               "\"ph\":\"X\",\"ts\":3}\n"
                "{\"name\":\"e\",\"ph\":\"X\",\"ts\":5}\n");
     store_end(&s);
 }
@@ -212,9 +233,10 @@ static void merged_by_time(void)
     store_file(&s, "b.pfw", b, sizeof(b) - 1);
     CHECK_STOP(store_ingest(&s, 0, 2));
     check_view(&s, (struct ask){.query = "", .options.order_ts = true},
-               N("a4") N("b3") L("b1", "1") L("a2", "3") L("a1", "5") L("a5", "5") L("b2", "5") L("b4", "9")
-               L("a3", "9.5") L("b5", "10"));
-    check_view(&s, (struct ask){.query = "", .options = {.order_ts = true, .limit = 3, .offset = 3}},
+               N("a4") N("b3") L("b1", "1") L("a2", "3") L("a1", "5") L("a5", "5") L("b2", "5")
+                   L("b4", "9") L("a3", "9.5") L("b5", "10"));
+    check_view(&s,
+               (struct ask){.query = "", .options = {.order_ts = true, .limit = 3, .offset = 3}},
                L("a2", "3") L("a1", "5") L("a5", "5"));
     store_end(&s);
 }
@@ -228,8 +250,11 @@ static void large_line(struct buf *out, unsigned file, unsigned i)
 {
     unsigned ts = i * 10 + (i % 7 == 0 ? 35 : 0) + file * 3;
 
-    buf_printf(out, "{\"name\":\"n%u\",\"ph\":\"X\",\"pid\":%u,\"tid\":1,\"ts\":%u,\"dur\":%u,\"args\":{\"pad\":\"%.*s\"}}", i % 5,
-               file, ts, i, (int)(i % 60), "------------------------------------------------------------");
+    buf_printf(out,
+               "{\"name\":\"n%u\",\"ph\":\"X\",\"pid\":%u,\"tid\":1,\"ts\":%u,\"dur\":%u,\"args\":{"
+               "\"pad\":\"%.*s\"}}",
+               i % 5, file, ts, i, (int)(i % 60),
+               "------------------------------------------------------------");
 }
 
 static bool large_store(struct store *s, unsigned threads)
@@ -327,7 +352,8 @@ static void offsets_in_the_middle(void)
         const char *from = all;
         for (uint64_t k = 0; k < offsets[i]; k++)
             from = strchr(from, '\n') + 1;
-        char *got = view_all(&s, (struct ask){.query = "", .options.offset = offsets[i]}, 100000, &err);
+        char *got =
+            view_all(&s, (struct ask){.query = "", .options.offset = offsets[i]}, 100000, &err);
         CHECK_STR(got, from);
         free(got);
     }
@@ -337,9 +363,17 @@ static void offsets_in_the_middle(void)
 
 static void counts(void)
 {
-    static const struct { const char *query; uint64_t limit, offset, count; } cases[] = {
-        {"", UINT64_MAX, 0, 18000}, {"", 100, 0, 100}, {"", UINT64_MAX, 17999, 1}, {"", UINT64_MAX, 18000, 0},
-        {"name == 'n0'", UINT64_MAX, 0, 3600}, {"name == 'n0'", 1000, 3000, 600}, {"name == 'x'", UINT64_MAX, 0, 0},
+    static const struct {
+        const char *query;
+        uint64_t limit, offset, count;
+    } cases[] = {
+        {"", UINT64_MAX, 0, 18000},
+        {"", 100, 0, 100},
+        {"", UINT64_MAX, 17999, 1},
+        {"", UINT64_MAX, 18000, 0},
+        {"name == 'n0'", UINT64_MAX, 0, 3600},
+        {"name == 'n0'", 1000, 3000, 600},
+        {"name == 'x'", UINT64_MAX, 0, 0},
     };
     struct store s;
     struct selection selection;
