@@ -119,7 +119,8 @@ fail:
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make)
 {
-    int64_t id = make ? intern_add(ix->entry_names, text_of(name)) : intern_find(ix->entry_names, text_of(name));
+    int64_t id = make ? intern_add(ix->entry_names, text_of(name))
+                      : intern_find(ix->entry_names, text_of(name));
 
     if (id < 0)
         return NULL;
@@ -152,7 +153,7 @@ static int compare_entries(const void *a, const void *b)
 
 void catalog_changed(struct index *ix)
 {
-    ix->generation++;           /* the kept snapshot is of the past now: drop_stale sees it */
+    ix->generation++; /* the kept snapshot is of the past now: drop_stale sees it */
 }
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
@@ -339,7 +340,8 @@ const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i)
 
 const char *index_state_name(enum index_state s)
 {
-    static const char *const names[] = {"pending", "indexing", "ready", "growing", "failed", "missing"};
+    static const char *const names[] = {"pending", "indexing", "ready",
+                                        "growing", "failed",   "missing"};
 
     return (unsigned)s < sizeof names / sizeof *names ? names[s] : "unknown";
 }

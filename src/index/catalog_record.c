@@ -31,8 +31,9 @@ static void encode_identity(const struct identity *i, struct buf *out)
 
 static void encode_counts(const struct trace_counts *c, struct buf *out)
 {
-    const uint64_t list[] = {c->lines, c->brackets, c->invalid, c->repaired, c->events, c->counters, c->aggregated,
-                             c->metadata, c->bad_dur, c->split, c->glued};
+    const uint64_t list[] = {c->lines,   c->brackets, c->invalid,    c->repaired,
+                             c->events,  c->counters, c->aggregated, c->metadata,
+                             c->bad_dur, c->split,    c->glued};
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         rec_put_u(out, list[i]);
@@ -97,8 +98,9 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_identity(&b->identity, out);
     rec_put_u(out, b->summary_version);
     rec_put_u(out, b->run_version);
-    rec_put_u(out, (unsigned)b->unit_fixed | (unsigned)b->has_tail << 1 | (unsigned)b->tail_final << 2 |
-                   (unsigned)f->finished << 3 | (unsigned)f->has_time << 4);
+    rec_put_u(out, (unsigned)b->unit_fixed | (unsigned)b->has_tail << 1 |
+                       (unsigned)b->tail_final << 2 | (unsigned)f->finished << 3 |
+                       (unsigned)f->has_time << 4);
     rec_put_u(out, f->format);
     rec_put_u(out, f->unit);
     rec_put_u(out, f->text_bytes);
@@ -133,8 +135,9 @@ static void decode_identity(struct rec *r, struct identity *i)
 
 static void decode_counts(struct rec *r, struct trace_counts *c)
 {
-    uint64_t *const list[] = {&c->lines, &c->brackets, &c->invalid, &c->repaired, &c->events, &c->counters, &c->aggregated,
-                              &c->metadata, &c->bad_dur, &c->split, &c->glued};
+    uint64_t *const list[] = {&c->lines,   &c->brackets, &c->invalid,    &c->repaired,
+                              &c->events,  &c->counters, &c->aggregated, &c->metadata,
+                              &c->bad_dur, &c->split,    &c->glued};
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         *list[i] = rec_u(r);
@@ -347,8 +350,8 @@ static int load_chunks(struct kv_read *r, struct body *b)
 }
 
 /* The names of one chunk behind those of the chunks before. */
-static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk, struct text value,
-                     struct index_name **all, uint32_t *count, uint32_t *cap)
+static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk,
+                     struct text value, struct index_name **all, uint32_t *count, uint32_t *cap)
 {
     struct index_name *names = NULL;
     uint32_t n = 0, first;
@@ -416,7 +419,7 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
         return rc ? rc : -ENOMEM;
     }
     state = v->pub.state;
-    v->pub = v->body->pub;      /* chunks and names came after it was made */
+    v->pub = v->body->pub; /* chunks and names came after it was made */
     v->pub.state = state;
     e->seen = v->body->identity;
     catalog_publish(ix, e, v);

@@ -11,22 +11,33 @@ enum { ROWS = 4096, DENSE_MAX = 1 << 18 };
 /* One column of a batch; absent columns are all null. */
 struct lane {
     struct column col;
-    bool there, coded, all;         /* all: no nulls */
-    uint32_t *ids;                  /* coded: text id of each code */
+    bool there, coded, all; /* all: no nulls */
+    uint32_t *ids;          /* coded: text id of each code */
     int64_t i64[ROWS];
     uint32_t codes[ROWS];
     uint64_t valid[ROWS / 64];
 };
-struct group { uint8_t class; uint32_t cat, name; struct moments_part part; uint64_t count; struct summary_name *to; };
-struct thread { struct summary_thread key; uint64_t count, events; bool has_time; __int128 min_ts, max_te; };
+struct group {
+    uint8_t class;
+    uint32_t cat, name;
+    struct moments_part part;
+    uint64_t count;
+    struct summary_name *to;
+};
+struct thread {
+    struct summary_thread key;
+    uint64_t count, events;
+    bool has_time;
+    __int128 min_ts, max_te;
+};
 
 struct digest {
     struct part *p;
     struct texts *texts;
     struct chunk_view *view;
     struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
-    uint8_t *ph_is_x;               /* by code of ph */
-    uint32_t *dense;                /* (class, cat code, name code) -> group + 1 */
+    uint8_t *ph_is_x; /* by code of ph */
+    uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
     uint32_t cats, names;
     struct map group_map, thread_map;
     struct group *groups;
@@ -131,7 +142,8 @@ static int open_phase(struct digest *d)
     for (uint32_t i = 0; i < d->ph.col.entries && rc == 0; i++) {
         rc = column_entry(d->view, &d->ph.col, i, &e);
         if (rc == 0)
-            d->ph_is_x[i] = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) || (e.type == TRACE_INT && e.i == 1);
+            d->ph_is_x[i] = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
+                            (e.type == TRACE_INT && e.i == 1);
     }
     return rc;
 }
@@ -170,7 +182,8 @@ static int open_lanes(struct digest *d)
 
 static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
 {
-    struct lane *lanes[] = {&d->class, &d->name, &d->cat, &d->ts, &d->dur, &d->pid, &d->tid, &d->hhash, &d->hostname};
+    struct lane *lanes[] = {&d->class, &d->name, &d->cat,   &d->ts,      &d->dur,
+                            &d->pid,   &d->tid,  &d->hhash, &d->hostname};
     int rc = 0;
 
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes && rc == 0; i++)
@@ -203,7 +216,7 @@ static uint32_t new_group(struct digest *d, uint8_t class, uint32_t cat, uint32_
 static uint32_t group_slow(struct digest *d, uint8_t class, uint32_t cat, uint32_t name)
 {
     struct group key = {.class = class, .cat = cat, .name = name};
-    uint64_t hash = map_mix((uint64_t)class << 32 | cat, name);
+    uint64_t hash = map_mix((uint64_t) class << 32 | cat, name);
     uint32_t g = map_find(&d->group_map, hash, same_group, d->groups, &key);
 
     if (g == MAP_NONE) {
@@ -223,7 +236,7 @@ static uint32_t group_of(struct digest *d, uint32_t i)
         return group_slow(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i));
     cat = lane_has(&d->cat, i) ? d->cat.codes[i] + 1 : 0;
     name = lane_has(&d->name, i) ? d->name.codes[i] + 1 : 0;
-    slot = &d->dense[((size_t)class * d->cats + cat) * d->names + name];
+    slot = &d->dense[((size_t) class * d->cats + cat) * d->names + name];
     if (*slot == 0)
         *slot = new_group(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i)) + 1;
     return *slot - 1;
@@ -246,13 +259,14 @@ static bool same_thread(const void *array, uint32_t i, const void *key)
 {
     const struct summary_thread *a = &((const struct thread *)array)[i].key, *b = key;
 
-    return a->tid == b->tid && a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash &&
-           a->class == b->class;
+    return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
+           a->host_is_hash == b->host_is_hash && a->class == b->class;
 }
 
 static struct thread *thread_of(struct digest *d, uint32_t i)
 {
-    struct summary_thread key = {.class = (uint8_t)d->class.i64[i] & 3, .pid = lane_int(&d->pid, i),
+    struct summary_thread key = {.class = (uint8_t)d->class.i64[i] & 3,
+                                 .pid = lane_int(&d->pid, i),
                                  .tid = lane_int(&d->tid, i)};
     uint64_t hash;
     uint32_t t;
@@ -261,11 +275,13 @@ static struct thread *thread_of(struct digest *d, uint32_t i)
     key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
     if (d->thread_count > 0 && same_thread(d->threads, d->last_thread, &key))
         return &d->threads[d->last_thread];
-    hash = map_mix(map_mix((uint64_t)key.pid, (uint64_t)key.tid), (uint64_t)key.host << 3 | key.class);
+    hash =
+        map_mix(map_mix((uint64_t)key.pid, (uint64_t)key.tid), (uint64_t)key.host << 3 | key.class);
     t = map_find(&d->thread_map, hash, same_thread, d->threads, &key);
     if (t == MAP_NONE) {
         t = d->thread_count;
-        if (!ARRAY_ROOM(d->threads, d->thread_count, d->thread_cap) || map_add(&d->thread_map, hash, t) < 0)
+        if (!ARRAY_ROOM(d->threads, d->thread_count, d->thread_cap) ||
+            map_add(&d->thread_map, hash, t) < 0)
             return NULL;
         d->threads[d->thread_count++] = (struct thread){.key = key};
     }
@@ -326,7 +342,8 @@ static int add_distribution(struct digest *d, uint32_t n, bool nano)
             continue;
         g = &d->groups[d->group_of[i]];
         histogram_add(&g->to->histogram, d->dur.i64[i], nano);
-        rc = sketch_add(g->to->duration_sketch, nano ? (double)d->dur.i64[i] / 1000.0 : (double)d->dur.i64[i]);
+        rc = sketch_add(g->to->duration_sketch,
+                        nano ? (double)d->dur.i64[i] / 1000.0 : (double)d->dur.i64[i]);
     }
     return rc;
 }
@@ -347,12 +364,13 @@ static int digest_rows(struct digest *d)
         if (rc == 0) {
             /* summary_name_of may move the array that `to` points into when it adds. */
             for (uint32_t g = 0; g < d->group_count; g++) {
-                if (!summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat, d->groups[g].name))
+                if (!summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat,
+                                     d->groups[g].name))
                     return -ENOMEM;
             }
             for (uint32_t g = 0; g < d->group_count; g++)
-                d->groups[g].to = summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat,
-                                                  d->groups[g].name);
+                d->groups[g].to = summary_name_of(d->p->summary, d->groups[g].class,
+                                                  d->groups[g].cat, d->groups[g].name);
             rc = add_distribution(d, n, nano);
         }
     }
@@ -384,9 +402,14 @@ static int give_threads(struct digest *d)
         const struct thread *t = &d->threads[i];
         struct summary_thread *to = summary_thread_of(d->p->summary, &t->key);
         bool timed = t->has_time && t->key.class == TRACE_EVENT;
-        struct index_process from = {.host = t->key.host, .host_is_hash = t->key.host_is_hash, .pid = t->key.pid,
-                                     .objects = t->count, .events = t->events, .has_time = timed,
-                                     .min_ts = t->min_ts, .max_te = t->max_te};
+        struct index_process from = {.host = t->key.host,
+                                     .host_is_hash = t->key.host_is_hash,
+                                     .pid = t->key.pid,
+                                     .objects = t->count,
+                                     .events = t->events,
+                                     .has_time = timed,
+                                     .min_ts = t->min_ts,
+                                     .max_te = t->max_te};
 
         if (!to)
             return -ENOMEM;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_STATIC_LINKING_ONLY     /* the state on the stack */
+#define XXH_STATIC_LINKING_ONLY /* the state on the stack */
 #include <xxhash.h>
 
 enum { FLUSH_AT = 1 << 20, ROWS = 4096 };
@@ -79,18 +79,23 @@ static void dump_facts(struct dump *d, const struct index_file *f)
 
     buf_puts(o, "file ");
     put_text(o, text_of(f->name));
-    buf_printf(o, " state %s format %d unit %d finished %d\n", index_state_name(f->state), f->format, f->unit, f->finished);
-    buf_printf(o, "  size %" PRIu64 " mtime %" PRId64 " text %" PRIu64 " members %" PRIu64 " chunk_size %" PRIu64 "\n",
+    buf_printf(o, " state %s format %d unit %d finished %d\n", index_state_name(f->state),
+               f->format, f->unit, f->finished);
+    buf_printf(o,
+               "  size %" PRIu64 " mtime %" PRId64 " text %" PRIu64 " members %" PRIu64
+               " chunk_size %" PRIu64 "\n",
                f->compressed_bytes, f->mtime_ns, f->text_bytes, f->members, f->checkpoint_size);
     buf_puts(o, "  version ");
     put_text(o, text_of(f->tracer_version));
     buf_puts(o, " error ");
     put_text(o, text_of(f->error));
-    buf_printf(o, "\n  lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64 " split %" PRIu64
-                  " glued %" PRIu64 " bad_dur %" PRIu64 "\n",
+    buf_printf(o,
+               "\n  lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64
+               " split %" PRIu64 " glued %" PRIu64 " bad_dur %" PRIu64 "\n",
                c->lines, c->brackets, c->invalid, c->repaired, c->split, c->glued, c->bad_dur);
-    buf_printf(o, "  events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64 " metadata %" PRIu64, c->events, c->counters,
-               c->aggregated, c->metadata);
+    buf_printf(o,
+               "  events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64 " metadata %" PRIu64,
+               c->events, c->counters, c->aggregated, c->metadata);
     if (f->has_time) {
         buf_puts(o, " from ");
         put_i128(o, f->min_ts);
@@ -100,12 +105,16 @@ static void dump_facts(struct dump *d, const struct index_file *f)
     buf_printf(o, "\n  damage %u\n", f->damage_count);
     for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
         buf_printf(o, "    %s %" PRIu64 "-%" PRIu64 " at %" PRIu64 "\n",
-                   trace_damage_name((enum trace_damage_kind)f->damage[i].kind), f->damage[i].file_from,
-                   f->damage[i].file_to, f->damage[i].text_offset);
+                   trace_damage_name((enum trace_damage_kind)f->damage[i].kind),
+                   f->damage[i].file_from, f->damage[i].file_to, f->damage[i].text_offset);
 }
 
 /* Ids order processes and names within a file: lines are sorted as text instead. */
-struct lines { char **list; uint32_t count, cap; bool failed; };
+struct lines {
+    char **list;
+    uint32_t count, cap;
+    bool failed;
+};
 
 static void lines_take(struct lines *l, struct buf *line)
 {
@@ -179,7 +188,8 @@ static void dump_processes(struct dump *d, const struct view *v)
 
 static void dump_names(struct dump *d, const struct index_file *f)
 {
-    static const char *const kinds[] = {"FH", "HH", "SH", "thread_name", "process_name", "PR", "CM"};
+    static const char *const kinds[] = {"FH",           "HH", "SH", "thread_name",
+                                        "process_name", "PR", "CM"};
     struct lines lines = {0};
     struct buf line = {0}, *out = d->out;
 
@@ -187,7 +197,8 @@ static void dump_names(struct dump *d, const struct index_file *f)
     for (uint32_t i = 0; i < f->name_count; i++) {
         const struct index_name *n = &f->names[i];
 
-        buf_printf(&line, "  name %06u %08u %s ", n->chunk, n->row, n->kind < 7 ? kinds[n->kind] : "?");
+        buf_printf(&line, "  name %06u %08u %s ", n->chunk, n->row,
+                   n->kind < 7 ? kinds[n->kind] : "?");
         put_id(d, n->hash);
         buf_putc(&line, ' ');
         put_id(d, n->value);
@@ -236,10 +247,15 @@ static int hash_entries(struct chunk_view *v, const struct column *c, uint64_t *
     return rc;
 }
 
-struct rows { int64_t i64[ROWS]; double f64[ROWS]; uint32_t codes[ROWS]; uint64_t valid[ROWS / 64], values[ROWS]; };
+struct rows {
+    int64_t i64[ROWS];
+    double f64[ROWS];
+    uint32_t codes[ROWS];
+    uint64_t valid[ROWS / 64], values[ROWS];
+};
 
-static int read_rows(struct chunk_view *v, const struct column *c, const uint64_t *entries, uint32_t first, uint32_t n,
-                     struct rows *r)
+static int read_rows(struct chunk_view *v, const struct column *c, const uint64_t *entries,
+                     uint32_t first, uint32_t n, struct rows *r)
 {
     int rc;
 
@@ -295,8 +311,8 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
     struct chunk_view *v;
     int rc = chunk_open(d->ix, d->s, f, i, &v);
 
-    buf_printf(d->out, "  chunk %u rows %u text %" PRIu64 " %u\n", chunk->number, chunk->rows, chunk->text_offset,
-               chunk->text_len);
+    buf_printf(d->out, "  chunk %u rows %u text %" PRIu64 " %u\n", chunk->number, chunk->rows,
+               chunk->text_offset, chunk->text_len);
     if (rc) {
         d->rc = rc;
         return;
@@ -309,8 +325,8 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
         rc = hash_column(v, &c, rows, &hash);
         buf_puts(d->out, "    ");
         put_text(d->out, c.path);
-        buf_printf(d->out, " type %d nano %d nulls %u entries %u hash %016" PRIx64 "\n", c.type, c.nano, c.nulls, c.entries,
-                   hash);
+        buf_printf(d->out, " type %d nano %d nulls %u entries %u hash %016" PRIx64 "\n", c.type,
+                   c.nano, c.nulls, c.entries, hash);
     }
     chunk_close(v);
     d->rc = d->rc ? d->rc : rc;
@@ -331,12 +347,16 @@ static void dump_checkpoints(struct dump *d, uint32_t file)
     kv_begin(r, KV_CHECKPOINT, &prefix, &c);
     while (kv_next(&c)) {
         struct rec rec = rec_of(c.value);
-        uint64_t offset = rec_u(&rec), bits = rec_u(&rec), kind = rec_u(&rec), members = rec_u(&rec);
+        uint64_t offset = rec_u(&rec), bits = rec_u(&rec), kind = rec_u(&rec),
+                 members = rec_u(&rec);
         struct text window = rec_text(&rec);
 
-        (void)members;              /* known or not known depends on where reading began */
-        buf_printf(d->out, "  checkpoint %" PRIu64 " at %" PRIu64 " bits %" PRIu64 " kind %" PRIu64 " window %016" PRIx64 "\n",
-                   kv_get_u64((const uint8_t *)c.key.ptr + 4), offset, bits, kind, text_hash(window));
+        (void)members; /* known or not known depends on where reading began */
+        buf_printf(d->out,
+                   "  checkpoint %" PRIu64 " at %" PRIu64 " bits %" PRIu64 " kind %" PRIu64
+                   " window %016" PRIx64 "\n",
+                   kv_get_u64((const uint8_t *)c.key.ptr + 4), offset, bits, kind,
+                   text_hash(window));
         if (rec.bad)
             c.error = ERR_CORRUPT;
     }
@@ -409,9 +429,11 @@ static void dump_summary(struct dump *d, uint32_t file)
     lines_put(d, &lines);
 }
 
-int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, struct buf *out), void *arg)
+int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, struct buf *out),
+               void *arg)
 {
-    struct dump d = {.ix = ix, .s = index_snapshot(ix), .out = out, .flush = flush_call, .arg = arg};
+    struct dump d = {
+        .ix = ix, .s = index_snapshot(ix), .out = out, .flush = flush_call, .arg = arg};
     struct rows *rows = malloc(sizeof *rows);
 
     if (!rows)
@@ -436,7 +458,8 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
 
 /* ---- check ---- */
 
-static int check_chunk(struct index *ix, const struct snapshot *s, const struct index_file *f, uint32_t i, struct err *err)
+static int check_chunk(struct index *ix, const struct snapshot *s, const struct index_file *f,
+                       uint32_t i, struct err *err)
 {
     struct chunk_view *v;
     int rc = chunk_open(ix, s, f, i, &v);
@@ -444,10 +467,12 @@ static int check_chunk(struct index *ix, const struct snapshot *s, const struct 
     if (rc)
         return err_set(err, rc, "%s, chunk %u: %s", f->name, f->chunks[i].number, err_text(rc));
     rc = chunk_view_check(v);
-    if (rc == 0 && (chunk_rows(v) != f->chunks[i].rows || chunk_view_number(v) != f->chunks[i].number))
+    if (rc == 0 &&
+        (chunk_rows(v) != f->chunks[i].rows || chunk_view_number(v) != f->chunks[i].number))
         rc = ERR_CORRUPT;
     chunk_close(v);
-    return rc ? err_set(err, rc, "%s, chunk %u: %s", f->name, f->chunks[i].number, err_text(rc)) : 0;
+    return rc ? err_set(err, rc, "%s, chunk %u: %s", f->name, f->chunks[i].number, err_text(rc))
+              : 0;
 }
 
 static uint64_t objects_of(const struct index_file *f)
@@ -479,8 +504,9 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
         counted += sum->classes[i].count;
     summary_free(sum);
     if (rows != objects_of(f) || counted != rows)
-        return err_set(err, ERR_CORRUPT, "%s: %llu rows, %llu objects, %llu in the summary", f->name,
-                       (unsigned long long)rows, (unsigned long long)objects_of(f), (unsigned long long)counted);
+        return err_set(err, ERR_CORRUPT, "%s: %llu rows, %llu objects, %llu in the summary",
+                       f->name, (unsigned long long)rows, (unsigned long long)objects_of(f),
+                       (unsigned long long)counted);
     return 0;
 }
 

@@ -31,18 +31,20 @@ void forks_add(struct index *ix, const struct view *v)
 
         if (at != MAP_NONE) {
             if (ix->forks[at].pid != f->pid)
-                ix->forks[at].pid = INT64_MIN;      /* the number was used twice: nobody knows */
+                ix->forks[at].pid = INT64_MIN; /* the number was used twice: nobody knows */
             continue;
         }
         /* Without memory the parent stays unknown. */
-        if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) && map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
+        if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) &&
+            map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
             ix->forks[ix->fork_count++] = *f;
     }
 }
 
 static int64_t parent_of(const struct index *ix, const struct index_process *p)
 {
-    struct part_fact key = {.kind = FACT_FORK, .host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
+    struct part_fact key = {
+        .kind = FACT_FORK, .host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
     uint32_t at = map_find(&ix->fork_map, hash_of(&key), same_child, ix->forks, &key);
 
     return at == MAP_NONE || ix->forks[at].pid == p->pid ? INT64_MIN : ix->forks[at].pid;
@@ -53,7 +55,8 @@ static struct index_process *linked_processes(const struct index *ix, const stru
     struct index_process *copy = NULL;
 
     for (uint32_t i = 0; i < f->process_count; i++) {
-        int64_t parent = f->processes[i].ppid == INT64_MIN ? parent_of(ix, &f->processes[i]) : INT64_MIN;
+        int64_t parent =
+            f->processes[i].ppid == INT64_MIN ? parent_of(ix, &f->processes[i]) : INT64_MIN;
 
         if (parent == INT64_MIN)
             continue;

@@ -48,10 +48,11 @@ static bool is_int(const struct trace_value *v)
     return v && v->type == TRACE_INT;
 }
 
-static void add_fact(struct part *p, struct texts *texts, const struct trace_event *e, enum part_fact_kind kind,
-                     int64_t value)
+static void add_fact(struct part *p, struct texts *texts, const struct trace_event *e,
+                     enum part_fact_kind kind, int64_t value)
 {
-    const struct trace_value *host = value_of(e, TRACE_FIELD_HHASH), *pid = value_of(e, TRACE_FIELD_PID);
+    const struct trace_value *host = value_of(e, TRACE_FIELD_HHASH),
+                             *pid = value_of(e, TRACE_FIELD_PID);
     struct part_fact f = {.kind = kind, .host_is_hash = host != NULL, .value = value};
 
     if (!is_int(pid))
@@ -64,8 +65,8 @@ static void add_fact(struct part *p, struct texts *texts, const struct trace_eve
         p->facts[p->fact_count++] = f;
 }
 
-static void add_text_fact(struct part *p, struct texts *texts, const struct trace_event *e, enum part_fact_kind kind,
-                          uint16_t field)
+static void add_text_fact(struct part *p, struct texts *texts, const struct trace_event *e,
+                          enum part_fact_kind kind, uint16_t field)
 {
     const struct trace_value *v = value_of(e, field);
 
@@ -75,7 +76,8 @@ static void add_text_fact(struct part *p, struct texts *texts, const struct trac
 
 static void see_unit(struct part *p, struct text unit)
 {
-    static const char *const names[] = {[TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
+    static const char *const names[] = {
+        [TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
 
     for (uint8_t i = 0; i < 4 && !p->unit_seen; i++) {
         if (text_eq_nocase(unit, text_of(names[i])))
@@ -87,11 +89,13 @@ static void see_unit(struct part *p, struct text unit)
 
 static bool kind_of(struct text name, uint8_t *ret)
 {
-    static const struct text names[] = {
-        [INDEX_FH] = {"FH", 2}, [INDEX_HH] = {"HH", 2}, [INDEX_SH] = {"SH", 2},
-        [INDEX_THREAD_NAME] = {"thread_name", 11}, [INDEX_PROCESS_NAME] = {"process_name", 12},
-        [INDEX_PR] = {"PR", 2}, [INDEX_CM] = {"CM", 2}
-    };
+    static const struct text names[] = {[INDEX_FH] = {"FH", 2},
+                                        [INDEX_HH] = {"HH", 2},
+                                        [INDEX_SH] = {"SH", 2},
+                                        [INDEX_THREAD_NAME] = {"thread_name", 11},
+                                        [INDEX_PROCESS_NAME] = {"process_name", 12},
+                                        [INDEX_PR] = {"PR", 2},
+                                        [INDEX_CM] = {"CM", 2}};
 
     for (uint8_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (text_eq(name, names[i])) {
@@ -109,20 +113,21 @@ static void keep_line(struct part *p, const struct trace_event *e, const char *c
 
     if (e->repaired) {
         if (trace_repair(chunk_text + e->offset, e->len, &p->lines) < 0)
-            p->lines.len = before;      /* an empty line: the record is told nowhere */
+            p->lines.len = before; /* an empty line: the record is told nowhere */
     } else {
         buf_append(&p->lines, chunk_text + e->offset, e->len);
     }
     buf_putc(&p->lines, '\n');
 }
 
-static void add_name(struct part *p, struct texts *texts, const struct trace_event *e, struct index_name n,
-                     const char *chunk_text)
+static void add_name(struct part *p, struct texts *texts, const struct trace_event *e,
+                     struct index_name n, const char *chunk_text)
 {
     const struct trace_value *pid = value_of(e, TRACE_FIELD_PID);
 
     n.pid = is_int(pid) ? pid->i : INT64_MIN;
-    n.hash = n.kind <= INDEX_SH ? text_id(p, texts, value_of(e, TRACE_FIELD_ARG_VALUE)) : INDEX_NO_TEXT;
+    n.hash =
+        n.kind <= INDEX_SH ? text_id(p, texts, value_of(e, TRACE_FIELD_ARG_VALUE)) : INDEX_NO_TEXT;
     n.value = text_id(p, texts, value_of(e, TRACE_FIELD_ARG_NAME));
     n.line = p->name_count;
     if (!ARRAY_ROOM(p->names, p->name_count, p->name_cap)) {
@@ -133,8 +138,8 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
     keep_line(p, e, chunk_text);
 }
 
-static void gather_metadata(struct part *p, struct texts *texts, const struct trace_event *e, struct text name,
-                            const char *chunk_text, uint32_t number, uint32_t row)
+static void gather_metadata(struct part *p, struct texts *texts, const struct trace_event *e,
+                            struct text name, const char *chunk_text, uint32_t number, uint32_t row)
 {
     struct index_name n = {.chunk = number, .row = row};
     char key_scratch[32], value_scratch[32];
@@ -166,8 +171,8 @@ static void see_version(struct part *p, struct texts *texts, const struct trace_
     if (!v || p->version != INDEX_NO_TEXT)
         return;
     if (v->type == TRACE_INT && v->i >= 0) {
-        len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000, (long long)v->i / 100 % 1000,
-                       (long long)v->i % 100);
+        len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000,
+                       (long long)v->i / 100 % 1000, (long long)v->i % 100);
         p->version = texts_add_any(texts, (struct text){out, (size_t)len});
     } else {
         p->version = text_id(p, texts, v);
@@ -190,10 +195,12 @@ static bool from_tracer(const struct trace_event *e)
 {
     const struct trace_value *cat = value_of(e, TRACE_FIELD_CAT);
 
-    return cat && cat->type == TRACE_TEXT && text_eq_nocase((struct text){cat->ptr, cat->len}, TEXT("dftracer"));
+    return cat && cat->type == TRACE_TEXT &&
+           text_eq_nocase((struct text){cat->ptr, cat->len}, TEXT("dftracer"));
 }
 
-static void gather_event(struct part *p, struct texts *texts, const struct trace_event *e, struct text name)
+static void gather_event(struct part *p, struct texts *texts, const struct trace_event *e,
+                         struct text name)
 {
     const struct trace_value *v;
     char scratch[32];
@@ -212,8 +219,8 @@ static void gather_event(struct part *p, struct texts *texts, const struct trace
     }
 }
 
-void part_gather(struct part *p, struct texts *texts, const struct trace_event *event, const char *chunk_text,
-                 uint32_t number, uint32_t row)
+void part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
+                 const char *chunk_text, uint32_t number, uint32_t row)
 {
     const struct trace_value *v;
     struct text name;

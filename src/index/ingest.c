@@ -21,7 +21,8 @@ void ingest_yield(struct ingest *in)
 {
     struct timespec pause = {0, YIELD_NS};
 
-    for (int i = 0; i < YIELD_STEPS && atomic_load(&in->ix->queries) > 0 && !ingest_stopping(in); i++)
+    for (int i = 0; i < YIELD_STEPS && atomic_load(&in->ix->queries) > 0 && !ingest_stopping(in);
+         i++)
         nanosleep(&pause, NULL);
 }
 

@@ -9,7 +9,11 @@
 
 /* ---- distinct values of a dimension, for the filter of a file ---- */
 
-struct hashes { uint64_t *slots; uint32_t mask, count; bool full, has_zero; };
+struct hashes {
+    uint64_t *slots;
+    uint32_t mask, count;
+    bool full, has_zero;
+};
 
 struct hashes *hashes_new(void)
 {
@@ -61,7 +65,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
     }
     if (h->count >= FILTER_VALUES_MAX ||
         ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        h->full = true;             /* too many: the filter would be large and exclude little */
+        h->full = true; /* too many: the filter would be large and exclude little */
         free(h->slots);
         h->slots = NULL;
         return;
@@ -109,7 +113,8 @@ static int copy_chunks(struct body *b, const struct run *r)
 static int sort_new_names(struct run *r, const struct part *p, uint32_t from)
 {
     uint32_t more = p->name_count - from, total = r->sorted_count + more;
-    struct index_name *merged = malloc((total + 1) * sizeof *merged), *fresh = malloc((more + 1) * sizeof *fresh);
+    struct index_name *merged = malloc((total + 1) * sizeof *merged),
+                      *fresh = malloc((more + 1) * sizeof *fresh);
 
     if (!merged || !fresh) {
         free(merged);
@@ -156,7 +161,8 @@ static int copy_names(struct body *b, struct run *r)
 }
 
 /* A fork that names no host was on the only one of its process. */
-static struct part_fact with_host(struct part_fact f, const struct index_process *list, uint32_t count)
+static struct part_fact with_host(struct part_fact f, const struct index_process *list,
+                                  uint32_t count)
 {
     const struct index_process *found = NULL;
 
@@ -231,8 +237,9 @@ static int copy_damage(struct body *b, const struct run *r)
     if (kept == 0)
         return 0;
     snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu",
-             trace_damage_name((enum trace_damage_kind)list[0].kind), (unsigned long long)list[0].file_from,
-             (unsigned long long)list[0].file_to, (unsigned long long)list[0].text_offset);
+             trace_damage_name((enum trace_damage_kind)list[0].kind),
+             (unsigned long long)list[0].file_from, (unsigned long long)list[0].file_to,
+             (unsigned long long)list[0].text_offset);
     b->pub.error = arena_strdup(&b->arena, text_of(text));
     return b->pub.error ? 0 : -ENOMEM;
 }
@@ -259,7 +266,8 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     f->ctime_ns = r->identity.ctime_ns;
     f->text_bytes = r->info.text_offset;
     if (!r->ended && r->chunk_count)
-        f->text_bytes = r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
+        f->text_bytes =
+            r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
     f->members = r->members_before + r->info.members;
     f->index_bytes = r->index_bytes;
     f->checkpoint_size = ix->options.checkpoint_size;

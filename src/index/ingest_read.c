@@ -19,8 +19,8 @@ struct reader {
     bool resumed, finish;
     uint64_t skip_to, seq;
     size_t checkpoints_taken, damage_taken;
-    uint64_t members_seen;          /* begun when the checkpoints were last looked at */
-    char *edge;                     /* EDGE_BYTES */
+    uint64_t members_seen; /* begun when the checkpoints were last looked at */
+    char *edge;            /* EDGE_BYTES */
 };
 
 /* ---- identity ---- */
@@ -34,14 +34,17 @@ void identity_of_stat(const void *stat, struct identity *ret)
 {
     const struct stat *st = stat;
 
-    *ret = (struct identity){.device = st->st_dev, .inode = st->st_ino, .size = (uint64_t)st->st_size,
-                             .mtime_ns = ns_of(st->st_mtim), .ctime_ns = ns_of(st->st_ctim)};
+    *ret = (struct identity){.device = st->st_dev,
+                             .inode = st->st_ino,
+                             .size = (uint64_t)st->st_size,
+                             .mtime_ns = ns_of(st->st_mtim),
+                             .ctime_ns = ns_of(st->st_ctim)};
 }
 
 bool identity_same(const struct identity *a, const struct identity *b)
 {
-    return a->device == b->device && a->inode == b->inode && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-           a->ctime_ns == b->ctime_ns;
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 static int hash_range(struct reader *r, uint64_t from, uint64_t len, uint64_t *ret)
@@ -140,7 +143,7 @@ static int find_start(struct reader *r, struct kv_read *kv)
         struct text window;
         uint64_t members;
 
-        kv_key_u64(&key, offset - 1);   /* damage noticed at skip_to itself must be met again */
+        kv_key_u64(&key, offset - 1); /* damage noticed at skip_to itself must be met again */
         rc = kv_find_below(kv, KV_CHECKPOINT, &key, 4, &k, &v);
         if (rc)
             return rc == -ENOENT ? 0 : rc;
@@ -154,7 +157,7 @@ static int find_start(struct reader *r, struct kv_read *kv)
         if (rec.bad)
             return ERR_CORRUPT;
         if (members == 0)
-            continue;                   /* how many members began before is not known: start earlier */
+            continue; /* how many members began before is not known: start earlier */
         run->members_before = members - 1;
         r->from.window_len = (uint32_t)window.len;
         r->from.window = malloc(window.len + 1);
@@ -233,7 +236,8 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     if (f->chunk_count > 0)
         r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
                      (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
-    if (rc == 0 && count > 0 && r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
+    if (rc == 0 && count > 0 &&
+        r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
     rc = rc ? rc : take_chunks(run, f, count);
     rc = rc ? rc : take_damage(run, f, r->skip_to);
@@ -346,7 +350,7 @@ static int plan(struct reader *r, bool rebuild)
     if (relation != OTHER) {
         run->unit = old->pub.unit;
         if (resume(r) < 0)
-            relation = OTHER;       /* from the start, then */
+            relation = OTHER; /* from the start, then */
     }
     if (relation == OTHER)
         begin_fresh(r);
@@ -356,7 +360,8 @@ static int plan(struct reader *r, bool rebuild)
 
 /* ---- reading ---- */
 
-static int copy_checkpoint(struct reader *r, struct result *to, const struct trace_checkpoint *from, uint64_t members)
+static int copy_checkpoint(struct reader *r, struct result *to, const struct trace_checkpoint *from,
+                           uint64_t members)
 {
     struct stored_checkpoint *c = &to->checkpoints[to->checkpoint_count];
     uint8_t *window = malloc(from->window_len + 1);
@@ -396,7 +401,7 @@ static int take_checkpoints(struct reader *r, struct result *to)
     int rc = 0;
 
     if (i == 0 && r->resumed && n > 0)
-        i = 1;                      /* where we began: is stored */
+        i = 1; /* where we began: is stored */
     if (n > i) {
         to->checkpoints = calloc(n - i, sizeof *to->checkpoints);
         if (!to->checkpoints)
@@ -464,7 +469,8 @@ static void post_job(struct ingest *in, struct result *r)
 /* 0 went on, ERR_END, or why reading ended. */
 static int read_chunk(struct reader *r)
 {
-    size_t credits = r->ix->options.checkpoint_size + (r->ix->options.checkpoint_size >> 2) + (256 << 10);
+    size_t credits =
+        r->ix->options.checkpoint_size + (r->ix->options.checkpoint_size >> 2) + (256 << 10);
     struct result *result;
     int rc = ingest_take_credits(r->in, credits);
 
@@ -526,7 +532,8 @@ static void end_run(struct reader *r, int error)
     end->error = error;
     if (r->trace) {
         trace_reader_info(r->trace, &end->info);
-        if (error == 0 && (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
+        if (error == 0 &&
+            (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
             end->error = -ENOMEM;
     }
     r->run->finished = r->finish;

@@ -46,7 +46,8 @@ static bool closes(const char *text, size_t len)
     while (p < end && (p = memchr(p, ']', (size_t)(end - p)))) {
         const char *from = p, *to = p + 1;
 
-        while (from > text && from[-1] != '\n' && ((unsigned char)from[-1] <= ' ' || strchr("[],", from[-1])))
+        while (from > text && from[-1] != '\n' &&
+               ((unsigned char)from[-1] <= ' ' || strchr("[],", from[-1])))
             from--;
         while (to < end && *to != '\n' && ((unsigned char)*to <= ' ' || strchr("[],", *to)))
             to++;
@@ -132,7 +133,7 @@ static void work(struct worker *w, struct result *r)
         if (r->error == 0)
             r->error = encode(w, r);
     }
-    done = r->chunk;                /* its number and place are still needed */
+    done = r->chunk; /* its number and place are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
     r->chunk.cap = 0;
@@ -161,7 +162,9 @@ static struct result *next_job(struct ingest *in)
 
 static int prepare(struct worker *w)
 {
-    struct chunk_options options = {.intern = intern, .arg = w->ix->texts, .dimensions = w->ix->dimensions,
+    struct chunk_options options = {.intern = intern,
+                                    .arg = w->ix->texts,
+                                    .dimensions = w->ix->dimensions,
                                     .bloom_rate = w->ix->options.bloom_rate};
     int rc = trace_scanner_new(NULL, &w->scanner);
 

@@ -1,5 +1,5 @@
 /* ingest_write.c - the writer: applies results in the order of each file's text, commits, publishes, and cleans up. */
-#include "store.h"
+#include "ingest_write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,25 +8,12 @@
 #include <time.h>
 
 #define COMMIT_BYTES (16u << 20)
-#define RUN_BYTES (24u << 10)       /* about what a small file holds until it is committed */
+#define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
-#define PURGE_NS 3600000000000LL    /* missing for so long: forgotten */
-#define RETRY_NS 2000000000LL       /* after a failed commit */
+#define PURGE_NS 3600000000000LL /* missing for so long: forgotten */
+#define RETRY_NS 2000000000LL    /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
-#define GENERATIONS_AHEAD 4096      /* a crash jumps over those that were told but not stored */
-
-struct writer {
-    struct ingest *in;
-    struct index *ix;
-    struct kv_batch *batch;
-    struct run *dirty;              /* runs with something to be stored and published */
-    uint32_t dirty_count;
-    struct garbage *garbage;
-    uint32_t garbage_count, garbage_cap;
-    int64_t first_ns;               /* when the batch got its first */
-    int64_t tick_ns;
-    uint64_t root_generation;       /* of the last summary made ahead */
-};
+#define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 
 void run_free(struct run *r)
 {
@@ -41,70 +28,6 @@ void run_free(struct run *r)
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);
     free(r);
-}
-
-/* ---- what may be deleted later ---- */
-
-static struct kv_key garbage_key(const struct garbage *g)
-{
-    struct kv_key k = {0};
-
-    kv_key_u8(&k, g->kind);
-    kv_key_u32(&k, g->file);
-    kv_key_u32(&k, g->a);
-    kv_key_u32(&k, g->b);
-    return k;
-}
-
-/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the commit may still read it. */
-static void retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
-{
-    struct garbage g = {.generation = UINT64_MAX, .kind = (uint8_t)kind, .file = file, .a = a, .b = b};
-    struct kv_key key = garbage_key(&g);
-
-    kv_put(w->batch, KV_GARBAGE, &key, "", 0);
-    if (ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
-        w->garbage[w->garbage_count++] = g;     /* else: collected at the next start */
-}
-
-void garbage_delete(struct kv_batch *b, const struct garbage *g)
-{
-    struct kv_key file = kv_key_of_u32(g->file), key = garbage_key(g), chunk = kv_key_of_chunk(g->file, g->a, g->b),
-                  summary = kv_key_of_u32(g->file);
-
-    kv_key_u32(&summary, g->a);
-    if (g->kind == GARBAGE_FILE) {
-        static const uint8_t tables[] = {KV_SPAN, KV_CHECKPOINT, KV_CHUNK, KV_SUMMARY, KV_NAME};
-
-        for (size_t i = 0; i < sizeof tables; i++)
-            kv_delete_prefix(b, tables[i], &file);
-    } else if (g->kind == GARBAGE_CHUNK) {
-        kv_delete(b, KV_CHUNK, &chunk);
-        kv_delete(b, KV_NAME, &chunk);
-    } else {
-        kv_delete(b, KV_SUMMARY, &summary);
-    }
-    kv_delete(b, KV_GARBAGE, &key);
-}
-
-static void collect_garbage(struct writer *w)
-{
-    uint64_t oldest;
-    uint32_t kept = 0;
-
-    if (w->garbage_count == 0)
-        return;
-    pthread_mutex_lock(&w->ix->lock);
-    oldest = catalog_oldest(w->ix);
-    pthread_mutex_unlock(&w->ix->lock);
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
-        /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
-        if (w->garbage[i].generation <= oldest && w->garbage[i].generation != UINT64_MAX)
-            garbage_delete(w->batch, &w->garbage[i]);
-        else
-            w->garbage[kept++] = w->garbage[i];
-    }
-    w->garbage_count = kept;
 }
 
 /* ---- results ---- */
@@ -134,7 +57,7 @@ static void put_checkpoints(struct writer *w, const struct run *run, const struc
         rec_put_u(&value, c->pub.file_offset);
         rec_put_u(&value, c->pub.bits);
         rec_put_u(&value, c->pub.kind);
-        rec_put_u(&value, c->members + 1);      /* 0: not known */
+        rec_put_u(&value, c->members + 1); /* 0: not known */
         rec_put_text(&value, (struct text){(const char *)c->pub.window, c->pub.window_len});
         kv_put(w->batch, KV_CHECKPOINT, &key, value.data, value.len);
     }
@@ -222,8 +145,11 @@ static bool other_unit(struct writer *w, struct run *run, const struct result *r
 
 static int take_tail(struct run *run, struct result *r)
 {
-    struct index_chunk chunk = {.number = (uint32_t)r->chunk.number, .version = run->version, .rows = r->rows,
-                                .text_len = (uint32_t)r->text_len, .text_offset = r->chunk.text_offset};
+    struct index_chunk chunk = {.number = (uint32_t)r->chunk.number,
+                                .version = run->version,
+                                .rows = r->rows,
+                                .text_len = (uint32_t)r->text_len,
+                                .text_offset = r->chunk.text_offset};
 
     if (run->has_tail) {
         if (!run->base && !(run->base = part_new()))
@@ -261,7 +187,8 @@ static int apply_chunk(struct writer *w, struct result *r)
     if (rc)
         return rc;
     run->tail_final = r->chunk.ended && r->damage_count == 0 &&
-                      r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * w->ix->options.checkpoint_size;
+                      r->chunk.text_offset + r->text_len >=
+                          (r->chunk.number + 1) * w->ix->options.checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks[run->chunk_count - 1]);
     kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
@@ -306,7 +233,7 @@ static void apply(struct writer *w, struct result *r)
     }
     run->next_seq++;
     if (r->end)
-        run->waiting = (struct result *)-1;     /* nothing comes after it: store_run frees the run */
+        run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
     ingest_give_credits(w->in, r->credits);
     result_free(r);
 }
@@ -336,185 +263,13 @@ static void receive(struct writer *w, struct result *r)
     }
 }
 
-/* ---- storing ---- */
-
-static bool run_over(const struct run *r)
-{
-    return r->waiting == (struct result *)-1;
-}
-
-static enum index_state state_of(const struct run *r)
-{
-    if (!r->ended)
-        return INDEX_INDEXING;
-    if (r->error)
-        return INDEX_FAILED;
-    return r->finished ? INDEX_READY : INDEX_GROWING;
-}
-
-static void store_record(struct writer *w, struct run *run, struct view *v)
-{
-    struct kv_key key = kv_key_of_u32(run->id), path = path_key(run->entry->name);
-    uint8_t id[4];
-    struct buf value = {0};
-
-    memcpy(id, key.data, 4);
-    file_encode(w->ix, v, &value);
-    kv_put(w->batch, KV_FILE, &key, value.data, value.len);
-    kv_put(w->batch, KV_PATH, &path, id, 4);
-    buf_done(&value);
-}
-
-static void store_summary(struct writer *w, struct run *run, struct view *v)
-{
-    struct kv_key key = kv_key_of_u32(run->id);
-    struct buf value = {0};
-    uint32_t old = run->summary_version;
-
-    if (old)
-        retire(w, GARBAGE_SUMMARY, run->id, old, 0);
-    run->summary_version = v->body->summary_version = old + 1;
-    kv_key_u32(&key, run->summary_version);
-    summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
-    kv_put(w->batch, KV_SUMMARY, &key, value.data, value.len);
-    buf_done(&value);
-}
-
-/* The chunk that was read again. */
-static void retire_replaced(struct writer *w, struct run *run)
-{
-    const struct index_file *old = &run->old->pub;
-
-    if (run->fresh || run->stored || old->chunk_count == 0)
-        return;
-    for (uint32_t i = old->chunk_count; i > 0; i--) {
-        const struct index_chunk *c = &old->chunks[i - 1];
-        bool kept = false, there = false;
-
-        for (uint32_t k = run->chunk_count; k > 0 && run->chunks[k - 1].number >= c->number; k--) {
-            there = there || run->chunks[k - 1].number == c->number;
-            kept = kept || (run->chunks[k - 1].number == c->number && run->chunks[k - 1].version == c->version);
-        }
-        if (kept)
-            return;             /* all before it are kept, too */
-        if (!there) {
-            struct kv_key key = kv_key_of_u32(run->id);
-
-            kv_key_u32(&key, c->number);
-            kv_delete(w->batch, KV_SPAN, &key);
-        }
-        retire(w, GARBAGE_CHUNK, run->id, c->number, c->version);
-    }
-}
-
-static void drop_id(struct writer *w, uint32_t id)
-{
-    struct kv_key key = kv_key_of_u32(id);
-
-    kv_delete(w->batch, KV_FILE, &key);
-    retire(w, GARBAGE_FILE, id, 0, 0);
-}
-
-static struct view *failed_view(struct run *run)
-{
-    struct view *v = view_empty(run->entry->name, run->entry->path, INDEX_FAILED);
-    const char *why;
-
-    if (!v)
-        return NULL;
-    why = arena_strdup(&v->body->arena, text_of(err_text(run->error)));
-    v->body->identity = run->identity;
-    v->pub.error = v->body->pub.error = why ? why : "no memory";
-    v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
-    return v;
-}
-
-/* The view that is published after the commit; NULL: nothing changes. */
-static struct view *store_run(struct writer *w, struct run *run)
-{
-    enum index_state state = state_of(run);
-    struct view *v;
-
-    if (run->action == RUN_NOTHING && run_over(run) && !run->error)
-        return NULL;
-    if (atomic_load(&run->cancelled) && !run->error) {
-        /* Begins again under another id. */
-        if (run_over(run) && run->id && run->stored)
-            drop_id(w, run->id);
-        if (run_over(run) && run->fresh && run->old_id && !run->stored)
-            drop_id(w, run->old_id);
-        return run_over(run) ? view_empty(run->entry->name, run->entry->path, INDEX_PENDING) : NULL;
-    }
-    if (state == INDEX_FAILED) {
-        if (run->id && (run->stored || !run->fresh))
-            drop_id(w, run->id);
-        if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
-            drop_id(w, run->old->pub.id);
-        return failed_view(run);
-    }
-    /* Before the chunk that is read again is there, what was stored stays as it is. */
-    if (!run->ended && !run->has_tail)
-        return NULL;
-    v = run_view(w->ix, run, state);
-    if (!v)
-        return NULL;
-    if (run->fresh && !run->stored && run->old_id)
-        drop_id(w, run->old_id);
-    retire_replaced(w, run);
-    store_summary(w, run, v);
-    store_record(w, run, v);
-    run->stored = true;
-    return v;
-}
-
-static struct view *touched_view(struct writer *w, struct run *run)
-{
-    const struct view *old = run->old;
-    struct kv_read *r;
-    struct kv_key key = kv_key_of_u32(old->pub.id);
-    struct text value;
-    struct view *v = NULL;
-
-    /* The body is immutable: decode another one from the store, and give it what decoding leaves out. */
-    if (kv_read_begin(w->ix->kv, &r) < 0)
-        return NULL;
-    if (kv_get(r, KV_FILE, &key, &value) == 0 && file_decode(w->ix, old->pub.id, value, &v) == 0) {
-        struct index_file *f = &v->body->pub;
-        struct index_chunk *chunks = arena_alloc(&v->body->arena, (old->pub.chunk_count + 1) * sizeof *chunks);
-        struct index_name *names = arena_alloc(&v->body->arena, (old->pub.name_count + 1) * sizeof *names);
-
-        if (chunks && names) {
-            memcpy(chunks, old->pub.chunks, old->pub.chunk_count * sizeof *chunks);
-            memcpy(names, old->pub.names, old->pub.name_count * sizeof *names);
-            f->chunks = chunks;
-            f->chunk_count = old->pub.chunk_count;
-            f->names = names;
-            f->name_count = old->pub.name_count;
-            v->body->identity = run->identity;
-            f->device = run->identity.device;
-            f->inode = run->identity.inode;
-            f->mtime_ns = run->identity.mtime_ns;
-            f->ctime_ns = run->identity.ctime_ns;
-            f->name = run->entry->name;
-            f->path = run->entry->path;
-            v->pub = *f;
-            v->pub.state = INDEX_READY;
-        } else {
-            view_release(v);
-            v = NULL;
-        }
-    }
-    kv_read_end(r);
-    if (v) {
-        run->id = old->pub.id;
-        store_record(w, run, v);
-    }
-    return v;
-}
-
 /* ---- commit ---- */
 
-struct pending { struct run *run; struct view *view; bool over; };
+struct pending {
+    struct run *run;
+    struct view *view;
+    bool over;
+};
 
 static void finish_entry(struct writer *w, struct run *run)
 {
@@ -550,36 +305,11 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
         r->dirty = false;
         (*ret)[i].run = r;
         (*ret)[i].over = run_over(r);
-        (*ret)[i].view = r->action == RUN_TOUCH && !r->error ? touched_view(w, r) : store_run(w, r);
+        (*ret)[i].view = store_run(w, r);
     }
     w->dirty = NULL;
     w->dirty_count = 0;
     return count;
-}
-
-/* States that changed without a run: files that went missing or came back. */
-static void store_states(struct writer *w)
-{
-    struct index *ix = w->ix;
-    struct buf value = {0};
-
-    pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < ix->entry_count && ix->records_dirty > 0; i++) {
-        struct entry *e = ix->entries[i];
-        struct kv_key key = kv_key_of_u32(e->view->pub.id);
-
-        if (!e->record_dirty)
-            continue;
-        e->record_dirty = false;
-        ix->records_dirty--;
-        if (e->view->pub.id == 0 || e->run)
-            continue;               /* nothing stored, or a run stores it */
-        buf_clear(&value);
-        file_encode(ix, e->view, &value);
-        kv_put(w->batch, KV_FILE, &key, value.data, value.len);
-    }
-    pthread_mutex_unlock(&ix->lock);
-    buf_done(&value);
 }
 
 static void put_generation(struct writer *w, uint32_t changes, bool clean)
@@ -654,7 +384,8 @@ static int commit_batch(struct writer *w)
     }
     set_store_error(w->ix, rc);
     while (rc && !ingest_stopping(w->in)) {
-        for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in); waited += pause.tv_nsec)
+        for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
+             waited += pause.tv_nsec)
             nanosleep(&pause, NULL);
         rc = kv_commit(w->ix->kv, w->batch);
     }
@@ -748,7 +479,8 @@ static void look_again(struct writer *w)
         struct entry *e = ix->entries[i];
         enum index_state state = e->view->pub.state;
 
-        if (e->offered && !e->run && !e->queued && now >= e->check_ns && (state == INDEX_GROWING || state == INDEX_FAILED)) {
+        if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
+            (state == INDEX_GROWING || state == INDEX_FAILED)) {
             e->check_ns = now + (state == INDEX_FAILED ? FAILED_RETRY_NS : TICK_NS);
             catalog_queue(ix, e, false);
         }

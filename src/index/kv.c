@@ -12,16 +12,17 @@
 #include <unistd.h>
 #include <stdio.h>
 
-#define READERS_MAX 1024        /* simultaneous reads: more than queries and workers ever hold   */
-#define POOL_MAX 64             /* idle read transactions kept                                   */
+#define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold   */
+#define POOL_MAX 64      /* idle read transactions kept                                   */
 #define MAP_MIN (64ull << 20)
-#define MAP_HEADROOM (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
+#define MAP_HEADROOM \
+    (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
 struct kv {
     MDB_env *env;
     MDB_dbi dbi[KV_TABLES];
     char *path;
-    uint64_t map_size;          /* when env is NULL: reopening failed */
+    uint64_t map_size; /* when env is NULL: reopening failed */
     bool read_only;
     /* Held for reading while a read transaction is open, for writing while the map moves. Reader preference is wanted:
      * a thread may hold two reads, and growing is rare and can wait. */
@@ -31,7 +32,10 @@ struct kv {
     unsigned pooled;
 };
 
-struct kv_read { struct kv *kv; MDB_txn *txn; };
+struct kv_read {
+    struct kv *kv;
+    MDB_txn *txn;
+};
 
 enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
 struct op {
@@ -46,9 +50,8 @@ struct kv_batch {
     int error;
 };
 
-static const char *const table_names[KV_TABLES] = {
-    "meta", "file", "path", "span", "checkpoint", "chunk", "summary", "text", "name", "garbage"
-};
+static const char *const table_names[KV_TABLES] = {"meta",  "file",    "path", "span", "checkpoint",
+                                                   "chunk", "summary", "text", "name", "garbage"};
 
 const char *kv_table_name(enum kv_table t)
 {
@@ -119,15 +122,20 @@ uint64_t kv_get_u64(const uint8_t *p)
 static int code_of(int rc)
 {
     switch (rc) {
-    case 0: return 0;
-    case MDB_NOTFOUND: return -ENOENT;
-    case MDB_MAP_FULL: return ERR_STORE_FULL;
+    case 0:
+        return 0;
+    case MDB_NOTFOUND:
+        return -ENOENT;
+    case MDB_MAP_FULL:
+        return ERR_STORE_FULL;
     case MDB_INVALID:
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INCOMPATIBLE:
-    case MDB_VERSION_MISMATCH: return ERR_CORRUPT;
-    default: return rc > 0 ? -rc : ERR_STORE;
+    case MDB_VERSION_MISMATCH:
+        return ERR_CORRUPT;
+    default:
+        return rc > 0 ? -rc : ERR_STORE;
     }
 }
 
@@ -145,7 +153,8 @@ static int check_length(struct kv *kv, struct err *err)
         return err_set(err, ERR_STORE, "%s: LMDB tells nothing of itself", kv->path);
     if (fstat(fd, &file) < 0)
         return err_set(err, -errno, "%s: %s", kv->path, strerror(errno));
-    if (file.st_size > 0 && (uint64_t)file.st_size < ((uint64_t)info.me_last_pgno + 1) * st.ms_psize)
+    if (file.st_size > 0 &&
+        (uint64_t)file.st_size < ((uint64_t)info.me_last_pgno + 1) * st.ms_psize)
         return err_set(err, ERR_CORRUPT, "%s/data.mdb is truncated", kv->path);
     return 0;
 }
@@ -172,7 +181,7 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         mdb_env_close(kv->env);
         kv->env = NULL;
         if (rc == ENOMEM && !kv->read_only && map_size / 2 >= MAP_MIN)
-            map_size /= 2;      /* RLIMIT_AS, or a small machine */
+            map_size /= 2; /* RLIMIT_AS, or a small machine */
         else if ((rc == EACCES || rc == EROFS) && kv->read_only && !(flags & MDB_NOLOCK))
             flags |= MDB_NOLOCK;
         else
@@ -192,7 +201,7 @@ static int open_tables(struct kv *kv, struct err *err)
     if (rc) {
         mdb_txn_abort(txn);
         if (rc == MDB_NOTFOUND)
-            rc = MDB_INVALID;   /* read-only: made by something else, or never finished */
+            rc = MDB_INVALID; /* read-only: made by something else, or never finished */
         return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }
     rc = mdb_txn_commit(txn);
@@ -221,7 +230,8 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
         return rc;
     }
     if (!kv->read_only)
-        mdb_reader_check(kv->env, &dead);   /* slots of processes that were killed keep pages from reuse */
+        mdb_reader_check(kv->env,
+                         &dead); /* slots of processes that were killed keep pages from reuse */
     *ret = kv;
     return 0;
 }
@@ -306,8 +316,8 @@ bool kv_batch_empty(const struct kv_batch *b)
     return b->count == 0 && b->error == 0;
 }
 
-static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t, const struct kv_key *key, void *data,
-                      size_t len)
+static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
+                      const struct kv_key *key, void *data, size_t len)
 {
     if (b->error == 0 && b->count == b->cap) {
         size_t cap = b->cap ? b->cap * 2 : 256;
@@ -328,12 +338,14 @@ static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t, co
     b->bytes += len + key->len + 32;
 }
 
-void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data, size_t len)
+void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
+                 size_t len)
 {
     batch_add(b, OP_PUT, t, key, data, len);
 }
 
-void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data, size_t len)
+void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
+            size_t len)
 {
     void *copy = malloc(len ? len : 1);
 
@@ -438,7 +450,7 @@ static int reopen(struct kv *kv)
     drain_pool(kv);
     if (kv->env)
         mdb_env_close(kv->env);
-    rc = open_env(kv, size, NULL);      /* env NULL: reads fail until the next commit tries again */
+    rc = open_env(kv, size, NULL); /* env NULL: reads fail until the next commit tries again */
     if (rc == 0)
         rc = open_tables(kv, NULL);
     pthread_rwlock_unlock(&kv->gate);
@@ -464,7 +476,7 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
     if (!kv->env && (rc = reopen(kv)))
         return rc;
     if (bytes_used(kv) + b->bytes * 2 + MAP_HEADROOM > kv_map_size(kv))
-        grow_map(kv, kv_map_size(kv) + 1);  /* if not, MAP_FULL tells */
+        grow_map(kv, kv_map_size(kv) + 1); /* if not, MAP_FULL tells */
     for (int tries = 0;; tries++) {
         rc = apply_batch(kv, b);
         if (rc == MDB_MAP_FULL && tries < 20) {
@@ -619,8 +631,8 @@ void kv_end(struct kv_cursor *c)
     c->cursor = NULL;
 }
 
-int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len, struct text *ret_key,
-                  struct text *ret_value)
+int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
+                  struct text *ret_key, struct text *ret_value)
 {
     MDB_val k = {key->len, (void *)key->data}, v;
     MDB_cursor *cursor;

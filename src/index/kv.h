@@ -17,49 +17,54 @@
 #define KV_KEY_MAX 511
 
 enum kv_table {
-    KV_META,        /* name                          -> bytes                                        */
-    KV_FILE,        /* file                          -> catalog record                               */
-    KV_PATH,        /* XXH3-128 of the name          -> file                                         */
-    KV_SPAN,        /* file, chunk                   -> version, rows, text range                    */
-    KV_CHECKPOINT,  /* file, text offset             -> place in the file, window                    */
-    KV_CHUNK,       /* file, chunk, version          -> columns (chunk.h)                            */
-    KV_SUMMARY,     /* file, version                 -> what is known of the whole file              */
-    KV_TEXT,        /* id                            -> text                                         */
-    KV_NAME,        /* file, chunk, version          -> metadata records of the chunk                */
-    KV_GARBAGE,     /* table, key                    -> nothing: a value or a whole file to delete    */
+    KV_META, /* name                          -> bytes                                        */
+    KV_FILE, /* file                          -> catalog record                               */
+    KV_PATH, /* XXH3-128 of the name          -> file                                         */
+    KV_SPAN, /* file, chunk                   -> version, rows, text range                    */
+    KV_CHECKPOINT, /* file, text offset             -> place in the file, window                    */
+    KV_CHUNK,   /* file, chunk, version          -> columns (chunk.h)                            */
+    KV_SUMMARY, /* file, version                 -> what is known of the whole file              */
+    KV_TEXT,    /* id                            -> text                                         */
+    KV_NAME,    /* file, chunk, version          -> metadata records of the chunk                */
+    KV_GARBAGE, /* table, key                    -> nothing: a value or a whole file to delete    */
     KV_TABLES
 };
 const char *kv_table_name(enum kv_table t);
 
-struct kv_key { uint16_t len; uint8_t data[40]; };
-void kv_key_u8(struct kv_key *k, uint8_t v);         /* each appends */
+struct kv_key {
+    uint16_t len;
+    uint8_t data[40];
+};
+void kv_key_u8(struct kv_key *k, uint8_t v); /* each appends */
 void kv_key_u32(struct kv_key *k, uint32_t v);
 void kv_key_u64(struct kv_key *k, uint64_t v);
 void kv_key_bytes(struct kv_key *k, const void *data, size_t len);
 struct kv_key kv_key_of_u32(uint32_t a);
 struct kv_key kv_key_of_chunk(uint32_t file, uint32_t chunk, uint32_t version);
-uint32_t kv_get_u32(const uint8_t *p);               /* big-endian */
+uint32_t kv_get_u32(const uint8_t *p); /* big-endian */
 uint64_t kv_get_u64(const uint8_t *p);
 
 struct kv;
 struct kv_options {
-    const char *path;           /* an existing directory                                       */
-    uint64_t map_size;          /* first address space; halved where the process may not have it */
+    const char *path;  /* an existing directory                                       */
+    uint64_t map_size; /* first address space; halved where the process may not have it */
     bool read_only;
 };
 /* 0; ERR_CORRUPT: damaged or of another LMDB, to be removed and made anew; ERR_STORE; -errno. */
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret);
 void kv_close(struct kv *kv);
-uint64_t kv_bytes(struct kv *kv);                    /* of data.mdb in use */
+uint64_t kv_bytes(struct kv *kv); /* of data.mdb in use */
 uint64_t kv_map_size(struct kv *kv);
 
 struct kv_batch;
-struct kv_batch *kv_batch_new(void);                 /* *new* or NULL */
+struct kv_batch *kv_batch_new(void); /* *new* or NULL */
 void kv_batch_free(struct kv_batch *b);
 size_t kv_batch_bytes(const struct kv_batch *b);
 bool kv_batch_empty(const struct kv_batch *b);
-void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data, size_t len);
-void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data, size_t len); /* takes malloc'ed data */
+void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
+            size_t len);
+void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
+                 size_t len); /* takes malloc'ed data */
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key);
 void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix);
 /* Applies all in order, durably. 0 (the batch is empty again), ERR_STORE_FULL, -ENOSPC, -EIO, -ENOMEM, ERR_STORE. */
@@ -67,18 +72,25 @@ int kv_commit(struct kv *kv, struct kv_batch *b);
 
 struct kv_read;
 int kv_read_begin(struct kv *kv, struct kv_read **ret);
-void kv_read_end(struct kv_read *r);                 /* NULL is fine */
+void kv_read_end(struct kv_read *r); /* NULL is fine */
 /* 0, -ENOENT, ERR_STORE */
 int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret);
 uint64_t kv_count(struct kv_read *r, enum kv_table t);
 
 /* Walks the keys that begin with a prefix, in order. The cursor is sticky: error is 0 at the normal end. */
-struct kv_cursor { void *cursor; struct kv_key prefix; struct text key, value; int error; bool begun; };
-void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix /* NULL: all */, struct kv_cursor *c);
+struct kv_cursor {
+    void *cursor;
+    struct kv_key prefix;
+    struct text key, value;
+    int error;
+    bool begun;
+};
+void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix /* NULL: all */,
+              struct kv_cursor *c);
 bool kv_next(struct kv_cursor *c);
 void kv_end(struct kv_cursor *c);
 /* The greatest key <= `key` that has the first `prefix_len` bytes of it. 0, -ENOENT, ERR_STORE. */
-int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len, struct text *ret_key,
-                  struct text *ret_value);
+int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
+                  struct text *ret_key, struct text *ret_value);
 
 #endif

@@ -10,7 +10,8 @@ void map_done(struct map *m)
     *m = (struct map){0};
 }
 
-uint32_t map_find(const struct map *m, uint64_t hash, map_same *same, const void *array, const void *key)
+uint32_t map_find(const struct map *m, uint64_t hash, map_same *same, const void *array,
+                  const void *key)
 {
     uint32_t low = (uint32_t)hash;
 

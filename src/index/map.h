@@ -11,13 +11,19 @@
 
 #define MAP_NONE 0xFFFFFFFFu
 
-struct map_slot { uint32_t hash, position_plus; };
-struct map { struct map_slot *slots; uint32_t mask, used; };    /* zero-initialise */
+struct map_slot {
+    uint32_t hash, position_plus;
+};
+struct map {
+    struct map_slot *slots;
+    uint32_t mask, used;
+}; /* zero-initialise */
 typedef bool map_same(const void *array, uint32_t position, const void *key);
 
 void map_done(struct map *m);
 /* Position of the element equal to `key`, or MAP_NONE. */
-uint32_t map_find(const struct map *m, uint64_t hash, map_same *same, const void *array, const void *key);
+uint32_t map_find(const struct map *m, uint64_t hash, map_same *same, const void *array,
+                  const void *key);
 /* Adds; the key must not be there. 0 or -ENOMEM. */
 int map_add(struct map *m, uint64_t hash, uint32_t position);
 
@@ -43,6 +49,7 @@ static inline bool array_room(void **array, uint32_t count, uint32_t *cap, size_
     *cap = want;
     return true;
 }
-#define ARRAY_ROOM(array, count, cap) array_room((void **)&(array), (count), &(cap), sizeof *(array))
+#define ARRAY_ROOM(array, count, cap) \
+    array_room((void **)&(array), (count), &(cap), sizeof *(array))
 
 #endif

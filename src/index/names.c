@@ -30,7 +30,8 @@ static bool mark_text(char *line, size_t *len, struct text t, char mark)
 }
 
 /* Appends the line with its marks; which they are goes to *ret_marks. */
-static void encode_line(struct index *ix, const struct index_name *n, struct text line, struct buf *out, uint8_t *ret_marks)
+static void encode_line(struct index *ix, const struct index_name *n, struct text line,
+                        struct buf *out, uint8_t *ret_marks)
 {
     char *copy = buf_reserve(out, line.len + 1);
     size_t len = line.len;
@@ -41,16 +42,19 @@ static void encode_line(struct index *ix, const struct index_name *n, struct tex
     if (len)
         memcpy(copy, line.ptr, len);
     if (!memchr(copy, HASH_MARK, len) && !memchr(copy, VALUE_MARK, len)) {
-        if (n->value != INDEX_NO_TEXT && mark_text(copy, &len, texts_get(ix->texts, n->value), VALUE_MARK))
+        if (n->value != INDEX_NO_TEXT &&
+            mark_text(copy, &len, texts_get(ix->texts, n->value), VALUE_MARK))
             *ret_marks |= VALUE_MARKED;
-        if (n->hash != INDEX_NO_TEXT && mark_text(copy, &len, texts_get(ix->texts, n->hash), HASH_MARK))
+        if (n->hash != INDEX_NO_TEXT &&
+            mark_text(copy, &len, texts_get(ix->texts, n->hash), HASH_MARK))
             *ret_marks |= HASH_MARKED;
     }
     copy[len] = '\n';
     out->len += len + 1;
 }
 
-static size_t decoded_len(struct index *ix, const struct index_name *n, uint8_t marks, struct text line)
+static size_t decoded_len(struct index *ix, const struct index_name *n, uint8_t marks,
+                          struct text line)
 {
     size_t len = line.len;
 
@@ -61,7 +65,8 @@ static size_t decoded_len(struct index *ix, const struct index_name *n, uint8_t 
     return len;
 }
 
-static char *decode_line(struct index *ix, const struct index_name *n, uint8_t marks, struct text line, char *out)
+static char *decode_line(struct index *ix, const struct index_name *n, uint8_t marks,
+                         struct text line, char *out)
 {
     for (size_t i = 0; i < line.len; i++) {
         struct text t = {line.ptr + i, 1};
@@ -90,7 +95,7 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         uint8_t marks = 0;
 
         if (!nl)
-            break;              /* cannot be: each name has its line */
+            break; /* cannot be: each name has its line */
         encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, &lines, &marks);
         line = nl + 1;
         rec_put_u(out, n->kind | marks);
@@ -150,7 +155,8 @@ static int unpack(struct text value, char **ret, size_t *ret_len)
     return 0;
 }
 
-static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint8_t *marks, uint32_t count)
+static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint8_t *marks,
+                          uint32_t count)
 {
     uint32_t row = 0;
 
@@ -185,8 +191,8 @@ static int split_lines(struct text lines, struct text *out, uint32_t count)
 }
 
 /* Whole lines again, in one *new* block. */
-static int expand_lines(struct index *ix, const struct index_name *names, const uint8_t *marks, struct text *lines,
-                        uint32_t count, char **ret)
+static int expand_lines(struct index *ix, const struct index_name *names, const uint8_t *marks,
+                        struct text *lines, uint32_t count, char **ret)
 {
     size_t total = 1;
     char *bytes, *at;
@@ -206,8 +212,8 @@ static int expand_lines(struct index *ix, const struct index_name *names, const 
     return 0;
 }
 
-int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count, struct text **ret_lines,
-                 char **ret_bytes)
+int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
+                 struct text **ret_lines, char **ret_bytes)
 {
     struct index_name *names;
     struct text *lines, text;
@@ -270,8 +276,8 @@ void names_sort(struct index_name *names, uint32_t count)
         qsort(names, count, sizeof *names, compare_names);
 }
 
-void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b, uint32_t b_count,
-                 struct index_name *out)
+void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
+                 uint32_t b_count, struct index_name *out)
 {
     uint32_t i = 0, k = 0;
 
@@ -285,15 +291,19 @@ void names_merge(const struct index_name *a, uint32_t a_count, const struct inde
 
 /* ---- line ids ---- */
 
-uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version, uint32_t count)
+uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version,
+                        uint32_t count)
 {
     uint32_t first = INDEX_NO_TEXT;
 
     pthread_rwlock_wrlock(&ix->lines_lock);
     if (ix->line_count + (uint64_t)count < TEXTS_LINES - 1 &&
         ARRAY_ROOM(ix->lines, ix->line_range_count, ix->line_range_cap)) {
-        ix->lines[ix->line_range_count++] =
-            (struct line_range){.first = ix->line_count, .count = count, .file = file, .chunk = chunk, .version = version};
+        ix->lines[ix->line_range_count++] = (struct line_range){.first = ix->line_count,
+                                                                .count = count,
+                                                                .file = file,
+                                                                .chunk = chunk,
+                                                                .version = version};
         first = TEXTS_LINES + ix->line_count;
         ix->line_count += count;
     }
@@ -327,7 +337,8 @@ static void load_range(struct index *ix, struct line_range *range)
     if (kv_read_begin(ix->kv, &r) < 0)
         return;
     if (kv_get(r, KV_NAME, &key, &value) == 0 &&
-        names_decode(ix, value, NULL, &count, &range->texts, &range->bytes) == 0 && count != range->count) {
+        names_decode(ix, value, NULL, &count, &range->texts, &range->bytes) == 0 &&
+        count != range->count) {
         free(range->texts);
         free(range->bytes);
         range->texts = NULL;

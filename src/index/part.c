@@ -60,8 +60,13 @@ static bool same_process(const void *array, uint32_t i, const void *key)
 /* The process (host, pid), made if new; NULL without memory. */
 static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
 {
-    struct index_process key = {.host = host, .host_is_hash = is_hash, .pid = pid, .ppid = INT64_MIN,
-                                .rank = INT64_MIN, .cmd_hash = INDEX_NO_TEXT, .exec_hash = INDEX_NO_TEXT,
+    struct index_process key = {.host = host,
+                                .host_is_hash = is_hash,
+                                .pid = pid,
+                                .ppid = INT64_MIN,
+                                .rank = INT64_MIN,
+                                .cmd_hash = INDEX_NO_TEXT,
+                                .exec_hash = INDEX_NO_TEXT,
                                 .cwd_hash = INDEX_NO_TEXT};
     uint64_t hash = map_mix((uint64_t)pid, (uint64_t)host << 1 | is_hash);
     uint32_t i = map_find(&p->process_map, hash, same_process, p->processes, &key);
@@ -155,14 +160,16 @@ static struct index_process *only_process(struct index_process *list, uint32_t c
     return found;
 }
 
-static struct index_process *find_process(struct index_process *list, uint32_t count, const struct part_fact *f)
+static struct index_process *find_process(struct index_process *list, uint32_t count,
+                                          const struct part_fact *f)
 {
     struct index_process *p = NULL;
 
     if (f->host == INDEX_NO_TEXT)
         p = only_process(list, count, f->pid);
     for (uint32_t i = 0; !p && i < count; i++) {
-        if (list[i].pid == f->pid && list[i].host == f->host && list[i].host_is_hash == f->host_is_hash)
+        if (list[i].pid == f->pid && list[i].host == f->host &&
+            list[i].host_is_hash == f->host_is_hash)
             p = &list[i];
     }
     return p;
@@ -198,7 +205,8 @@ static int compare_processes(const void *a, const void *b)
     return (int)p->host_is_hash - (int)q->host_is_hash;
 }
 
-int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret, uint32_t *ret_count)
+int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret,
+                   uint32_t *ret_count)
 {
     struct part *settled = part_new();
     struct index_process *list = NULL;
@@ -211,7 +219,8 @@ int part_processes(const struct part *p, const struct texts *texts, struct index
         struct index_process from = p->processes[i];
         const struct index_process *host;
 
-        if (from.host == INDEX_NO_TEXT && (host = only_process(p->processes, p->process_count, from.pid))) {
+        if (from.host == INDEX_NO_TEXT &&
+            (host = only_process(p->processes, p->process_count, from.pid))) {
             from.host = host->host;
             from.host_is_hash = host->host_is_hash;
         }

@@ -13,51 +13,67 @@
 #include "texts.h"
 
 /* Said by one record about a process: applied when all processes are known. */
-enum part_fact_kind { FACT_PPID, FACT_RANK, FACT_CMD, FACT_EXEC, FACT_CWD, FACT_FORK /* value = child */ };
-struct part_fact { uint8_t kind; bool host_is_hash; uint32_t host; int64_t pid, value; };
+enum part_fact_kind {
+    FACT_PPID,
+    FACT_RANK,
+    FACT_CMD,
+    FACT_EXEC,
+    FACT_CWD,
+    FACT_FORK /* value = child */
+};
+struct part_fact {
+    uint8_t kind;
+    bool host_is_hash;
+    uint32_t host;
+    int64_t pid, value;
+};
 
 struct part {
     int error;
     struct trace_counts counts;
     bool finished;
-    uint8_t unit_seen;              /* enum trace_unit + 1 of the first time_metric, 0 = none      */
-    uint32_t version;               /* text id of the tracer's version, INDEX_NO_TEXT              */
+    uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none      */
+    uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT              */
     struct index_process *processes;
     uint32_t process_count, process_cap;
     struct map process_map;
     struct part_fact *facts;
     uint32_t fact_count, fact_cap;
     struct summary *summary;
-    struct index_name *names;       /* `line`: position of the record within the chunk until names_* gave it an id */
+    struct index_name
+        *names; /* `line`: position of the record within the chunk until names_* gave it an id */
     uint32_t name_count, name_cap;
-    struct buf lines;               /* of the names of one chunk: each followed by a newline; not merged           */
+    struct buf
+        lines; /* of the names of one chunk: each followed by a newline; not merged           */
 };
 struct part *part_new(void);
 void part_free(struct part *p);
 /* into += from; the names are copied, the lines are not. */
 void part_merge(struct part *into, const struct part *from);
-void part_merge_facts(struct part *into, const struct part *from);  /* without names and summary */
+void part_merge_facts(struct part *into, const struct part *from); /* without names and summary */
 void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
 void part_add_counts(struct trace_counts *into, const struct trace_counts *from);
 /* Without names and lines. */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
-int part_decode(struct rec *r, struct texts *texts, struct part **ret);     /* ERR_CORRUPT, -ENOMEM */
+int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
 /* gather.c: while scanning, once for each event; row = its row in chunk `number`. */
-void part_gather(struct part *p, struct texts *texts, const struct trace_event *event, const char *chunk_text,
-                 uint32_t number, uint32_t row);
+void part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
+                 const char *chunk_text, uint32_t number, uint32_t row);
 /* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 
 /* Processes as answers tell them: objects without a host join the only host that their pid has in the file; facts
  * applied; sorted by (host, pid). *new* array of *ret_count. */
-int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret, uint32_t *ret_count);
-int64_t part_rank_of(struct text t);    /* "12" and "Rank 12" -> 12; INT64_MIN */
+int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret,
+                   uint32_t *ret_count);
+int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
 /* summary.c */
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
-struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name); /* made if new; NULL without memory */
+struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
+                                     uint32_t name); /* made if new; NULL without memory */
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
 /* Threads without a host join the only host of their pid. */

@@ -12,12 +12,15 @@ void rec_put_i(struct buf *b, int64_t v);
 void rec_put_i128(struct buf *b, __int128 v);
 void rec_put_text(struct buf *b, struct text t);
 
-struct rec { const uint8_t *ptr, *end; bool bad; };   /* bad: ran out of bytes; values are then 0 */
+struct rec {
+    const uint8_t *ptr, *end;
+    bool bad;
+}; /* bad: ran out of bytes; values are then 0 */
 struct rec rec_of(struct text t);
 uint64_t rec_u(struct rec *r);
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
-struct text rec_text(struct rec *r);                 /* borrowed from the record */
+struct text rec_text(struct rec *r); /* borrowed from the record */
 /* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0). */
 uint64_t rec_count(struct rec *r, size_t min_bytes);
 

@@ -8,8 +8,14 @@
 #define CONFLICT 0xFFFFFFFEu
 
 /* Of one snapshot, made when first asked for. */
-struct known { uint32_t hash, value; uint8_t kind; };
-struct home { uint32_t host, file; int64_t pid; };      /* a process was seen in a file */
+struct known {
+    uint32_t hash, value;
+    uint8_t kind;
+};
+struct home {
+    uint32_t host, file;
+    int64_t pid;
+}; /* a process was seen in a file */
 struct resolver {
     struct known *names;
     uint32_t name_count, name_cap;
@@ -55,7 +61,8 @@ static int add_name(struct resolver *r, const struct index_name *n)
             r->names[i].value = CONFLICT;
         return 0;
     }
-    if (!ARRAY_ROOM(r->names, r->name_count, r->name_cap) || map_add(&r->name_map, hash, r->name_count) < 0)
+    if (!ARRAY_ROOM(r->names, r->name_count, r->name_cap) ||
+        map_add(&r->name_map, hash, r->name_count) < 0)
         return -ENOMEM;
     r->names[r->name_count++] = key;
     return 0;
@@ -86,7 +93,8 @@ static int add_homes(struct resolver *r, const struct index_file *f, uint32_t fi
 
         if (map_find(&r->home_map, hash, same_home, r->homes, &key) != MAP_NONE)
             continue;
-        if (!ARRAY_ROOM(r->homes, r->home_count, r->home_cap) || map_add(&r->home_map, hash, r->home_count) < 0)
+        if (!ARRAY_ROOM(r->homes, r->home_count, r->home_cap) ||
+            map_add(&r->home_map, hash, r->home_count) < 0)
             return -ENOMEM;
         r->homes[r->home_count++] = key;
     }
@@ -149,7 +157,8 @@ static const struct index_process *process_in_file(const struct index_file *f, i
     return NULL;
 }
 
-static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *r, const struct index_file *file, int64_t pid,
+static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *r,
+                               const struct index_file *file, int64_t pid,
                                enum index_name_kind kind, uint32_t hash)
 {
     const struct index_process *p = pid == INT64_MIN ? NULL : process_in_file(file, pid);
@@ -165,8 +174,8 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
     return name_in_file(&s->views[r->homes[i].file]->pub, kind, hash);
 }
 
-uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid, enum index_name_kind kind,
-                       uint32_t hash, bool *ret_conflict)
+uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
+                       enum index_name_kind kind, uint32_t hash, bool *ret_conflict)
 {
     struct known key = {.hash = hash, .kind = (uint8_t)kind};
     const struct resolver *r;

@@ -7,7 +7,8 @@
 
 /* ---- of one file: the value of table `summary` is its two parts ---- */
 
-void summary_store(const struct texts *texts, const struct part *base, const struct part *tail, struct buf *out)
+void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
+                   struct buf *out)
 {
     rec_put_u(out, (unsigned)(base != NULL) | (unsigned)(tail != NULL) << 1);
     if (base)
@@ -16,8 +17,8 @@ void summary_store(const struct texts *texts, const struct part *base, const str
         part_encode(tail, texts, out);
 }
 
-int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version, struct part **ret_base,
-                 struct part **ret_tail)
+int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version,
+                 struct part **ret_base, struct part **ret_tail)
 {
     struct kv_key key = kv_key_of_u32(file);
     struct part *base = NULL, *tail = NULL;
@@ -75,7 +76,8 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
     return 0;
 }
 
-int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file, struct summary **ret)
+int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file,
+                       struct summary **ret)
 {
     struct summary *sum;
     int rc = load_merged(ix, s->views[file], &sum);
@@ -91,13 +93,16 @@ int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file
 /* ---- of all files ---- */
 
 /* Immutable once made. `members` are the files in it, ascending by id; only such whose summary is final. */
-struct member { uint32_t id, version; };
+struct member {
+    uint32_t id, version;
+};
 struct root {
     atomic_uint refs;
-    struct summary *summary;        /* of the members; threads[].file is the file id here */
+    struct summary *summary; /* of the members; threads[].file is the file id here */
     struct member *members;
     uint32_t member_count;
-    struct summary *told;           /* with all files of one snapshot, threads[].file its position; may be `summary` */
+    struct summary
+        *told; /* with all files of one snapshot, threads[].file its position; may be `summary` */
 };
 
 void root_release(struct root *r)
@@ -187,7 +192,8 @@ static bool covers_only(const struct root *old, const struct member *list, uint3
     return true;
 }
 
-static int add_missing(struct index *ix, const struct snapshot *s, struct root *r, const struct root *old)
+static int add_missing(struct index *ix, const struct snapshot *s, struct root *r,
+                       const struct root *old)
 {
     int rc = old ? summary_merge(r->summary, old->summary) : 0;
 
@@ -200,7 +206,9 @@ static int add_missing(struct index *ix, const struct snapshot *s, struct root *
     return rc;
 }
 
-struct place { uint32_t id, position; };
+struct place {
+    uint32_t id, position;
+};
 
 static int compare_places(const void *a, const void *b)
 {
@@ -244,7 +252,8 @@ static int tell(struct index *ix, const struct snapshot *s, struct root *r)
     return rc ? rc : tell_positions(s, r->told);
 }
 
-static int make_root(struct index *ix, const struct snapshot *s, struct root *old, struct root **ret)
+static int make_root(struct index *ix, const struct snapshot *s, struct root *old,
+                     struct root **ret)
 {
     struct root *r = root_new();
     int rc = r ? 0 : -ENOMEM;
@@ -265,9 +274,11 @@ static int make_root(struct index *ix, const struct snapshot *s, struct root *ol
     return rc;
 }
 
-int index_root_summary(struct index *ix, const struct snapshot *snapshot, const struct summary **ret)
+int index_root_summary(struct index *ix, const struct snapshot *snapshot,
+                       const struct summary **ret)
 {
-    struct snapshot *s = (struct snapshot *)snapshot;   /* what is made when first asked for is no change */
+    struct snapshot *s =
+        (struct snapshot *)snapshot; /* what is made when first asked for is no change */
     struct root *old, *made = NULL;
     int rc = 0;
 

@@ -21,26 +21,35 @@
 
 #include <pthread.h>
 
-#define STORE_SCHEMA 1          /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+#define STORE_SCHEMA \
+    1 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
-#define EDGE_BYTES (1u << 20)   /* of the head and of the tail of a file are hashed to recognise it */
+#define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
-#define FILTER_VALUES_MAX 65536 /* a dimension with more distinct values in a file gets no filter for the file */
+#define FILTER_VALUES_MAX \
+    65536 /* a dimension with more distinct values in a file gets no filter for the file */
 
-struct identity { uint64_t device, inode, size; int64_t mtime_ns, ctime_ns; uint64_t head_hash, tail_hash; };
-struct filter { const uint8_t *bits; size_t len; };
+struct identity {
+    uint64_t device, inode, size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t head_hash, tail_hash;
+};
+struct filter {
+    const uint8_t *bits;
+    size_t len;
+};
 
 /* ---- views ---- */
 
 struct body {
     atomic_uint refs;
-    struct index *ix;           /* for find_checkpoint; set where id is */
-    struct index_file pub;      /* state is that of the view */
+    struct index *ix;      /* for find_checkpoint; set where id is */
+    struct index_file pub; /* state is that of the view */
     struct identity identity;
     uint32_t summary_version, run_version;
-    bool unit_fixed;            /* the trace said its unit */
-    bool has_tail, tail_final;  /* tail_final: ingest may go on behind the last chunk */
-    uint64_t consumed;          /* bytes of the file read so far: progress */
+    bool unit_fixed;           /* the trace said its unit */
+    bool has_tail, tail_final; /* tail_final: ingest may go on behind the last chunk */
+    uint64_t consumed;         /* bytes of the file read so far: progress */
     const struct part_fact *forks;
     uint32_t fork_count;
     struct filter filters[DIMENSIONS_MAX];
@@ -49,10 +58,11 @@ struct body {
 struct view {
     atomic_uint refs;
     struct body *body;
-    struct index_file pub;      /* body->pub with the state of now */
-    struct index_process *linked; /* pub.processes where forks in other files told parents; NULL: those of the body */
-    uint8_t state_before;       /* of a missing file */
-    int64_t missing_since_ns;   /* real time */
+    struct index_file pub; /* body->pub with the state of now */
+    struct index_process *
+        linked; /* pub.processes where forks in other files told parents; NULL: those of the body */
+    uint8_t state_before;     /* of a missing file */
+    int64_t missing_since_ns; /* real time */
 };
 
 /* ---- entries ---- */
@@ -60,14 +70,14 @@ struct view {
 struct run;
 struct entry {
     const char *name, *path;
-    struct view *view;          /* never NULL once offered */
-    struct run *run;            /* being read, or its end not yet committed */
+    struct view *view; /* never NULL once offered */
+    struct run *run;   /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
-    bool record_dirty;          /* its state is to be stored by the next commit */
-    enum trace_unit unit;       /* of the next run, when unit_fixed: the trace has said it */
-    struct identity seen;       /* by the last stat: size, inode, times */
-    int64_t stable_since_ns;    /* monotonic: when `seen` last changed */
-    int64_t check_ns;           /* monotonic: not looked at before */
+    bool record_dirty;       /* its state is to be stored by the next commit */
+    enum trace_unit unit;    /* of the next run, when unit_fixed: the trace has said it */
+    struct identity seen;    /* by the last stat: size, inode, times */
+    int64_t stable_since_ns; /* monotonic: when `seen` last changed */
+    int64_t check_ns;        /* monotonic: not looked at before */
     struct entry *next_queued;
 };
 
@@ -81,40 +91,48 @@ struct snapshot {
     uint64_t generation;
     uint32_t count;
     struct view **views;
-    struct snapshot *older, *newer;      /* living ones, under index.lock */
+    struct snapshot *older, *newer; /* living ones, under index.lock */
     /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk open, and the root
      * summary reads the store while it is made. */
     pthread_mutex_t lock, resolver_lock;
-    struct resolver *resolver;           /* under resolver_lock */
-    struct root *root;                   /* under lock */
+    struct resolver *resolver; /* under resolver_lock */
+    struct root *root;         /* under lock */
 };
 
 /* ---- line ids (names.c) ---- */
 
-struct line_range { uint32_t first, count, file, chunk, version; struct text *texts; char *bytes; };
+struct line_range {
+    uint32_t first, count, file, chunk, version;
+    struct text *texts;
+    char *bytes;
+};
 
-struct garbage { uint64_t generation; uint8_t kind; uint32_t file, a, b; };
+struct garbage {
+    uint64_t generation;
+    uint8_t kind;
+    uint32_t file, a, b;
+};
 enum garbage_kind { GARBAGE_FILE, GARBAGE_CHUNK, GARBAGE_SUMMARY };
 
 struct ingest;
 struct index {
     char *path, uuid[40];
-    struct index_options options;        /* with defaults filled in */
-    const char **dimensions;             /* *new* copies */
+    struct index_options options; /* with defaults filled in */
+    const char **dimensions;      /* *new* copies */
     unsigned dimension_count;
     int64_t settle_ns;
     int lock_fd;
     struct kv *kv;
     struct texts *texts;
-    struct ingest *ingest;               /* NULL: read only */
+    struct ingest *ingest; /* NULL: read only */
     bool read_only;
 
     pthread_mutex_t lock;
-    pthread_cond_t files_cond;           /* the queue of files is not empty, or ingest stops */
-    struct entry **entries;              /* by name, once sorted */
+    pthread_cond_t files_cond; /* the queue of files is not empty, or ingest stops */
+    struct entry **entries;    /* by name, once sorted */
     uint32_t entry_count, entry_cap;
     bool sorted;
-    struct intern *entry_names;          /* name -> position in by_id */
+    struct intern *entry_names; /* name -> position in by_id */
     struct entry **by_id;
     uint32_t by_id_cap;
     struct entry *queue_head, *queue_tail;
@@ -122,9 +140,9 @@ struct index {
     bool listed;
     int store_error;
     uint64_t generation, generation_stored;
-    struct snapshot *current;            /* of the present state, or NULL: made when asked for */
+    struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
-    struct part_fact *forks;             /* of all files: who forked whom (forks.c) */
+    struct part_fact *forks; /* of all files: who forked whom (forks.c) */
     uint32_t fork_count, fork_cap;
     struct map fork_map;
     bool forks_dirty;
@@ -139,9 +157,8 @@ struct index {
     uint32_t line_range_count, line_range_cap, line_count;
 
     pthread_mutex_t root_lock;
-    struct root *root;                   /* newest one made */
+    struct root *root; /* newest one made */
 };
-
 
 /* ---- catalog.c: entries, views, snapshots; all under index.lock unless said otherwise ---- */
 
@@ -149,14 +166,17 @@ struct entry *catalog_entry(struct index *ix, const char *name, const char *path
 void catalog_queue(struct index *ix, struct entry *e, bool front);
 /* Something that answers tell has changed. */
 void catalog_changed(struct index *ix);
-void catalog_publish(struct index *ix, struct entry *e, struct view *v);    /* takes v */
-uint64_t catalog_oldest(struct index *ix);       /* generation of the oldest living snapshot, UINT64_MAX: none */
-void catalog_notify(struct index *ix);           /* without the lock */
+void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
+uint64_t
+catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
+void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
 
 struct body *body_new(void);
 void body_release(struct body *b);
-struct view *view_of_body(struct body *b, enum index_state state);  /* *new*, takes the reference; NULL without memory */
+struct view *
+view_of_body(struct body *b,
+             enum index_state state); /* *new*, takes the reference; NULL without memory */
 struct view *view_with_state(struct view *v, enum index_state state);
 struct view *view_empty(const char *name, const char *path, enum index_state state);
 struct view *view_ref(struct view *v);
@@ -175,34 +195,39 @@ void forks_done(struct index *ix);
 /* ---- catalog_record.c: the value of table `file`, and what is loaded at start ---- */
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
-int file_decode(struct index *ix, uint32_t id, struct text value, struct view **ret); /* without chunks and names */
+int file_decode(struct index *ix, uint32_t id, struct text value,
+                struct view **ret); /* without chunks and names */
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
 struct kv_key path_key(const char *name);
 
 /* ---- names.c ---- */
 
-uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version, uint32_t count); /* first id */
+uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version,
+                        uint32_t count); /* first id */
 struct text lines_text(struct index *ix, uint32_t id);
 void lines_done(struct index *ix);
 /* Value of table `name`. */
 int names_encode(struct index *ix, const struct part *p, struct buf *out);
-int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count, struct text **ret_lines,
-                 char **ret_bytes);  /* the last two may be NULL */
+int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
+                 struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
 void names_sort(struct index_name *names, uint32_t count);
-void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b, uint32_t b_count,
-                 struct index_name *out);
+void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
+                 uint32_t b_count, struct index_name *out);
 
 /* ---- ingest ---- */
 
-struct span { struct index_chunk pub; uint64_t bytes; };
+struct span {
+    struct index_chunk pub;
+    uint64_t bytes;
+};
 struct run {
     struct entry *entry;
     uint32_t id, version;
-    bool fresh;                     /* a new id: from the start */
-    bool stored;                    /* some of it is in the store */
+    bool fresh;  /* a new id: from the start */
+    bool stored; /* some of it is in the store */
     uint32_t summary_version;
-    uint8_t action;                 /* enum run_action */
-    struct view *old;               /* what was known when it began */
+    uint8_t action;   /* enum run_action */
+    struct view *old; /* what was known when it began */
     atomic_bool cancelled;
     enum trace_unit unit;
     bool unit_fixed;
@@ -211,20 +236,20 @@ struct run {
     bool has_tail, tail_final;
     struct index_chunk *chunks;
     uint32_t chunk_count, chunk_cap;
-    struct index_name *sorted;      /* the names of the last view */
+    struct index_name *sorted; /* the names of the last view */
     uint32_t sorted_count;
-    struct trace_damage *damage;    /* the first DAMAGE_KEPT */
+    struct trace_damage *damage; /* the first DAMAGE_KEPT */
     uint32_t damage_count, damage_cap;
     uint64_t index_bytes;
     struct trace_reader_info info;
     uint64_t members_before;
-    int error;                      /* reading ended with it */
-    bool ended, finished;           /* finished: the file was taken not to grow any more */
-    uint32_t old_id;                /* what this run replaces, 0 = none */
+    int error;            /* reading ended with it */
+    bool ended, finished; /* finished: the file was taken not to grow any more */
+    uint32_t old_id;      /* what this run replaces, 0 = none */
     struct hashes *hashes[DIMENSIONS_MAX];
-    bool hashes_lost;               /* the run began in the middle */
+    bool hashes_lost; /* the run began in the middle */
     uint64_t next_seq;
-    struct result *waiting;         /* results that came too early */
+    struct result *waiting; /* results that came too early */
     bool dirty;
     struct run *next_dirty;
 };
@@ -237,7 +262,7 @@ struct result {
     struct run *run;
     uint64_t seq;
     bool end;
-    struct trace_chunk chunk;       /* text freed by the worker */
+    struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
     struct trace_reader_info info;
     struct buf value;
@@ -252,7 +277,10 @@ struct result {
     int error;
     size_t credits;
 };
-struct stored_checkpoint { struct trace_checkpoint pub; uint64_t members; /* begun before it, UINT64_MAX unknown */ };
+struct stored_checkpoint {
+    struct trace_checkpoint pub;
+    uint64_t members; /* begun before it, UINT64_MAX unknown */
+};
 
 struct ingest {
     struct index *ix;
@@ -261,19 +289,19 @@ struct ingest {
     struct result *jobs, **jobs_end, *mail, **mail_end;
     size_t credits_used, credits_max;
     bool stopping, readers_gone, workers_gone;
-    unsigned active;                /* runs and jobs not yet with the writer */
+    unsigned active; /* runs and jobs not yet with the writer */
     pthread_t *readers, *workers, writer;
     unsigned reader_count, worker_count;
     bool writer_started;
 };
 int ingest_start(struct index *ix, struct err *err);
 void ingest_stop(struct index *ix);
-void ingest_wake(struct index *ix);         /* the writer has something to look at */
+void ingest_wake(struct index *ix); /* the writer has something to look at */
 /* ingest_read.c */
 void *ingest_reader_main(void *ingest);
-int run_identify(int fd, struct identity *ret);          /* fstat and hashes of the edges */
+int run_identify(int fd, struct identity *ret); /* fstat and hashes of the edges */
 void identity_of_stat(const void *stat, struct identity *ret);
-bool identity_same(const struct identity *a, const struct identity *b);   /* by stat */
+bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
 /* ingest_scan.c */
 void *ingest_worker_main(void *ingest);
 void result_free(struct result *r);
@@ -281,9 +309,9 @@ void result_free(struct result *r);
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);
 bool ingest_stopping(struct ingest *in);
-int ingest_take_credits(struct ingest *in, size_t bytes);    /* waits; -EPIPE when stopping */
+int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when stopping */
 void ingest_give_credits(struct ingest *in, size_t bytes);
-void ingest_post(struct ingest *in, struct result *r);       /* to the writer */
+void ingest_post(struct ingest *in, struct result *r); /* to the writer */
 void run_free(struct run *r);
 int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
 void garbage_delete(struct kv_batch *b, const struct garbage *g);
@@ -298,8 +326,9 @@ void hashes_add(struct hashes *h, uint64_t hash);
 void root_release(struct root *r);
 void resolver_free(struct resolver *r);
 /* Either part may be NULL in the result. 0, ERR_CORRUPT, -ENOENT, -ENOMEM */
-int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version, struct part **ret_base,
-                 struct part **ret_tail);
-void summary_store(const struct texts *texts, const struct part *base, const struct part *tail, struct buf *out);
+int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version,
+                 struct part **ret_base, struct part **ret_tail);
+void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
+                   struct buf *out);
 
 #endif

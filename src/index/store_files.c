@@ -196,7 +196,8 @@ static struct text text_by_id(void *arg, uint32_t id)
     return texts_get(arg, id);
 }
 
-int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file, uint32_t i, struct chunk_view **ret)
+int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
+               uint32_t i, struct chunk_view **ret)
 {
     struct chunk_texts texts = {text_by_id, ix->texts};
     struct kv_key key;
@@ -233,7 +234,8 @@ void chunk_close(struct chunk_view *v)
     kv_read_end(r);
 }
 
-bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path, uint64_t hash)
+bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path,
+                         uint64_t hash)
 {
     const struct view *v = view_of_file(file);
 
@@ -296,13 +298,14 @@ static int check_same(int fd, const struct index_file *file)
     if (now.device != file->device || now.inode != file->inode || now.size < file->compressed_bytes)
         return ERR_STALE;
     /* One that is growing has its old bytes as they were. */
-    if ((now.size != file->compressed_bytes || now.mtime_ns != file->mtime_ns) && file->state == INDEX_READY)
+    if ((now.size != file->compressed_bytes || now.mtime_ns != file->mtime_ns) &&
+        file->state == INDEX_READY)
         return ERR_STALE;
     return 0;
 }
 
-int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret,
-                    int *ret_fd)
+int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
+                    struct trace_text **ret, int *ret_fd)
 {
     struct view *v = view_of_file(file);
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
@@ -312,7 +315,7 @@ int index_text_open(struct index *ix, const struct snapshot *s, const struct ind
         return errno == ENOENT ? ERR_STALE : -errno;
     rc = check_same(fd, file);
     if (rc == 0 && !v->body->ix)
-        rc = ERR_STALE;             /* nothing of it is indexed */
+        rc = ERR_STALE; /* nothing of it is indexed */
     if (rc == 0)
         rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
     if (rc) {

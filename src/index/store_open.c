@@ -40,7 +40,7 @@ static void fill_limits(struct index_options *o)
     if (o->checkpoint_size < (64u << 10))
         o->checkpoint_size = 64u << 10;
     if (o->checkpoint_size > (256u << 20))
-        o->checkpoint_size = 256u << 20;    /* text_len of a chunk must fit 32 bits, columns memory */
+        o->checkpoint_size = 256u << 20; /* text_len of a chunk must fit 32 bits, columns memory */
     if (o->workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         o->workers = n > 0 ? (unsigned)n : 1;
@@ -59,7 +59,7 @@ static void fill_limits(struct index_options *o)
     spare = o->workers * builder + (32u << 20);
     o->memory_limit = o->memory_limit > spare ? o->memory_limit - spare : 0;
     if (o->memory_limit > (o->workers * 4 + 4) * o->checkpoint_size)
-        o->memory_limit = (o->workers * 4 + 4) * o->checkpoint_size;    /* enough to keep all busy */
+        o->memory_limit = (o->workers * 4 + 4) * o->checkpoint_size; /* enough to keep all busy */
     if (o->memory_limit < 2 * o->checkpoint_size)
         o->memory_limit = 2 * o->checkpoint_size;
 }
@@ -71,7 +71,9 @@ static int fill_options(struct index *ix, const struct index_options *options)
     *o = *options;
     fill_limits(o);
     ix->read_only = o->read_only;
-    ix->settle_ns = o->settle_ms == 0 ? 10000000000LL : o->settle_ms < 0 ? 0 : o->settle_ms * 1000000LL;
+    ix->settle_ns = o->settle_ms == 0  ? 10000000000LL
+                    : o->settle_ms < 0 ? 0
+                                       : o->settle_ms * 1000000LL;
     ix->path = strdup(options->path);
     o->path = ix->path;
     if (!ix->path || copy_dimensions(ix, options->dimensions) < 0)
@@ -194,7 +196,10 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
 
         if (c.key.len != 13)
             continue;
-        g = (struct garbage){.kind = p[0], .file = kv_get_u32(p + 1), .a = kv_get_u32(p + 5), .b = kv_get_u32(p + 9)};
+        g = (struct garbage){.kind = p[0],
+                             .file = kv_get_u32(p + 1),
+                             .a = kv_get_u32(p + 5),
+                             .b = kv_get_u32(p + 9)};
         garbage_delete(b, &g);
     }
     kv_end(&c);
@@ -326,7 +331,8 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     if (rc == 0)
         rc = open_store(ix, err);
     if (rc == 0) {
-        first = index_snapshot(ix);     /* so that there always is one, whatever becomes of the memory */
+        first =
+            index_snapshot(ix); /* so that there always is one, whatever becomes of the memory */
         if (!first)
             rc = err_set(err, -ENOMEM, "no memory");
         snapshot_release(first);

@@ -13,12 +13,28 @@
 #include <unistd.h>
 
 /* LMDB needs coherent memory maps and locks, which these do not promise (lmdb.h, "remote filesystems"). */
-static const struct { unsigned long type; const char *name; } refused[] = {
-    {0x6969, "NFS"}, {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"}, {0xFF534D42, "CIFS"}, {0xFE534D42, "SMB2"},
-    {0x517B, "SMB"}, {0x65735546, "FUSE"}, {0x19830326, "BeeGFS"}, {0x00C36400, "Ceph"}, {0x5346414F, "AFS"},
-    {0x6B414653, "AFS"}, {0x013111A8, "IBRIX"}, {0xAAD7AAEA, "PanFS"}, {0x73757245, "Coda"}, {0x01021997, "9P"},
-    {0x7461636F, "OCFS2"}, {0x01161970, "GFS2"}, {0x20030528, "OrangeFS"}, {0x786F4256, "a VirtualBox shared folder"}
-};
+static const struct {
+    unsigned long type;
+    const char *name;
+} refused[] = {{0x6969, "NFS"},
+               {0x0BD00BD0, "Lustre"},
+               {0x47504653, "GPFS"},
+               {0xFF534D42, "CIFS"},
+               {0xFE534D42, "SMB2"},
+               {0x517B, "SMB"},
+               {0x65735546, "FUSE"},
+               {0x19830326, "BeeGFS"},
+               {0x00C36400, "Ceph"},
+               {0x5346414F, "AFS"},
+               {0x6B414653, "AFS"},
+               {0x013111A8, "IBRIX"},
+               {0xAAD7AAEA, "PanFS"},
+               {0x73757245, "Coda"},
+               {0x01021997, "9P"},
+               {0x7461636F, "OCFS2"},
+               {0x01161970, "GFS2"},
+               {0x20030528, "OrangeFS"},
+               {0x786F4256, "a VirtualBox shared folder"}};
 
 const char *place_refused(unsigned long type)
 {
@@ -71,8 +87,10 @@ int place_prepare(const char *path, bool read_only, struct err *err)
         return err_set(err, -ENOTDIR, "%s is not a directory", path);
     name = place_refused((unsigned long)fs.f_type);
     if (name)
-        return err_set(err, ERR_STORE, "%s is on %s, where the index must not be: choose a local file system (--index-dir)",
-                       path, name);
+        return err_set(
+            err, ERR_STORE,
+            "%s is on %s, where the index must not be: choose a local file system (--index-dir)",
+            path, name);
     if (read_only)
         return 0;
     if (st.st_uid != geteuid())
@@ -98,7 +116,8 @@ int place_lock(const char *path, struct err *err, int *ret_fd)
         pid[n > 0 ? n : 0] = 0;
         pid[strcspn(pid, "\n")] = 0;
         close(fd);
-        return err_set(err, ERR_STORE_BUSY, "%s is in use by another daemon (process %s)", path, pid[0] ? pid : "unknown");
+        return err_set(err, ERR_STORE_BUSY, "%s is in use by another daemon (process %s)", path,
+                       pid[0] ? pid : "unknown");
     }
     len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) != len) {

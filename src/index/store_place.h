@@ -8,7 +8,7 @@
 int place_prepare(const char *path, bool read_only, struct err *err);
 /* ERR_STORE_BUSY when another daemon has it. The lock lives as long as the descriptor. */
 int place_lock(const char *path, struct err *err, int *ret_fd);
-int place_clear(const char *path);                       /* removes data.mdb and lock.mdb */
-const char *place_refused(unsigned long statfs_type);    /* name of a refused file system, NULL */
+int place_clear(const char *path);                    /* removes data.mdb and lock.mdb */
+const char *place_refused(unsigned long statfs_type); /* name of a refused file system, NULL */
 
 #endif

@@ -45,7 +45,7 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
 {
     struct summary_full *f = (struct summary_full *)s;
     struct summary_name key = {.class = class, .cat = cat, .name = name};
-    uint64_t hash = map_mix((uint64_t)class << 32 | cat, name);
+    uint64_t hash = map_mix((uint64_t) class << 32 | cat, name);
     uint32_t i = map_find(&f->name_map, hash, same_name, s->names, &key);
 
     if (i != MAP_NONE)
@@ -64,8 +64,8 @@ static bool same_thread(const void *array, uint32_t i, const void *key)
 {
     const struct summary_thread *a = (const struct summary_thread *)array + i, *b = key;
 
-    return a->tid == b->tid && a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash &&
-           a->class == b->class;
+    return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
+           a->host_is_hash == b->host_is_hash && a->class == b->class;
 }
 
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key)
@@ -77,7 +77,8 @@ struct summary_thread *summary_thread_of(struct summary *s, const struct summary
 
     if (i != MAP_NONE)
         return &s->threads[i];
-    if (!ARRAY_ROOM(s->threads, s->thread_count, f->thread_cap) || map_add(&f->thread_map, hash, s->thread_count) < 0)
+    if (!ARRAY_ROOM(s->threads, s->thread_count, f->thread_cap) ||
+        map_add(&f->thread_map, hash, s->thread_count) < 0)
         return NULL;
     s->threads[s->thread_count] = *key;
     s->threads[s->thread_count].count = 0;
@@ -137,7 +138,8 @@ struct summary *summary_clone(const struct summary *s)
 }
 
 /* The only host of a pid among the processes, or NULL. They are sorted by host, so look at all of them. */
-static const struct index_process *only_host(const struct index_process *p, uint32_t count, int64_t pid)
+static const struct index_process *only_host(const struct index_process *p, uint32_t count,
+                                             int64_t pid)
 {
     const struct index_process *found = NULL;
 
@@ -182,7 +184,8 @@ int summary_settle_hosts(struct summary **s, const struct index_process *process
     if (!settled)
         return -ENOMEM;
     /* Only the threads are new: swap them in. */
-    struct summary_full *a = (struct summary_full *)old, *b = (struct summary_full *)settled, tmp = *a;
+    struct summary_full *a = (struct summary_full *)old, *b = (struct summary_full *)settled,
+                        tmp = *a;
 
     a->pub.threads = b->pub.threads;
     a->pub.thread_count = b->pub.thread_count;

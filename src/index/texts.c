@@ -6,26 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIPES = 64, PAGE = 4096, PAGES_STORED = TEXTS_STORED / PAGE, PAGES_LOCAL = 16384, BLOCK = 256 * 1024 };
+enum {
+    STRIPES = 64,
+    PAGE = 4096,
+    PAGES_STORED = TEXTS_STORED / PAGE,
+    PAGES_LOCAL = 16384,
+    BLOCK = 256 * 1024
+};
 
-struct slot { uint64_t hash; uint32_t id_plus; };
+struct slot {
+    uint64_t hash;
+    uint32_t id_plus;
+};
 struct stripe {
     pthread_mutex_t lock;
     struct slot *slots;
     uint32_t mask, used;
 } __attribute__((aligned(64)));
 
-struct space {                      /* ids of one kind, dense */
+struct space { /* ids of one kind, dense */
     _Atomic(struct text *) *pages;
     uint32_t page_count;
     atomic_uint count;
     uint32_t first;
 };
-struct block { struct block *next; size_t used, size; char data[]; };
+struct block {
+    struct block *next;
+    size_t used, size;
+    char data[];
+};
 
 struct texts {
     struct stripe stripes[STRIPES];
-    pthread_mutex_t grow;           /* spaces and blocks */
+    pthread_mutex_t grow; /* spaces and blocks */
     struct space stored, local;
     struct block *blocks;
     uint64_t stored_bytes;
@@ -118,7 +131,7 @@ static char *keep_bytes(struct texts *t, struct text text)
     out = b->data + b->used;
     if (text.len)
         memcpy(out, text.ptr, text.len);
-    out[text.len] = 0;              /* versions and paths are told as C strings */
+    out[text.len] = 0; /* versions and paths are told as C strings */
     b->used += text.len + 1;
     return out;
 }
@@ -164,7 +177,8 @@ static uint32_t make_id(struct texts *t, struct text text, bool any)
 }
 
 /* Under the lock of the stripe: the slot of the text, or the free one where it belongs. */
-static struct slot *find_slot(const struct texts *t, const struct stripe *s, uint64_t hash, struct text text)
+static struct slot *find_slot(const struct texts *t, const struct stripe *s, uint64_t hash,
+                              struct text text)
 {
     uint32_t i = (uint32_t)(hash >> 6) & s->mask;
 
@@ -245,7 +259,7 @@ uint32_t texts_find(struct texts *t, struct text text)
 
     pthread_mutex_lock(&s->lock);
     if (s->slots)
-        id = find_slot(t, s, hash, text)->id_plus - 1;  /* 0 - 1 is INDEX_NO_TEXT */
+        id = find_slot(t, s, hash, text)->id_plus - 1; /* 0 - 1 is INDEX_NO_TEXT */
     pthread_mutex_unlock(&s->lock);
     return id;
 }
@@ -269,7 +283,8 @@ int texts_load(struct texts *t, struct kv_read *r)
 
     kv_begin(r, KV_TEXT, NULL, &c);
     while (kv_next(&c)) {
-        if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next || texts_add(t, c.value) != next) {
+        if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next ||
+            texts_add(t, c.value) != next) {
             c.error = c.error ? c.error : ERR_CORRUPT;
             break;
         }

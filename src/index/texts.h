@@ -26,11 +26,11 @@ uint32_t texts_add(struct texts *t, struct text text);
 /* The same, but beyond the limits an id of this process. INDEX_NO_TEXT only without memory. */
 uint32_t texts_add_any(struct texts *t, struct text text);
 uint32_t texts_find(struct texts *t, struct text text);
-struct text texts_get(const struct texts *t, uint32_t id);   /* ptr NULL when there is none */
-uint32_t texts_count(const struct texts *t);                 /* ids of the store */
+struct text texts_get(const struct texts *t, uint32_t id); /* ptr NULL when there is none */
+uint32_t texts_count(const struct texts *t);               /* ids of the store */
 /* Puts what is new into the batch; it must be committed with or before the chunks that use it. */
 void texts_flush(struct texts *t, struct kv_batch *b);
-int texts_load(struct texts *t, struct kv_read *r);          /* 0, ERR_CORRUPT, -ENOMEM */
+int texts_load(struct texts *t, struct kv_read *r); /* 0, ERR_CORRUPT, -ENOMEM */
 
 /* References in records: the id where the store knows it, else the text itself. INDEX_NO_TEXT has its own form. */
 void texts_put_ref(const struct texts *t, struct buf *b, uint32_t id);

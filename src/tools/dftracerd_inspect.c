@@ -71,14 +71,17 @@ static void print_totals(struct index *ix, struct snapshot *s)
         bytes += f->index_bytes;
         damaged += f->damaged;
     }
-    printf("files %u damaged %u chunks %" PRIu64 " processes %" PRIu64 " names %" PRIu64 " texts %u\n", files, damaged, chunks,
-           processes, names, index_text_count(ix));
-    printf("compressed %" PRIu64 " text %" PRIu64 " columns %" PRIu64 " index %" PRIu64 "\n", compressed, text, bytes,
-           index_bytes(ix));
-    printf("lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64 "\n", all.lines, all.brackets,
-           all.invalid, all.repaired);
-    printf("objects %" PRIu64 " events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64 " metadata %" PRIu64 "\n",
-           all.events + all.counters + all.aggregated + all.metadata, all.events, all.counters, all.aggregated, all.metadata);
+    printf("files %u damaged %u chunks %" PRIu64 " processes %" PRIu64 " names %" PRIu64
+           " texts %u\n",
+           files, damaged, chunks, processes, names, index_text_count(ix));
+    printf("compressed %" PRIu64 " text %" PRIu64 " columns %" PRIu64 " index %" PRIu64 "\n",
+           compressed, text, bytes, index_bytes(ix));
+    printf("lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64 "\n",
+           all.lines, all.brackets, all.invalid, all.repaired);
+    printf("objects %" PRIu64 " events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64
+           " metadata %" PRIu64 "\n",
+           all.events + all.counters + all.aggregated + all.metadata, all.events, all.counters,
+           all.aggregated, all.metadata);
 }
 
 static int command_stat(struct index *ix, struct settings *settings)
@@ -86,13 +89,15 @@ static int command_stat(struct index *ix, struct settings *settings)
     struct snapshot *s = index_snapshot(ix);
 
     (void)settings;
-    printf("index %s uuid %s generation %" PRIu64 "\n", index_path(ix), snapshot_uuid(s), snapshot_generation(s));
+    printf("index %s uuid %s generation %" PRIu64 "\n", index_path(ix), snapshot_uuid(s),
+           snapshot_generation(s));
     print_totals(ix, s);
     for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
         const struct index_file *f = snapshot_file(s, i);
 
-        printf("%-8s %9" PRIu64 " events %7" PRIu64 " metadata %4u chunks  %s%s%s\n", index_state_name(f->state),
-               f->counts.events, f->counts.metadata, f->chunk_count, f->name, f->error ? ": " : "", f->error ? f->error : "");
+        printf("%-8s %9" PRIu64 " events %7" PRIu64 " metadata %4u chunks  %s%s%s\n",
+               index_state_name(f->state), f->counts.events, f->counts.metadata, f->chunk_count,
+               f->name, f->error ? ": " : "", f->error ? f->error : "");
     }
     snapshot_release(s);
     return 0;
@@ -157,7 +162,8 @@ static int offer_all(struct index *ix, const char *directory, const char *prefix
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         if (snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path ||
-            snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "/" : "", entry->d_name) >= (int)sizeof name)
+            snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "/" : "", entry->d_name) >=
+                (int)sizeof name)
             continue;
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
             rc = offer_all(ix, path, name);
@@ -257,12 +263,15 @@ static int bad_value(const char *option)
 
 static int parse_options(int argc, char **argv, struct settings *s)
 {
-    static const struct option list[] = {
-        {"checkpoint-size", required_argument, NULL, 'c'}, {"workers", required_argument, NULL, 'w'},
-        {"memory", required_argument, NULL, 'm'}, {"engine", required_argument, NULL, 'e'},
-        {"settle", required_argument, NULL, 's'}, {"commit", required_argument, NULL, 'C'}, {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'}, {0}
-    };
+    static const struct option list[] = {{"checkpoint-size", required_argument, NULL, 'c'},
+                                         {"workers", required_argument, NULL, 'w'},
+                                         {"memory", required_argument, NULL, 'm'},
+                                         {"engine", required_argument, NULL, 'e'},
+                                         {"settle", required_argument, NULL, 's'},
+                                         {"commit", required_argument, NULL, 'C'},
+                                         {"quiet", no_argument, NULL, 'q'},
+                                         {"help", no_argument, NULL, 'h'},
+                                         {0}};
     uint64_t n;
     int option;
 
@@ -313,9 +322,11 @@ static int parse_options(int argc, char **argv, struct settings *s)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; int (*run)(struct index *, struct settings *); } commands[] = {
-        {"stat", command_stat}, {"dump", command_dump}, {"check", command_check}, {"build", NULL}
-    };
+    static const struct {
+        const char *name;
+        int (*run)(struct index *, struct settings *);
+    } commands[] = {
+        {"stat", command_stat}, {"dump", command_dump}, {"check", command_check}, {"build", NULL}};
     struct settings s = {.options.settle_ms = -1};
     struct err err = {0};
     struct index *ix;

@@ -65,23 +65,31 @@ static void put_events(struct buf *b, int from, int n, int pid)
 {
     for (int i = from; i < from + n; i++)
         buf_printf(b,
-                   "{\"id\":%d,\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"ph\":\"X\","
+                   "{\"id\":%d,\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":%d,"
+                   "\"dur\":%d,\"ph\":\"X\","
                    "\"args\":{\"hhash\":\"h1\",\"fhash\":\"f%d\",\"ret\":%d}}\n",
                    i, i % 2 ? "write" : "read", pid, pid, 1000 + i * 10, i % 100, i % 7, i);
 }
 
 static void put_head(struct buf *b, int pid, int ppid)
 {
-    buf_printf(b, "[\n{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ph\":\"M\",\"args\":{\"name\":\"node1\","
-                  "\"value\":\"h1\"}}\n", pid, pid);
-    buf_printf(b, "{\"id\":0,\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ts\":999,\"dur\":0,\"ph\":\"X\",\"args\":"
-                  "{\"hhash\":\"h1\",\"version\":100008,\"ppid\":%d,\"cmd_hash\":\"c1\",\"exec_hash\":\"e1\",\"cwd\":\"w1\"}}\n",
+    buf_printf(b,
+               "[\n{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ph\":"
+               "\"M\",\"args\":{\"name\":\"node1\","
+               "\"value\":\"h1\"}}\n",
+               pid, pid);
+    buf_printf(b,
+               "{\"id\":0,\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":%d,\"tid\":%d,\"ts\":999,"
+               "\"dur\":0,\"ph\":\"X\",\"args\":"
+               "{\"hhash\":\"h1\",\"version\":100008,\"ppid\":%d,\"cmd_hash\":\"c1\",\"exec_hash\":"
+               "\"e1\",\"cwd\":\"w1\"}}\n",
                pid, pid, ppid);
 }
 
 static struct index *open_index(int64_t settle_ms, uint64_t chunk)
 {
-    struct index_options options = {.checkpoint_size = chunk, .workers = 3, .settle_ms = settle_ms, .commit_ms = 20};
+    struct index_options options = {
+        .checkpoint_size = chunk, .workers = 3, .settle_ms = settle_ms, .commit_ms = 20};
     char path[128];
     struct err err = {0};
     struct index *ix = NULL;
@@ -106,7 +114,8 @@ static void rest(void)
 }
 
 /* The view of a file in a *new* snapshot, once it is in the state (20 s). */
-static const struct index_file *wait_for(struct index *ix, const char *name, enum index_state state, struct snapshot **ret)
+static const struct index_file *wait_for(struct index *ix, const char *name, enum index_state state,
+                                         struct snapshot **ret)
 {
     for (int i = 0; i < 4000; i++, rest()) {
         struct snapshot *s = index_snapshot(ix);
@@ -152,7 +161,8 @@ static struct buf dump_of(struct index *ix)
 }
 
 /* The sum of a column over all chunks of a file. */
-static int64_t sum_of(struct index *ix, const struct snapshot *s, const struct index_file *f, const char *path)
+static int64_t sum_of(struct index *ix, const struct snapshot *s, const struct index_file *f,
+                      const char *path)
 {
     static _Thread_local int64_t values[1 << 16];
     int64_t sum = 0;
@@ -188,7 +198,9 @@ static void known_numbers(void)
     world();
     put_head(&b, 7, 1);
     put_events(&b, 0, 5000, 7);
-    buf_puts(&b, "not an event\n{\"id\":9,\"name\":\"end\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ts\":99999,\"dur\":0,\"ph\":\"X\"}\n]");
+    buf_puts(&b, "not an "
+                 "event\n{\"id\":9,\"name\":\"end\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,"
+                 "\"ts\":99999,\"dur\":0,\"ph\":\"X\"}\n]");
     write_gz("a.pfw.gz", b.data, b.len);
     ix = open_index(-1, 65536);
     offer(ix, "a.pfw.gz");
@@ -214,7 +226,8 @@ static void known_numbers(void)
     CHECK_TEXT(index_text(ix, f->processes[0].cwd_hash), "w1");
     CHECK_INT(f->name_count, 1);
     CHECK_TEXT(index_text(ix, f->names[0].line),
-               "{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{\"name\":\"node1\",\"value\":\"h1\"}}");
+               "{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\","
+               "\"args\":{\"name\":\"node1\",\"value\":\"h1\"}}");
     CHECK_INT(sum_of(ix, s, f, "dur"), 50 * 99 * 50);
     CHECK_INT(index_file_summary(ix, s, 0, &sum), 0);
     CHECK_INT(sum->classes[TRACE_EVENT].count, 5002);
@@ -495,8 +508,9 @@ static void growing(bool gzip)
         CHECK(f->counts.events > 100);
         /* Complete lines only, until the file is taken to be whole. */
         CHECK_INT(sum_of(ix, s, f, "args.ret"),
-                  step == 2 || done == b.len ? sum_of(ix, s, f, "args.ret")
-                                             : (int64_t)(f->counts.events - 2) * (int64_t)(f->counts.events - 1) / 2);
+                  step == 2 || done == b.len
+                      ? sum_of(ix, s, f, "args.ret")
+                      : (int64_t)(f->counts.events - 2) * (int64_t)(f->counts.events - 1) / 2);
         snapshot_release(s);
     }
     f = wait_for(ix, name, INDEX_READY, &s);
@@ -586,7 +600,8 @@ static void units(void)
 
     world();
     put_events(&b, 0, 3000, 7);
-    buf_puts(&b, "{\"name\":\"CM\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{\"name\":\"time_metric\",\"value\":\"NS\"}}\n");
+    buf_puts(&b, "{\"name\":\"CM\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{"
+                 "\"name\":\"time_metric\",\"value\":\"NS\"}}\n");
     write_file("a.pfw", "w", b.data, b.len);
     ix = open_index(-1, 65536);
     offer(ix, "a.pfw");
@@ -637,9 +652,15 @@ static void text_of_rows(void)
     world_end();
 }
 
-static const struct check_test tests[] = {
-    {"known_numbers", known_numbers}, {"odd_files", odd_files}, {"many_small_files", many_small_files},
-    {"opened_again", opened_again}, {"snapshots_pin", snapshots_pin}, {"growing_plain", growing_plain},
-    {"growing_gzip", growing_gzip}, {"goes_on", goes_on}, {"units", units}, {"text_of_rows", text_of_rows}, {NULL, NULL}
-};
+static const struct check_test tests[] = {{"known_numbers", known_numbers},
+                                          {"odd_files", odd_files},
+                                          {"many_small_files", many_small_files},
+                                          {"opened_again", opened_again},
+                                          {"snapshots_pin", snapshots_pin},
+                                          {"growing_plain", growing_plain},
+                                          {"growing_gzip", growing_gzip},
+                                          {"goes_on", goes_on},
+                                          {"units", units},
+                                          {"text_of_rows", text_of_rows},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -50,7 +50,8 @@ static void put_u32(struct kv_batch *b, enum kv_table t, uint32_t key, const cha
 
 static void keys_sort_as_numbers(void)
 {
-    static const uint32_t keys[] = {0, 1, 255, 256, 65535, 65536, 0x01000000, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t keys[] = {0,     1,          255,        256,        65535,
+                                    65536, 0x01000000, 0x7fffffff, 0x80000000, 0xffffffff};
     struct kv_batch *b = kv_batch_new();
     struct kv_cursor c;
     struct kv_read *r;
@@ -127,7 +128,11 @@ static void prefixes_and_below(void)
     remove_dir();
 }
 
-struct reading { struct kv *kv; atomic_bool stop; atomic_uint reads; };
+struct reading {
+    struct kv *kv;
+    atomic_bool stop;
+    atomic_uint reads;
+};
 
 static void *read_always(void *arg)
 {
@@ -197,7 +202,7 @@ static void failed_batches_stay(void)
     make_dir();
     kv = open_kv(64 << 20);
     put_u32(b, KV_META, 1, "one");
-    kv_put(b, KV_META, &empty, "x", 1);     /* LMDB takes no empty key */
+    kv_put(b, KV_META, &empty, "x", 1); /* LMDB takes no empty key */
     CHECK(kv_commit(kv, b) < 0);
     CHECK(!kv_batch_empty(b));
     kv_read_begin(kv, &r);
@@ -229,7 +234,8 @@ static void damage_is_told(void)
     CHECK(strstr(err.text, "truncated"));
     err_done(&err);
     fd = open(path, O_WRONLY | O_TRUNC);
-    CHECK(write(fd, "this is no database, but something longer than a header of one ........", 70) == 70);
+    CHECK(write(fd, "this is no database, but something longer than a header of one ........",
+                70) == 70);
     CHECK_INT(ftruncate(fd, 65536), 0);
     close(fd);
     CHECK_INT(kv_open(&options, &err, &kv), ERR_CORRUPT);
@@ -263,7 +269,7 @@ static void places(void)
     close(fd);
     CHECK_STR(place_refused(0x6969), "NFS");
     CHECK_STR(place_refused(0x0BD00BD0), "Lustre");
-    CHECK_STR(place_refused(0xEF53), NULL);     /* ext4 */
+    CHECK_STR(place_refused(0xEF53), NULL); /* ext4 */
     CHECK_INT(place_prepare("/proc/self/cmdline", true, &err), -ENOTDIR);
     err_done(&err);
     remove_dir();
@@ -300,15 +306,20 @@ static void records(void)
     r = rec_of((struct text){"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11});
     rec_u(&r);
     CHECK(r.bad);
-    r = rec_of((struct text){"\x7f" "abc", 4});
+    r = rec_of((struct text){"\x7f"
+                             "abc",
+                             4});
     rec_text(&r);
     CHECK(r.bad);
     buf_done(&b);
 }
 
-static const struct check_test tests[] = {
-    {"keys_sort_as_numbers", keys_sort_as_numbers}, {"prefixes_and_below", prefixes_and_below},
-    {"full_maps_grow", full_maps_grow}, {"failed_batches_stay", failed_batches_stay}, {"damage_is_told", damage_is_told},
-    {"places", places}, {"records", records}, {NULL, NULL}
-};
+static const struct check_test tests[] = {{"keys_sort_as_numbers", keys_sort_as_numbers},
+                                          {"prefixes_and_below", prefixes_and_below},
+                                          {"full_maps_grow", full_maps_grow},
+                                          {"failed_batches_stay", failed_batches_stay},
+                                          {"damage_is_told", damage_is_told},
+                                          {"places", places},
+                                          {"records", records},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -20,10 +20,12 @@ static void write_file(const char *name, const char *text)
 }
 
 #define RECORD(name, key, value, pid) \
-    "{\"name\":\"" name "\",\"cat\":\"dftracer\",\"pid\":" pid ",\"tid\":1,\"ph\":\"M\",\"args\":{\"hhash\":\"h\",\"name\":\"" key \
-    "\",\"value\":" value "}}\n"
+    "{\"name\":\"" name "\",\"cat\":\"dftracer\",\"pid\":" pid \
+    ",\"tid\":1,\"ph\":\"M\",\"args\":{\"hhash\":\"h\",\"name\":\"" key "\",\"value\":" value \
+    "}}\n"
 #define EVENT(name, pid, args) \
-    "{\"name\":\"" name "\",\"cat\":\"POSIX\",\"pid\":" pid ",\"tid\":1,\"ts\":5,\"dur\":1,\"ph\":\"X\",\"args\":{" args "}}\n"
+    "{\"name\":\"" name "\",\"cat\":\"POSIX\",\"pid\":" pid \
+    ",\"tid\":1,\"ts\":5,\"dur\":1,\"ph\":\"X\",\"args\":{" args "}}\n"
 
 static struct index *open_world(void)
 {
@@ -70,7 +72,8 @@ static void close_world(struct index *ix, struct snapshot *s)
         abort();
 }
 
-static const char *resolve(struct index *ix, struct snapshot *s, uint32_t file, int64_t pid, const char *hash, bool *conflict)
+static const char *resolve(struct index *ix, struct snapshot *s, uint32_t file, int64_t pid,
+                           const char *hash, bool *conflict)
 {
     uint32_t id = index_text_find(ix, text_of(hash)), got;
 
@@ -86,21 +89,23 @@ static void hashes(void)
     bool conflict;
 
     /* a: parent 10; b: its child 11, which defines nothing; c: a stranger that means something else by 2; d: knows all only once */
-    write_file("a.pfw", RECORD("FH", "/one", "1", "10") RECORD("FH", "/one/again", "1", "10") RECORD("FH", "/two", "2", "10")
-                        EVENT("fork", "10", "\"hhash\":\"h\",\"ret\":11"));
+    write_file("a.pfw", RECORD("FH", "/one", "1", "10") RECORD("FH", "/one/again", "1", "10")
+                            RECORD("FH", "/two", "2", "10")
+                                EVENT("fork", "10", "\"hhash\":\"h\",\"ret\":11"));
     write_file("b.pfw", EVENT("read", "11", "\"hhash\":\"h\",\"fhash\":2"));
     write_file("c.pfw", RECORD("FH", "/other/two", "2", "12") RECORD("FH", "/three", "3", "12")
-                        EVENT("read", "12", "\"hhash\":\"h\",\"fhash\":2"));
-    write_file("d.pfw", RECORD("FH", "/three", "3", "13") EVENT("read", "13", "\"hhash\":\"h\",\"fhash\":9"));
+                            EVENT("read", "12", "\"hhash\":\"h\",\"fhash\":2"));
+    write_file("d.pfw", RECORD("FH", "/three", "3", "13")
+                            EVENT("read", "13", "\"hhash\":\"h\",\"fhash\":9"));
     s = offer_all(ix, names);
     CHECK_STR(resolve(ix, s, 0, 10, "1", &conflict), "/one");
     CHECK_STR(resolve(ix, s, 0, 10, "2", &conflict), "/two");
-    CHECK_STR(resolve(ix, s, 1, 11, "2", &conflict), "/two");       /* of the parent */
+    CHECK_STR(resolve(ix, s, 1, 11, "2", &conflict), "/two"); /* of the parent */
     CHECK(!conflict);
     CHECK_STR(resolve(ix, s, 2, 12, "2", &conflict), "/other/two");
     CHECK_STR(resolve(ix, s, 3, 13, "2", &conflict), NULL);
     CHECK(conflict);
-    CHECK_STR(resolve(ix, s, 0, 10, "3", &conflict), "/three");     /* both agree */
+    CHECK_STR(resolve(ix, s, 0, 10, "3", &conflict), "/three"); /* both agree */
     CHECK(!conflict);
     CHECK_STR(resolve(ix, s, 3, 13, "9", &conflict), NULL);
     CHECK(!conflict);
@@ -119,11 +124,15 @@ static void processes(void)
     struct snapshot *s;
 
     /* pid 1 is on one host, and its records without a host belong to it; pid 2 on two: what names none stays apart */
-    write_file("a.pfw", "{\"name\":\"PR\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\",\"args\":{\"name\":\"rank\",\"value\":\"3\"}}\n"
-                        EVENT("read", "1", "\"hhash\":\"h\"") EVENT("read", "1", "\"hhash\":\"h\"")
-                        EVENT("read", "2", "\"hhash\":\"h\"") EVENT("read", "2", "\"hhash\":\"k\"") EVENT("read", "2", ""));
-    write_file("b.pfw", "{\"name\":\"process_name\",\"cat\":\"dftracer\",\"pid\":5,\"tid\":1,\"ph\":\"M\",\"args\":{\"name\":\"Rank 12\",\"value\":\"process_name\"}}\n"
-                        EVENT("open", "5", "\"hostname\":\"corona1\""));
+    write_file("a.pfw",
+               "{\"name\":\"PR\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\",\"args\":{"
+               "\"name\":\"rank\",\"value\":\"3\"}}\n" EVENT("read", "1", "\"hhash\":\"h\"")
+                   EVENT("read", "1", "\"hhash\":\"h\"") EVENT("read", "2", "\"hhash\":\"h\"")
+                       EVENT("read", "2", "\"hhash\":\"k\"") EVENT("read", "2", ""));
+    write_file("b.pfw",
+               "{\"name\":\"process_name\",\"cat\":\"dftracer\",\"pid\":5,\"tid\":1,\"ph\":\"M\","
+               "\"args\":{\"name\":\"Rank 12\",\"value\":\"process_name\"}}\n" EVENT(
+                   "open", "5", "\"hostname\":\"corona1\""));
     s = offer_all(ix, names);
     f = snapshot_file(s, 0);
     CHECK_INT(f->process_count, 4);
@@ -151,5 +160,6 @@ static void processes(void)
     close_world(ix, s);
 }
 
-static const struct check_test tests[] = {{"hashes", hashes}, {"processes", processes}, {NULL, NULL}};
+static const struct check_test tests[] = {
+    {"hashes", hashes}, {"processes", processes}, {NULL, NULL}};
 CHECK_MAIN(tests)
