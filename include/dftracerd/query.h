@@ -83,6 +83,9 @@ struct query_counters {
 };
 void query_counters(const struct query *q, struct query_counters *ret);
 
+/* Objects selected of each file of query_files, in that order: *exact*, from the catalog where nothing is filtered. */
+int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
+
 /* Only the choice of files (for /info): positions in the snapshot, *new* array. */
 int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
                        struct err *err, uint32_t **ret, size_t *ret_count);

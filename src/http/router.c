@@ -6,6 +6,7 @@
 static const struct endpoint *const table[] = {
     &endpoint_page, &endpoint_healthz, &endpoint_readyz,
     &endpoint_info, &endpoint_stats,   &endpoint_view,
+    &endpoint_event_count,
     NULL,
 };
 

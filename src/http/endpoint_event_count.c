@@ -1,0 +1,88 @@
+/* endpoint_event_count.c - /event-count: one exact number, or one a file. */
+#include "endpoint.h"
+
+#include <stdlib.h>
+
+static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
+static const struct param_spec *const params[] = {selection_params, answer_params, NULL};
+
+struct state {
+    struct query *query;
+    uint64_t *counts; /* of query_files, in their order */
+};
+
+static int open_event_count(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct selection chosen;
+    const uint32_t *files;
+    if (!s)
+        return -ENOMEM;
+    int rc = selection_read(rq, &chosen);
+    if (rc == 0)
+        rc = selection_open(rq, &chosen, &s->query);
+    if (rc < 0)
+        return rc;
+    s->counts = calloc(query_files(s->query, &files) + 1, sizeof *s->counts);
+    return s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
+}
+
+static void write_files(const struct request *rq, const struct state *s, struct jw *j)
+{
+    const uint32_t *files;
+    size_t n = query_files(s->query, &files);
+    jw_key(j, "files");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        jw_begin(j, '{');
+        jw_key(j, "path");
+        jw_str(j, snapshot_file(rq->snapshot, files[i])->name);
+        jw_key(j, "events");
+        jw_uint(j, s->counts[i]);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static int next_event_count(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    const uint32_t *files;
+    uint64_t events = 0;
+    struct jw j;
+    for (size_t n = query_files(s->query, &files); n > 0; n--)
+        events += s->counts[n - 1];
+    if (rq->format == FORMAT_TEXT) {
+        buf_printf(out, "%llu\n", (unsigned long long)events);
+        return ERR_END;
+    }
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_key(&j, "events");
+    jw_uint(&j, events);
+    write_files(rq, s, &j);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static void close_event_count(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    free(s->counts);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_event_count = {
+    .path = "/event-count",
+    .summary = "how many events there are: one exact number",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 2,
+    .open = open_event_count,
+    .next = next_event_count,
+    .close = close_event_count,
+};
