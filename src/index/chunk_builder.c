@@ -98,7 +98,8 @@ static struct column_build *column_start(struct chunk_builder *b, unsigned i, st
     c->always_global = text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path);
     c->keep_packed = c->is_time || text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) ||
                      text_eq(path, TEXT("pid")) || text_eq(path, TEXT("tid")) ||
-                     text_eq(path, TEXT("ph")) || text_eq(path, TEXT("@class")); /* what nearly every question reads */
+                     text_eq(path, TEXT("ph")) || text_eq(path, TEXT("@class")) || /* what nearly every question reads */
+                     text_eq(path, TEXT("size")) || text_eq(path, TEXT("args.offset")); /* 3 % larger, filtered groups 1.6x faster */
     c->nano = false;
     c->dimension = (int8_t)dimension_of(b, path);
     dictionary_clear(&c->dict);
