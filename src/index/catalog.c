@@ -93,6 +93,39 @@ static bool room_for_id(struct index *ix, uint64_t id)
     return true;
 }
 
+static struct entry *find_entry(const struct index *ix, struct text name)
+{
+    int64_t id = intern_find(ix->entry_names, name);
+
+    return id >= 0 && (uint64_t)id < ix->by_id_cap ? ix->by_id[id] : NULL;
+}
+
+/* X.gz learns of X, whichever was offered first. */
+static void pair_up(struct index *ix, struct entry *e)
+{
+    struct text name = text_of(e->name);
+    struct buf packed = {0};
+    struct entry *found;
+
+    if (name.len > 3 && memcmp(name.ptr + name.len - 3, ".gz", 3) == 0)
+        e->plain = find_entry(ix, (struct text){name.ptr, name.len - 3});
+    buf_printf(&packed, "%s.gz", e->name);
+    found = packed.error ? NULL : find_entry(ix, (struct text){packed.data, packed.len});
+    if (found)
+        found->plain = e;
+    buf_done(&packed);
+}
+
+bool catalog_is_duplicate(const struct entry *e)
+{
+    const struct view *a = e->view, *b = e->plain ? e->plain->view : NULL;
+
+    return b && a->pub.state == INDEX_READY && b->pub.state == INDEX_READY &&
+           a->pub.text_bytes == b->pub.text_bytes &&
+           a->body->text_sum.high == b->body->text_sum.high &&
+           a->body->text_sum.low == b->body->text_sum.low;
+}
+
 static struct entry *entry_new(struct index *ix, int64_t id, const char *name, const char *path)
 {
     struct entry *e = calloc(1, sizeof *e);
@@ -110,6 +143,7 @@ static struct entry *entry_new(struct index *ix, int64_t id, const char *name, c
         goto fail;
     ix->entries[ix->entry_count++] = e;
     ix->by_id[id] = e;
+    pair_up(ix, e);
     ix->sorted = false;
     return e;
 fail:
@@ -260,7 +294,8 @@ static struct snapshot *make_snapshot(struct index *ix)
     }
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entry_count; i++) {
-        if (ix->entries[i]->view->pub.state != INDEX_MISSING)
+        if (ix->entries[i]->view->pub.state != INDEX_MISSING &&
+            !catalog_is_duplicate(ix->entries[i]))
             s->views[s->count++] = view_ref(ix->entries[i]->view);
     }
     pthread_mutex_init(&s->lock, NULL);

@@ -96,6 +96,8 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     rec_put_i(out, v->missing_since_ns);
     rec_put_text(out, text_of(f->error));
     encode_identity(&b->identity, out);
+    rec_put_u(out, b->text_sum.high);
+    rec_put_u(out, b->text_sum.low);
     rec_put_u(out, b->summary_version);
     rec_put_u(out, b->run_version);
     rec_put_u(out, (unsigned)b->unit_fixed | (unsigned)b->has_tail << 1 |
@@ -244,6 +246,8 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
 
     f->error = keep(b, rec_text(r));
     decode_identity(r, &b->identity);
+    b->text_sum.high = rec_u(r);
+    b->text_sum.low = rec_u(r);
     b->summary_version = (uint32_t)rec_u(r);
     b->run_version = (uint32_t)rec_u(r);
     flags = rec_u(r);

@@ -74,6 +74,7 @@ static void put_int(struct buf *out, int64_t v)
 
 static void dump_facts(struct dump *d, const struct index_file *f)
 {
+    const struct hash128 sum = view_of_file(f)->body->text_sum;
     struct buf *o = d->out;
     const struct trace_counts *c = &f->counts;
 
@@ -102,7 +103,9 @@ static void dump_facts(struct dump *d, const struct index_file *f)
         buf_puts(o, " to ");
         put_i128(o, f->max_te);
     }
-    buf_printf(o, "\n  damage %u\n", f->damage_count);
+    buf_printf(o, "\n  text %016llx%016llx\n", (unsigned long long)sum.high,
+               (unsigned long long)sum.low);
+    buf_printf(o, "  damage %u\n", f->damage_count);
     for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
         buf_printf(o, "    %s %" PRIu64 "-%" PRIu64 " at %" PRIu64 "\n",
                    trace_damage_name((enum trace_damage_kind)f->damage[i].kind),

@@ -249,6 +249,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     struct index_file *f = &b->pub;
 
     b->identity = r->identity;
+    b->text_sum = p->text_sum;
     b->ix = ix;
     b->run_version = r->version;
     b->consumed = r->info.file_offset;

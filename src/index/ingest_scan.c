@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 struct worker {
     struct ingest *in;
@@ -58,6 +59,14 @@ static bool closes(const char *text, size_t len)
     return false;
 }
 
+/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are compressed. */
+static struct hash128 hash_chunk(const struct trace_chunk *c)
+{
+    XXH128_hash_t hash = XXH3_128bits_withSeed(c->text, c->len, c->text_offset);
+
+    return (struct hash128){.high = hash.high64, .low = hash.low64};
+}
+
 static int scan(struct worker *w, struct result *r)
 {
     struct trace_event event;
@@ -77,6 +86,7 @@ static int scan(struct worker *w, struct result *r)
         return rc;
     trace_scan_counts(w->scanner, &counts);
     r->part->counts = counts;
+    r->part->text_sum = hash_chunk(&r->chunk);
     if (counts.brackets > 0 && closes(r->chunk.text, r->chunk.len))
         r->part->finished = true;
     return r->part->error;

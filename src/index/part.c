@@ -103,6 +103,8 @@ void part_merge_facts(struct part *into, const struct part *from)
 {
     into->error = into->error ? into->error : from->error;
     part_add_counts(&into->counts, &from->counts);
+    into->text_sum.high += from->text_sum.high;
+    into->text_sum.low += from->text_sum.low;
     into->finished |= from->finished;
     if (!into->unit_seen)
         into->unit_seen = from->unit_seen;
@@ -293,6 +295,8 @@ static bool fact_is_text(uint8_t kind)
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out)
 {
     encode_counts(&p->counts, out);
+    rec_put_u(out, p->text_sum.high);
+    rec_put_u(out, p->text_sum.low);
     rec_put_u(out, p->finished);
     rec_put_u(out, p->unit_seen);
     texts_put_ref(texts, out, p->version);
@@ -371,6 +375,8 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
     if (!p)
         return -ENOMEM;
     decode_counts(r, &p->counts);
+    p->text_sum.high = rec_u(r);
+    p->text_sum.low = rec_u(r);
     p->finished = rec_u(r) != 0;
     p->unit_seen = (uint8_t)rec_u(r);
     p->version = texts_get_ref(texts, r);

@@ -22,7 +22,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    1 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    2 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
@@ -46,6 +46,7 @@ struct body {
     struct index *ix;      /* for find_checkpoint; set where id is */
     struct index_file pub; /* state is that of the view */
     struct identity identity;
+    struct hash128 text_sum; /* part.h */
     uint32_t summary_version, run_version;
     bool unit_fixed;           /* the trace said its unit */
     bool has_tail, tail_final; /* tail_final: ingest may go on behind the last chunk */
@@ -71,6 +72,7 @@ struct run;
 struct entry {
     const char *name, *path;
     struct view *view; /* never NULL once offered */
+    struct entry *plain; /* of X.gz: X, where that was offered, too */
     struct run *run;   /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
     bool record_dirty;       /* its state is to be stored by the next commit */
@@ -167,6 +169,8 @@ void catalog_queue(struct index *ix, struct entry *e, bool front);
 /* Something that answers tell has changed. */
 void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
+/* X.gz beside an X of the same text: it counts nowhere, as if it were missing. */
+bool catalog_is_duplicate(const struct entry *e);
 uint64_t
 catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
 void catalog_notify(struct index *ix); /* without the lock */

@@ -162,7 +162,7 @@ void index_query_running(struct index *ix, int delta)
 static void add_progress(struct index_progress *p, const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
-    if (f->state == INDEX_MISSING)
+    if (f->state == INDEX_MISSING || catalog_is_duplicate(e))
         return;
     p->files++;
     p->bytes += f->compressed_bytes;

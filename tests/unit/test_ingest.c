@@ -652,6 +652,65 @@ static void text_of_rows(void)
     world_end();
 }
 
+static uint32_t files_of(struct index *ix)
+{
+    struct index_progress p;
+
+    index_progress(ix, &p);
+    return (uint32_t)p.files;
+}
+
+/* Where X and X.gz hold the same text, X answers alone; also when one was read in parts, and after a restart. */
+static void duplicates(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    struct index *ix;
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 3000, 7);
+    write_gz("a.pfw.gz", b.data, b.len);
+    write_file("a.pfw", "w", b.data, b.len / 2);
+    write_file("empty.pfw", "w", "", 0);
+    write_file("empty.pfw.gz", "w", "", 0);
+    write_gz("b.pfw.gz", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    offer(ix, "b.pfw.gz");
+    offer(ix, "empty.pfw.gz");
+    offer(ix, "a.pfw.gz");
+    offer(ix, "empty.pfw");
+    wait_quiet(ix);
+    CHECK_INT(files_of(ix), 4);
+    index_close(ix);
+    write_file("a.pfw", "a", b.data + b.len / 2, b.len - b.len / 2);
+    ix = open_index(-1, 65536);
+    CHECK_INT(files_of(ix), 4);
+    offer(ix, "a.pfw");
+    while (files_of(ix) == 4)
+        rest();
+    s = index_snapshot(ix);
+    CHECK_INT(snapshot_file_count(s), 3);
+    CHECK_STR(snapshot_file(s, 0)->name, "a.pfw");
+    CHECK_STR(snapshot_file(s, 1)->name, "b.pfw.gz");
+    CHECK_STR(snapshot_file(s, 2)->name, "empty.pfw");
+    snapshot_release(s);
+    /* Gone or grown, X lets X.gz answer again. */
+    index_forget(ix, "empty.pfw");
+    write_file("a.pfw", "a", "[\n", 2);
+    offer(ix, "a.pfw");
+    while (files_of(ix) == 3)
+        rest();
+    s = index_snapshot(ix);
+    CHECK_STR(snapshot_file(s, 1)->name, "a.pfw.gz");
+    CHECK_STR(snapshot_file(s, 3)->name, "empty.pfw.gz");
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"odd_files", odd_files},
                                           {"many_small_files", many_small_files},
@@ -662,5 +721,6 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"goes_on", goes_on},
                                           {"units", units},
                                           {"text_of_rows", text_of_rows},
+                                          {"duplicates", duplicates},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
