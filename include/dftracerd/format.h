@@ -54,5 +54,6 @@ int format_stats(const struct stats *s, const char *query, enum format f, bool p
 struct format_info_options { unsigned detail; bool pretty; const char *const *root_labels, *const *root_paths; size_t root_count; };
 int format_info(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
                 const struct format_info_options *options, enum format f, struct buf *out);
+int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
 #endif

@@ -37,6 +37,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
 /* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been released. */
 void index_close(struct index *ix);
 const char *index_path(const struct index *ix);
+bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters */
 uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */
 
 /* ---- files in -------------------------------------------------------------------------------------- */

@@ -138,6 +138,19 @@ struct stats {
 int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret); /* *new* */
 void stats_free(struct stats *s);
 
+/* ---- /schema ---------------------------------------------------------------------------------------------- */
+
+struct schema_column {
+    struct text path;                /* as in queries                                                   */
+    const char *type;                /* "int", "float" (ints among them, too), "string", "bool", "mixed" */
+    uint64_t rows, distinct;
+    bool distinct_exact, bloom;      /* beyond 16,384 values: within some 3 %; the path has bloom filters */
+    struct value min, max;           /* null where mixed                                                */
+};
+struct schema { struct schema_column *columns; size_t count; struct arena arena; }; /* by path; the arena owns all */
+int schema_run(struct query *q, struct err *err, struct schema **ret); /* *new* */
+void schema_free(struct schema *s);
+
 /* ---- /view: lines ------------------------------------------------------------------------------------------ */
 
 struct view_options {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static const struct endpoint *const table[] = {
-    &endpoint_page,  &endpoint_healthz, &endpoint_readyz,      &endpoint_info,
-    &endpoint_stats, &endpoint_view,    &endpoint_event_count, NULL,
+    &endpoint_page, &endpoint_healthz,     &endpoint_readyz, &endpoint_info, &endpoint_stats,
+    &endpoint_view, &endpoint_event_count, &endpoint_schema, NULL,
 };
 
 const struct endpoint *const *router_table(void)

@@ -1,0 +1,50 @@
+/* endpoint_schema.c - /schema: every column that the selected objects have. */
+#include "endpoint.h"
+
+static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
+static const struct param_spec *const params[] = {selection_params, answer_params, NULL};
+
+struct state {
+    struct query *query;
+    struct schema *schema;
+};
+
+static int open_schema(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct selection chosen;
+    if (!s)
+        return -ENOMEM;
+    int rc = selection_read(rq, &chosen);
+    if (rc == 0)
+        rc = selection_open(rq, &chosen, &s->query);
+    return rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
+}
+
+static int next_schema(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    int rc = format_schema(s->schema, rq->format, rq->pretty, out);
+    return rc < 0 ? rc : ERR_END;
+}
+
+static void close_schema(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    schema_free(s->schema);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_schema = {
+    .path = "/schema",
+    .summary = "the columns that the events have: types, distinct values, smallest and largest",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 4,
+    .open = open_schema,
+    .next = next_schema,
+    .close = close_schema,
+};

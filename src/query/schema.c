@@ -1,0 +1,189 @@
+/* schema.c - /schema: every column that the selected objects have. */
+#include "schema.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+    struct columns_seen columns;
+    uint64_t *mask; /* selected rows of the chunk at hand */
+    size_t mask_words;
+};
+struct run {
+    struct query *query;
+    struct columns_seen all;
+};
+
+static void worker_free(struct worker *w)
+{
+    if (w)
+        columns_done(&w->columns), free(w->mask);
+    free(w);
+}
+
+static int worker_begin(void *arg, unsigned number, void **ret)
+{
+    struct run *r = arg;
+    struct worker *w = calloc(1, sizeof(*w));
+
+    (void)number;
+    if (!w || columns_init(&w->columns, query_budget(r->query)) < 0)
+        return worker_free(w), -ENOMEM;
+    *ret = w;
+    return 0;
+}
+
+/* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to the end. */
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct worker *w = state;
+    size_t words = (size_t)c->rows / 64 + 1 + SCAN_WORDS;
+
+    if (c->all)
+        return ERR_END;
+    if (words > w->mask_words) {
+        free(w->mask);
+        w->mask_words = 0;
+        w->mask = malloc(words * sizeof(*w->mask));
+        if (!w->mask)
+            return -ENOMEM;
+        w->mask_words = words;
+    }
+    memset(w->mask, 0, words * sizeof(*w->mask));
+    return 0;
+}
+
+static int take_batch(void *state, struct scan_batch *b)
+{
+    struct worker *w = state;
+
+    memcpy(w->mask + b->first / 64, b->mask, SCAN_WORDS * sizeof(*w->mask));
+    return 0;
+}
+
+static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+{
+    struct worker *w = state;
+
+    *ret_part = NULL;
+    return schema_chunk(&w->columns, c, c->all ? NULL : w->mask);
+}
+
+static int worker_end(void *arg, unsigned number, void *state, bool failed)
+{
+    struct run *r = arg;
+    struct worker *w = state;
+    int rc = failed ? 0 : columns_merge(&r->all, &w->columns);
+
+    (void)number;
+    worker_free(w);
+    return rc;
+}
+
+/* ---- telling ---- */
+
+static const char *type_name(unsigned types)
+{
+    switch (types) {
+    case SCHEMA_INT:
+        return "int";
+    case SCHEMA_FLOAT:
+    case SCHEMA_INT | SCHEMA_FLOAT: /* a number is a number, however it was written */
+        return "float";
+    case SCHEMA_STRING:
+        return "string";
+    case SCHEMA_BOOL:
+        return "bool";
+    default:
+        return "mixed";
+    }
+}
+
+static int copy_value(struct arena *a, const struct value *v, struct value *ret)
+{
+    *ret = *v;
+    if (v->type == VALUE_TEXT || v->type == VALUE_JSON) {
+        ret->text.ptr = arena_strdup(a, v->text);
+        return ret->text.ptr ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
+static int tell_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
+{
+    const struct extent *e = &seen->numbers;
+
+    if (seen->types == SCHEMA_STRING)
+        e = &seen->texts;
+    else if (seen->types == SCHEMA_BOOL)
+        e = &seen->bools;
+    else if (seen->types & ~(unsigned)(SCHEMA_INT | SCHEMA_FLOAT))
+        return 0; /* mixed: no order */
+    int rc = copy_value(a, &e->min, &c->min);
+    return rc < 0 ? rc : copy_value(a, &e->max, &c->max);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    const struct schema_column *x = a, *y = b;
+
+    return text_cmp(x->path, y->path);
+}
+
+static int tell(struct run *r, struct schema *s)
+{
+    uint32_t n = intern_count(r->all.paths);
+    int rc = 0;
+
+    s->columns = arena_alloc(&s->arena, (n + 1) * sizeof(*s->columns));
+    if (!s->columns)
+        return -ENOMEM;
+    for (uint32_t i = 0; rc == 0 && i < n && i < r->all.cap; i++) {
+        const struct column_seen *seen = r->all.columns[i];
+        struct schema_column *c = &s->columns[s->count];
+        if (!seen || !seen->rows) /* no selected object has it */
+            continue;
+        struct text path = intern_text(r->all.paths, i);
+        c->path = (struct text){arena_strdup(&s->arena, path), path.len};
+        c->type = type_name(seen->types);
+        c->rows = seen->rows;
+        c->distinct = distinct_count(&seen->distinct, &c->distinct_exact);
+        c->bloom = index_is_dimension(query_index(r->query), path);
+        rc = c->path.ptr ? tell_extent(&s->arena, seen, c) : -ENOMEM;
+        s->count++;
+    }
+    if (rc == 0)
+        qsort(s->columns, s->count, sizeof(*s->columns), compare_paths);
+    return rc;
+}
+
+int schema_run(struct query *q, struct err *err, struct schema **ret)
+{
+    struct run r = {.query = q};
+    struct scan_sink sink = {.arg = &r,
+                             .worker_begin = worker_begin,
+                             .chunk_begin = chunk_begin,
+                             .batch = take_batch,
+                             .chunk_end = chunk_end,
+                             .worker_end = worker_end};
+    struct schema *s = calloc(1, sizeof(*s));
+    int rc = s ? columns_init(&r.all, query_budget(q)) : -ENOMEM;
+
+    rc = rc < 0 ? rc : scan_run(q, &sink, err);
+    rc = rc < 0 ? rc : tell(&r, s);
+    columns_done(&r.all);
+    if (rc < 0) {
+        schema_free(s);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = s;
+    return 0;
+}
+
+void schema_free(struct schema *s)
+{
+    if (s)
+        arena_done(&s->arena);
+    free(s);
+}

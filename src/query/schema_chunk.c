@@ -1,0 +1,227 @@
+/* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows and extents, and
+ * dictionaries the distinct values; only numbers are decoded, to count different ones. */
+#include "plan.h"
+#include "schema.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct visit {
+    struct columns_seen *columns;
+    struct scan_chunk *chunk;
+    const uint64_t *mask; /* of the chunk; NULL: all rows  */
+    struct column column;
+    struct column_seen *seen;
+    uint64_t rows[SCAN_WORDS]; /* of the block at hand: selected and not null */
+};
+
+static bool has_row(const struct visit *v, uint32_t i)
+{
+    return v->rows[i / 64] >> (i % 64) & 1;
+}
+
+/* Fills v->rows for a block; *ret_any: is there one at all? */
+static int rows_of_block(struct visit *v, uint32_t first, uint32_t n, bool *ret_any)
+{
+    uint64_t any = 0;
+
+    memset(v->rows, 0xff, sizeof(v->rows));
+    if (v->column.nulls) {
+        int rc = column_read_valid(v->chunk->view, &v->column, first, n, v->rows);
+        if (rc < 0)
+            return rc;
+    }
+    for (uint32_t w = 0; w < SCAN_WORDS; w++) {
+        uint32_t left = n > w * 64 ? n - w * 64 : 0;
+        v->rows[w] &= left >= 64 ? ~0ull : (1ull << left) - 1;
+        if (v->mask)
+            v->rows[w] &= left ? v->mask[first / 64 + w] : 0;
+        any |= v->rows[w];
+        v->seen->rows += (unsigned)__builtin_popcountll(v->rows[w]);
+    }
+    *ret_any = any != 0;
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+static int extent_i64(struct visit *v, int64_t min, int64_t max)
+{
+    struct column_seen *s = v->seen;
+    __int128 unit = v->column.nano ? 1 : 1000;
+    struct value a = {.type = VALUE_INT, .i = min}, b = {.type = VALUE_INT, .i = max};
+    struct extent *e = v->column.type == COLUMN_BOOL ? &s->bools : &s->numbers;
+
+    if (v->column.type == COLUMN_BOOL)
+        a.type = b.type = VALUE_BOOL;
+    if (v->column.type == COLUMN_TIME) {
+        a = (struct value){.type = VALUE_TIME, .wide = min * unit};
+        b = (struct value){.type = VALUE_TIME, .wide = max * unit};
+    }
+    int rc = extent_add(e, &a);
+    return rc < 0 ? rc : extent_add(e, &b);
+}
+
+static int add_i64(struct visit *v, int64_t value)
+{
+    struct budget *b = v->columns->budget;
+    struct column_entry e = {.type = TRACE_BOOL, .i = value};
+
+    if (v->column.type == COLUMN_TIME)
+        return seen_time(v->seen, value, v->column.nano, b);
+    if (v->column.type == COLUMN_BOOL)
+        return seen_entry(v->seen, &e, b);
+    v->seen->types |= SCHEMA_INT;
+    return seen_i64(v->seen, value, b);
+}
+
+static int block_i64(struct visit *v, uint32_t first, uint32_t n)
+{
+    int64_t values[SCAN_BATCH], min = INT64_MAX, max = INT64_MIN, last = 0;
+    bool any = false;
+    int rc = column_read_i64(v->chunk->view, &v->column, first, n, values);
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        if (!has_row(v, i) || (any && values[i] == last))
+            continue;
+        any = true;
+        last = values[i];
+        min = last < min ? last : min;
+        max = last > max ? last : max;
+        rc = add_i64(v, last);
+    }
+    return rc == 0 && any ? extent_i64(v, min, max) : rc;
+}
+
+static int block_f64(struct visit *v, uint32_t first, uint32_t n)
+{
+    double values[SCAN_BATCH];
+    int rc = column_read_f64(v->chunk->view, &v->column, first, n, values);
+    struct column_entry e = {.type = TRACE_DOUBLE};
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        if (!has_row(v, i))
+            continue;
+        e.d = values[i];
+        rc = seen_entry(v->seen, &e, v->columns->budget);
+    }
+    return rc;
+}
+
+static int visit_numbers(struct visit *v)
+{
+    uint32_t rows = v->chunk->rows;
+    int rc = 0;
+
+    for (uint32_t first = 0; rc == 0 && first < rows; first += SCAN_BATCH) {
+        uint32_t n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
+        bool any;
+        rc = rows_of_block(v, first, n, &any);
+        if (rc < 0 || !any)
+            continue;
+        rc = v->column.type == COLUMN_DOUBLE ? block_f64(v, first, n) : block_i64(v, first, n);
+    }
+    return rc;
+}
+
+/* ---- dictionaries ---- */
+
+static int count_codes(struct visit *v, uint32_t *counts)
+{
+    uint32_t codes[SCAN_BATCH], rows = v->chunk->rows;
+    int rc = 0;
+
+    for (uint32_t first = 0; rc == 0 && first < rows; first += SCAN_BATCH) {
+        uint32_t n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
+        bool any;
+        rc = rows_of_block(v, first, n, &any);
+        if (rc == 0 && any)
+            rc = column_read_codes(v->chunk->view, &v->column, first, n, codes);
+        for (uint32_t i = 0; rc == 0 && any && i < n; i++)
+            if (has_row(v, i) && codes[i] < v->column.entries)
+                counts[codes[i]]++;
+    }
+    return rc;
+}
+
+/* `counts` NULL: every entry occurs. */
+static int visit_entries(struct visit *v, const uint32_t *counts, bool other)
+{
+    int rc = 0;
+
+    for (uint32_t code = 0; rc == 0 && code < v->column.entries; code++) {
+        struct column_entry e;
+        if (counts && !counts[code])
+            continue;
+        rc = column_entry(v->chunk->view, &v->column, code, &e);
+        if (rc == 0 && other)
+            rc = schema_other(v->columns, e.text, counts[code]);
+        else if (rc == 0)
+            rc = seen_entry(v->seen, &e, v->columns->budget);
+    }
+    return rc;
+}
+
+static int visit_dictionary(struct visit *v, bool other)
+{
+    if (!v->mask && !other) {
+        v->seen->rows += v->column.rows - v->column.nulls;
+        return visit_entries(v, NULL, false);
+    }
+    uint32_t *counts = calloc(v->column.entries + 1, sizeof(*counts));
+    if (!counts)
+        return -ENOMEM;
+    int rc = count_codes(v, counts);
+    rc = rc < 0 ? rc : visit_entries(v, counts, other);
+    free(counts);
+    return rc;
+}
+
+/* ---- a column, all columns ---- */
+
+/* Of a column of one number the directory says everything. */
+static int visit_constant(struct visit *v)
+{
+    const struct column *c = &v->column;
+    struct column_entry e = {.type = TRACE_DOUBLE, .d = c->min_f64};
+
+    v->seen->rows += c->rows - c->nulls;
+    if (c->type == COLUMN_DOUBLE)
+        return seen_entry(v->seen, &e, v->columns->budget);
+    int rc = add_i64(v, c->min);
+    return rc < 0 ? rc : extent_i64(v, c->min, c->max);
+}
+
+static int visit_column(struct visit *v)
+{
+    static const struct text other_path = {"@other", 6};
+    struct column_seen scratch = {0};
+    bool other = text_eq(v->column.path, other_path);
+    int rc = 0;
+
+    if (v->column.nulls >= v->column.rows || (!other && text_starts(v->column.path, TEXT("@"))))
+        return 0;
+    if (other)
+        v->seen = &scratch; /* its rows are counted, and not told */
+    else
+        rc = columns_find(v->columns, v->column.path, &v->seen);
+    if (rc < 0)
+        return rc;
+    if (v->column.type == COLUMN_TEXT || v->column.type == COLUMN_MIXED)
+        return visit_dictionary(v, other);
+    return v->column.constant && !v->mask ? visit_constant(v) : visit_numbers(v);
+}
+
+int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask)
+{
+    struct visit v = {.columns = cs, .chunk = c, .mask = mask};
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < chunk_column_count(c->view); i++) {
+        chunk_column(c->view, i, &v.column);
+        rc = budget_check(cs->budget);
+        rc = rc < 0 ? rc : visit_column(&v);
+    }
+    return rc;
+}

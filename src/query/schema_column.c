@@ -1,0 +1,224 @@
+/* schema_column.c - what is known of a column: its types, rows, smallest and largest, distinct values. */
+#include "schema.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- hashes: equal numbers have one hash, whatever they were written as ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t hash_i64(int64_t v)
+{
+    return mix((uint64_t)v + 0x9e3779b97f4a7c15u);
+}
+
+static uint64_t hash_f64(double d)
+{
+    union {
+        double d;
+        uint64_t bits;
+    } u = {.d = d};
+
+    if (d >= -0x1p63 && d < 0x1p63 && d == floor(d))
+        return hash_i64((int64_t)d);
+    return mix(u.bits ^ 0x5851f42d4c957f2du);
+}
+
+int seen_i64(struct column_seen *c, int64_t value, struct budget *b)
+{
+    return distinct_add(&c->distinct, hash_i64(value), b);
+}
+
+int seen_f64(struct column_seen *c, double value, struct budget *b)
+{
+    return distinct_add(&c->distinct, hash_f64(value), b);
+}
+
+/* A time is told in microseconds: only those with a fraction are no integers. */
+int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b)
+{
+    if (nano && value % 1000 != 0) {
+        c->types |= SCHEMA_FLOAT;
+        return distinct_add(&c->distinct, mix((uint64_t)value ^ 0x14057b7ef767814fu), b);
+    }
+    c->types |= SCHEMA_INT;
+    return distinct_add(&c->distinct, hash_i64(nano ? value / 1000 : value), b);
+}
+
+/* ---- smallest and largest ---- */
+
+static int keep(struct value *to, struct buf *copy, const struct value *v)
+{
+    bool text = v->type == VALUE_TEXT || v->type == VALUE_JSON;
+
+    *to = *v;
+    if (!text)
+        return 0;
+    buf_clear(copy);
+    buf_append(copy, v->text.ptr, v->text.len);
+    to->text = (struct text){copy->data, copy->len};
+    return copy->error;
+}
+
+int extent_add(struct extent *e, const struct value *v)
+{
+    int rc = 0;
+
+    if (e->min.type == VALUE_NULL || value_cmp(v, &e->min) < 0)
+        rc = keep(&e->min, &e->min_text, v);
+    if (rc == 0 && (e->max.type == VALUE_NULL || value_cmp(v, &e->max) > 0))
+        rc = keep(&e->max, &e->max_text, v);
+    return rc;
+}
+
+static int extent_merge(struct extent *e, const struct extent *other)
+{
+    int rc = 0;
+
+    if (other->min.type != VALUE_NULL) {
+        rc = extent_add(e, &other->min);
+        rc = rc < 0 ? rc : extent_add(e, &other->max);
+    }
+    return rc;
+}
+
+static void extent_done(struct extent *e)
+{
+    buf_done(&e->min_text);
+    buf_done(&e->max_text);
+}
+
+/* ---- one value of a dictionary ---- */
+
+int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b)
+{
+    struct value v = {.type = VALUE_TEXT, .text = e->text};
+    int rc = 0;
+
+    switch (e->type) {
+    case TRACE_INT:
+        c->types |= SCHEMA_INT;
+        v = (struct value){.type = VALUE_INT, .i = e->i};
+        rc = extent_add(&c->numbers, &v);
+        return rc < 0 ? rc : seen_i64(c, e->i, b);
+    case TRACE_DOUBLE:
+        c->types |= SCHEMA_FLOAT;
+        v = (struct value){.type = VALUE_DOUBLE, .d = e->d};
+        rc = extent_add(&c->numbers, &v);
+        return rc < 0 ? rc : seen_f64(c, e->d, b);
+    case TRACE_BIG:
+        c->types |= SCHEMA_INT;
+        v.type = VALUE_JSON;
+        rc = extent_add(&c->numbers, &v);
+        return rc < 0 ? rc : distinct_add(&c->distinct, mix(text_hash(e->text) + 1), b);
+    case TRACE_BOOL:
+        c->types |= SCHEMA_BOOL;
+        v = (struct value){.type = VALUE_BOOL, .i = e->i};
+        rc = extent_add(&c->bools, &v);
+        return rc < 0 ? rc : distinct_add(&c->distinct, mix((uint64_t)e->i + 0x1234567u), b);
+    case TRACE_TEXT:
+        c->types |= SCHEMA_STRING;
+        rc = extent_add(&c->texts, &v);
+        return rc < 0 ? rc : distinct_add(&c->distinct, text_hash(e->text), b);
+    default: /* arrays and {} have no order */
+        c->types |= SCHEMA_JSON;
+        return distinct_add(&c->distinct, mix(text_hash(e->text) + 2), b);
+    }
+}
+
+void seen_done(struct column_seen *c, struct budget *b)
+{
+    extent_done(&c->numbers);
+    extent_done(&c->bools);
+    extent_done(&c->texts);
+    distinct_done(&c->distinct, b);
+}
+
+int seen_merge(struct column_seen *c, const struct column_seen *other, struct budget *b)
+{
+    c->types |= other->types;
+    c->rows += other->rows;
+    int rc = extent_merge(&c->numbers, &other->numbers);
+    rc = rc < 0 ? rc : extent_merge(&c->bools, &other->bools);
+    rc = rc < 0 ? rc : extent_merge(&c->texts, &other->texts);
+    return rc < 0 ? rc : distinct_merge(&c->distinct, &other->distinct, b);
+}
+
+/* ---- all columns ---- */
+
+int columns_init(struct columns_seen *cs, struct budget *b)
+{
+    *cs = (struct columns_seen){.paths = intern_new(), .budget = b};
+    return cs->paths ? 0 : -ENOMEM;
+}
+
+void columns_done(struct columns_seen *cs)
+{
+    for (uint32_t i = 0; cs->paths && i < intern_count(cs->paths) && i < cs->cap; i++) {
+        if (!cs->columns[i])
+            continue;
+        seen_done(cs->columns[i], cs->budget);
+        budget_release(cs->budget, sizeof(*cs->columns[i]));
+        free(cs->columns[i]);
+    }
+    free(cs->columns);
+    intern_free(cs->paths);
+    *cs = (struct columns_seen){0};
+}
+
+static int grow_columns(struct columns_seen *cs, uint32_t need)
+{
+    uint32_t cap = cs->cap ? cs->cap : 64;
+
+    while (cap < need)
+        cap *= 2;
+    struct column_seen **more = realloc(cs->columns, cap * sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    for (uint32_t i = cs->cap; i < cap; i++)
+        more[i] = NULL;
+    cs->columns = more;
+    cs->cap = cap;
+    return 0;
+}
+
+int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret)
+{
+    int64_t id = intern_add(cs->paths, path);
+
+    if (id < 0 || (id >= cs->cap && grow_columns(cs, (uint32_t)id + 1) < 0))
+        return -ENOMEM;
+    if (!cs->columns[id]) {
+        int rc = budget_charge(cs->budget, sizeof(**cs->columns));
+        if (rc < 0)
+            return rc;
+        cs->columns[id] = calloc(1, sizeof(**cs->columns));
+        if (!cs->columns[id]) {
+            budget_release(cs->budget, sizeof(**cs->columns));
+            return -ENOMEM;
+        }
+    }
+    *ret = cs->columns[id];
+    return 0;
+}
+
+int columns_merge(struct columns_seen *cs, const struct columns_seen *other)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < intern_count(other->paths) && i < other->cap; i++) {
+        struct column_seen *c;
+        if (!other->columns[i])
+            continue;
+        rc = columns_find(cs, intern_text(other->paths, i), &c);
+        rc = rc < 0 ? rc : seen_merge(c, other->columns[i], cs->budget);
+    }
+    return rc;
+}
