@@ -198,6 +198,16 @@ struct times {
     bool ts_nano, dur_nano;
 };
 
+/* Metadata have no ts; of the selected rows nearly all have. */
+static bool all_valid(const struct scan_batch *b, const uint64_t *valid)
+{
+    uint64_t missing = 0;
+
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        missing |= b->mask[i] & ~valid[i];
+    return missing == 0;
+}
+
 static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
 {
     const uint64_t *ignored;
@@ -205,36 +215,28 @@ static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct
 
     if (rc < 0)
         return rc;
+    if (t->valid && all_valid(b, t->valid))
+        t->valid = NULL;
     t->dur = NULL;
     rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);
     return rc == -EDOM ? 0 : rc;
 }
 
-/* One unit, and no sum that could overflow: plain 64-bit sums. False: not so. */
+/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums. False: not so. */
 static bool span_of_plain(const struct scan_batch *b, const struct times *t, struct time_span *span)
 {
     int64_t min = INT64_MAX, max = INT64_MIN;
     uint64_t bits = 0;
 
-    if (!t->dur || t->ts_nano != t->dur_nano)
+    const int64_t *ts = t->ts, *dur = t->dur;
+    if (!dur || t->valid || t->ts_nano != t->dur_nano)
         return false;
-    if (!b->select && !t->valid) {
-        for (uint32_t i = 0; i < b->rows; i++) {
-            int64_t te = (int64_t)((uint64_t)t->ts[i] + (uint64_t)t->dur[i]);
-            bits |= (uint64_t)t->ts[i] | (uint64_t)t->dur[i];
-            min = t->ts[i] < min ? t->ts[i] : min;
-            max = te > max ? te : max;
-        }
-    } else {
-        for (uint32_t j = 0; j < b->count; j++) {
-            uint32_t row = b->select ? b->select[j] : j;
-            if (!is_valid(t->valid, row))
-                continue;
-            int64_t te = (int64_t)((uint64_t)t->ts[row] + (uint64_t)t->dur[row]);
-            bits |= (uint64_t)t->ts[row] | (uint64_t)t->dur[row];
-            min = t->ts[row] < min ? t->ts[row] : min;
-            max = te > max ? te : max;
-        }
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        uint32_t row = b->select ? b->select[j] : j;
+        int64_t te = (int64_t)((uint64_t)ts[row] + (uint64_t)dur[row]);
+        bits |= (uint64_t)ts[row] | (uint64_t)dur[row];
+        min = ts[row] < min ? ts[row] : min;
+        max = te > max ? te : max;
     }
     if (bits >> 62)
         return false;
@@ -437,8 +439,9 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
                 : grow_counts(plan->budget, &g->counts, &g->cap, g->map.table.count, &g->charged);
     if (rc < 0)
         return rc;
-    for (uint32_t j = 0; j < b->count; j++)
-        g->counts[w->group[j]]++;
+    uint64_t *counts = g->counts;
+    for (uint32_t j = 0, n = b->count; j < n; j++)
+        counts[w->group[j]]++;
     spread_groups(w, b);
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
