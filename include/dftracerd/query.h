@@ -180,4 +180,16 @@ int rows_open(struct query *q, const struct rows_options *options, struct err *e
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
 void rows_close(struct rows *r);
 
+/* ---- /read: a part of one file's text -------------------------------------------------------------------------- */
+
+enum text_mode { TEXT_BYTES,         /* [start, end)                                                     */
+                 TEXT_LINE_BYTES,    /* the lines that lie wholly in [start, end)                        */
+                 TEXT_LINES };       /* lines start to end, both inclusive, the first is 1               */
+struct text_range;
+/* end UINT64_MAX = to the end of the text. snapshot, budget borrowed. ERR_STALE, ERR_CORRUPT, -errno. */
+int text_range_open(struct index *ix, struct snapshot *snapshot, const struct index_file *file, enum text_mode mode,
+                    uint64_t start, uint64_t end, struct budget *budget, struct err *err, struct text_range **ret);
+int text_range_next(struct text_range *r, struct buf *out, struct err *err); /* at most 64 KiB; ERR_END */
+void text_range_close(struct text_range *r);
+
 #endif

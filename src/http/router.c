@@ -5,7 +5,7 @@
 
 static const struct endpoint *const table[] = {
     &endpoint_page, &endpoint_healthz,     &endpoint_readyz, &endpoint_info, &endpoint_stats,
-    &endpoint_view, &endpoint_event_count, &endpoint_schema, NULL,
+    &endpoint_view, &endpoint_event_count, &endpoint_schema, &endpoint_read, NULL,
 };
 
 const struct endpoint *const *router_table(void)

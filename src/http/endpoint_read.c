@@ -1,0 +1,160 @@
+/* endpoint_read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
+#include "endpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
+static const struct param_spec own_params[] = {
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file; needed"},
+    {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
+     "bytes: [start, end) of the text; line_bytes: the whole lines in it; lines: start to end by "
+     "number"},
+    {"start", PARAM_TEXT, false, "-1", NULL,
+     "first byte, or line (from 1); -1 = the first there is"},
+    {"end", PARAM_TEXT, false, "-1", NULL, "byte behind the last, or last line; -1 = to the end"},
+    {"check", PARAM_BOOL, false, "false", NULL,
+     "read nothing; tell whether the index fits the file"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, answer_params, NULL};
+
+struct state {
+    const struct index_file *file;
+    struct text_range *range;
+    bool current;
+};
+
+static const enum text_mode modes[] = {TEXT_BYTES, TEXT_LINE_BYTES, TEXT_LINES};
+static const char *const mode_names[] = {"bytes", "line_bytes", "lines"};
+
+static enum text_mode mode_of(const struct request *rq)
+{
+    const char *mode = request_text(rq, "mode");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(mode, mode_names[i]) == 0)
+            return modes[i];
+    return TEXT_BYTES;
+}
+
+static int read_position(struct request *rq, const char *name, uint64_t otherwise, uint64_t *ret)
+{
+    int64_t v;
+    if (num_parse_i64(text_of(request_text(rq, name)), &v) < 0 || v < -1 ||
+        (v == 0 && mode_of(rq) == TEXT_LINES))
+        return err_set_param(&rq->err, ERR_PARAM, name, "bad value \"%.40s\" for `%s`: expected %s",
+                             request_text(rq, name), name,
+                             mode_of(rq) == TEXT_LINES ? "a line number from 1, or -1"
+                                                       : "a number of bytes, or -1");
+    *ret = v < 0 ? otherwise : (uint64_t)v;
+    return 0;
+}
+
+static int find_file(struct request *rq, const struct index_file **ret)
+{
+    const char *name = request_text(rq, "file");
+    struct selection chosen;
+    uint32_t *files = NULL;
+    size_t count = 0;
+    if (!name || !*name || strpbrk(name, "*?["))
+        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
+    selection_init(&chosen);
+    chosen.files = &name;
+    chosen.file_count = 1;
+    int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
+    if (rc == 0 && count != 1)
+        rc = err_set_param(&rq->err, ERR_NOT_FOUND, "file", "no such trace file: %s", name);
+    if (rc == 0)
+        *ret = snapshot_file(rq->snapshot, files[0]);
+    free(files);
+    return rc;
+}
+
+static int open_range(struct request *rq, struct state *s)
+{
+    enum text_mode mode = mode_of(rq);
+    uint64_t start, end;
+    int rc = read_position(rq, "start", mode == TEXT_LINES, &start);
+    if (rc == 0)
+        rc = read_position(rq, "end", UINT64_MAX, &end);
+    if (rc < 0)
+        return rc;
+    if (start > end)
+        return err_set_param(&rq->err, ERR_PARAM, "end", "`end` lies before `start`");
+    if (s->file->state == INDEX_FAILED)
+        return err_set(&rq->err, ERR_CORRUPT, "%s: %s", s->file->name,
+                       s->file->error ? s->file->error : "it could not be read");
+    return text_range_open(rq->http->options->index, rq->snapshot, s->file, mode, start, end,
+                           &rq->budget, &rq->err, &s->range);
+}
+
+/* Nothing is read, but the file is looked at. */
+static int open_check(struct request *rq, struct state *s)
+{
+    struct text_range *range = NULL;
+    struct err ignored = {0};
+    rq->format = FORMAT_JSON;
+    s->current = s->file->state == INDEX_READY &&
+                 text_range_open(rq->http->options->index, rq->snapshot, s->file, TEXT_BYTES, 0, 0,
+                                 &rq->budget, &ignored, &range) == 0;
+    text_range_close(range);
+    err_done(&ignored);
+    return 0;
+}
+
+static int open_read(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    int rc = find_file(rq, &s->file);
+    if (rc < 0)
+        return rc;
+    enum index_state state = s->file->state;
+    rq->incomplete = state == INDEX_PENDING || state == INDEX_INDEXING || state == INDEX_GROWING;
+    if (request_flag(rq, "check"))
+        return open_check(rq, s);
+    if (rq->format == FORMAT_JSON)
+        return err_set_param(&rq->err, ERR_FORMAT, "format", "the text of a file comes as text");
+    return open_range(rq, s);
+}
+
+static int next_read(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    struct jw j;
+    if (s->range)
+        return text_range_next(s->range, out, &rq->err);
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_key(&j, "path");
+    jw_str(&j, s->file->name);
+    jw_key(&j, "state");
+    jw_str(&j, s->file->damaged && s->file->state == INDEX_READY
+                   ? "damaged"
+                   : index_state_name(s->file->state));
+    jw_key(&j, "current");
+    jw_bool(&j, s->current);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static void close_read(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (s)
+        text_range_close(s->range);
+}
+
+const struct endpoint endpoint_read = {
+    .path = "/read",
+    .summary = "a part of a file's text, by bytes or lines",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 2,
+    .open = open_read,
+    .next = next_read,
+    .close = close_read,
+};
