@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GRACE_MS 1000 /* for clients to be told that their answer was cut */
@@ -31,7 +30,6 @@ struct daemon {
     bool watching;
     atomic_bool stop;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
     struct event_base *base;
     struct event *signals[3];
 };
@@ -41,21 +39,7 @@ struct daemon {
 static void *watch_loop(void *arg)
 {
     struct daemon *d = arg;
-    while (!atomic_load(&d->stop)) {
-        watch_scan(d->watch, &d->stop);
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += (time_t)(d->options.rescan_ms / 1000);
-        until.tv_nsec += (long)(d->options.rescan_ms % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000l) {
-            until.tv_nsec -= 1000000000l;
-            until.tv_sec++;
-        }
-        pthread_mutex_lock(&d->lock);
-        if (!atomic_load(&d->stop))
-            pthread_cond_timedwait(&d->wake, &d->lock, &until);
-        pthread_mutex_unlock(&d->lock);
-    }
+    watch_run(d->watch, d->options.rescan_ms, &d->stop);
     return NULL;
 }
 
@@ -64,9 +48,7 @@ static void stop_watcher(struct daemon *d)
     atomic_store(&d->stop, true);
     if (!d->watching)
         return;
-    pthread_mutex_lock(&d->lock);
-    pthread_cond_signal(&d->wake);
-    pthread_mutex_unlock(&d->lock);
+    watch_wake(d->watch);
     pthread_join(d->watcher, NULL);
 }
 
@@ -189,8 +171,8 @@ static int start_http(struct daemon *d, struct err *err)
         .root_labels = (const char *const *)d->roots.labels,
         .root_paths = (const char *const *)d->roots.paths,
         .root_count = d->roots.count,
-        .bind = o->bind,
-        .bind_count = o->bind_count,
+        .bind = o->bind.items,
+        .bind_count = o->bind.count,
         .port = (int)o->port,
         .unix_path = o->unix_path,
         .no_auth = o->no_auth,
@@ -287,17 +269,13 @@ int main(int argc, char **argv)
     static struct daemon d;
     struct err err = {0};
     pthread_mutex_init(&d.lock, NULL);
-    pthread_cond_init(&d.wake, NULL);
     int rc = options_parse(&d.options, argc, argv, &err);
-    if (rc == 0 && d.options.log_level && log_set_level(d.options.log_level) < 0)
-        rc = err_set(&err, -EINVAL, "--log-level %s: must be error, warning, info or debug",
-                     d.options.log_level);
     if (rc < 0) {
         fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text);
         return 2;
     }
     if (d.options.help)
-        return options_help(stdout, "dftracerd"), 0;
+        return options_help(stdout, &d.options), options_done(&d.options), 0;
     if (d.options.version)
         return printf("dftracerd %s\n%s\n", DFT_VERSION, DFT_BUILD_SUMMARY), 0;
     signal(SIGPIPE, SIG_IGN);

@@ -18,7 +18,7 @@ static const struct {
     {0xAAD7AAEA, "PanFS"}, {0x20030528, "OrangeFS"},
 };
 
-static const char *network_name(const char *path)
+const char *place_network(const char *path)
 {
     struct statfs fs;
     if (statfs(path, &fs) < 0)
@@ -49,7 +49,7 @@ static int explicit_place(const char *dir, char **ret, struct err *err)
     int rc = make_own(dir, 002, err);
     if (rc < 0)
         return rc;
-    const char *network = network_name(dir);
+    const char *network = place_network(dir);
     if (network)
         return err_set_param(
             err, -EREMOTE, "index-dir",
@@ -74,7 +74,7 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, char
 {
     struct err quiet = {0};
     char parent[4096], path[4200];
-    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || network_name(base) ||
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || place_network(base) ||
         inside_roots(r, base))
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());

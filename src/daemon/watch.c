@@ -1,18 +1,28 @@
-/* watch.c - walks the roots. Regular files only; symlinks where they lead to a place inside the same root. */
+/* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only; symlinks where they lead to
+ * a place inside the same root. */
 #include "watch.h"
 
 #include "log.h"
+#include "watch_notify.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define DEPTH_MAX 64
+#define DEBOUNCE_NS \
+    50000000ll /* a burst of changes is looked at once                                      */
+#define HINTS_NS \
+    250000000ll /* and what is written to all the time so often: each look reads its last chunk */
+#define WALK_SHARE \
+    20 /* a walk may take 1/20 of the time                                          */
 
 struct watch {
     struct index *index;
@@ -25,27 +35,12 @@ struct watch {
     bool unreadable
         [OPTIONS_LIST_MAX]; /* a part of the root could not be read: nothing is known to be gone */
     bool told[OPTIONS_LIST_MAX]; /* that it is unreadable, in the log */
+    dev_t device[OPTIONS_LIST_MAX];
+    bool network[OPTIONS_LIST_MAX]; /* others' changes are not told there */
+    bool limited;                   /* no more watches: told in the log  */
+    struct notify *notify;          /* NULL: none                        */
+    int wake_fd;
 };
-
-int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
-{
-    struct watch *w = calloc(1, sizeof *w);
-    if (!w || !(w->names = intern_new()))
-        return free(w), -ENOMEM;
-    w->index = ix;
-    w->roots = roots;
-    *ret = w;
-    return 0;
-}
-
-void watch_free(struct watch *w)
-{
-    if (!w)
-        return;
-    intern_free(w->names);
-    free(w->seen);
-    free(w);
-}
 
 static bool ends_with(const char *s, const char *tail)
 {
@@ -56,6 +51,33 @@ static bool ends_with(const char *s, const char *tail)
 static bool is_trace_name(const char *name)
 {
     return strncmp(name, ".nfs", 4) != 0 && (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz"));
+}
+
+int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w || !(w->names = intern_new()))
+        return free(w), -ENOMEM;
+    w->index = ix;
+    w->roots = roots;
+    w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int rc = w->wake_fd < 0 ? -errno : notify_new(is_trace_name, &w->notify);
+    if (rc < 0)
+        log_line(LOG_LEVEL_WARNING, "no_inotify error=\"%s\"", err_text(rc));
+    *ret = w;
+    return 0;
+}
+
+void watch_free(struct watch *w)
+{
+    if (!w)
+        return;
+    notify_free(w->notify);
+    if (w->wake_fd >= 0)
+        close(w->wake_fd);
+    intern_free(w->names);
+    free(w->seen);
+    free(w);
 }
 
 static int note_seen(struct watch *w, const char *name)
@@ -123,11 +145,27 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, unsi
     w->told[root] = true;
 }
 
+/* Before it is read, so that what appears meanwhile is told. */
+static void watch_directory(struct watch *w, size_t root, const char *path, const char *name,
+                            unsigned depth)
+{
+    if (!w->notify || w->network[root] || w->limited)
+        return;
+    int rc = notify_add(w->notify, root, path, name, depth);
+    if (rc != -ENOSPC && rc != -ENOMEM)
+        return;
+    w->limited = true;
+    log_line(LOG_LEVEL_WARNING,
+             "watch_limit path=%s error=\"%s\" effect=\"changes are found by walking only\"", path,
+             err_text(rc));
+}
+
 static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop)
 {
     if (depth > DEPTH_MAX || atomic_load(stop))
         return;
+    watch_directory(w, root, path, name, depth);
     DIR *d = opendir(path);
     if (!d) {
         note_unreadable(w, root, path, depth, errno);
@@ -161,6 +199,12 @@ static size_t root_of(const struct watch *w, struct text name)
     return 0;
 }
 
+static void forget(struct watch *w, const char *name)
+{
+    if (index_forget(w->index, name) == 0)
+        log_line(LOG_LEVEL_INFO, "file_gone name=%s", name);
+}
+
 static void forget_gone(struct watch *w)
 {
     for (uint32_t id = 0; id < intern_count(w->names); id++) {
@@ -173,39 +217,152 @@ static void forget_gone(struct watch *w)
         }
         char name[PATH_MAX];
         snprintf(name, sizeof name, "%.*s", (int)t.len, t.ptr);
-        index_forget(w->index, name);
-        log_line(LOG_LEVEL_INFO, "file_gone name=%s", name);
+        forget(w, name);
     }
 }
 
-/* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. */
+/* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With every walk, for a root may
+ * not be there at first, and a duplicate shows only when the other one is gone. */
 static void forget_from_before(struct watch *w)
 {
     struct snapshot *s = index_snapshot(w->index);
     for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
         const struct index_file *f = snapshot_file(s, i);
-        if (intern_find(w->names, text_of(f->name)) < 0 &&
-            !w->unreadable[root_of(w, text_of(f->name))])
-            index_forget(w->index, f->name);
+        int64_t id = intern_find(w->names, text_of(f->name));
+        if ((id < 0 || w->seen[id] != w->round) && !w->unreadable[root_of(w, text_of(f->name))])
+            forget(w, f->name);
     }
     snapshot_release(s);
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *d = opendir(path);
+    size_t n = 0;
+    while (d && n < 3 && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return d && n < 3; /* . and .. */
+}
+
+/* Nothing is mounted at the root any more: the directory below can be read, and has nothing to do with it. */
+static bool is_unmounted(struct watch *w, size_t root)
+{
+    struct stat st;
+    if (stat(w->roots->paths[root], &st) < 0)
+        return false;
+    if (w->device[root] && st.st_dev != w->device[root] && is_empty(w->roots->paths[root]))
+        return true;
+    w->device[root] = st.st_dev;
+    w->network[root] = place_network(w->roots->paths[root]) != NULL;
+    return false;
+}
+
+static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
+{
+    w->unreadable[root] = false;
+    if (is_unmounted(w, root))
+        note_unreadable(w, root, w->roots->paths[root], 0, ENODEV);
+    else
+        walk(w, root, w->roots->paths[root], w->roots->labels[root], 0, stop);
+    w->told[root] &= w->unreadable[root];
 }
 
 int watch_scan(struct watch *w, atomic_bool *stop)
 {
     w->round++;
-    for (size_t i = 0; i < w->roots->count; i++) {
-        w->unreadable[i] = false;
-        walk(w, i, w->roots->paths[i], w->roots->labels[i], 0, stop);
-        w->told[i] &= w->unreadable[i];
-    }
+    for (size_t i = 0; i < w->roots->count; i++)
+        scan_root(w, i, stop);
     if (atomic_load(stop))
         return ERR_CANCELLED;
     forget_gone(w);
-    if (!w->listed) {
-        forget_from_before(w);
+    forget_from_before(w);
+    if (!w->listed)
         index_listed(w->index);
-        w->listed = true;
-    }
+    w->listed = true;
     return 0;
+}
+
+/* ---- between walks ---- */
+
+/* False when more than this one may be gone. */
+static bool look_at(struct watch *w, const struct notify_hint *h, atomic_bool *stop)
+{
+    struct stat st;
+    if (lstat(h->path, &st) == 0) {
+        visit(w, h->root, h->path, h->name, h->depth, stop);
+        return true;
+    }
+    int64_t id = intern_find(w->names, text_of(h->name));
+    if (errno != ENOENT || id < 0)
+        return errno == ENOENT;
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(h->path, '/') - h->path), h->path);
+    if (access(directory, F_OK) < 0)
+        return false;
+    w->seen[id] = 0;
+    forget(w, h->name);
+    return true;
+}
+
+/* False when everything has to be walked. */
+static bool look_at_hints(struct watch *w, atomic_bool *stop)
+{
+    const struct notify_hint *list;
+    size_t n = notify_hints(w->notify, &list);
+    bool enough = !notify_lost(w->notify);
+    for (size_t i = 0; i < n && enough && !atomic_load(stop); i++)
+        enough = look_at(w, &list[i], stop);
+    notify_clear(w->notify);
+    return enough;
+}
+
+static void wait_for_news(struct watch *w, int64_t until_ns)
+{
+    struct pollfd fds[] = {{.fd = w->wake_fd, .events = POLLIN},
+                           {.fd = w->notify ? notify_fd(w->notify) : -1, .events = POLLIN}};
+    int64_t ms = (until_ns - clock_mono_ns() + 999999) / 1000000;
+    poll(fds, 2, ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms);
+}
+
+/* When the next walk begins: slower where a walk takes long. */
+static int64_t scan_timed(struct watch *w, uint64_t rescan_ms, int64_t *ret_took, atomic_bool *stop)
+{
+    int64_t begin = clock_mono_ns(), rest = (int64_t)rescan_ms * 1000000;
+    watch_scan(w, stop);
+    *ret_took = clock_mono_ns() - begin;
+    if (rest < *ret_took * (WALK_SHARE - 1))
+        rest = *ret_took * (WALK_SHARE - 1);
+    return begin + *ret_took + rest;
+}
+
+void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
+{
+    int64_t next_walk = 0, hints_at = INT64_MAX, hints_done = 0, took = 0;
+    while (!atomic_load(stop)) {
+        int64_t now = clock_mono_ns();
+        if (now >= next_walk) {
+            next_walk = scan_timed(w, rescan_ms, &took, stop);
+        } else if (now >= hints_at) {
+            hints_at = INT64_MAX;
+            hints_done = now;
+            if (!look_at_hints(w, stop) && now + 3 * took < next_walk)
+                next_walk = now + 3 * took;
+        } else {
+            wait_for_news(w, hints_at < next_walk ? hints_at : next_walk);
+        }
+        if (w->notify && notify_read(w->notify) && hints_at == INT64_MAX) {
+            now = clock_mono_ns();
+            hints_at = hints_done + HINTS_NS > now + DEBOUNCE_NS ? hints_done + HINTS_NS
+                                                                 : now + DEBOUNCE_NS;
+        }
+    }
+}
+
+void watch_wake(struct watch *w)
+{
+    uint64_t one = 1;
+    if (w->wake_fd >= 0 && write(w->wake_fd, &one, sizeof one) < 0)
+        return; /* it is awake already */
 }

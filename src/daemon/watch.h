@@ -1,4 +1,5 @@
-/* watch.h - which trace files exist. A full read of the roots, again and again; the index compares each with what it knows. */
+/* watch.h - which trace files exist. A full read of the roots, again and again; in between what inotify hints at. The index
+ * compares each file with what it knows. */
 #ifndef DFT_DAEMON_WATCH_H
 #define DFT_DAEMON_WATCH_H
 
@@ -11,5 +12,9 @@ void watch_free(struct watch *w);
 /* Reads all roots once: offers what is there, forgets what was there before and is gone (unless its root cannot be
  * read at all). The first time it ends with index_listed. `stop` is looked at between directories. */
 int watch_scan(struct watch *w, atomic_bool *stop);
+/* Scans every `rescan_ms`, less often where a scan takes more than a twentieth of that, until `stop`. */
+void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop);
+/* So that watch_run looks at `stop`. Any thread. */
+void watch_wake(struct watch *w);
 
 #endif

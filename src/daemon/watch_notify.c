@@ -1,0 +1,232 @@
+/* watch_notify.c - inotify events become names to look at. */
+#include "watch_notify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define HINTS_MAX 4096 /* beyond, a walk is cheaper */
+#define APPEARED (IN_CREATE | IN_MOVED_TO)
+#define VANISHED (IN_DELETE | IN_MOVED_FROM)
+#define WRITTEN (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
+#define ITSELF (IN_DELETE_SELF | IN_MOVE_SELF)
+
+struct directory {
+    size_t root;
+    unsigned depth;
+    char *path, *name;
+};
+struct notify {
+    int fd;
+    bool (*wants)(const char *name);
+    struct directory **directories; /* by watch descriptor: small numbers that only go up */
+    uint32_t cap;
+    struct notify_hint *hints;
+    uint32_t hint_count;
+    struct intern *names; /* of the hints */
+    struct arena arena;
+    bool lost;
+};
+
+int notify_new(bool (*wants)(const char *name), struct notify **ret)
+{
+    struct notify *n = calloc(1, sizeof *n);
+
+    if (!n)
+        return -ENOMEM;
+    n->wants = wants;
+    n->names = intern_new();
+    n->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (n->fd < 0 || !n->names) {
+        int rc = n->fd < 0 ? -errno : -ENOMEM;
+
+        notify_free(n);
+        return rc;
+    }
+    *ret = n;
+    return 0;
+}
+
+static void directory_free(struct directory *d)
+{
+    if (!d)
+        return;
+    free(d->path);
+    free(d->name);
+    free(d);
+}
+
+void notify_free(struct notify *n)
+{
+    if (!n)
+        return;
+    for (uint32_t i = 0; i < n->cap; i++)
+        directory_free(n->directories[i]);
+    free(n->directories);
+    free(n->hints);
+    intern_free(n->names);
+    arena_done(&n->arena);
+    if (n->fd >= 0)
+        close(n->fd);
+    free(n);
+}
+
+int notify_fd(const struct notify *n)
+{
+    return n->fd;
+}
+
+/* ---- directories ---- */
+
+static bool room_for(struct notify *n, uint32_t wd)
+{
+    uint32_t cap = n->cap ? n->cap : 64;
+    struct directory **grown;
+
+    if (wd < n->cap)
+        return true;
+    while (cap <= wd)
+        cap *= 2;
+    grown = realloc(n->directories, cap * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + n->cap, 0, (cap - n->cap) * sizeof *grown);
+    n->directories = grown;
+    n->cap = cap;
+    return true;
+}
+
+static struct directory *directory_new(size_t root, const char *path, const char *name,
+                                       unsigned depth)
+{
+    struct directory *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return NULL;
+    *d = (struct directory){root, depth, strdup(path), strdup(name)};
+    if (d->path && d->name)
+        return d;
+    directory_free(d);
+    return NULL;
+}
+
+int notify_add(struct notify *n, size_t root, const char *path, const char *name, unsigned depth)
+{
+    int wd = inotify_add_watch(n->fd, path,
+                               APPEARED | VANISHED | WRITTEN | ITSELF | IN_ONLYDIR |
+                                   IN_EXCL_UNLINK | IN_DONT_FOLLOW);
+    struct directory *d;
+
+    if (wd < 0)
+        return -errno;
+    if (!room_for(n, (uint32_t)wd))
+        return -ENOMEM;
+    d = n->directories[wd];
+    /* A directory that was renamed keeps its number. */
+    if (d && d->root == root && strcmp(d->path, path) == 0)
+        return 0;
+    d = directory_new(root, path, name, depth);
+    if (!d)
+        return -ENOMEM;
+    directory_free(n->directories[wd]);
+    n->directories[wd] = d;
+    return 0;
+}
+
+/* ---- events ---- */
+
+static bool room_for_hint(struct notify *n)
+{
+    if (!n->hints)
+        n->hints = malloc(HINTS_MAX * sizeof *n->hints);
+    return n->hints && n->hint_count < HINTS_MAX;
+}
+
+static void add_hint(struct notify *n, const struct directory *d, const char *file)
+{
+    struct buf name = {0}, path = {0};
+    uint32_t before = intern_count(n->names);
+    struct notify_hint hint = {.root = d->root, .depth = d->depth};
+
+    buf_printf(&name, "%s%s%s", d->name, *d->name ? "/" : "", file);
+    buf_printf(&path, "%s/%s", d->path, file);
+    if (name.error || path.error || !room_for_hint(n)) {
+        n->lost = true;
+    } else if (intern_add(n->names, (struct text){name.data, name.len}) >= before) {
+        hint.name = arena_strdup(&n->arena, (struct text){name.data, name.len});
+        hint.path = arena_strdup(&n->arena, (struct text){path.data, path.len});
+        if (hint.name && hint.path)
+            n->hints[n->hint_count++] = hint;
+        else
+            n->lost = true;
+    }
+    buf_done(&name);
+    buf_done(&path);
+}
+
+static void take_event(struct notify *n, const struct inotify_event *e)
+{
+    struct directory *d = e->wd >= 0 && (uint32_t)e->wd < n->cap ? n->directories[e->wd] : NULL;
+
+    if (e->mask & IN_Q_OVERFLOW)
+        n->lost = true;
+    if (!d)
+        return;
+    if (e->mask & IN_IGNORED) {
+        directory_free(d);
+        n->directories[e->wd] = NULL;
+        return;
+    }
+    if (e->mask & IN_MOVE_SELF)
+        inotify_rm_watch(n->fd, e->wd); /* its path is another; if inside, the walk adds it again */
+    if (e->mask & (ITSELF | IN_UNMOUNT) || (e->mask & VANISHED && e->mask & IN_ISDIR))
+        n->lost = true;
+    else if (e->len == 0 || (e->mask & IN_ISDIR && !(e->mask & APPEARED)))
+        return;
+    else if (e->mask & IN_ISDIR || n->wants(e->name))
+        add_hint(n, d, e->name);
+}
+
+bool notify_read(struct notify *n)
+{
+    _Alignas(struct inotify_event) char events[64 << 10];
+    ssize_t len;
+
+    while ((len = read(n->fd, events, sizeof events)) > 0) {
+        for (char *p = events; p < events + len;) {
+            const struct inotify_event *e = (const void *)p;
+
+            take_event(n, e);
+            p += sizeof *e + e->len;
+        }
+    }
+    return n->lost || n->hint_count > 0;
+}
+
+size_t notify_hints(const struct notify *n, const struct notify_hint **ret)
+{
+    *ret = n->hints;
+    return n->hint_count;
+}
+
+bool notify_lost(const struct notify *n)
+{
+    return n->lost;
+}
+
+void notify_clear(struct notify *n)
+{
+    struct intern *fresh = n->hint_count ? intern_new() : NULL;
+
+    if (fresh) {
+        intern_free(n->names);
+        n->names = fresh;
+    }
+    /* Without memory for new ones, old names would hide new hints. */
+    n->lost = n->hint_count > 0 && !fresh;
+    n->hint_count = 0;
+    arena_done(&n->arena);
+    n->arena = (struct arena){0};
+}
