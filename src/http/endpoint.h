@@ -55,11 +55,13 @@ struct endpoint {
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
 };
 
+struct metrics;
 /* What the server knows, for all endpoints. */
 struct http_context {
     const struct http_options *options;
     struct query_env env;
     int64_t started_ns;
+    struct metrics *metrics;   /* counters of requests; NULL in unit tests                              */
 };
 
 /* One request as an endpoint sees it. */
@@ -116,6 +118,6 @@ int selection_read(struct request *rq, struct selection *ret);
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
-extern const struct endpoint endpoint_event_count, endpoint_schema, endpoint_read;
+extern const struct endpoint endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics;
 
 #endif

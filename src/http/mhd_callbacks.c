@@ -69,6 +69,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct exchange_refusal why = {0};
     x->connection = c;
+    metrics_begun(&x->http->metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
     x->rq.http = &x->http->context;
@@ -211,9 +212,13 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     *state = NULL;
     server_end_exchange(x);
     budget_cancel(&x->rq.budget, ERR_CANCELLED);
+    bool cut = why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
     pthread_mutex_lock(&x->lock);
+    if (x->connection)
+        metrics_completed(&x->http->metrics, x->rq.endpoint, x->status,
+                          clock_mono_ns() - x->rq.started_ns, x->sent, cut);
     x->connection = NULL;
-    log_access(x, why != MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    log_access(x, cut);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }

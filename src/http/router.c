@@ -5,7 +5,8 @@
 
 static const struct endpoint *const table[] = {
     &endpoint_page, &endpoint_healthz,     &endpoint_readyz, &endpoint_info, &endpoint_stats,
-    &endpoint_view, &endpoint_event_count, &endpoint_schema, &endpoint_read, NULL,
+    &endpoint_view, &endpoint_event_count, &endpoint_schema, &endpoint_read, &endpoint_metrics,
+    NULL,
 };
 
 const struct endpoint *const *router_table(void)

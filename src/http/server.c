@@ -29,6 +29,7 @@ void http_resume(struct exchange *x)
 void http_opening(struct http *h, int delta)
 {
     atomic_fetch_add(&h->opens, (unsigned)delta);
+    metrics_queued(&h->metrics, delta);
 }
 
 /* ---- the table of unfinished requests ---- */
@@ -118,6 +119,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
                 .root_labels = o->root_labels,
                 .root_count = o->root_count},
         .started_ns = clock_mono_ns(),
+        .metrics = &h->metrics,
     };
     return 0;
 }

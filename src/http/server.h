@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "exchange.h"
+#include "metrics.h"
 
 #define HTTP_LISTENERS_MAX 16
 #define HTTP_URI_MAX (16u << 10)
@@ -27,6 +28,7 @@ struct connection {
 struct http {
     struct http_options options;         /* limits filled in                                          */
     struct http_context context;
+    struct metrics metrics;
     struct pool *pool;
     struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
     int fds[HTTP_LISTENERS_MAX];

@@ -1,0 +1,217 @@
+/* endpoint_metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the rest from the index and
+ * the kernel. */
+#include "endpoint.h"
+#include "metrics.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+    head(out, name, "gauge", help);
+    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void real(struct buf *out, const char *name, const char *type, const char *help,
+                 double value)
+{
+    char number[32];
+    num_format_double(value, number);
+    head(out, name, type, help);
+    buf_printf(out, "%s %s\n", name, number);
+}
+
+/* A value of a label, with its quotes. */
+static void label(struct buf *out, const char *s)
+{
+    buf_putc(out, '"');
+    for (; s && *s; s++) {
+        if (*s == '\\' || *s == '"')
+            buf_putc(out, '\\');
+        if (*s == '\n')
+            buf_puts(out, "\\n");
+        else
+            buf_putc(out, *s);
+    }
+    buf_putc(out, '"');
+}
+
+static void write_build(const struct http_options *o, struct buf *out)
+{
+    head(out, "dftracerd_build_info", "gauge", "Version and build of this daemon; always 1.");
+    buf_puts(out, "dftracerd_build_info{version=");
+    label(out, o->version);
+    buf_puts(out, ",build=");
+    label(out, o->build);
+    buf_puts(out, "} 1\n");
+}
+
+/* ---- the index ---- */
+
+struct totals {
+    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes;
+    struct trace_counts counts;
+};
+
+static void add_file(struct totals *t, const struct index_file *f)
+{
+    const struct trace_counts *c = &f->counts;
+    struct trace_counts *s = &t->counts;
+    t->states[f->state]++;
+    t->damaged += f->damaged;
+    t->text_bytes += f->text_bytes;
+    s->lines += c->lines;
+    s->brackets += c->brackets;
+    s->invalid += c->invalid;
+    s->repaired += c->repaired;
+    s->events += c->events;
+    s->counters += c->counters;
+    s->aggregated += c->aggregated;
+    s->metadata += c->metadata;
+    s->bad_dur += c->bad_dur;
+    s->split += c->split;
+    s->glued += c->glued;
+}
+
+struct labelled {
+    const char *label;
+    uint64_t value;
+};
+
+static void family(struct buf *out, const char *name, const char *help, const char *key,
+                   const struct labelled *rows, size_t count)
+{
+    head(out, name, "gauge", help);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(out, "%s{%s=\"%s\"} %llu\n", name, key, rows[i].label,
+                   (unsigned long long)rows[i].value);
+}
+
+/* Gauges, not counters: what is known of the files that are there now can become less. */
+static void write_content(const struct totals *t, struct buf *out)
+{
+    const struct trace_counts *c = &t->counts;
+    const struct labelled classes[] = {{"event", c->events},
+                                       {"counter", c->counters},
+                                       {"aggregated", c->aggregated},
+                                       {"metadata", c->metadata}};
+    const struct labelled bad[] = {{"brackets", c->brackets},    {"invalid", c->invalid},
+                                   {"repaired", c->repaired},    {"bad_dur", c->bad_dur},
+                                   {"split", c->split},          {"glued", c->glued},
+                                   {"damaged_files", t->damaged}};
+    struct labelled states[INDEX_MISSING];
+    for (unsigned i = 0; i < INDEX_MISSING; i++)
+        states[i] = (struct labelled){index_state_name(i), t->states[i]};
+    family(out, "dftracerd_index_files", "Trace files by state.", "state", states, INDEX_MISSING);
+    family(out, "dftracerd_index_objects", "Objects read from the traces.", "class", classes, 4);
+    family(out, "dftracerd_index_bad_input",
+           "Lines without an object (brackets, invalid), objects that needed a repair, ...", "kind",
+           bad, sizeof bad / sizeof *bad);
+    gauge(out, "dftracerd_index_lines", "Lines of the traces.", c->lines);
+    gauge(out, "dftracerd_index_text_bytes", "Text of the traces, decompressed.", t->text_bytes);
+}
+
+static void write_index(struct index *ix, struct buf *out)
+{
+    struct snapshot *s = index_snapshot(ix);
+    struct index_progress p;
+    struct totals t = {0};
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
+        add_file(&t, snapshot_file(s, i));
+    write_content(&t, out);
+    gauge(out, "dftracerd_index_generation", "Grows with every commit.", snapshot_generation(s));
+    snapshot_release(s);
+    index_progress(ix, &p);
+    gauge(out, "dftracerd_index_source_bytes", "Size of the trace files.", p.bytes);
+    gauge(out, "dftracerd_index_source_done_bytes", "So much of it is indexed.", p.bytes_done);
+    gauge(out, "dftracerd_index_lag_bytes", "So much of it is not.",
+          p.bytes > p.bytes_done ? p.bytes - p.bytes_done : 0);
+    gauge(out, "dftracerd_index_pending_files", "Files that wait or are being indexed.",
+          p.files_pending);
+    gauge(out, "dftracerd_index_ready", "1 when everything found at start is indexed.",
+          p.listed && p.files_pending == 0);
+    gauge(out, "dftracerd_index_stopped",
+          "1 when indexing has stopped, for instance on a full disk.", p.store_error != 0);
+    gauge(out, "dftracerd_index_store_bytes", "Size of the index on disk.", index_bytes(ix));
+}
+
+/* ---- the process ---- */
+
+static uint64_t open_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    uint64_t n = 0;
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n > 3 ? n - 3 : 0; /* . and .. and our own */
+}
+
+static void write_memory(struct buf *out)
+{
+    unsigned long long size = 0, resident = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%llu %llu", &size, &resident) == 2) {
+        gauge(out, "process_virtual_memory_bytes", "Address space.", size * page);
+        gauge(out, "process_resident_memory_bytes", "Resident memory.", resident * page);
+    }
+    if (f)
+        fclose(f);
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void write_process(const struct http_context *c, struct buf *out)
+{
+    struct rusage used;
+    struct rlimit files;
+    double up = (double)(clock_mono_ns() - c->started_ns) / 1e9;
+    write_memory(out);
+    gauge(out, "process_open_fds", "Open file descriptors.", open_descriptors());
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        gauge(out, "process_max_fds", "Limit of open file descriptors.", files.rlim_cur);
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        real(out, "process_cpu_seconds_total", "counter", "CPU time.",
+             seconds_of(used.ru_utime) + seconds_of(used.ru_stime));
+    real(out, "process_start_time_seconds", "gauge", "Start, since 1970.",
+         (double)clock_real_ns() / 1e9 - up);
+    real(out, "dftracerd_uptime_seconds", "gauge", "Time since the start.", up);
+}
+
+static int open_metrics(struct request *rq)
+{
+    rq->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    return 0;
+}
+
+static int next_metrics(struct request *rq, struct buf *out)
+{
+    write_build(rq->http->options, out);
+    metrics_write(rq->http->metrics, out);
+    write_index(rq->http->options->index, out);
+    write_process(rq->http, out);
+    return ERR_END;
+}
+
+static const struct param_spec *const no_params[] = {NULL};
+
+const struct endpoint endpoint_metrics = {
+    .path = "/metrics",
+    .summary = "counters for Prometheus",
+    .methods = METHOD_GET,
+    .params = no_params,
+    .immediate = true,
+    .open = open_metrics,
+    .next = next_metrics,
+};

@@ -1,0 +1,141 @@
+/* metrics.c - requests, counted. */
+#include "metrics.h"
+
+#include "endpoint.h"
+
+/* Other statuses are told as code="other". */
+static const int codes[METRICS_CODES - 1] = {200, 204, 304, 400, 401, 403, 404, 405, 406, 408,
+                                             413, 414, 415, 421, 431, 500, 501, 503, 504, 505};
+static const struct {
+    int64_t ns;
+    const char *text;
+} bounds[METRICS_BUCKETS] = {
+    {500000, "0.0005"}, {1000000, "0.001"},  {5000000, "0.005"},  {10000000, "0.01"},
+    {50000000, "0.05"}, {100000000, "0.1"},  {500000000, "0.5"},  {1000000000, "1"},
+    {5000000000, "5"},  {10000000000, "10"}, {60000000000, "60"}, {INT64_MAX, "+Inf"},
+};
+
+static unsigned code_number(int status)
+{
+    unsigned i = 0;
+    while (i < METRICS_CODES - 1 && codes[i] != status)
+        i++;
+    return i;
+}
+
+static unsigned endpoint_number(const struct endpoint *endpoint)
+{
+    const struct endpoint *const *table = router_table();
+    for (unsigned i = 0; table[i] && i < METRICS_ENDPOINTS - 1; i++)
+        if (table[i] == endpoint)
+            return i;
+    return METRICS_ENDPOINTS - 1;
+}
+
+void metrics_begun(struct metrics *m)
+{
+    if (m)
+        atomic_fetch_add(&m->in_flight, 1);
+}
+
+void metrics_queued(struct metrics *m, int delta)
+{
+    if (m)
+        atomic_fetch_add(&m->queued, delta);
+}
+
+void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
+                       int64_t duration_ns, uint64_t sent_bytes, bool cut)
+{
+    if (!m)
+        return;
+    struct metrics_endpoint *e = &m->endpoints[endpoint_number(endpoint)];
+    unsigned bucket = 0;
+    while (duration_ns > bounds[bucket].ns)
+        bucket++;
+    atomic_fetch_add(&e->codes[code_number(status)], 1);
+    atomic_fetch_add(&e->buckets[bucket], 1);
+    atomic_fetch_add(&e->duration_ns, (unsigned long long)duration_ns);
+    atomic_fetch_add(&m->sent_bytes, sent_bytes);
+    atomic_fetch_add(&m->cut, cut);
+    atomic_fetch_sub(&m->in_flight, 1);
+}
+
+/* ---- telling ---- */
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP dftracerd_%s %s\n# TYPE dftracerd_%s %s\n", name, help, name, type);
+}
+
+static const char *path_of(unsigned number)
+{
+    return number == METRICS_ENDPOINTS - 1 ? "other" : router_table()[number]->path;
+}
+
+/* Calls `write` for each endpoint that was asked for at least once, so for few. */
+static void each_endpoint(struct metrics *m, struct buf *out,
+                          void (*write)(struct metrics_endpoint *e, const char *path,
+                                        struct buf *out))
+{
+    unsigned known = 0;
+    while (router_table()[known])
+        known++;
+    for (unsigned i = 0; i < METRICS_ENDPOINTS; i++)
+        if (i < known || i == METRICS_ENDPOINTS - 1)
+            write(&m->endpoints[i], path_of(i), out);
+}
+
+static void write_codes(struct metrics_endpoint *e, const char *path, struct buf *out)
+{
+    for (unsigned i = 0; i < METRICS_CODES; i++) {
+        unsigned long long n = atomic_load(&e->codes[i]);
+        if (!n)
+            continue;
+        buf_printf(out, "dftracerd_http_requests_total{endpoint=\"%s\",code=\"", path);
+        if (i < METRICS_CODES - 1)
+            buf_printf(out, "%d\"} %llu\n", codes[i], n);
+        else
+            buf_printf(out, "other\"} %llu\n", n);
+    }
+}
+
+static void write_durations(struct metrics_endpoint *e, const char *path, struct buf *out)
+{
+    unsigned long long n = 0, each[METRICS_BUCKETS];
+    char seconds[32];
+    for (unsigned i = 0; i < METRICS_BUCKETS; i++)
+        n += each[i] = atomic_load(&e->buckets[i]);
+    if (!n)
+        return;
+    n = 0;
+    for (unsigned i = 0; i < METRICS_BUCKETS; i++)
+        buf_printf(
+            out, "dftracerd_http_request_duration_seconds_bucket{endpoint=\"%s\",le=\"%s\"} %llu\n",
+            path, bounds[i].text, n += each[i]);
+    num_format_double((double)atomic_load(&e->duration_ns) / 1e9, seconds);
+    buf_printf(out,
+               "dftracerd_http_request_duration_seconds_sum{endpoint=\"%s\"} %s\n"
+               "dftracerd_http_request_duration_seconds_count{endpoint=\"%s\"} %llu\n",
+               path, seconds, path, n);
+}
+
+void metrics_write(struct metrics *m, struct buf *out)
+{
+    head(out, "http_requests_total", "counter", "Requests answered.");
+    each_endpoint(m, out, write_codes);
+    head(out, "http_request_duration_seconds", "histogram",
+         "From the first line of a request to the last byte of its answer.");
+    each_endpoint(m, out, write_durations);
+    head(out, "http_response_bytes_total", "counter", "Bytes of bodies sent.");
+    buf_printf(out, "dftracerd_http_response_bytes_total %llu\n",
+               (unsigned long long)atomic_load(&m->sent_bytes));
+    head(out, "http_responses_cut_total", "counter", "Answers that did not end properly.");
+    buf_printf(out, "dftracerd_http_responses_cut_total %llu\n",
+               (unsigned long long)atomic_load(&m->cut));
+    head(out, "http_requests_in_flight", "gauge", "Requests begun and not answered to the end.");
+    buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
+    head(out, "http_requests_queued", "gauge",
+         "Requests that wait for a worker or are being opened by one.");
+    buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
+}

@@ -1,0 +1,32 @@
+/* metrics.h - what the listener counts for /metrics: atomics in tables of fixed size, so no label can grow without bound. */
+#ifndef DFT_HTTP_METRICS_H
+#define DFT_HTTP_METRICS_H
+
+#include "dftracerd/base.h"
+
+#define METRICS_ENDPOINTS 64   /* of the router's table; the last one stands for unknown paths */
+#define METRICS_CODES 24
+#define METRICS_BUCKETS 12     /* bounds of durations, +Inf among them */
+
+struct endpoint;
+struct metrics_endpoint {
+    atomic_ullong codes[METRICS_CODES];
+    atomic_ullong buckets[METRICS_BUCKETS];    /* not cumulative */
+    atomic_ullong duration_ns;
+};
+struct metrics {
+    struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
+    atomic_ullong sent_bytes, cut;             /* cut: answers that did not end properly */
+    atomic_int in_flight, queued;
+};
+
+/* NULL-safe: a context of a unit test may have none. Any thread. */
+void metrics_begun(struct metrics *m);
+/* endpoint NULL: an unknown path. */
+void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status, int64_t duration_ns,
+                       uint64_t sent_bytes, bool cut);
+void metrics_queued(struct metrics *m, int delta);
+/* The counters in Prometheus text format 0.0.4. */
+void metrics_write(struct metrics *m, struct buf *out);
+
+#endif
