@@ -163,6 +163,7 @@ int view_open(struct query *q, const struct view_options *options, struct err *e
 /* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0, ERR_END, or an error.
  * Reads text in parallel and ahead within the memory budget. */
 int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
+uint64_t view_written(const struct view *v);  /* data objects so far, without the records they needed */
 void view_close(struct view *v);
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret); /* count_only */
 

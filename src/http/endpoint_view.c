@@ -146,25 +146,12 @@ static int next_rows(struct request *rq, struct state *s, struct buf *out)
     return rc;
 }
 
-/* Lines of the answer, the name records among them. */
-static uint64_t count_lines(const struct buf *out, size_t from)
-{
-    uint64_t n = 0;
-    for (const char *p = out->data + from, *end = out->data + out->len;
-         p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
-        n++;
-    return n;
-}
-
 static int next_lines(struct request *rq, struct state *s, struct buf *out)
 {
     if (!s->begun && rq->format == FORMAT_PFW)
         buf_puts(out, "[\n");
     s->begun = true;
-    size_t from = out->len;
     int rc = view_next(s->view, 256u << 10, out, &rq->err);
-    if (request_flag(rq, "summary") && out->len > from)
-        s->count += count_lines(out, from);
     if (rc == ERR_END && rq->format == FORMAT_PFW)
         buf_puts(out, "]\n");
     return rc;
@@ -190,7 +177,7 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
         const char *name;
         uint64_t value;
     } members[] = {
-        {"rows", s->mode == MODE_COUNT ? 1 : s->count},
+        {"rows", s->mode == MODE_COUNT ? 1 : s->mode == MODE_ROWS ? s->count : view_written(s->view)},
         {"scanned", c.chunks_scanned},
         {"skipped", c.chunks_skipped},
         {"generation", c.generation},

@@ -10,6 +10,7 @@ struct view {
     struct lines_plan plan;
     struct metadata *metadata; /* NULL: none wanted */
     struct stream *stream;
+    uint64_t written;
 };
 
 int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
@@ -101,10 +102,16 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
             rc = write_run(v, (struct lines *)item, run, want - (out->len - before), out, &taken);
         if (rc == 0)
             stream_take(v->stream, taken);
+        v->written += rc == 0 ? taken : 0;
     }
     if (rc == ERR_END && out->len > before)
         return 0;
     return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+}
+
+uint64_t view_written(const struct view *v)
+{
+    return v->written;
 }
 
 /* ---- counting ----------------------------------------------------------------------------------- */
