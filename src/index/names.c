@@ -10,10 +10,15 @@
 #include <string.h>
 #include <zstd.h>
 
-/* ---- stored form: length, zstd of (count, records, lines) ----
+/* ---- stored form: a section of (count, records), a section of lines ----
+ *
+ * A section is its length, and its bytes as they are or, where that is shorter, zstd. Records are read at start for all
+ * files: those of small files are left as they are, since zstd would take most of the start.
  *
  * Most of a line is its hash and its name, which are shared texts: a control byte stands for them, as no valid line has one.
  */
+#define RECORDS_PACKED_FROM 4096
+
 enum { HASH_MARK = 1, VALUE_MARK = 2, HASH_MARKED = 0x80, VALUE_MARKED = 0x40 };
 
 /* Puts the mark where the text first stands. False: not there, or too short to gain. */
@@ -82,10 +87,9 @@ static char *decode_line(struct index *ix, const struct index_name *n, uint8_t m
     return out;
 }
 
-static void encode_names(struct index *ix, const struct part *p, struct buf *out)
+static void encode_names(struct index *ix, const struct part *p, struct buf *out, struct buf *lines)
 {
     const char *line = p->lines.data, *end = line + p->lines.len;
-    struct buf lines = {0};
     uint32_t row = 0;
 
     rec_put_u(out, p->name_count);
@@ -96,7 +100,7 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
 
         if (!nl)
             break; /* cannot be: each name has its line */
-        encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, &lines, &marks);
+        encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, lines, &marks);
         line = nl + 1;
         rec_put_u(out, n->kind | marks);
         texts_put_ref(ix->texts, out, n->hash);
@@ -106,53 +110,59 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         rec_put_u(out, n->row - row);
         row = n->row;
     }
-    rec_put_text(out, (struct text){lines.data, lines.len});
-    out->error = out->error ? out->error : lines.error;
-    buf_done(&lines);
+}
+
+static int put_section(struct buf *out, const struct buf *plain, size_t packed_from)
+{
+    struct text stored = {plain->data, plain->len};
+    size_t bound = plain->len >= packed_from ? ZSTD_compressBound(plain->len) : 0, packed;
+    char *to = bound ? malloc(bound) : NULL;
+
+    if (plain->error || (bound && !to)) {
+        free(to);
+        return -ENOMEM;
+    }
+    packed = to ? ZSTD_compress(to, bound, plain->data, plain->len, 3) : 0;
+    if (to && !ZSTD_isError(packed) && packed < plain->len)
+        stored = (struct text){to, packed};
+    rec_put_u(out, plain->len);
+    rec_put_text(out, stored);
+    free(to);
+    return out->error;
 }
 
 int names_encode(struct index *ix, const struct part *p, struct buf *out)
 {
-    struct buf plain = {0};
-    size_t bound, packed;
-    char *to;
+    struct buf records = {0}, lines = {0};
+    int rc = p->lines.error;
 
-    encode_names(ix, p, &plain);
-    bound = ZSTD_compressBound(plain.len);
-    rec_put_u(out, plain.len);
-    to = buf_reserve(out, bound);
-    if (plain.error || p->lines.error || !to) {
-        buf_done(&plain);
-        return -ENOMEM;
-    }
-    packed = ZSTD_compress(to, bound, plain.data, plain.len, 3);
-    buf_done(&plain);
-    if (ZSTD_isError(packed))
-        return -ENOMEM;
-    out->len += packed;
-    return 0;
+    encode_names(ix, p, &records, &lines);
+    rc = rc ? rc : put_section(out, &records, RECORDS_PACKED_FROM);
+    rc = rc ? rc : put_section(out, &lines, 1);
+    buf_done(&records);
+    buf_done(&lines);
+    return rc;
 }
 
-static int unpack(struct text value, char **ret, size_t *ret_len)
+/* *ret is borrowed from `r`, or from *ret_own, which the caller frees. */
+static int get_section(struct rec *r, struct text *ret, char **ret_own)
 {
-    struct rec r = rec_of(value);
-    uint64_t len = rec_u(&r);
+    uint64_t len = rec_u(r);
+    struct text stored = rec_text(r);
     size_t got;
-    char *plain;
 
-    if (r.bad || len > (1ull << 32))
+    *ret = stored;
+    *ret_own = NULL;
+    if (r->bad || len > (1ull << 32) || stored.len > len)
         return ERR_CORRUPT;
-    plain = malloc(len + 1);
-    if (!plain)
+    if (stored.len == len)
+        return 0;
+    *ret_own = malloc(len + 1);
+    if (!*ret_own)
         return -ENOMEM;
-    got = ZSTD_decompress(plain, len, r.ptr, (size_t)(r.end - r.ptr));
-    if (ZSTD_isError(got) || got != len) {
-        free(plain);
-        return ERR_CORRUPT;
-    }
-    *ret = plain;
-    *ret_len = len;
-    return 0;
+    got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
+    *ret = (struct text){*ret_own, len};
+    return ZSTD_isError(got) || got != len ? ERR_CORRUPT : 0;
 }
 
 static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint8_t *marks,
@@ -212,44 +222,47 @@ static int expand_lines(struct index *ix, const struct index_name *names, const 
     return 0;
 }
 
+static int decode_lines(struct index *ix, struct rec *value, const struct index_name *names,
+                        const uint8_t *marks, uint32_t count, struct text **ret, char **ret_bytes)
+{
+    struct text *lines = malloc((count + 1) * sizeof *lines), section;
+    char *own = NULL;
+    int rc = lines ? get_section(value, &section, &own) : -ENOMEM;
+
+    rc = rc ? rc : split_lines(section, lines, count);
+    rc = rc ? rc : expand_lines(ix, names, marks, lines, count, ret_bytes);
+    free(own);
+    if (rc)
+        free(lines);
+    else
+        *ret = lines;
+    return rc;
+}
+
 int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes)
 {
-    struct index_name *names;
-    struct text *lines, text;
-    uint8_t *marks;
-    char *plain = NULL;
-    size_t len = 0;
-    struct rec r;
-    uint64_t count;
-    int rc = unpack(value, &plain, &len);
+    struct rec whole = rec_of(value), r;
+    struct index_name *names = NULL;
+    uint8_t *marks = NULL;
+    struct text section;
+    uint64_t count = 0;
+    char *own;
+    int rc = get_section(&whole, &section, &own);
 
-    if (rc)
-        return rc;
-    r = rec_of((struct text){plain, len});
-    count = rec_count(&r, 6);
-    names = malloc((count + 1) * sizeof *names);
-    lines = malloc((count + 1) * sizeof *lines);
-    marks = malloc(count + 1);
-    if (!names || !lines || !marks)
-        rc = -ENOMEM;
-    if (rc == 0)
-        rc = decode_records(ix, &r, names, marks, (uint32_t)count);
-    text = rec_text(&r);
-    if (rc == 0 && r.bad)
-        rc = ERR_CORRUPT;
+    if (rc == 0) {
+        r = rec_of(section);
+        count = rec_count(&r, 6);
+        names = malloc((count + 1) * sizeof *names);
+        marks = malloc(count + 1);
+        rc = names && marks ? decode_records(ix, &r, names, marks, (uint32_t)count) : -ENOMEM;
+    }
     if (rc == 0 && ret_lines)
-        rc = split_lines(text, lines, (uint32_t)count);
-    if (rc == 0 && ret_lines)
-        rc = expand_lines(ix, names, marks, lines, (uint32_t)count, ret_bytes);
-    free(plain);
+        rc = decode_lines(ix, &whole, names, marks, (uint32_t)count, ret_lines, ret_bytes);
+    free(own);
     free(marks);
     if (rc == 0)
         *ret_count = (uint32_t)count;
-    if (rc == 0 && ret_lines)
-        *ret_lines = lines;
-    else
-        free(lines);
     if (rc == 0 && ret)
         *ret = names;
     else

@@ -22,7 +22,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    2 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    3 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
