@@ -16,6 +16,18 @@
 
 #include "dftracerd/trace.h"
 
+/* Eight bytes of text, the first one at the low end. */
+static inline uint64_t load8(const char *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define always_inline inline __attribute__((always_inline)) /* a call costs as much as these do */

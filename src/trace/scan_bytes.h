@@ -48,17 +48,6 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
 
 #else
 
-static inline uint64_t load8(const char *p)
-{
-    uint64_t x;
-
-    memcpy(&x, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    return x;
-}
-
 /* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at. */
 static inline uint64_t zero8(uint64_t x)
 {

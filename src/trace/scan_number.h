@@ -4,17 +4,6 @@
 
 #include "scan.h"
 
-static inline uint64_t number_load(const char *p)
-{
-    uint64_t x;
-
-    memcpy(&x, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    return x;
-}
-
 /* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind the first other. */
 static inline unsigned number_digits(uint64_t x)
 {
@@ -42,7 +31,7 @@ static const uint64_t number_pow10[] = {1, 10, 100, 1000, 10000, 100000, 1000000
 /* A run of digits: its length, value if at most 19 digits that fit 64 bits, else *ret_big. */
 static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
 {
-    uint64_t x = number_load(p);
+    uint64_t x = load8(p);
     unsigned n = number_digits(x), total = n;
     uint64_t value;
 
@@ -52,7 +41,7 @@ static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool 
         return n;
     }
     value = number_part(x, 8);
-    x = number_load(p + 8);
+    x = load8(p + 8);
     n = number_digits(x);
     total += n;
     if (n)
