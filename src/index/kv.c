@@ -159,10 +159,31 @@ static int check_length(struct kv *kv, struct err *err)
     return 0;
 }
 
+/* The table of readers is a mapped file that LMDB only extends: on a full disk the first reader in a new page of it would be
+ * killed by SIGBUS. A longer one than LMDB asks for is taken as it is. Only before LMDB opens it: closing a file drops the
+ * locks that a process has on it. */
+static int reserve_lock_file(const struct kv *kv, struct err *err)
+{
+    struct buf path = {0};
+    int fd, rc = 0;
+
+    buf_printf(&path, "%s/lock.mdb", kv->path);
+    fd = path.error ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    buf_done(&path);
+    if (fd < 0)
+        return 0; /* LMDB will tell */
+    rc = posix_fallocate(fd, 0, READERS_MAX * 64 + 4096);
+    close(fd);
+    return rc == ENOSPC || rc == EDQUOT ? err_set(err, -rc, "%s: %s", kv->path, strerror(rc)) : 0;
+}
+
 static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
 {
     unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-    int rc = 0;
+    int rc = kv->read_only ? 0 : reserve_lock_file(kv, err);
+
+    if (rc)
+        return rc;
 
     if (kv->read_only)
         flags |= MDB_RDONLY;
