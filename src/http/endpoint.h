@@ -50,6 +50,7 @@ struct endpoint {
     const char *own_format;    /* a representation of this endpoint alone, told as JSON; or NULL        */
     bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission */
     bool public;               /* served to peers without access (liveness)                             */
+    bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
@@ -74,6 +75,7 @@ struct request {
     bool format_given;         /* by `format`, or by an Accept that names it                            */
     bool own_format;           /* the endpoint's own; `format` is JSON                                  */
     bool pretty;
+    bool post;
     struct budget budget;
     struct err err;            /* why open or next failed                                               */
     struct snapshot *snapshot; /* pinned before open                                                    */
@@ -119,6 +121,6 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
-    endpoint_openapi;
+    endpoint_openapi, endpoint_index;
 
 #endif

@@ -20,6 +20,7 @@ static const struct {
     {"/read", "ReadCheck", NULL},
     {"/metrics", NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL},
+    {"/index", "Index", NULL},
 };
 
 static const char *schema_of(const struct endpoint *e)
@@ -159,7 +160,7 @@ static void write_body(struct jw *j, const struct endpoint *e)
     static const char *const types[] = {"application/json", "application/x-www-form-urlencoded"};
     begin(j, "requestBody", '{');
     begin(j, "content", '{');
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (e->changes ? 1 : 2); i++) {
         begin(j, types[i], '{');
         begin(j, "schema", '{');
         member(j, "type", "object");

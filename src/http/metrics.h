@@ -18,6 +18,8 @@ struct metrics {
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
     atomic_ullong sent_bytes, cut;             /* cut: answers that did not end properly */
     atomic_int in_flight, queued;
+    atomic_llong index_asked_ns;               /* when /index was asked last, and what it said */
+    atomic_ullong index_asked_bytes;
 };
 
 /* NULL-safe: a context of a unit test may have none. Any thread. */

@@ -74,6 +74,10 @@ const char openapi_schemas[] =
     "'bloom':{'type':'boolean'}}}}}},"
 "'ReadCheck':{'type':'object','additionalProperties':false,'required':['path','state','current'],'properties':{"
     "'path':{'type':'string'},'state':{'type':'string'},'current':{'type':'boolean'}}},"
+"'Index':{'type':'object','additionalProperties':false,'required':['state','files','files_ready','bytes','bytes_done',"
+    "'bytes_per_s','eta_s'],'properties':{'state':{'enum':['ready','indexing','stopped']},'files':" COUNT ",'files_ready':" COUNT ","
+    "'files_failed':" COUNT ",'bytes':" COUNT ",'bytes_done':" COUNT ",'bytes_per_s':" NUMBER ",'eta_s':" NUMBER ","
+    "'queued':" COUNT "}},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],'properties':{'openapi':{'const':'3.1.0'},"
     "'info':{'type':'object'},'paths':{'type':'object'}}}";
 /* clang-format on */

@@ -4,9 +4,19 @@
 #include <stdio.h>
 
 static const struct endpoint *const table[] = {
-    &endpoint_page,  &endpoint_healthz, &endpoint_readyz,      &endpoint_info,
-    &endpoint_stats, &endpoint_view,    &endpoint_event_count, &endpoint_schema,
-    &endpoint_read,  &endpoint_metrics, &endpoint_openapi,     NULL,
+    &endpoint_page,
+    &endpoint_healthz,
+    &endpoint_readyz,
+    &endpoint_info,
+    &endpoint_stats,
+    &endpoint_view,
+    &endpoint_event_count,
+    &endpoint_schema,
+    &endpoint_read,
+    &endpoint_metrics,
+    &endpoint_openapi,
+    &endpoint_index,
+    NULL,
 };
 
 const struct endpoint *const *router_table(void)
