@@ -134,8 +134,18 @@ def with_times(root):
             ("view", {"count_only": "true", "query": "ts > %d.5" % lo})]
 
 
+def with_files(root):
+    """/info of single files, pairs, globs and what they leave over."""
+    names = [f.name for f in root.files]
+    chosen = names[:8] + names[len(names) // 2 : len(names) // 2 + 4] + names[-4:]
+    questions = [{"file": name, "detail": ("totals", "files")[i % 2]} for i, name in enumerate(dict.fromkeys(chosen))]
+    questions += [{"file": [a, b]} for a, b in zip(names[:4], names[1:])]
+    globs = ["*", "**", "*.pfw", "*.pfw.gz", "*[0-3]*", "*-*", "?*", "nothing*", names[0][:6] + "*", "*" + names[-1][-12:]]
+    return [("info", p) for p in questions] + [("info", {"file": g, "detail": d}) for g in globs for d in ("totals", "files")]
+
+
 def general(root):
-    return [*(("info", p) for p in GENERAL_INFO), *(("stats", p) for p in GENERAL_STATS),
+    return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
             *(("view", p) for p in GENERAL_VIEW), *with_times(root)]
 
 
