@@ -55,6 +55,13 @@ static bool hashes_grow(struct hashes *h)
     return true;
 }
 
+void hashes_give_up(struct hashes *h)
+{
+    h->full = true;
+    free(h->slots);
+    h->slots = NULL;
+}
+
 void hashes_add(struct hashes *h, uint64_t hash)
 {
     if (h->full)
@@ -65,9 +72,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
     }
     if (h->count >= FILTER_VALUES_MAX ||
         ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        h->full = true; /* too many: the filter would be large and exclude little */
-        free(h->slots);
-        h->slots = NULL;
+        hashes_give_up(h); /* too many: the filter would be large and exclude little */
         return;
     }
     insert(h->slots, h->mask, hash, &h->count);

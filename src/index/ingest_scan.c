@@ -114,6 +114,7 @@ static int encode(struct worker *w, struct result *r)
     struct chunk_texts texts = {text_by_id, w->ix->texts};
     struct chunk_view *view;
     struct chunk_built built;
+    struct column column;
     int rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, &r->value, &built);
 
     if (rc)
@@ -126,6 +127,7 @@ static int encode(struct worker *w, struct result *r)
     rc = chunk_view_new(r->value.data, r->value.len, &texts, &view);
     if (rc)
         return rc;
+    r->other = chunk_find(view, text_of("@other"), &column) == 0;
     rc = part_digest(r->part, w->ix->texts, view);
     chunk_view_free(view);
     return rc;

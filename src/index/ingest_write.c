@@ -119,6 +119,8 @@ static int add_hashes(struct writer *w, struct run *run, const struct result *r)
             return -ENOMEM;
         for (uint32_t k = 0; k < r->hash_count[i]; k++)
             hashes_add(run->hashes[i], r->hashes[i][k]);
+        if (r->other)
+            hashes_give_up(run->hashes[i]);
     }
     return 0;
 }

@@ -22,7 +22,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    3 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    4 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
@@ -278,6 +278,7 @@ struct result {
     uint32_t damage_count;
     uint64_t *hashes[DIMENSIONS_MAX];
     uint32_t hash_count[DIMENSIONS_MAX];
+    bool other; /* values of dimensions may be in "@other": there is no telling which */
     int error;
     size_t credits;
 };
@@ -324,6 +325,7 @@ struct view *run_view(struct index *ix, struct run *r, enum index_state state);
 struct hashes *hashes_new(void);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
+void hashes_give_up(struct hashes *h); /* there are others */
 
 /* ---- root.c, resolve.c ---- */
 

@@ -711,6 +711,40 @@ static void duplicates(void)
     world_end();
 }
 
+/* A dimension that comes after 512 other paths stands in "@other": no filter may deny it. */
+static void filter_knows_other(void)
+{
+    struct buf b = {0};
+    struct snapshot *s;
+    const struct index_file *f;
+    struct index *ix;
+
+    world();
+    buf_puts(&b, "{\"id\":0,\"name\":\"x\",\"cat\":\"c\",\"pid\":1,\"tid\":1,\"ts\":1,\"ph\":\"X\","
+                 "\"args\":{\"k\":1");
+    for (int i = 0; i < 700; i++)
+        buf_printf(&b, ",\"k%d\":1", i);
+    buf_puts(&b,
+             "}}\n{\"id\":1,\"name\":\"y\",\"ts\":2,\"ph\":\"X\",\"args\":{\"fhash\":\"zz\"}}\n");
+    write_file("a.pfw", "w", b.data, b.len);
+    buf_clear(&b);
+    put_events(&b, 0, 10, 1);
+    write_file("b.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    offer(ix, "b.pfw");
+    wait_quiet(ix);
+    f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK(index_file_may_have(ix, f, text_of("args.fhash"), text_hash(text_of("zz"))));
+    f = snapshot_file(s, 1);
+    CHECK(!index_file_may_have(ix, f, text_of("args.fhash"), text_hash(text_of("zz"))));
+    CHECK(index_file_may_have(ix, f, text_of("args.fhash"), text_hash(text_of("f3"))));
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"odd_files", odd_files},
                                           {"many_small_files", many_small_files},
@@ -722,5 +756,6 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"units", units},
                                           {"text_of_rows", text_of_rows},
                                           {"duplicates", duplicates},
+                                          {"filter_knows_other", filter_knows_other},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
