@@ -78,6 +78,18 @@ void hashes_add(struct hashes *h, uint64_t hash)
     insert(h->slots, h->mask, hash, &h->count);
 }
 
+void hashes_merge(struct hashes *into, const struct hashes *from)
+{
+    if (from->full)
+        hashes_give_up(into);
+    if (from->has_zero)
+        into->has_zero = true;
+    for (uint32_t i = 0; from->slots && i <= from->mask; i++) {
+        if (from->slots[i])
+            hashes_add(into, from->slots[i]);
+    }
+}
+
 static int make_filter(struct index *ix, struct body *b, unsigned dimension, const struct hashes *h)
 {
     size_t len;

@@ -18,6 +18,7 @@ struct reader {
     struct trace_checkpoint from;
     bool resumed, finish;
     uint64_t skip_to, seq;
+    uint32_t kept; /* stored chunks that the run goes on behind */
     size_t checkpoints_taken, damage_taken;
     uint64_t members_seen; /* begun when the checkpoints were last looked at */
     char *edge;            /* EDGE_BYTES */
@@ -240,6 +241,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
         r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
     rc = rc ? rc : take_chunks(run, f, count);
+    r->kept = count;
     rc = rc ? rc : take_damage(run, f, r->skip_to);
     return rc ? rc : find_start(r, kv);
 }
@@ -519,6 +521,25 @@ static int read_text(struct reader *r)
     return rc == ERR_END ? 0 : rc;
 }
 
+/* Once, when the file is complete: as long as it grows it has no filters. Without success it stays so. */
+static void hash_chunks_before(struct reader *r, struct result *end)
+{
+    const struct index *ix = r->ix;
+    int rc = 0;
+
+    for (unsigned i = 0; i < ix->dimension_count && rc == 0; i++)
+        rc = (end->before[i] = hashes_new()) ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < r->kept && rc == 0; i++) {
+        ingest_yield(r->in);
+        rc = ingest_stopping(r->in) ? -EPIPE
+                                    : hashes_add_chunk(r->ix, &r->run->old->pub, i, end->before);
+    }
+    for (unsigned i = 0; i < DIMENSIONS_MAX && rc; i++) {
+        hashes_free(end->before[i]);
+        end->before[i] = NULL;
+    }
+}
+
 static void end_run(struct reader *r, int error)
 {
     struct result *end = new_result(r);
@@ -536,6 +557,8 @@ static void end_run(struct reader *r, int error)
             (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
             end->error = -ENOMEM;
     }
+    if (error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost)
+        hash_chunks_before(r, end);
     r->run->finished = r->finish;
     ingest_post(r->in, end);
 }

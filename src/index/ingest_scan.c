@@ -26,6 +26,8 @@ void result_free(struct result *r)
     free(r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         free(r->hashes[i]);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        hashes_free(r->before[i]);
     free(r);
 }
 

@@ -114,7 +114,7 @@ int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t co
 
 static int add_hashes(struct writer *w, struct run *run, const struct result *r)
 {
-    for (unsigned i = 0; i < w->ix->dimension_count && !run->hashes_lost; i++) {
+    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
         if (!run->hashes[i] && !(run->hashes[i] = hashes_new()))
             return -ENOMEM;
         for (uint32_t k = 0; k < r->hash_count[i]; k++)
@@ -198,9 +198,25 @@ static int apply_chunk(struct writer *w, struct result *r)
     return 0;
 }
 
+/* A run that went on behind stored chunks knows all values now. */
+static void add_hashes_before(struct writer *w, struct run *run, const struct result *r)
+{
+    if (!run->hashes_lost || !r->before[0])
+        return;
+    run->hashes_lost = false;
+    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new()))
+            run->hashes_lost = true;
+        else
+            hashes_merge(run->hashes[i], r->before[i]);
+    }
+}
+
 static void apply_end(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
+
+    add_hashes_before(w, run, r);
 
     if (!run->error && r->error != -EPIPE)
         run->error = r->error;

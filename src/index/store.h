@@ -251,7 +251,7 @@ struct run {
     bool ended, finished; /* finished: the file was taken not to grow any more */
     uint32_t old_id;      /* what this run replaces, 0 = none */
     struct hashes *hashes[DIMENSIONS_MAX];
-    bool hashes_lost; /* the run began in the middle */
+    bool hashes_lost; /* the run began in the middle: those of the chunks before are not in it */
     uint64_t next_seq;
     struct result *waiting; /* results that came too early */
     bool dirty;
@@ -278,6 +278,7 @@ struct result {
     uint32_t damage_count;
     uint64_t *hashes[DIMENSIONS_MAX];
     uint32_t hash_count[DIMENSIONS_MAX];
+    struct hashes *before[DIMENSIONS_MAX]; /* of an end: those of the chunks before the run; all or none */
     bool other; /* values of dimensions may be in "@other": there is no telling which */
     int error;
     size_t credits;
@@ -326,6 +327,10 @@ struct hashes *hashes_new(void);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */
+void hashes_merge(struct hashes *into, const struct hashes *from);
+/* ingest_values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and column_read return. */
+int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
+                     struct hashes *const *to);
 
 /* ---- root.c, resolve.c ---- */
 

@@ -465,6 +465,31 @@ static void snapshots_pin(void)
     world_end();
 }
 
+static bool may_have(struct index *ix, const struct index_file *f, const char *path,
+                     const char *value)
+{
+    return index_file_may_have(ix, f, text_of(path), text_hash(text_of(value)));
+}
+
+/* Of a file with put_head(7) and put_events: all that is in it, and hardly anything else. */
+static void check_filters(struct index *ix, const struct index_file *f)
+{
+    static const char *const there[][2] = {
+        {"name", "read"}, {"name", "write"},    {"name", "start"},    {"name", "HH"},
+        {"cat", "POSIX"}, {"args.hhash", "h1"}, {"args.fhash", "f0"}, {"args.fhash", "f6"},
+        {"pid", "7"},     {"tid", "7"},
+    };
+    static const char *const absent[][2] = {
+        {"name", "open"}, {"cat", "STDIO"}, {"args.fhash", "f9"}, {"pid", "8"}};
+    int denied = 0;
+
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++)
+        CHECK(may_have(ix, f, there[i][0], there[i][1]));
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        denied += !may_have(ix, f, absent[i][0], absent[i][1]);
+    CHECK(denied >= 3);
+}
+
 /* A file that grows is read on, and ends as if it had always been whole. */
 static void growing(bool gzip)
 {
@@ -517,6 +542,7 @@ static void growing(bool gzip)
     CHECK_INT(f->counts.events, 6001);
     CHECK_INT(f->text_bytes, b.len);
     CHECK_INT(sum_of(ix, s, f, "args.ret"), 5999LL * 6000 / 2);
+    check_filters(ix, f);
     snapshot_release(s);
     after = dump_of(ix);
     index_rebuild(ix, name);

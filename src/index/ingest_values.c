@@ -1,0 +1,74 @@
+/* ingest_values.c - distinct values of chunks that are stored: a file that was read in parts gets its filters, too, once it is
+ * complete. Hashed as the builder of chunks hashes them; a value too many does no harm, one too few would hide rows. */
+#include "column_view.h"
+#include "store.h"
+
+#include <errno.h>
+
+static int add_entries(struct chunk_view *v, const struct column *c, struct hashes *to)
+{
+    struct column_entry e;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < c->entries && rc == 0; i++) {
+        rc = column_entry(v, c, i, &e);
+        if (rc == 0)
+            hashes_add(to, view_entry_hash(&e));
+    }
+    return rc;
+}
+
+static int add_integers(struct chunk_view *v, const struct column *c, struct hashes *to)
+{
+    int64_t values[1024];
+    int rc = 0;
+
+    for (uint32_t first = 0; first < c->rows && rc == 0; first += 1024) {
+        uint32_t n = c->rows - first < 1024 ? c->rows - first : 1024;
+
+        rc = column_read_i64(v, c, first, n, values);
+        for (uint32_t i = 0; i < n && rc == 0; i++) {
+            if (i > 0 && values[i] == values[i - 1])
+                continue;
+            hashes_add(to, c->type == COLUMN_BOOL ? column_hash_bool(values[i] != 0)
+                                                  : column_hash_i64(values[i]));
+        }
+    }
+    return rc;
+}
+
+static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
+{
+    struct column c;
+
+    if (chunk_find(v, text_of("@other"), &c) == 0)
+        hashes_give_up(to);
+    if (chunk_find(v, path, &c) < 0)
+        return 0;
+    switch (c.type) {
+    case COLUMN_TEXT:
+    case COLUMN_MIXED:
+        return add_entries(v, &c, to);
+    case COLUMN_INT:
+    case COLUMN_BOOL:
+        return add_integers(v, &c, to);
+    default:
+        hashes_give_up(
+            to); /* times have a range; of doubles it is not known which were written as integers */
+        return 0;
+    }
+}
+
+int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
+                     struct hashes *const *to)
+{
+    struct chunk_view *v;
+    int rc = chunk_open(ix, NULL, file, chunk, &v);
+
+    if (rc)
+        return rc;
+    for (unsigned i = 0; i < ix->dimension_count && rc == 0; i++)
+        rc = add_column(v, text_of(ix->dimensions[i]), to[i]);
+    chunk_close(v);
+    return rc;
+}
