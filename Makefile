@@ -107,6 +107,9 @@ libs_to    = $(foreach r,$(call reverse,$(call rooms_to,$1)),$(call lib_of,$r))
 
 SOURCES := $(wildcard src/*/*.c src/tools/*/*.c)
 
+# Where the daemon looks for its configuration.
+$(B)/obj/src/daemon/option_file.o: DFT_CPPFLAGS += -DDFT_SYSCONFDIR='"$(sysconfdir)"'
+
 $(B)/obj/%.o: %.c $(B)/config.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(DFT_CPPFLAGS) $(DFT_CFLAGS) $(call isa_flags,$<) -MMD -MP -c -o $@ $<
@@ -344,7 +347,7 @@ help:
 DESTDIR ?=
 # The client answers to the names of the old commands too: one name a line, links to dftracerctl.
 OLD_NAMES = $(shell cat src/client/names 2>/dev/null)
-MAN_PAGES = $(wildcard docs/*.[1-8])
+MAN_PAGES = $(wildcard docs/man/*.[1-8])
 UNITS = $(wildcard systemd/*.service systemd/*.socket)
 ETC = $(wildcard etc/*)
 DOCS = $(wildcard README.md LICENSE docs/*.md)

@@ -26,6 +26,9 @@ struct http_options {
     size_t bind_count;
     int port;                        /* 0 = chosen by the kernel (the same for all addresses where possible)    */
     const char *unix_path;           /* NULL = none; made 0600, removed at stop                                 */
+    bool no_tcp;                     /* only unix_path and inherited sockets                                    */
+    const int *inherited; size_t inherited_count; /* listening sockets of an activator, *taken*: TCP on loopback or
+                                        unix. With some, addresses are bound only where `bind` names them       */
     bool no_auth;                    /* serve every loopback peer                                               */
     const char *token;               /* bearer token for others, NULL = none can use one                        */
     const uid_t *allow_users; size_t allow_user_count;
@@ -41,6 +44,15 @@ int http_start(const struct http_options *options, struct err *err, struct http 
 size_t http_urls(const struct http *h, const char *const **ret);
 /* Index progress changed: wakes wait=ready requests. Any thread. */
 void http_index_changed(struct http *h);
+/* What may change while it runs; copied. Connections stay, and their peers are judged anew. -ENOMEM changes nothing. */
+struct http_settings {
+    const char *token;
+    const uid_t *allow_users; size_t allow_user_count;
+    int64_t query_time_ms;           /* 0 = 300,000; for queries that begin from now on                         */
+};
+int http_reload(struct http *h, const struct http_settings *settings);
+/* How long no request has been here: 0 while there is one. Any thread. */
+int64_t http_idle_ns(struct http *h);
 /* Stops accepting, cancels and resumes everything, waits at most `grace_ms` for running requests, frees. */
 void http_stop(struct http *h, int grace_ms);
 

@@ -3,26 +3,29 @@
 
 #include "dftracerd/http.h"
 #include "log.h"
+#include "loop.h"
+#include "notify.h"
 #include "options.h"
+#include "peers.h"
 #include "roots.h"
 #include "watch.h"
 
-#include <event2/event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_MS 1000 /* for clients to be told that their answer was cut */
+#define INHERITED_MAX 16 /* as http takes listeners */
+#define GRACE_MS 1000    /* for clients to be told that their answer was cut */
 
 struct daemon {
     struct options options;
     struct roots roots;
-    char *index_path, *token, *dimensions;
+    struct peers peers;
+    char *index_path, *dimensions;
     struct index *index;
     struct http *http;
     struct watch *watch;
@@ -30,8 +33,9 @@ struct daemon {
     bool watching;
     atomic_bool stop;
     pthread_mutex_t lock;
-    struct event_base *base;
-    struct event *signals[3];
+    struct loop loop;
+    int argc; /* for reading the options again */
+    char **argv;
 };
 
 /* ---- the watcher's thread: a walk over a slow file system must not hold up signals ---- */
@@ -52,45 +56,50 @@ static void stop_watcher(struct daemon *d)
     pthread_join(d->watcher, NULL);
 }
 
-/* ---- signals ---- */
+/* ---- reload ---- */
 
-static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
+/* Options are read anew as at the start. With a mistake in them everything stays as it is. */
+static int read_again(struct daemon *d, struct options *next, struct peers *peers, struct err *err)
+{
+    int rc = options_parse(next, d->argc, d->argv, err);
+    if (rc == 0)
+        rc = peers_read(peers, next, err);
+    if (rc < 0)
+        return rc;
+    struct http_settings s = {.token = peers->token,
+                              .allow_users = peers->users,
+                              .allow_user_count = peers->user_count,
+                              .query_time_ms = (int64_t)next->query_timeout_ms};
+    return http_reload(d->http, &s);
+}
+
+static int on_reload(void *arg)
 {
     struct daemon *d = arg;
-    (void)what;
-    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
-    event_base_loopbreak(d->base);
-}
-
-static void on_hup(evutil_socket_t signal, short what, void *arg)
-{
-    (void)signal, (void)what, (void)arg;
-    log_line(LOG_LEVEL_INFO, "reload nothing_to_reload=true");
-}
-
-/* Before anything is started: a signal that comes meanwhile waits for the loop. */
-static int catch_signals(struct daemon *d)
-{
-    d->base = event_base_new();
-    if (!d->base)
-        return -ENOMEM;
-    d->signals[0] = evsignal_new(d->base, SIGTERM, on_stop_signal, d);
-    d->signals[1] = evsignal_new(d->base, SIGINT, on_stop_signal, d);
-    d->signals[2] = evsignal_new(d->base, SIGHUP, on_hup, d);
-    for (size_t i = 0; i < 3; i++)
-        if (!d->signals[i] || event_add(d->signals[i], NULL) < 0)
-            return -ENOMEM;
-    return 0;
-}
-
-/* A second Ctrl-C, while we stop, ends the process at once. */
-static void release_signals(struct daemon *d)
-{
-    for (size_t i = 0; i < 3; i++)
-        if (d->signals[i])
-            event_free(d->signals[i]);
-    if (d->base)
-        event_base_free(d->base);
+    struct options next = {0};
+    struct peers peers = {0};
+    struct err err = {0};
+    struct buf waiting = {0};
+    int rc = read_again(d, &next, &peers, &err);
+    if (rc < 0) {
+        log_line(LOG_LEVEL_ERROR, "reload failed error=\"%s\"",
+                 err.text[0] ? err.text : err_text(rc));
+    } else {
+        log_set_level(next.log_level);
+        options_need_restart(&d->options, &next, &waiting);
+        buf_putc(&waiting, '\0');
+        log_line(LOG_LEVEL_INFO,
+                 "reload token=%s allow_users=%zu query_timeout_ms=%llu log_level=%s",
+                 peers.token ? "yes" : "no", peers.user_count,
+                 (unsigned long long)next.query_timeout_ms, next.log_level);
+        if (!waiting.error && waiting.data[0])
+            log_line(LOG_LEVEL_WARNING, "reload needs_restart=%s", waiting.data);
+    }
+    buf_done(&waiting);
+    peers_done(&peers);
+    options_done(&next);
+    err_done(&err);
+    return rc;
 }
 
 /* ---- start ---- */
@@ -113,29 +122,6 @@ static void raise_descriptor_limit(void)
         l.rlim_cur = l.rlim_max;
         setrlimit(RLIMIT_NOFILE, &l);
     }
-}
-
-static int read_token(struct daemon *d, struct err *err)
-{
-    const char *path = d->options.token_file;
-    char line[1024];
-    struct stat st;
-    FILE *f = path ? fopen(path, "re") : NULL;
-    if (!path)
-        return 0;
-    if (!f)
-        return err_set_param(err, -errno, "token-file", "%s: %s", path, strerror(errno));
-    bool ok = fstat(fileno(f), &st) == 0 && (st.st_mode & 077) == 0;
-    char *got = fgets(line, sizeof line, f);
-    fclose(f);
-    if (!ok)
-        return err_set_param(err, -EPERM, "token-file", "%s can be read by others: chmod 600",
-                             path);
-    line[got ? strcspn(line, "\r\n") : 0] = '\0';
-    if (!line[0])
-        return err_set_param(err, -EINVAL, "token-file", "%s holds no token", path);
-    d->token = strdup(line);
-    return d->token ? 0 : -ENOMEM;
 }
 
 static const char **split_dimensions(char *list)
@@ -166,6 +152,7 @@ static int start_index(struct daemon *d, struct err *err)
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
+    int inherited[INHERITED_MAX];
     struct http_options h = {
         .index = d->index,
         .root_labels = (const char *const *)d->roots.labels,
@@ -175,8 +162,13 @@ static int start_http(struct daemon *d, struct err *err)
         .bind_count = o->bind.count,
         .port = (int)o->port,
         .unix_path = o->unix_path,
+        .no_tcp = o->no_tcp,
+        .inherited = inherited,
+        .inherited_count = notify_inherited(inherited, INHERITED_MAX),
         .no_auth = o->no_auth,
-        .token = d->token,
+        .token = d->peers.token,
+        .allow_users = d->peers.users,
+        .allow_user_count = d->peers.user_count,
         .workers = (unsigned)o->executor_threads,
         .limits = {.query_time_ms = (int64_t)o->query_timeout_ms},
         .version = DFT_VERSION,
@@ -220,13 +212,13 @@ static int start(struct daemon *d, struct err *err)
 {
     int rc = roots_open(&d->roots, &d->options, err);
     if (rc == 0)
-        rc = read_token(d, err);
+        rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
     if (rc < 0 || d->options.check_only)
         return rc;
     raise_descriptor_limit();
-    rc = catch_signals(d);
+    rc = loop_init(&d->loop);
     if (rc == 0)
         rc = start_index(d, err);
     if (rc == 0)
@@ -238,15 +230,20 @@ static int start(struct daemon *d, struct err *err)
 
 /* ---- loop and stop ---- */
 
-static int loop(struct daemon *d)
+static int run(struct daemon *d)
 {
     announce(d);
-    return event_base_dispatch(d->base) < 0 ? -EIO : 0;
+    d->loop.index = d->index;
+    d->loop.http = d->http;
+    d->loop.options = &d->options;
+    d->loop.reload = on_reload;
+    d->loop.arg = d;
+    return loop_run(&d->loop);
 }
 
 static void stop(struct daemon *d)
 {
-    release_signals(d);
+    loop_done(&d->loop);
     stop_watcher(d);
     if (d->index)
         index_on_change(d->index, NULL, NULL);
@@ -260,8 +257,23 @@ static void stop(struct daemon *d)
         index_close(d->index);
     roots_done(&d->roots);
     free(d->index_path);
-    free(d->token);
+    peers_done(&d->peers);
     free(d->dimensions);
+    options_done(&d->options);
+}
+
+/* What is only to be printed; true when that was all. */
+static bool print_only(const struct options *o)
+{
+    if (o->help)
+        options_help(stdout, o);
+    else if (o->version)
+        printf("dftracerd %s\n%s\n", DFT_VERSION, DFT_BUILD_SUMMARY);
+    else if (!o->document)
+        return false;
+    else if (options_document(stdout, o->document) < 0)
+        fprintf(stderr, "dftracerd: --document man8, man5 or conf\n");
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -269,23 +281,26 @@ int main(int argc, char **argv)
     static struct daemon d;
     struct err err = {0};
     pthread_mutex_init(&d.lock, NULL);
+    d.argc = argc;
+    d.argv = argv;
     int rc = options_parse(&d.options, argc, argv, &err);
     if (rc < 0) {
-        fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text);
+        fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text[0] ? err.text : err_text(rc));
         return 2;
     }
-    if (d.options.help)
-        return options_help(stdout, &d.options), options_done(&d.options), 0;
-    if (d.options.version)
-        return printf("dftracerd %s\n%s\n", DFT_VERSION, DFT_BUILD_SUMMARY), 0;
+    if (print_only(&d.options))
+        return options_done(&d.options), 0;
+    log_set_level(d.options.log_level);
     signal(SIGPIPE, SIG_IGN);
     rc = start(&d, &err);
     if (rc < 0)
         fprintf(stderr, "dftracerd: %s\n", err.text[0] ? err.text : err_text(rc));
-    else if (d.options.check_only)
-        printf("ok\n");
+    else if (!d.options.check_only)
+        rc = run(&d);
+    else if (d.options.print_config)
+        options_print(stdout, &d.options);
     else
-        rc = loop(&d);
+        printf("ok\n");
     stop(&d);
     err_done(&err);
     return rc < 0 ? 1 : 0;

@@ -1,176 +1,190 @@
-/* options.c - the option table and the two things made from it: parsing and --help. */
-#include "options.h"
+/* options.c - gathers the options from all sources, the weakest first. */
+#include "option_table.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_FLAG, KIND_TEXT, KIND_LIST, KIND_UINT, KIND_BYTES, KIND_MS };
-struct option_spec {
-    const char *name;
-    char letter;
-    enum kind kind;
-    size_t at; /* of the member in struct options             */
-    uint64_t least, most;
-    const char *argument, *help;
+#define GIVEN_MAX 512
+
+/* What the command line says; read first, since it may name the file, and applied last. */
+struct given {
+    size_t count;
+    struct {
+        size_t option;
+        const char *value;
+    } items[GIVEN_MAX];
 };
-#define AT(member) offsetof(struct options, member)
 
-static const struct option_spec table[] = {
-    {"directory", 'd', KIND_LIST, AT(directory), 0, 0, "[LABEL=]DIR",
-     "directory of traces to serve; repeatable (default .)"},
-    {"bind", 'b', KIND_LIST, AT(bind), 0, 0, "ADDRESS",
-     "address to listen on; repeatable (default 127.0.0.1 and ::1)"},
-    {"port", 'p', KIND_UINT, AT(port), 0, 65535, "PORT",
-     "TCP port; 0 takes a free one (default 8080)"},
-    {"unix", 'u', KIND_TEXT, AT(unix_path), 0, 0, "PATH", "also listen on this unix socket"},
-    {"index-dir", 'i', KIND_TEXT, AT(index_dir), 0, 0, "DIR",
-     "where the index goes (default: a local cache directory)"},
-    {"executor-threads", 't', KIND_UINT, AT(executor_threads), 1, 1024, "N",
-     "threads for indexing and queries (default: CPUs)"},
-    {"checkpoint-size", 0, KIND_BYTES, AT(checkpoint_size), 65536, 1ull << 30, "BYTES",
-     "text of a chunk (default 4MiB)"},
-    {"dimensions", 0, KIND_TEXT, AT(dimensions), 0, 0, "LIST",
-     "columns with bloom filters, comma-separated"},
-    {"query-timeout", 0, KIND_MS, AT(query_timeout_ms), 1, 1ull << 40, "TIME",
-     "longest time of a query (default 5m)"},
-    {"rescan", 0, KIND_MS, AT(rescan_ms), 10, 1ull << 40, "TIME",
-     "how often the directories are read (default 2s)"},
-    {"token-file", 0, KIND_TEXT, AT(token_file), 0, 0, "FILE",
-     "bearer token for peers of other users"},
-    {"no-auth", 0, KIND_FLAG, AT(no_auth), 0, 0, NULL,
-     "serve every user of this host, without a token"},
-    {"log-level", 0, KIND_TEXT, AT(log_level), 0, 0, "LEVEL",
-     "error, warning, info or debug (default info)"},
-    {"check", 'n', KIND_FLAG, AT(check_only), 0, 0, NULL,
-     "check the options and directories, then exit"},
-    {"version", 'V', KIND_FLAG, AT(version), 0, 0, NULL, "print version and build, then exit"},
-    {"help", 'h', KIND_FLAG, AT(help), 0, 0, NULL, "print this text, then exit"},
-};
-#define COUNT (sizeof table / sizeof *table)
-
-static int bad(struct err *err, const struct option_spec *s, const char *value, const char *why)
+static bool is_taken(const struct options *o, const struct option_spec *s)
 {
-    return err_set_param(err, -EINVAL, s->name, "--%s %s: %s", s->name, value, why);
+    return !o->as_server || s->flags & OPTION_OLD;
 }
 
-static int set_number(struct options *o, const struct option_spec *s, const char *value,
-                      struct err *err)
-{
-    uint64_t n = 0;
-    int64_t ns;
-    struct text t = text_of(value);
-    int rc;
-    if (s->kind == KIND_UINT) {
-        rc = num_parse_u64(t, &n);
-    } else if (s->kind == KIND_BYTES) {
-        rc = num_parse_bytes(t, &n);
-    } else {
-        rc = num_parse_duration(t, 1000000, &ns);
-        n = rc == 0 && ns > 0 ? (uint64_t)ns / 1000000 : 0;
-    }
-    if (rc < 0)
-        return bad(err, s, value, s->kind == KIND_MS ? "not a duration" : "not a number");
-    if (n < s->least || n > s->most)
-        return bad(err, s, value, "out of range");
-    *(uint64_t *)(void *)((char *)o + s->at) = n;
-    return 0;
-}
-
-static int add_to_list(struct options *o, const struct option_spec *s, const char *value,
-                       struct err *err)
-{
-    bool directory = s->at == AT(directory);
-    size_t *count = directory ? &o->directory_count : &o->bind_count;
-    if (*count == OPTIONS_LIST_MAX)
-        return bad(err, s, value, "given too often");
-    (directory ? o->directory : o->bind)[(*count)++] = value;
-    return 0;
-}
-
-static int set_option(struct options *o, const struct option_spec *s, const char *value,
-                      struct err *err)
-{
-    switch (s->kind) {
-    case KIND_FLAG:
-        *(bool *)((char *)o + s->at) = true;
-        return 0;
-    case KIND_TEXT:
-        *(const char **)(void *)((char *)o + s->at) = value;
-        return 0;
-    case KIND_LIST:
-        return add_to_list(o, s, value, err);
-    default:
-        return set_number(o, s, value, err);
-    }
-}
-
-/* getopt's two forms of the table. */
-static void make_getopt(struct option *longs, char *shorts)
+/* getopt's two forms of the table. A flag may be taken back: --no-auth=no. */
+static void make_getopt(const struct options *o, struct option *longs, char *shorts)
 {
     *shorts++ = ':';
-    for (size_t i = 0; i < COUNT; i++) {
-        bool argument = table[i].kind != KIND_FLAG;
-        longs[i] = (struct option){table[i].name, argument ? required_argument : no_argument, NULL,
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_spec *s = &option_table[i];
+        bool argument = s->kind != OPTION_FLAG;
+        if (!is_taken(o, s))
+            continue;
+        *longs++ = (struct option){s->name, argument ? required_argument : optional_argument, NULL,
                                    (int)(256 + i)};
-        if (table[i].letter) {
-            *shorts++ = table[i].letter;
+        if (s->letter) {
+            *shorts++ = s->letter;
             if (argument)
                 *shorts++ = ':';
         }
     }
+    *longs = (struct option){0};
     *shorts = '\0';
 }
 
-static const struct option_spec *spec_of(int c)
+static int index_of(int c)
 {
     if (c >= 256)
-        return &table[c - 256];
-    for (size_t i = 0; i < COUNT; i++)
-        if (table[i].letter == c)
-            return &table[i];
-    return NULL;
+        return c - 256;
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].letter == c)
+            return (int)i;
+    return -1;
 }
 
-int options_parse(struct options *o, int argc, char **argv, struct err *err)
+static int read_line_options(const struct options *o, int argc, char **argv, struct given *g,
+                             struct err *err)
 {
-    struct option longs[COUNT + 1] = {{0}};
-    char shorts[2 * COUNT + 2];
-    *o = (struct options){.port = 8080, .rescan_ms = 2000};
-    make_getopt(longs, shorts);
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[2 * OPTIONS_MAX + 2];
+    make_getopt(o, longs, shorts);
     opterr = 0;
+    optind = 0;
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
-        const struct option_spec *s = c == '?' || c == ':' ? NULL : spec_of(c);
-        if (!s)
+        int i = c == '?' || c == ':' ? -1 : index_of(c);
+        if (i < 0)
             return err_set(err, -EINVAL, c == ':' ? "%s needs an argument" : "unknown option %s",
                            argv[optind - 1]);
-        int rc = set_option(o, s, optarg, err);
-        if (rc < 0)
-            return rc;
+        if (g->count == GIVEN_MAX)
+            return err_set(err, -E2BIG, "too many options");
+        g->items[g->count].option = (size_t)i;
+        g->items[g->count++].value = optarg ? optarg : "yes";
     }
     if (optind < argc)
         return err_set(err, -EINVAL, "unexpected argument %s", argv[optind]);
-    if (!o->directory_count)
-        o->directory[o->directory_count++] = ".";
     return 0;
 }
 
-void options_help(FILE *out, const char *program)
+/* Lists are separated by commas there. */
+static int read_variable(struct options *o, size_t i, const char *name, const char *value,
+                         struct err *err)
 {
-    fprintf(out,
-            "Usage: %s [-d [LABEL=]DIR]... [OPTION]...\n"
-            "Serves DFTracer traces over HTTP: indexes them in the background, answers /info, "
-            "/stats, /view.\n\n",
-            program);
-    for (size_t i = 0; i < COUNT; i++) {
-        char left[64];
-        const struct option_spec *s = &table[i];
-        snprintf(left, sizeof left, "--%s%s%s", s->name, s->argument ? " " : "",
-                 s->argument ? s->argument : "");
-        if (s->letter)
-            fprintf(out, "  -%c, %-28s %s\n", s->letter, left, s->help);
-        else
-            fprintf(out, "      %-28s %s\n", left, s->help);
+    const char *from = option_keep(o, text_of(name));
+    struct text rest = text_of(value), part;
+    bool list = option_table[i].kind == OPTION_LIST;
+    int rc = from ? 0 : -ENOMEM;
+    while (rc == 0 && text_split(&rest, list ? ',' : '\0', &part)) {
+        const char *kept = option_keep(o, part);
+        rc = kept ? option_set(o, i, LEVEL_ENVIRONMENT, from, kept, err) : -ENOMEM;
     }
-    fprintf(out, "\nThe index is a cache: it can be removed at any time. Nothing is ever written "
-                 "into a trace directory.\n");
+    return rc;
+}
+
+static int read_environment(struct options *o, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < option_count && rc == 0; i++) {
+        char name[64];
+        option_variable(&option_table[i], name, sizeof name);
+        bool may = !(option_table[i].flags & (OPTION_ONLY_LINE | OPTION_NO_ENV));
+        const char *value = may ? getenv(name) : NULL;
+        if (value && *value)
+            rc = read_variable(o, i, name, value, err);
+    }
+    return rc;
+}
+
+static int read_config(struct options *o, const struct given *g, struct err *err)
+{
+    const char *path = getenv("DFTRACERD_CONFIG");
+    if (path && !*path)
+        path = NULL;
+    for (size_t i = 0; i < g->count; i++)
+        if (strcmp(option_table[g->items[i].option].name, "config") == 0)
+            path = g->items[i].value;
+    if (!path)
+        path = option_default_file(o);
+    return path ? option_read_file(o, path, err) : 0;
+}
+
+static int set_defaults(struct options *o, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < option_count && rc == 0; i++)
+        if (option_table[i].initial)
+            rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);
+    return rc;
+}
+
+static int complete(struct options *o, struct err *err)
+{
+    size_t directory = (size_t)option_find(TEXT("directory"));
+    size_t bind = (size_t)option_find(TEXT("bind"));
+    int rc = 0;
+    if (o->as_server && !o->bind.count)
+        rc = option_set(o, bind, LEVEL_DEFAULT, "default", "127.0.0.1", err);
+    if (rc == 0 && o->as_server && !o->directory.count && !o->help && !o->version)
+        rc = err_set_param(err, -EINVAL, "directory", "-d DIR is required");
+    if (rc == 0 && !o->directory.count)
+        rc = option_set(o, directory, LEVEL_DEFAULT, "default", ".", err);
+    if (o->print_config)
+        o->check_only = true;
+    return rc;
+}
+
+static bool is_server_name(const char *argv0)
+{
+    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+    return argv0 && strcmp(slash ? slash + 1 : argv0, "dftracer_server") == 0;
+}
+
+/* The old command knows no file and no variables: scripts that call it get what they say. */
+int options_parse(struct options *o, int argc, char **argv, struct err *err)
+{
+    struct given g = {0};
+    *o = (struct options){.as_server = is_server_name(argv[0])};
+    int rc = read_line_options(o, argc, argv, &g, err);
+    if (rc == 0)
+        rc = set_defaults(o, err);
+    if (rc == 0 && !o->as_server)
+        rc = read_config(o, &g, err);
+    if (rc == 0 && !o->as_server)
+        rc = read_environment(o, err);
+    for (size_t i = 0; i < g.count && rc == 0; i++)
+        rc = option_set(o, g.items[i].option, LEVEL_LINE, NULL, g.items[i].value, err);
+    return rc < 0 ? rc : complete(o, err);
+}
+
+/* ---- reload ---- */
+
+static bool same_value(const struct options *a, const struct options *b, size_t i)
+{
+    const struct option_spec *s = &option_table[i];
+    if (s->kind == OPTION_FLAG)
+        return *(const bool *)((const char *)a + s->at) == *(const bool *)((const char *)b + s->at);
+    if (s->kind != OPTION_LIST)
+        return text_eq(text_of(a->value[i]), text_of(b->value[i]));
+    const struct option_list *x = (const void *)((const char *)a + s->at),
+                             *y = (const void *)((const char *)b + s->at);
+    bool same = x->count == y->count;
+    for (size_t k = 0; same && k < x->count; k++)
+        same = strcmp(x->items[k], y->items[k]) == 0;
+    return same;
+}
+
+void options_need_restart(const struct options *now, const struct options *next, struct buf *ret)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (!(option_table[i].flags & OPTION_LIVE) && !same_value(now, next, i))
+            buf_printf(ret, "%s%s", ret->len ? "," : "", option_table[i].name);
 }

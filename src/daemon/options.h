@@ -1,4 +1,4 @@
-/* options.h - what the daemon was told: one table for the command line and --help (later the configuration file). */
+/* options.h - what the daemon was told: command line over environment over configuration file over defaults. */
 #ifndef DFT_DAEMON_OPTIONS_H
 #define DFT_DAEMON_OPTIONS_H
 
@@ -7,21 +7,41 @@
 #include <stdio.h>
 
 #define OPTIONS_LIST_MAX 64
+#define OPTIONS_MAX 40
 
-struct options {
-    const char *directory[OPTIONS_LIST_MAX];   /* [LABEL=]DIR                       */
-    size_t directory_count;
-    const char *bind[OPTIONS_LIST_MAX];
-    size_t bind_count;
-    uint64_t port;
-    const char *unix_path, *index_dir, *token_file, *log_level;
-    const char *dimensions;
-    uint64_t executor_threads, checkpoint_size;
-    uint64_t query_timeout_ms, rescan_ms;
-    bool no_auth, check_only, version, help;
+struct option_list {
+    const char *items[OPTIONS_LIST_MAX];
+    size_t count;
 };
-/* 0, or -EINVAL with the reason. Texts are borrowed from argv. */
+struct options {
+    struct option_list directory;              /* [LABEL=]DIR                                  */
+    struct option_list bind;                   /* none: the default addresses                  */
+    struct option_list allow_user;             /* names or numbers                             */
+    const char *config, *unix_path, *index_dir, *token_file, *log_level, *dimensions;
+    const char *document;                      /* hidden: what options_document() is to write  */
+    uint64_t port, executor_threads, checkpoint_size;
+    uint64_t query_timeout_ms, rescan_ms, idle_exit_ms;   /* idle_exit_ms 0 = never            */
+    bool no_auth, no_tcp, check_only, print_config, version, help;
+    bool as_server;                            /* started under the name dftracer_server       */
+
+    /* By place in the table: which source decided (0 = default), its name and the value as it was written. */
+    unsigned char level[OPTIONS_MAX];
+    const char *from[OPTIONS_MAX], *value[OPTIONS_MAX];
+    char **owned;                              /* texts that came from files and the environment */
+    size_t owned_count;
+};
+/* 0; -EINVAL with the reason, -ENOENT and the like for the configuration file, -ENOMEM. Texts may be borrowed from argv.
+ * Without --config: the user's own file, else that of the system, where it exists. */
 int options_parse(struct options *o, int argc, char **argv, struct err *err);
-void options_help(FILE *out, const char *program);
+void options_done(struct options *o);
+
+/* Compares two readings: names of options that differ and wait for a restart, comma-separated. */
+void options_need_restart(const struct options *now, const struct options *next, struct buf *ret);
+
+void options_help(FILE *out, const struct options *o);
+/* The effective configuration, as a file that can be read again, with the source of each value. */
+void options_print(FILE *out, const struct options *o);
+/* "man8", "man5" or "conf": the committed texts that are made from the table; -EINVAL for others. */
+int options_document(FILE *out, const char *what);
 
 #endif

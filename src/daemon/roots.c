@@ -62,8 +62,8 @@ static int check_distinct(const struct roots *r, struct err *err)
 int roots_open(struct roots *r, const struct options *o, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; i < o->directory_count && rc == 0; i++)
-        rc = open_one(r, o->directory[i], err);
+    for (size_t i = 0; i < o->directory.count && rc == 0; i++)
+        rc = open_one(r, o->directory.items[i], err);
     if (rc == 0)
         rc = check_distinct(r, err);
     if (rc == 0 && r->count == 1)

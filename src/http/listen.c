@@ -2,6 +2,7 @@
 #include "server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,44 @@ static int listen_unix(struct http *h, const char *path, struct err *err)
     return add(h, fd, NULL);
 }
 
+/* A socket that systemd, say, has bound: the same rules as for our own. */
+static int listen_inherited(struct http *h, int fd, struct err *err)
+{
+    struct sockaddr_storage a = {0};
+    socklen_t n = sizeof a, m = sizeof(int);
+    int type = 0, listening = 0;
+    char host[64] = "", url[128];
+    bool ok = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &m) == 0 && type == SOCK_STREAM &&
+              getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &m) == 0 && listening &&
+              getsockname(fd, (struct sockaddr *)&a, &n) == 0;
+    if (!ok)
+        return close(fd), err_set(err, -EINVAL, "descriptor %d is no listening socket", fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    if (a.ss_family == AF_UNIX)
+        return add(h, fd, NULL);
+    if (!access_is_loopback((struct sockaddr *)&a))
+        return close(fd), err_set(err, -EPERM, "the inherited socket %d is not on loopback", fd);
+    getnameinfo((struct sockaddr *)&a, n, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    snprintf(url, sizeof url, a.ss_family == AF_INET6 ? "http://[%s]:%d/" : "http://%s:%d/", host,
+             bound_port(fd));
+    return add(h, fd, url);
+}
+
+/* All are taken, whatever goes wrong. */
+static int listen_all_inherited(struct http *h, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < h->options.inherited_count; i++) {
+        int fd = h->options.inherited[i];
+        if (rc == 0)
+            rc = listen_inherited(h, fd, err);
+        else
+            close(fd);
+    }
+    return rc;
+}
+
 int listen_all(struct http *h, struct err *err)
 {
     static const char *const loopback[] = {"127.0.0.1", "::1"};
@@ -130,7 +169,9 @@ int listen_all(struct http *h, struct err *err)
     bool chosen = o->bind_count > 0;
     const char *const *addresses = chosen ? o->bind : loopback;
     size_t n = chosen ? o->bind_count : 2;
-    int port = o->port, rc = 0;
+    if (o->no_tcp || (o->inherited_count && !chosen))
+        n = 0;
+    int port = o->port, rc = listen_all_inherited(h, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct err quiet = {0};
         /* Where IPv6 is switched off, 127.0.0.1 alone will do. */
@@ -141,6 +182,8 @@ int listen_all(struct http *h, struct err *err)
     }
     if (rc == 0 && o->unix_path)
         rc = listen_unix(h, o->unix_path, err);
+    if (rc == 0 && !h->listeners)
+        rc = err_set(err, -EINVAL, "nothing to listen on: --no-tcp needs --unix");
     return rc;
 }
 

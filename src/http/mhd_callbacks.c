@@ -51,14 +51,24 @@ static void set_id(struct exchange *x, const char *given)
              (unsigned long long)r[1]);
 }
 
-/* Who the peer is, found out once a connection. */
+static enum access_peer find_peer(struct exchange *x)
+{
+    pthread_rwlock_rdlock(&x->http->access_lock);
+    enum access_peer peer = access_peer_of(x->fd, &x->http->options);
+    pthread_rwlock_unlock(&x->http->access_lock);
+    return peer;
+}
+
+/* Who the peer is, found out once a connection, and again when other users are allowed. */
 static enum access_peer peer_of(struct exchange *x, struct MHD_Connection *c)
 {
     struct connection *known = connection_of(c);
+    unsigned epoch = atomic_load(&x->http->access_epoch);
     if (!known)
-        return access_peer_of(x->fd, &x->http->options);
-    if (known->peer == ACCESS_UNKNOWN)
-        known->peer = access_peer_of(x->fd, &x->http->options);
+        return find_peer(x);
+    if (known->peer == ACCESS_UNKNOWN || known->peer_epoch != epoch)
+        known->peer = find_peer(x);
+    known->peer_epoch = epoch;
     return known->peer;
 }
 

@@ -153,7 +153,11 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, const cha
         return refuse(r, 403, 0, "requests from that origin are not allowed");
     if (peer == ACCESS_TRUSTED || (x->rq.endpoint && x->rq.endpoint->public))
         return true;
-    if (access_token_ok(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"), o->token))
+    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+    pthread_rwlock_rdlock(&x->http->access_lock);
+    bool ok = access_token_ok(given, o->token);
+    pthread_rwlock_unlock(&x->http->access_lock);
+    if (ok)
         return true;
     return refuse(
         r, 401, 0,

@@ -3,6 +3,7 @@
 
 #include <microhttpd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- what exchanges ask of the server ---- */
@@ -64,6 +65,7 @@ bool server_start_exchange(struct exchange *x, bool park)
 void server_end_exchange(struct exchange *x)
 {
     struct http *h = x->http;
+    atomic_store(&h->last_request_ns, clock_mono_ns());
     pthread_mutex_lock(&h->table_lock);
     if (x->listed) {
         *(x->prev ? &x->prev->next : &h->table) = x->next;
@@ -103,6 +105,8 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     unsigned workers = o->workers ? o->workers : cpu_count();
     h->options = *o;
     fill_limits(&h->options.limits, workers);
+    atomic_store(&h->last_request_ns, clock_mono_ns());
+    pthread_rwlock_init(&h->access_lock, NULL);
     pthread_mutex_init(&h->table_lock, NULL);
     pthread_mutex_init(&h->connections_lock, NULL);
     pthread_mutex_init(&h->tick_lock, NULL);
@@ -130,8 +134,9 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     if (!h)
         return -ENOMEM;
     int rc = prepare(h, options, err);
+    int listening = listen_all(h, err); /* in any case: it takes the inherited sockets */
     if (rc == 0)
-        rc = listen_all(h, err);
+        rc = listening;
     if (rc == 0)
         rc = tick_start(h);
     for (size_t i = 0; rc == 0 && i < h->listeners; i++) {
@@ -152,6 +157,43 @@ size_t http_urls(const struct http *h, const char *const **ret)
     return h->url_count;
 }
 
+/* ---- while it runs ---- */
+
+int http_reload(struct http *h, const struct http_settings *s)
+{
+    size_t bytes = s->allow_user_count * sizeof *s->allow_users;
+    char *token = s->token ? strdup(s->token) : NULL;
+    uid_t *users = bytes ? malloc(bytes) : NULL;
+    if ((s->token && !token) || (bytes && !users))
+        return free(token), free(users), -ENOMEM;
+    if (users)
+        memcpy(users, s->allow_users, bytes);
+    pthread_rwlock_wrlock(&h->access_lock);
+    free(h->own_token);
+    free(h->own_users);
+    h->options.token = h->own_token = token;
+    h->options.allow_users = h->own_users = users;
+    h->options.allow_user_count = s->allow_user_count;
+    atomic_fetch_add(&h->access_epoch, 1);
+    pthread_rwlock_unlock(&h->access_lock);
+    __atomic_store_n(&h->options.limits.query_time_ms, s->query_time_ms ? s->query_time_ms : 300000,
+                     __ATOMIC_RELAXED);
+    return 0;
+}
+
+static bool table_empty(struct http *h)
+{
+    pthread_mutex_lock(&h->table_lock);
+    bool empty = h->table_count == 0;
+    pthread_mutex_unlock(&h->table_lock);
+    return empty;
+}
+
+int64_t http_idle_ns(struct http *h)
+{
+    return table_empty(h) ? clock_mono_ns() - atomic_load(&h->last_request_ns) : 0;
+}
+
 /* ---- stop ---- */
 
 static void cancel_all(struct http *h, bool cut)
@@ -161,14 +203,6 @@ static void cancel_all(struct http *h, bool cut)
     for (struct exchange *x = h->table; x; x = x->next)
         exchange_cancel(x, ERR_CANCELLED, cut);
     pthread_mutex_unlock(&h->table_lock);
-}
-
-static bool table_empty(struct http *h)
-{
-    pthread_mutex_lock(&h->table_lock);
-    bool empty = h->table_count == 0;
-    pthread_mutex_unlock(&h->table_lock);
-    return empty;
 }
 
 /* libmicrohttpd aborts the process when it is stopped with suspended connections: quiesce, cancel, let the clients be
@@ -196,6 +230,9 @@ void http_stop(struct http *h, int grace_ms)
         if (h->daemons[i])
             MHD_stop_daemon(h->daemons[i]);
     listen_close(h);
+    free(h->own_token);
+    free(h->own_users);
+    pthread_rwlock_destroy(&h->access_lock);
     pthread_mutex_destroy(&h->table_lock);
     pthread_mutex_destroy(&h->connections_lock);
     pthread_mutex_destroy(&h->tick_lock);

@@ -19,6 +19,7 @@ enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
 /* What is known of a connection. */
 struct connection {
     enum access_peer peer;               /* used by the connection's own thread only                  */
+    unsigned peer_epoch;                 /* the access_epoch that peer was found out in               */
     int fd;
     atomic_int state;
     atomic_llong since_ns;               /* it is in this state                                       */
@@ -35,6 +36,11 @@ struct http {
     char *urls[HTTP_LISTENERS_MAX];
     size_t listeners, url_count;
     bool has_unix;
+    atomic_llong last_request_ns;        /* a request ended, or the start                             */
+    pthread_rwlock_t access_lock;        /* options.token, .allow_users: http_reload changes them     */
+    atomic_uint access_epoch;            /* counts reloads                                            */
+    char *own_token;                     /* what http_reload made of them                             */
+    uid_t *own_users;
 
     pthread_mutex_t table_lock;          /* before any exchange's lock                                */
     struct exchange *table;              /* unfinished requests                                       */

@@ -25,8 +25,8 @@ static int parse(const char *const *words)
 static void has_defaults(void)
 {
     CHECK_INT(parse((const char *const[]){NULL}), 0);
-    CHECK_INT(got.directory_count, 1);
-    CHECK_STR(got.directory[0], ".");
+    CHECK_INT(got.directory.count, 1);
+    CHECK_STR(got.directory.items[0], ".");
     CHECK_INT(got.port, 8080);
     CHECK_INT(got.rescan_ms, 2000);
     CHECK(!got.no_auth && !got.check_only && !got.unix_path);
@@ -35,8 +35,8 @@ static void has_defaults(void)
 static void reads_options(void)
 {
     CHECK_INT(PARSE("-d", "a", "--directory=b=c", "-p0", "-nV"), 0);
-    CHECK_INT(got.directory_count, 2);
-    CHECK_STR(got.directory[1], "b=c");
+    CHECK_INT(got.directory.count, 2);
+    CHECK_STR(got.directory.items[1], "b=c");
     CHECK_INT(got.port, 0);
     CHECK(got.check_only && got.version);
     CHECK_INT(

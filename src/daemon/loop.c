@@ -1,0 +1,120 @@
+/* loop.c - signals and timers of the main thread. */
+#include "loop.h"
+
+#include "log.h"
+#include "notify.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct loop *l = arg;
+    (void)what;
+    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
+    event_base_loopbreak(l->base);
+}
+
+static void on_hup(evutil_socket_t signal, short what, void *arg)
+{
+    struct loop *l = arg;
+    (void)signal, (void)what;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    notify_send("RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+                (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    l->reload(l->arg);
+    notify_send("READY=1");
+}
+
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what, (void)arg;
+    notify_send("WATCHDOG=1");
+}
+
+/* What is being indexed: to the service manager; the old command prints it. */
+static void tell_status(struct loop *l)
+{
+    struct index_progress p;
+    char now[sizeof l->status];
+    index_progress(l->index, &p);
+    if (p.store_error)
+        snprintf(now, sizeof now, "indexing stopped: %s", err_text(p.store_error));
+    else if (!p.listed || p.files_pending)
+        snprintf(now, sizeof now, "indexing: %" PRIu64 " of %" PRIu64 " files, %" PRIu64 " %%",
+                 p.files_ready + p.files_failed, p.files,
+                 p.bytes ? p.bytes_done * 100 / p.bytes : 0);
+    else
+        snprintf(now, sizeof now, "ready: %" PRIu64 " files, %" PRIu64 " failed", p.files,
+                 p.files_failed);
+    if (strcmp(now, l->status) == 0)
+        return;
+    memcpy(l->status, now, sizeof now);
+    notify_send("STATUS=%s", now);
+    if (l->options->as_server)
+        fprintf(stderr, "%s\n", now);
+}
+
+static void on_second(evutil_socket_t fd, short what, void *arg)
+{
+    struct loop *l = arg;
+    uint64_t most_ms = l->options->idle_exit_ms;
+    (void)fd, (void)what;
+    tell_status(l);
+    if (most_ms && (uint64_t)http_idle_ns(l->http) / 1000000 >= most_ms) {
+        log_line(LOG_LEVEL_INFO, "stopping idle_ms=%" PRIu64, most_ms);
+        event_base_loopbreak(l->base);
+    }
+}
+
+int loop_init(struct loop *l)
+{
+    l->base = event_base_new();
+    if (!l->base)
+        return -ENOMEM;
+    l->events[0] = evsignal_new(l->base, SIGTERM, on_stop_signal, l);
+    l->events[1] = evsignal_new(l->base, SIGINT, on_stop_signal, l);
+    l->events[2] = evsignal_new(l->base, SIGHUP, on_hup, l);
+    for (size_t i = 0; i < 3; i++)
+        if (!l->events[i] || event_add(l->events[i], NULL) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static int add_timer(struct loop *l, size_t i, event_callback_fn call, uint64_t us)
+{
+    struct timeval every = {.tv_sec = (time_t)(us / 1000000), .tv_usec = (long)(us % 1000000)};
+    l->events[i] = event_new(l->base, -1, EV_PERSIST, call, l);
+    return l->events[i] && event_add(l->events[i], &every) == 0 ? 0 : -ENOMEM;
+}
+
+int loop_run(struct loop *l)
+{
+    uint64_t watchdog_us = notify_watchdog_us(), second_us = 1000000;
+    if (l->options->idle_exit_ms && l->options->idle_exit_ms < 1000)
+        second_us = l->options->idle_exit_ms * 1000;
+    notify_send("READY=1");
+    tell_status(l);
+    int rc = add_timer(l, 3, on_second, second_us);
+    if (rc == 0 && watchdog_us)
+        rc = add_timer(l, 4, on_watchdog, watchdog_us);
+    if (rc == 0)
+        rc = event_base_dispatch(l->base) < 0 ? -EIO : 0;
+    notify_send("STOPPING=1");
+    return rc;
+}
+
+void loop_done(struct loop *l)
+{
+    for (size_t i = 0; i < sizeof l->events / sizeof *l->events; i++)
+        if (l->events[i])
+            event_free(l->events[i]);
+    if (l->base)
+        event_base_free(l->base);
+}

@@ -1,0 +1,27 @@
+/* loop.h - the main thread's libevent loop: signals, reload, and once in a while the service manager and idleness. */
+#ifndef DFT_DAEMON_LOOP_H
+#define DFT_DAEMON_LOOP_H
+
+#include "dftracerd/http.h"
+#include "options.h"
+
+struct event_base;
+struct event;
+struct loop {
+    struct event_base *base;
+    struct event *events[5];
+    struct index *index;                 /* what follows is set before loop_run */
+    struct http *http;
+    const struct options *options;
+    int (*reload)(void *arg);            /* SIGHUP */
+    void *arg;
+    char status[128];                    /* told last */
+};
+/* Before anything is started: a signal that comes meanwhile waits for the loop. */
+int loop_init(struct loop *l);
+/* Until a signal or idleness ends it. */
+int loop_run(struct loop *l);
+/* From then on a second Ctrl-C, while we stop, ends the process at once. */
+void loop_done(struct loop *l);
+
+#endif

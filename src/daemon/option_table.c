@@ -1,0 +1,194 @@
+/* option_table.c - every option once: command line, file, environment, --help and manual are made from it. size: table */
+#include "option_table.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct options, member)
+#define TIME_MOST (1ull << 40)
+
+const struct option_spec option_table[] = {
+    {"directory", 'd', OPTION_LIST, AT(directory), 0, 0, OPTION_OLD, "[LABEL=]DIR", NULL,
+     "the working directory", "directory of traces to serve; repeatable",
+     "All files named *.pfw and *.pfw.gz below it are served. With several directories, names "
+     "begin "
+     "with the label, which is the directory's own name unless given."},
+    {"bind", 'b', OPTION_LIST, AT(bind), 0, 0, OPTION_OLD, "ADDRESS", NULL, "127.0.0.1 and ::1",
+     "loopback address to listen on; repeatable", NULL},
+    {"port", 'p', OPTION_UINT, AT(port), 0, 65535, OPTION_OLD, "PORT", "8080", NULL,
+     "TCP port; 0 takes a free one", NULL},
+    {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
+     "listen on the unix socket only", NULL},
+    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL, "no socket",
+     "also listen on this unix socket",
+     "The socket is made with mode 0600 and removed at the end. One that is left of a daemon that "
+     "was "
+     "killed is replaced."},
+    {"index-dir", 'i', OPTION_TEXT, AT(index_dir), 0, 0, OPTION_OLD | OPTION_NO_ENV, "DIR", NULL,
+     "a local cache directory", "where the index goes",
+     "It must be on a local file system and belong to the user of the daemon. Without it, a "
+     "directory "
+     "dftracerd-UID/HASH is made below the first usable one of $DFTRACERD_INDEX_DIR, "
+     "$CACHE_DIRECTORY, "
+     "$XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The index is a cache and can be removed at any "
+     "time."},
+    {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
+     "CPUs", "threads for indexing and queries", NULL},
+    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, 0, "BYTES", "4MiB",
+     NULL, "text of a chunk", "Files that are indexed already keep their chunks."},
+    {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL, "those that pay",
+     "columns with bloom filters, comma-separated", NULL},
+    {"query-timeout", 0, OPTION_MS, AT(query_timeout_ms), 1, TIME_MOST, OPTION_LIVE, "TIME", "5m",
+     NULL, "longest time of a query", "Queries that take longer are answered with 504, or cut."},
+    {"rescan", 0, OPTION_MS, AT(rescan_ms), 10, TIME_MOST, 0, "TIME", "2s", NULL,
+     "how often the directories are read", NULL},
+    {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
+     "end when no request was served for so long", "For daemons that are started on demand."},
+    {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
+     "bearer token for peers of other users",
+     "The first line is the token. The file must not be readable by others (chmod 600)."},
+    {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
+     "the user of the daemon only", "serve this user without a token; repeatable", NULL},
+    {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
+     "serve every user of this host, without a token", NULL},
+    {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
+     "error|warning|info|debug", "info", NULL, "what is logged to standard error", NULL},
+    {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
+     "the configuration file; /dev/null for none", NULL},
+    {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
+     "check options, directories, index place and token, then exit", NULL},
+    {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
+     "like --check, and print the effective configuration", NULL},
+    {"version", 'V', OPTION_FLAG, AT(version), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL,
+     NULL, "print version and build, then exit", NULL},
+    {"help", 'h', OPTION_FLAG, AT(help), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL, NULL,
+     "print this text, then exit", NULL},
+    {"document", 0, OPTION_TEXT, AT(document), 0, 0, OPTION_ONLY_LINE | OPTION_HIDDEN, "WHAT", NULL,
+     NULL, "write man8, man5 or conf", NULL},
+};
+const size_t option_count = sizeof option_table / sizeof *option_table;
+_Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
+
+int option_find(struct text name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (text_eq(name, text_of(option_table[i].name)))
+            return (int)i;
+    return -1;
+}
+
+void option_variable(const struct option_spec *s, char *ret, size_t size)
+{
+    snprintf(ret, size, "DFTRACERD_%s", s->name);
+    for (char *p = ret; *p; p++)
+        *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+}
+
+const char *option_keep(struct options *o, struct text t)
+{
+    char **grown = realloc(o->owned, (o->owned_count + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    o->owned = grown;
+    char *copy = strndup(t.ptr ? t.ptr : "", t.len);
+    if (copy)
+        o->owned[o->owned_count++] = copy;
+    return copy;
+}
+
+void options_done(struct options *o)
+{
+    for (size_t i = 0; i < o->owned_count; i++)
+        free(o->owned[i]);
+    free(o->owned);
+    *o = (struct options){0};
+}
+
+/* ---- one value ---- */
+
+static int bad(struct err *err, const struct option_spec *s, const char *from, const char *value,
+               const char *why)
+{
+    if (from)
+        return err_set_param(err, -EINVAL, s->name, "%s: %s = %s: %s", from, s->name, value, why);
+    return err_set_param(err, -EINVAL, s->name, "--%s %s: %s", s->name, value, why);
+}
+
+/* What is wrong with the value, or NULL. */
+static const char *set_number(struct options *o, const struct option_spec *s, const char *value)
+{
+    uint64_t n = 0;
+    int64_t ns = 0;
+    struct text t = text_of(value);
+    int rc;
+    if (s->kind == OPTION_UINT) {
+        rc = num_parse_u64(t, &n);
+    } else if (s->kind == OPTION_BYTES) {
+        rc = num_parse_bytes(t, &n);
+    } else {
+        rc = num_parse_duration(t, 1000000, &ns);
+        n = rc == 0 && ns > 0 ? (uint64_t)ns / 1000000 : 0;
+    }
+    if (rc < 0)
+        return s->kind == OPTION_MS ? "not a duration" : "not a number";
+    if (n < s->least || n > s->most)
+        return "out of range";
+    *(uint64_t *)(void *)((char *)o + s->at) = n;
+    return NULL;
+}
+
+static const char *set_flag(struct options *o, const struct option_spec *s, const char *value)
+{
+    static const char *const words[] = {"no", "false", "off", "0", "yes", "true", "on", "1"};
+    for (size_t i = 0; i < 8; i++)
+        if (strcmp(value, words[i]) == 0)
+            return *(bool *)((char *)o + s->at) = i >= 4, NULL;
+    return "must be yes or no";
+}
+
+static const char *set_choice(struct options *o, const struct option_spec *s, const char *value)
+{
+    struct text rest = text_of(s->argument), word;
+    while (text_split(&rest, '|', &word))
+        if (text_eq(word, text_of(value)))
+            return *(const char **)(void *)((char *)o + s->at) = value, NULL;
+    return "must be error, warning, info or debug";
+}
+
+static const char *add_to_list(struct options *o, const struct option_spec *s, const char *value,
+                               bool replace)
+{
+    struct option_list *list = (void *)((char *)o + s->at);
+    if (replace)
+        list->count = 0;
+    if (list->count == OPTIONS_LIST_MAX)
+        return "given too often";
+    list->items[list->count++] = value;
+    return NULL;
+}
+
+int option_set(struct options *o, size_t i, enum option_level level, const char *from,
+               const char *value, struct err *err)
+{
+    const struct option_spec *s = &option_table[i];
+    const char *why = NULL;
+    if (s->kind == OPTION_FLAG)
+        why = set_flag(o, s, value);
+    else if (!*value)
+        why = "a value is missing";
+    else if (s->kind == OPTION_TEXT)
+        *(const char **)(void *)((char *)o + s->at) = value;
+    else if (s->kind == OPTION_CHOICE)
+        why = set_choice(o, s, value);
+    else if (s->kind == OPTION_LIST)
+        why = add_to_list(o, s, value, o->level[i] < level);
+    else
+        why = set_number(o, s, value);
+    if (why)
+        return bad(err, s, from, value, why);
+    o->level[i] = (unsigned char)level;
+    o->from[i] = from ? from : "command line";
+    o->value[i] = value;
+    return 0;
+}
