@@ -348,7 +348,10 @@ DESTDIR ?=
 # The client answers to the names of the old commands too: one name a line, links to dftracerctl.
 OLD_NAMES = $(shell cat src/client/names 2>/dev/null)
 MAN_PAGES = $(wildcard docs/man/*.[1-8])
-UNITS = $(wildcard systemd/*.service systemd/*.socket)
+# The template is for users' own managers, the others for the system's.
+USER_UNITS = $(wildcard systemd/*@.service)
+UNITS = $(filter-out $(USER_UNITS),$(wildcard systemd/*.service systemd/*.socket))
+systemduserunitdir = $(patsubst %/system,%/user,$(systemdsystemunitdir))
 ETC = $(wildcard etc/*)
 DOCS = $(wildcard README.md LICENSE docs/*.md)
 
@@ -362,18 +365,21 @@ install: all
 	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
 	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
-	for f in $(UNITS); do d='$(DESTDIR)$(systemdsystemunitdir)'; install -d "$$d" && \
+	[ -z '$(DAEMON)' ] || ln -sf '$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
+	for f in $(UNITS) $(USER_UNITS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
+	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; esac; install -d "$$d" && \
 	    sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \
 	        >"$$d/$${f##*/}" && chmod 644 "$$d/$${f##*/}" || exit 1; done
-	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)/dftracerd'; install -d "$$d"; \
+	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)'; install -d "$$d"; \
 	    [ -e "$$d/$${f##*/}" ] || install -m 644 $$f "$$d" || exit 1; done
 	for f in $(DOCS); do install -m 644 $$f '$(DESTDIR)$(docdir)' || exit 1; done
 
 # Configuration files stay: they are the administrator's.
 uninstall:
 	for f in $(notdir $(TOOLS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
-	rm -f '$(DESTDIR)$(sbindir)/dftracerd'
+	rm -f '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
+	for f in $(notdir $(USER_UNITS)); do rm -f "$(DESTDIR)$(systemduserunitdir)/$$f"; done
 	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
 	rm -rf '$(DESTDIR)$(docdir)'
 

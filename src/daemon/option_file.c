@@ -43,7 +43,7 @@ static int read_line(struct options *o, struct text line, const char *path, unsi
     if (!rest.len)
         return 0;
     snprintf(where, sizeof where, "%s:%u", path, number);
-    if (memchr(rest.ptr, '\0', rest.len) || !memchr(rest.ptr, '=', rest.len))
+    if (memchr(line.ptr, '\0', line.len) || !memchr(rest.ptr, '=', rest.len))
         return err_set(err, -EINVAL, "%s: not of the form key = value", where);
     text_split(&rest, '=', &key);
     key = text_trim(key);
