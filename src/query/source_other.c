@@ -1,150 +1,24 @@
 /* source_other.c - two rare cases: paths that a chunk keeps in "@other", and a bare name that is both a top-level field and
  * an argument in one chunk.
  */
+#include "members.h"
 #include "plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- "@other": {"args.x":1,"args.y":"text"} as our own writer made it -------------------------------------------------- */
-
-struct json {
-    const char *at, *end;
-    struct arena *arena;
-};
-
-static void skip_blanks(struct json *j)
-{
-    while (j->at < j->end && (unsigned char)*j->at <= ' ')
-        j->at++;
-}
-
-/* The string at the quote, as written, quotes included. */
-static bool take_string(struct json *j, struct text *ret)
-{
-    const char *begin = j->at;
-
-    if (j->at >= j->end || *j->at != '"')
-        return false;
-    for (j->at++; j->at < j->end && *j->at != '"'; j->at++)
-        j->at += *j->at == '\\';
-    if (j->at >= j->end)
-        return false;
-    j->at++;
-    *ret = (struct text){begin, (size_t)(j->at - begin)};
-    return true;
-}
-
-static bool take_nested(struct json *j)
-{
-    struct text ignored;
-    int depth = 0;
-
-    do {
-        if (j->at >= j->end)
-            return false;
-        if (*j->at == '"') {
-            if (!take_string(j, &ignored))
-                return false;
-            continue;
-        }
-        depth += (*j->at == '{' || *j->at == '[') - (*j->at == '}' || *j->at == ']');
-        j->at++;
-    } while (depth > 0);
-    return true;
-}
-
-static bool take_value(struct json *j, struct text *ret)
-{
-    const char *begin = j->at;
-    struct text string;
-
-    if (j->at >= j->end)
-        return false;
-    if (*j->at == '"') {
-        if (!take_string(j, &string))
-            return false;
-    } else if (*j->at == '{' || *j->at == '[') {
-        if (!take_nested(j))
-            return false;
-    } else {
-        while (j->at < j->end && *j->at != ',' && *j->at != '}' && *j->at != ']' &&
-               (unsigned char)*j->at > ' ')
-            j->at++;
-    }
-    *ret = (struct text){begin, (size_t)(j->at - begin)};
-    return ret->len > 0;
-}
-
-static bool decode(struct json *j, struct text quoted, struct text *ret)
-{
-    char *out = arena_alloc(j->arena, quoted.len + 1);
-
-    if (!out)
-        return false;
-    char *end = json_unescape((struct text){quoted.ptr + 1, quoted.len - 2}, out);
-    *ret = (struct text){out, (size_t)(end - out)};
-    return true;
-}
-
-static bool number_entry(struct text t, struct column_entry *ret)
-{
-    struct number n;
-
-    if (number_parse(t, &n) < 0)
-        return false;
-    if (n.type == NUMBER_INT)
-        *ret = (struct column_entry){.type = TRACE_INT, .i = n.i};
-    else if (n.type == NUMBER_DOUBLE)
-        *ret = (struct column_entry){.type = TRACE_DOUBLE, .d = n.d};
-    else
-        *ret = (struct column_entry){.type = TRACE_BIG, .text = n.big};
-    return true;
-}
-
-static bool value_entry(struct json *j, struct text value, struct column_entry *ret)
-{
-    *ret = (struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};
-    if (value.ptr[0] == '"')
-        return decode(j, value, &ret->text);
-    if (value.ptr[0] == '{' || value.ptr[0] == '[') {
-        ret->type = TRACE_JSON;
-        ret->text = value;
-        return true;
-    }
-    if (text_eq(value, TEXT("true")) || text_eq(value, TEXT("false"))) {
-        ret->type = TRACE_BOOL;
-        ret->i = value.ptr[0] == 't';
-        return true;
-    }
-    return number_entry(value, ret);
-}
+/* ---- "@other" ---------------------------------------------------------------------------------------------------------- */
 
 /* The value of a member, false when there is none (or null). */
-static bool find_member(struct json *j, struct text path, struct column_entry *ret)
+static bool find_member(struct members *m, struct text path, struct column_entry *ret)
 {
-    struct text key, name, value;
+    struct text name, value;
 
-    skip_blanks(j);
-    if (j->at >= j->end || *j->at++ != '{')
-        return false;
-    for (;;) {
-        skip_blanks(j);
-        if (!take_string(j, &key) || !decode(j, key, &name))
-            return false;
-        skip_blanks(j);
-        if (j->at >= j->end || *j->at++ != ':')
-            return false;
-        skip_blanks(j);
-        if (!take_value(j, &value))
-            return false;
+    while (members_next(m, &name, &value))
         if (text_eq(name, path))
-            return value_entry(j, value, ret);
-        skip_blanks(j);
-        if (j->at >= j->end || *j->at++ != ',')
-            return false;
-    }
+            return members_entry(m, value, ret);
+    return false;
 }
 
 /* Texts that had escapes are kept with the bound until it is bound anew. */
@@ -163,7 +37,7 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
         int rc = column_entry(w->chunk.view, other, i, &e);
         if (rc < 0)
             return rc;
-        struct json j = {e.text.ptr, e.text.ptr + e.text.len, &b->arena};
+        struct members j = {e.text.ptr, e.text.ptr + e.text.len, &b->arena};
         bool has = e.type == TRACE_TEXT && find_member(&j, path, &entries[found]);
         remap[i] = has ? found : UINT32_MAX;
         texts_only = texts_only && (!has || entries[found].type == TRACE_TEXT);
