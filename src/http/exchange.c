@@ -156,7 +156,8 @@ static void want_more(struct exchange *x)
 void exchange_set_deadline(struct exchange *x)
 {
     const struct http_limits *l = &x->rq.http->options->limits;
-    int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED); /* http_reload sets it */
+    /* http_reload sets it. */
+    int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED);
     int64_t until = clock_mono_ns() + longest_ms * 1000000;
     x->rq.budget.deadline_ns = x->until_ns && x->until_ns < until ? x->until_ns : until;
 }
