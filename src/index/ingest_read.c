@@ -474,6 +474,7 @@ static int read_chunk(struct reader *r)
     size_t credits =
         r->ix->options.checkpoint_size + (r->ix->options.checkpoint_size >> 2) + (256 << 10);
     struct result *result;
+    bool ended;
     int rc = ingest_take_credits(r->in, credits);
 
     if (rc)
@@ -500,9 +501,12 @@ static int read_chunk(struct reader *r)
         result_free(result);
         return rc;
     }
+    ended = result->chunk.ended;
     r->seq++;
     post_job(r->in, result);
-    return 0;
+    /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown just now: it would count
+     * twice. The next run reads on from here. */
+    return ended ? 0 : ERR_END;
 }
 
 static int read_text(struct reader *r)
