@@ -55,7 +55,7 @@ def v3_process(rng, pid, host, hhash, rank, n, files, base=1700000000000000, wit
     yield line(name="thread_name", **meta, args={"hhash": hhash, "name": str(pid), "value": "thread_name"})
     yield line(name="SH", **meta, args={"hhash": hhash, "name": "python;train.py;--rank=%d" % rank, "value": cmd})
     yield line(name="SH", **meta, args={"hhash": hhash, "name": "python", "value": exe})
-    yield line(name="FH", **meta, args={"hhash": hhash, "name": "/work/run", "value": cwd})
+    yield line(name="FH", **meta, args={"hhash": hhash, "name": "/scratch/run", "value": cwd})
     yield line(id=1, name="start", cat="dftracer", pid=pid, tid=pid, ts=base, dur=0, ph="X",
                args={"hhash": hhash, "cmd_hash": cmd, "exec_hash": exe, "cwd": cwd, "version": "v3.0.1",
                      "date": "Tue Nov 14 22:13:20 2023", "ppid": 77})
