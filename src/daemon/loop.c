@@ -78,6 +78,9 @@ int loop_init(struct loop *l)
     l->base = event_base_new();
     if (!l->base)
         return -ENOMEM;
+    /* What libevent restores in loop_done: a second TERM must not cut a clean stop short. A second ^C may. */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     l->events[0] = evsignal_new(l->base, SIGTERM, on_stop_signal, l);
     l->events[1] = evsignal_new(l->base, SIGINT, on_stop_signal, l);
     l->events[2] = evsignal_new(l->base, SIGHUP, on_hup, l);
