@@ -36,6 +36,8 @@ struct index_options {
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
 /* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been released. */
 void index_close(struct index *ix);
+/* "NFS", "Lustre" ... where `path` is on a file system that index_open refuses; NULL else, also when it cannot be told. */
+const char *index_network_name(const char *path);
 const char *index_path(const struct index *ix);
 bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters */
 uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */

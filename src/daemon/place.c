@@ -1,33 +1,13 @@
 /* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or Lustre, where LMDB must not be. */
 #include "roots.h"
 
+#include "dftracerd/index.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-static const struct {
-    unsigned long magic;
-    const char *name;
-} network_systems[] = {
-    {0x6969, "NFS"},       {0x0BD00BD0, "Lustre"},   {0x47504653, "GPFS"}, {0xFF534D42, "CIFS"},
-    {0xFE534D42, "SMB2"},  {0x517B, "SMB"},          {0x65735546, "FUSE"}, {0x19830326, "BeeGFS"},
-    {0x00C36400, "Ceph"},  {0x01021997, "9p"},       {0x5346414F, "AFS"},  {0x6B414653, "AFS"},
-    {0xAAD7AAEA, "PanFS"}, {0x20030528, "OrangeFS"},
-};
-
-const char *place_network(const char *path)
-{
-    struct statfs fs;
-    if (statfs(path, &fs) < 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof network_systems / sizeof *network_systems; i++)
-        if ((unsigned long)fs.f_type == network_systems[i].magic)
-            return network_systems[i].name;
-    return NULL;
-}
 
 /* Makes a directory of ours: 0700 if new; what others own or may write is refused. */
 static int make_own(const char *path, mode_t refused, struct err *err)
@@ -49,7 +29,7 @@ static int explicit_place(const char *dir, char **ret, struct err *err)
     int rc = make_own(dir, 002, err);
     if (rc < 0)
         return rc;
-    const char *network = place_network(dir);
+    const char *network = index_network_name(dir);
     if (network)
         return err_set_param(
             err, -EREMOTE, "index-dir",
@@ -74,7 +54,7 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, char
 {
     struct err quiet = {0};
     char parent[4096], path[4200];
-    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || place_network(base) ||
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || index_network_name(base) ||
         inside_roots(r, base))
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());

@@ -19,7 +19,5 @@ bool roots_inside(const char *path, const char *dir);
  * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as
  * dftracerd-<uid>/<hash of the roots>. */
 int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err);
-/* The kind of network file system that a path is on: NFS, Lustre ...; NULL: none, or none that is known. */
-const char *place_network(const char *path);
 
 #endif

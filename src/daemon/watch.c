@@ -255,7 +255,7 @@ static bool is_unmounted(struct watch *w, size_t root)
     if (w->device[root] && st.st_dev != w->device[root] && is_empty(w->roots->paths[root]))
         return true;
     w->device[root] = st.st_dev;
-    w->network[root] = place_network(w->roots->paths[root]) != NULL;
+    w->network[root] = index_network_name(w->roots->paths[root]) != NULL;
     return false;
 }
 

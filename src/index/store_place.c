@@ -1,6 +1,8 @@
 /* store_place.c - the directory of the index: whether LMDB may live there, whose it is, and that it is ours alone. */
 #include "store_place.h"
 
+#include "dftracerd/index.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +45,13 @@ const char *place_refused(unsigned long type)
             return refused[i].name;
     }
     return NULL;
+}
+
+const char *index_network_name(const char *path)
+{
+    struct statfs fs;
+
+    return statfs(path, &fs) < 0 ? NULL : place_refused((unsigned long)fs.f_type);
 }
 
 static int make_parents(const char *path)
