@@ -31,6 +31,7 @@ struct index_options {
     double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
     bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
     unsigned commit_ms;             /* what was read is committed after so long at the latest, 0 = 500               */
+    bool on_demand;                 /* files are listed (INDEX_PENDING, not counted as pending) until index_want    */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
@@ -51,12 +52,24 @@ int index_offer(struct index *ix, const char *name, const char *path);
 int index_forget(struct index *ix, const char *name);
 /* All files that exist at start have been offered: progress is meaningful from now on. */
 void index_listed(struct index *ix);
-/* Throws away and rebuilds what is known of a file (POST /index force). */
-int index_rebuild(struct index *ix, const char *name);
+/* How a file is to be indexed anew; zero = as the index does it. Kept with the file, so that going on (after a crash, or
+ * when it grows) does the same. */
+struct index_file_options {
+    uint64_t checkpoint_size;           /* bytes of text a chunk, 64 KiB ... 1 GiB                              */
+    const char *const *extra_dimensions;/* NULL-terminated; have bloom filters besides those of the index      */
+    double bloom_rate;                  /* false-positive rate, 0 < rate < 1                                    */
+    uint64_t expected_entries;          /* bloom filters are sized for at least so many values                  */
+};
+/* Throws away and rebuilds what is known of a file (POST /index force). `options` may be NULL; copied. ERR_NOT_FOUND,
+ * -EINVAL (options out of range), -ENOMEM. */
+int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options);
+/* With index_options.on_demand: somebody asks for this file, index it. Nothing where it is asked for already. Cheap. */
+int index_want(struct index *ix, const char *name);
 
 struct index_progress {
     bool listed;                    /* index_listed was called                                           */
     uint64_t files, files_ready, files_failed, files_pending; /* pending includes indexing               */
+    uint64_t files_unasked;         /* on_demand: listed, but nobody asked for them; in `files` only     */
     uint64_t bytes, bytes_done;     /* compressed                                                        */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...)          */
 };

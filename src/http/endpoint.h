@@ -37,6 +37,10 @@ struct param {
     size_t count;
 };
 
+/* Returned by next(): nothing more for now. It is called again when the index has changed or rq->wait_ms have passed,
+ * whichever is first; meanwhile no worker is held, and what was appended goes to the client. */
+#define NEXT_WAIT 1
+
 enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
 
 struct request;
@@ -52,7 +56,7 @@ struct endpoint {
     bool public;               /* served to peers without access (liveness)                             */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);
-    int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, other: failed (rq->err) */
+    int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
 };
 
@@ -85,6 +89,7 @@ struct request {
     void *state;               /* the endpoint's own                                                    */
     int status;                /* default 200                                                           */
     const char *content_type;  /* NULL = that of the format                                             */
+    int64_t wait_ms;           /* with NEXT_WAIT; 0 = until the index changes                           */
     int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
 };
 const struct param *request_param(const struct request *rq, const char *name); /* must be in the descriptor */

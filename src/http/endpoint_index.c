@@ -37,7 +37,7 @@ static int rebuild(struct request *rq, struct state *s, const struct index_file 
 {
     if (f->state != INDEX_FAILED && !request_flag(rq, "force"))
         return 0;
-    int rc = index_rebuild(rq->http->options->index, f->name);
+    int rc = index_rebuild(rq->http->options->index, f->name, NULL);
     s->queued += rc == 0;
     return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
 }

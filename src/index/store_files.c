@@ -116,12 +116,14 @@ int index_forget(struct index *ix, const char *name)
     return rc;
 }
 
-int index_rebuild(struct index *ix, const char *name)
+int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct entry *e;
 
     if (!ix->ingest)
         return -EROFS;
+    if (options)
+        return -EINVAL;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
     if (e) {
@@ -133,6 +135,13 @@ int index_rebuild(struct index *ix, const char *name)
     }
     pthread_mutex_unlock(&ix->lock);
     return e ? 0 : ERR_NOT_FOUND;
+}
+
+int index_want(struct index *ix, const char *name)
+{
+    (void)ix;
+    (void)name;
+    return 0;
 }
 
 void index_listed(struct index *ix)

@@ -394,7 +394,7 @@ static void opened_again(void)
     wait_quiet(ix);
     CHECK_INT(wait_for(ix, "a.pfw", INDEX_READY, &s)->id, id);
     snapshot_release(s);
-    CHECK_INT(index_rebuild(ix, "a.pfw"), 0);
+    CHECK_INT(index_rebuild(ix, "a.pfw", NULL), 0);
     do {
         rest();
         id = wait_for(ix, "a.pfw", INDEX_READY, &s)->id;
@@ -545,7 +545,7 @@ static void growing(bool gzip)
     check_filters(ix, f);
     snapshot_release(s);
     after = dump_of(ix);
-    index_rebuild(ix, name);
+    index_rebuild(ix, name, NULL);
     do {
         rest();
         f = wait_for(ix, name, INDEX_READY, &s);
@@ -601,7 +601,7 @@ static void goes_on(void)
     CHECK_INT(snapshot_file(s, 0)->id, id);
     snapshot_release(s);
     one = dump_of(ix);
-    index_rebuild(ix, "a.pfw.gz");
+    index_rebuild(ix, "a.pfw.gz", NULL);
     while (wait_for(ix, "a.pfw.gz", INDEX_READY, &s)->id == id) {
         snapshot_release(s);
         rest();
