@@ -63,7 +63,8 @@ struct index_file_options {
 /* Throws away and rebuilds what is known of a file (POST /index force). `options` may be NULL; copied. ERR_NOT_FOUND,
  * -EINVAL (options out of range), -ENOMEM. */
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options);
-/* With index_options.on_demand: somebody asks for this file, index it. Nothing where it is asked for already. Cheap. */
+/* With index_options.on_demand: somebody asks for this file, index it. Nothing where it is asked for already, or has been
+ * indexed once (by an earlier process, too). Cheap. ERR_NOT_FOUND. */
 int index_want(struct index *ix, const char *name);
 
 struct index_progress {

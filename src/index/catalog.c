@@ -180,6 +180,11 @@ void catalog_queue(struct index *ix, struct entry *e, bool front)
     pthread_cond_signal(&ix->files_cond);
 }
 
+bool catalog_is_unasked(const struct index *ix, const struct entry *e)
+{
+    return ix->options.on_demand && !e->asked && e->view->pub.state == INDEX_PENDING;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);

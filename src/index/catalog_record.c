@@ -426,6 +426,7 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
     v->pub = v->body->pub; /* chunks and names came after it was made */
     v->pub.state = state;
     e->seen = v->body->identity;
+    e->asked = true; /* by whoever had it read */
     catalog_publish(ix, e, v);
     if (id >= ix->next_file)
         ix->next_file = id + 1;

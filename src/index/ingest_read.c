@@ -600,6 +600,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     e->unit = TRACE_US;
     *ret_rebuild = e->rebuild;
     e->rebuild = false;
+    e->asked = true;
     e->run = run;
     (void)ix;
     return run;

@@ -75,6 +75,7 @@ struct entry {
     struct entry *plain; /* of X.gz: X, where that was offered, too */
     struct run *run;   /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
+    bool asked; /* on demand: somebody wants it, or it has been read once */
     bool record_dirty;       /* its state is to be stored by the next commit */
     enum trace_unit unit;    /* of the next run, when unit_fixed: the trace has said it */
     struct identity seen;    /* by the last stat: size, inode, times */
@@ -166,6 +167,8 @@ struct index {
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
+/* Listed, but not to be read before somebody asks for it. */
+bool catalog_is_unasked(const struct index *ix, const struct entry *e);
 /* Something that answers tell has changed. */
 void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */

@@ -79,7 +79,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     e->offered = true;
     if (e->run) {
         e->again = e->again || !identity_same(&e->run->identity, &now);
-    } else if (is_news(e, &now, mono)) {
+    } else if (!catalog_is_unasked(ix, e) && is_news(e, &now, mono)) {
         catalog_queue(ix, e, false);
     }
     pthread_mutex_unlock(&ix->lock);
@@ -128,6 +128,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     e = catalog_entry(ix, name, NULL, false);
     if (e) {
         e->rebuild = true;
+        e->asked = true;
         if (e->run)
             e->again = true;
         else
@@ -139,9 +140,21 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
 
 int index_want(struct index *ix, const char *name)
 {
-    (void)ix;
-    (void)name;
-    return 0;
+    struct entry *e;
+    int rc = 0;
+
+    if (!ix->ingest)
+        return -EROFS;
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, name, NULL, false);
+    if (!e || e->view->pub.state == INDEX_MISSING)
+        rc = ERR_NOT_FOUND;
+    else if (catalog_is_unasked(ix, e))
+        catalog_queue(ix, e, false);
+    if (rc == 0)
+        e->asked = true;
+    pthread_mutex_unlock(&ix->lock);
+    return rc;
 }
 
 void index_listed(struct index *ix)
@@ -168,12 +181,17 @@ void index_query_running(struct index *ix, int delta)
 
 /* ---- progress ---- */
 
-static void add_progress(struct index_progress *p, const struct entry *e)
+static void add_progress(const struct index *ix, struct index_progress *p, const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
+
     if (f->state == INDEX_MISSING || catalog_is_duplicate(e))
         return;
     p->files++;
+    if (catalog_is_unasked(ix, e)) {
+        p->files_unasked++;
+        return;
+    }
     p->bytes += f->compressed_bytes;
     if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING) {
         p->files_pending++;
@@ -194,7 +212,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->listed = ix->listed;
     ret->store_error = ix->store_error;
     for (uint32_t i = 0; i < ix->entry_count; i++)
-        add_progress(ret, ix->entries[i]);
+        add_progress(ix, ret, ix->entries[i]);
     pthread_mutex_unlock(&ix->lock);
 }
 
