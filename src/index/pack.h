@@ -23,10 +23,10 @@
 #define PACK_DICT_MAX 4096u
 
 enum pack_kind { PACK_CONSTANT = 1, PACK_BLOCKS, PACK_ALIGNED, PACK_DICT };
-enum pack_block { PACK_FOR = 1, PACK_DELTA, PACK_RUNS };
+enum pack_block_kind { PACK_FOR = 1, PACK_DELTA, PACK_RUNS };
 
 struct pack_head { uint8_t kind, width, delta, unused; uint32_t count; int64_t base; };
-/* `kind`: enum pack_block in the low 4 bits, above them the bytes of the base (0-8), which opens the payload. */
+/* `kind`: enum pack_block_kind in the low 4 bits, above them the bytes of the base (0-8), which opens the payload. */
 struct pack_entry { uint32_t offset; uint8_t kind, width; uint16_t extra; };
 
 /* ---- writing ---------------------------------------------------------------------------------------- */

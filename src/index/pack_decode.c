@@ -3,7 +3,7 @@
 #ifndef __clang__
 #pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "pack.h"
+#include "pack_block.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -92,16 +92,6 @@ void pack_close(struct pack_stream *s)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------ */
 
-/* The parts of a block, all within the payload. */
-struct block {
-    unsigned kind, width, patch_width;
-    uint32_t extra;
-    uint64_t base;
-    int64_t first;                   /* DELTA */
-    const uint8_t *bits;             /* RUNS: the values */
-    const uint8_t *places, *patches; /* 10 bits each; RUNS: places are the ends */
-};
-
 struct cut { const uint8_t *at; size_t left; bool bad; };
 
 static const uint8_t *take(struct cut *c, size_t n)
@@ -129,7 +119,7 @@ static uint64_t take_base(struct cut *c, unsigned bytes)
 
 static bool width_ok(unsigned width) { return width <= 57 || width == 64; }
 
-static void open_patches(struct cut *c, struct block *b, size_t n)
+static void open_patches(struct cut *c, struct pack_block *b, size_t n)
 {
     const uint8_t *at = take(c, 1);
 
@@ -139,7 +129,7 @@ static void open_patches(struct cut *c, struct block *b, size_t n)
     b->patches = take(c, pack_bits_bytes(b->extra, b->patch_width));
 }
 
-static int block_open(const struct pack_stream *s, uint32_t number, size_t n, struct block *b)
+int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b)
 {
     size_t blocks = ((size_t)s->head.count + PACK_BLOCK - 1) / PACK_BLOCK;
     struct cut c = {s->payload + blocks * sizeof(struct pack_entry), s->len - blocks * sizeof(struct pack_entry), false};
@@ -172,7 +162,7 @@ static int block_open(const struct pack_stream *s, uint32_t number, size_t n, st
     return c.bad ? ERR_CORRUPT : 0;
 }
 
-static int apply_patches(const struct block *b, size_t n, uint64_t *out)
+static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out)
 {
     uint64_t place[PACK_BLOCK], high[PACK_BLOCK];
 
@@ -198,18 +188,18 @@ static int apply_patches(const struct block *b, size_t n, uint64_t *out)
     } \
     return at == n ? 0 : ERR_CORRUPT
 
-static int runs_u64(const uint64_t *end, const uint64_t *value, const struct block *b, size_t n, uint64_t *out)
+static int runs_u64(const uint64_t *end, const uint64_t *value, const struct pack_block *b, size_t n, uint64_t *out)
 {
     FILL_RUNS(uint64_t);
 }
 
-static int runs_u32(const uint64_t *end, const uint64_t *value, const struct block *b, size_t n, uint32_t *out)
+static int runs_u32(const uint64_t *end, const uint64_t *value, const struct pack_block *b, size_t n, uint32_t *out)
 {
     FILL_RUNS(uint32_t);
 }
 
 /* Into 64 bits, or (out32 not NULL) into 32. */
-static int read_runs(const struct block *b, size_t n, uint64_t *out, uint32_t *out32)
+static int read_runs(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
 {
     uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
 
@@ -218,10 +208,10 @@ static int read_runs(const struct block *b, size_t n, uint64_t *out, uint32_t *o
     return out32 ? runs_u32(end, value, b, n, out32) : runs_u64(end, value, b, n, out);
 }
 
-static int read_block(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out)
+int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out)
 {
-    struct block b = {0};
-    int rc = block_open(s, number, n, &b);
+    struct pack_block b = {0};
+    int rc = pack_block_open(s, number, n, &b);
 
     if (rc < 0)
         return rc;
@@ -241,8 +231,8 @@ static int read_block(const struct pack_stream *s, uint32_t number, size_t n, ui
 
 static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, uint32_t *out)
 {
-    struct block b = {0};
-    int rc = block_open(s, number, n, &b);
+    struct pack_block b = {0};
+    int rc = pack_block_open(s, number, n, &b);
 
     if (rc < 0)
         return rc;
@@ -253,7 +243,7 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
         return 0;
     }
     uint64_t wide[PACK_BLOCK];
-    rc = read_block(s, number, n, wide);
+    rc = pack_block_read(s, number, n, wide);
     for (size_t i = 0; rc == 0 && i < n; i++)
         out[i] = (uint32_t)wide[i];
     return rc;
@@ -261,8 +251,7 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
 
 /* ---- aligned ------------------------------------------------------------------------------------------------- */
 
-/* Inflates once. Differences are summed once, too: then the heap holds 8-byte values, base included. */
-static int inflate(struct pack_stream *s)
+int pack_inflate(struct pack_stream *s)
 {
     size_t count = s->head.count, skip = 8u * s->head.delta, bytes = count * s->head.width;
 
@@ -309,10 +298,10 @@ static int read_blocks(struct pack_stream *s, uint32_t first, uint32_t n, int64_
         size_t want = block_rows(done, n), have = block_rows(first + done, s->head.count);
         uint64_t whole[PACK_BLOCK];
         if (want == have) {
-            rc = read_block(s, (first + done) / PACK_BLOCK, have, (uint64_t *)out + done);
+            rc = pack_block_read(s, (first + done) / PACK_BLOCK, have, (uint64_t *)out + done);
             continue;
         }
-        rc = read_block(s, (first + done) / PACK_BLOCK, have, whole);
+        rc = pack_block_read(s, (first + done) / PACK_BLOCK, have, whole);
         memcpy(out + done, whole, want * sizeof(*out));
     }
     return rc;
@@ -360,7 +349,7 @@ int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *ou
             out[i] = s->head.base;
         return 0;
     case PACK_ALIGNED:
-        rc = inflate(s);
+        rc = pack_inflate(s);
         if (rc == 0)
             pack_kernels()->widen64(s->heap + (size_t)first * s->head.width, s->head.width, n,
                                     (uint64_t)s->head.base, (uint64_t *)out);
@@ -383,7 +372,7 @@ int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *o
             out[i] = (uint32_t)s->head.base;
         return 0;
     case PACK_ALIGNED:
-        rc = inflate(s);
+        rc = pack_inflate(s);
         if (rc == 0)
             pack_kernels()->widen32(s->heap + (size_t)first * s->head.width, s->head.width, n,
                                     (uint32_t)s->head.base, out);

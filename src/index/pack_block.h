@@ -1,0 +1,24 @@
+/* pack_block.h - inside a stream: what pack_decode.c opens and pack_select.c, pack_pick.c look into without decoding it. */
+#ifndef DFTRACERD_INDEX_PACK_BLOCK_H
+#define DFTRACERD_INDEX_PACK_BLOCK_H
+
+#include "pack.h"
+
+/* The parts of a block of 1,024 values (the last one may be shorter), all within the payload. A value of FOR is base plus
+ * its `width` bits; a patched one has more, from bit `width` up: `extra` places, ascending, and as many patches. */
+struct pack_block {
+    unsigned kind, width, patch_width;   /* enum pack_block_kind */
+    uint32_t extra;                      /* patches, or runs */
+    uint64_t base;
+    int64_t first;                       /* DELTA */
+    const uint8_t *bits;                 /* RUNS: the values */
+    const uint8_t *places, *patches;     /* 10 bits each; RUNS: places are the ends (last value of the run) */
+};
+/* Block `number` of a PACK_BLOCKS stream, which has n values. 0 or ERR_CORRUPT. */
+int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b);
+int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out);
+/* ALIGNED: inflates once; differences are summed once, too. Then `heap` holds the values, `head.width` bytes each, to be added
+ * to head.base. 0, ERR_CORRUPT, -ENOMEM. */
+int pack_inflate(struct pack_stream *s);
+
+#endif
