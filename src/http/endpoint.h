@@ -37,8 +37,14 @@ struct param {
     size_t count;
 };
 
-/* Returned by next(): nothing more for now. It is called again when the index has changed or rq->wait_ms have passed,
- * whichever is first; meanwhile no worker is held, and what was appended goes to the client. */
+/* Returned by next(): nothing more for now (a stream that follows the index). What was appended goes to the client at
+ * once, no worker is held, and next() is called again when the index has changed since this call began, or rq->wait_ms
+ * have passed. Changes are told at most every 100 ms, and 2 ms more for each unfinished request, so that many followers
+ * cost little; a call without news is possible.
+ * The daemon's limit of time is one of work: it begins anew with each call. The client's own `timeout` ends a stream that
+ * has waited properly: next() is called with rq->ending, writes its last words and returns ERR_END. When the daemon stops,
+ * the stream is cut as any other (an error line in ndjson, no proper end): there would have been more.
+ * Such an answer belongs to no generation: with `follow` set there is neither an ETag nor a 304. */
 #define NEXT_WAIT 1
 
 enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
@@ -52,7 +58,8 @@ struct endpoint {
     const enum format *formats;/* first is the default; NULL = no choice                                */
     size_t format_count;
     const char *own_format;    /* a representation of this endpoint alone, told as JSON; or NULL        */
-    bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission */
+    bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission
+                                * (but by a worker where `follow` is a parameter and set)                 */
     bool public;               /* served to peers without access (liveness)                             */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);
@@ -89,13 +96,18 @@ struct request {
     void *state;               /* the endpoint's own                                                    */
     int status;                /* default 200                                                           */
     const char *content_type;  /* NULL = that of the format                                             */
-    int64_t wait_ms;           /* with NEXT_WAIT; 0 = until the index changes                           */
+    int64_t wait_ms;           /* set before each NEXT_WAIT; 0 = until the index changes                */
+    bool ending;               /* in next(): no more waiting, see NEXT_WAIT                             */
     int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
 };
 const struct param *request_param(const struct request *rq, const char *name); /* must be in the descriptor */
 bool request_flag(const struct request *rq, const char *name);
 uint64_t request_uint(const struct request *rq, const char *name);
 const char *request_text(const struct request *rq, const char *name);          /* NULL when not set */
+/* In next(): rq->snapshot becomes the newest one; true when that is another generation. All that was opened on the old one
+ * must be closed before. A stream that follows must not keep an old snapshot while it waits: its chunks cannot be
+ * deleted. */
+bool request_repin(struct request *rq);
 
 /* ---- params.c ---- */
 /* Checks name/value pairs against the descriptor. 0, ERR_PARAM (rq->err.param), -ENOMEM. */

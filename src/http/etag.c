@@ -8,6 +8,8 @@ void etag_make(struct exchange *x)
 {
     const struct http_options *o = x->rq.http->options;
     struct buf key = {0};
+    if (request_flag(&x->rq, "follow"))
+        return;
     buf_printf(&key, "%s %llu %s", snapshot_uuid(x->rq.snapshot),
                (unsigned long long)snapshot_generation(x->rq.snapshot), o->version);
     for (size_t i = 0; i < o->root_count; i++)

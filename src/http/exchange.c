@@ -50,11 +50,21 @@ void exchange_unref(struct exchange *x)
         exchange_free(x);
 }
 
-/* Runs next() until a step's worth is there. 0 more to come, ERR_END, or why it broke. */
+bool request_repin(struct request *rq)
+{
+    struct snapshot *newest = index_snapshot(rq->http->options->index);
+    bool other = snapshot_generation(newest) != snapshot_generation(rq->snapshot);
+    snapshot_release(rq->snapshot);
+    rq->snapshot = newest;
+    return other;
+}
+
+/* Runs next() until a step's worth is there. 0 more to come, NEXT_WAIT, ERR_END, or why it broke. */
 static int produce(struct exchange *x, struct buf *out)
 {
     int64_t until = clock_mono_ns() + STEP_NS;
     int rc = 0;
+    x->rq.wait_ms = 0;
     while (rc == 0 && out->len < EXCHANGE_STEP_BYTES && !(out->len && clock_mono_ns() > until)) {
         rc = budget_check(&x->rq.budget);
         if (rc == 0)
@@ -62,7 +72,7 @@ static int produce(struct exchange *x, struct buf *out)
         if (out->error)
             rc = out->error;
     }
-    return rc;
+    return rc == NEXT_WAIT && x->rq.ending ? ERR_END : rc;
 }
 
 /* After the first byte an error can only be told in the stream, and by not ending it properly. */
@@ -72,12 +82,12 @@ static void tell_broken(struct exchange *x, int rc, struct buf *out)
         problem_in_band(out, &x->rq.err, rc, x->id);
 }
 
-/* A step that time ended, not its size, has all that there is for now: the client is to see it. */
+/* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is to see it. */
 static enum encode_end end_of(const struct buf *plain, int rc)
 {
     if (rc == ERR_END)
         return ENCODE_FINISH;
-    return rc < 0 || plain->len < EXCHANGE_STEP_BYTES ? ENCODE_FLUSH : ENCODE_MORE;
+    return rc != 0 || plain->len < EXCHANGE_STEP_BYTES ? ENCODE_FLUSH : ENCODE_MORE;
 }
 
 static int encode(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
@@ -130,7 +140,10 @@ static void hand_over(struct exchange *x, struct buf *fresh, int rc)
     }
     if (x->pending.error)
         rc = x->pending.error;
-    if (rc != 0) {
+    if (rc == NEXT_WAIT) {
+        x->waiting = x->waited = true;
+        x->wake_ns = x->rq.wait_ms ? clock_mono_ns() + x->rq.wait_ms * 1000000 : 0;
+    } else if (rc != 0) {
         x->ended = true;
         x->error = rc == ERR_END ? 0 : rc;
     }
@@ -141,7 +154,7 @@ static void job_more(void *arg);
 /* Submits the next step when there is room. Caller holds the lock. */
 static void want_more(struct exchange *x)
 {
-    if (x->job || x->ended || x->pending.len - x->read_at >= EXCHANGE_ROOM_BYTES)
+    if (x->job || x->ended || x->waiting || x->pending.len - x->read_at >= EXCHANGE_ROOM_BYTES)
         return;
     x->job = true;
     x->refs++;
@@ -159,15 +172,24 @@ void exchange_set_deadline(struct exchange *x)
     /* http_reload sets it. */
     int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED);
     int64_t until = clock_mono_ns() + longest_ms * 1000000;
-    x->rq.budget.deadline_ns = x->until_ns && x->until_ns < until ? x->until_ns : until;
+    bool own = x->until_ns && !x->waited && x->until_ns < until;
+    x->rq.budget.deadline_ns = own ? x->until_ns : until;
+}
+
+static void begin_step(struct exchange *x)
+{
+    x->stepped_ns = clock_mono_ns();
+    x->seen_changes = http_changes(x->http);
+    x->rq.ending = x->waited && x->until_ns && x->stepped_ns >= x->until_ns;
+    /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
+    exchange_set_deadline(x);
 }
 
 static void job_more(void *arg)
 {
     struct exchange *x = arg;
     struct buf fresh = {0};
-    /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
-    exchange_set_deadline(x);
+    begin_step(x);
     int rc = step(x, false, &fresh);
     pthread_mutex_lock(&x->lock);
     hand_over(x, &fresh, rc);
@@ -180,6 +202,7 @@ static void job_more(void *arg)
 
 bool exchange_pin(struct exchange *x)
 {
+    x->seen_changes = http_changes(x->http);
     x->rq.snapshot = index_snapshot(x->rq.http->options->index);
     etag_make(x);
     x->not_modified = etag_matches(x->if_none_match, x->etag);
@@ -198,6 +221,7 @@ static void job_open(void *arg)
 {
     struct exchange *x = arg;
     struct buf fresh = {0};
+    x->stepped_ns = clock_mono_ns();
     int rc = open_and_begin(x, &fresh);
     http_opening(x->http, -1);
     pthread_mutex_lock(&x->lock);
@@ -241,6 +265,10 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
         memcpy(out, x->pending.data + x->read_at, n);
         x->read_at += n;
         x->sent += n;
+        if (x->read_at == x->pending.len) { /* it may be long until there is more */
+            buf_done(&x->pending);
+            x->read_at = 0;
+        }
         want_more(x);
         rc = (ssize_t)n;
     } else if (x->ended) {
@@ -253,6 +281,28 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
     }
     pthread_mutex_unlock(&x->lock);
     return rc;
+}
+
+/* Caller holds the lock. */
+static bool is_due(struct exchange *x, int64_t now, int64_t gap_ns)
+{
+    if (atomic_load(&x->rq.budget.cancelled) || (x->wake_ns && now >= x->wake_ns) ||
+        (x->until_ns && now >= x->until_ns))
+        return true;
+    return x->seen_changes != http_changes(x->http) && now - x->stepped_ns >= gap_ns;
+}
+
+/* Before STREAMING libmicrohttpd's thread may be reading what a step would change: the headers. */
+void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->waiting && x->phase == EXCHANGE_STREAMING && is_due(x, now, gap_ns)) {
+        x->waiting = false;
+        want_more(x);
+        if (x->ended)
+            http_resume(x);
+    }
+    pthread_mutex_unlock(&x->lock);
 }
 
 /* Caller holds the lock. */

@@ -6,6 +6,8 @@
  *
  *   RECEIVING -> PARKED (wait=ready) -> WORKING (open) -> READY -> STREAMING -> closed
  *
+ * A stream whose next() said NEXT_WAIT is `waiting`: there is no job until the tick finds a reason to go on.
+ *
  * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the request is
  * completed), by a submitted job and, for a moment, by the tick. The last one frees. A request is in the server's table
  * from before it is first suspended until it is completed.
@@ -49,6 +51,10 @@ struct exchange {
     int refs;
     enum exchange_phase phase;
     bool suspended, job, ended;
+    bool waiting, waited;             /* for the index, now or ever: see NEXT_WAIT                     */
+    int64_t wake_ns;                  /* while waiting; 0 = when the index changes                     */
+    int64_t stepped_ns;               /* the last step began                                          */
+    uint64_t seen_changes;            /* http_changes() before the answer looked at the index last     */
     bool gone;                        /* the client went away                                         */
     bool abandoned;                   /* answered without waiting for the job of open()               */
     int error;                        /* 0 or why the answer broke                                    */
@@ -75,10 +81,15 @@ void exchange_cancel(struct exchange *x, int code, bool client_gone);
 /* Answers with `code` at once a request that is parked, or whose open() is queued or running, and stops that. */
 void exchange_abandon(struct exchange *x, int code);
 
+/* Goes on with a stream that waits, if there is a reason. A change of the index is one only `gap_ns` after the last step
+ * began. Caller does not hold the lock. */
+void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
+
 /* What the server does for exchanges. */
 struct pool *http_pool(struct http *h);
 void http_suspend(struct exchange *x);      /* caller holds x->lock, on libmicrohttpd's thread */
 void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if not suspended  */
+uint64_t http_changes(struct http *h);      /* grows with every change of the index, after it can be seen */
 void http_opening(struct http *h, int delta); /* open jobs submitted and not finished: admission */
 
 #endif

@@ -160,7 +160,8 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    return x->rq.endpoint->immediate ? answer_now(x, c) : dispatch(x, c);
+    bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow");
+    return now ? answer_now(x, c) : dispatch(x, c);
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,

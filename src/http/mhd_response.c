@@ -185,12 +185,11 @@ static struct MHD_Response *body_of(struct exchange *x, bool whole_answer)
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
 }
 
-int response_answer(struct exchange *x, struct MHD_Connection *c)
+static int answer(struct exchange *x, struct MHD_Connection *c)
 {
     pthread_mutex_lock(&x->lock);
     int broken = x->ended ? x->error : 0;
     bool whole_answer = x->ended && !broken, abandoned = x->abandoned;
-    x->phase = EXCHANGE_STREAMING;
     pthread_mutex_unlock(&x->lock);
     if (broken)
         return answer_problem(x, c, broken, abandoned);
@@ -201,4 +200,14 @@ int response_answer(struct exchange *x, struct MHD_Connection *c)
         return MHD_NO;
     answer_headers(x, c, r);
     return queue(x, c, x->rq.status, r);
+}
+
+/* The headers are made before it is STREAMING: from then on a step may change what they tell. */
+int response_answer(struct exchange *x, struct MHD_Connection *c)
+{
+    int rc = answer(x, c);
+    pthread_mutex_lock(&x->lock);
+    x->phase = EXCHANGE_STREAMING;
+    pthread_mutex_unlock(&x->lock);
+    return rc;
 }

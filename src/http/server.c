@@ -27,6 +27,11 @@ void http_resume(struct exchange *x)
     MHD_resume_connection(x->connection);
 }
 
+uint64_t http_changes(struct http *h)
+{
+    return atomic_load(&h->changes);
+}
+
 void http_opening(struct http *h, int delta)
 {
     atomic_fetch_add(&h->opens, (unsigned)delta);

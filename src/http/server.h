@@ -54,6 +54,7 @@ struct http {
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
+    atomic_ullong changes;               /* of the index, counted by http_index_changed               */
 };
 
 /* server.c */

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TICK_NS (50 * 1000000l)
+#define TICK_NS (50 * 1000000ll)
+#define SOON_NS (10 * 1000000ll)     /* between two ticks when the index changes again and again */
+#define WAKE_NS (100 * 1000000ll)    /* followers hear of changes at most so often... */
+#define WAKE_EACH_NS (2 * 1000000ll) /* ...and so much less often for each unfinished request */
 #define DEAD_NS 1000000000ll /* connections are looked at so often, and left alone for so long */
 
 int tick_index_ready(struct http *h)
@@ -89,11 +92,13 @@ static void tick(struct http *h)
         poll_sockets(all, n, fds);
     pthread_mutex_unlock(&h->table_lock);
     int ready = n ? tick_index_ready(h) : 0;
+    int64_t now = clock_mono_ns(), gap = WAKE_NS + (int64_t)n * WAKE_EACH_NS;
     for (size_t i = 0; i < n; i++) {
         if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
             exchange_cancel(all[i], ERR_CANCELLED, true);
         else
             look_after(all[i], ready);
+        exchange_wake(all[i], now, gap);
         exchange_unref(all[i]);
     }
     free(fds);
@@ -125,27 +130,32 @@ static void cut_dead_connections(struct http *h)
     pthread_mutex_unlock(&h->connections_lock);
 }
 
+/* Waits for the next tick; false: no more. Under tick_lock. */
+static bool wait_for_tick(struct http *h, int64_t ticked_ns)
+{
+    while (!h->tick_stop) {
+        int64_t due = ticked_ns + (h->tick_now ? SOON_NS : TICK_NS);
+        struct timespec until = {.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000};
+        if (clock_mono_ns() >= due)
+            return true;
+        pthread_cond_timedwait(&h->tick_wake, &h->tick_lock, &until);
+    }
+    return false;
+}
+
 static void *run(void *arg)
 {
     struct http *h = arg;
-    int64_t looked_ns = 0;
+    int64_t ticked_ns = 0, looked_ns = 0;
     pthread_mutex_lock(&h->tick_lock);
-    while (!h->tick_stop) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK_NS;
-        if (until.tv_nsec >= 1000000000l) {
-            until.tv_nsec -= 1000000000l;
-            until.tv_sec++;
-        }
-        if (!h->tick_now)
-            pthread_cond_timedwait(&h->tick_wake, &h->tick_lock, &until);
+    while (wait_for_tick(h, ticked_ns)) {
         h->tick_now = false;
         pthread_mutex_unlock(&h->tick_lock);
+        ticked_ns = clock_mono_ns();
         tick(h);
-        if (clock_mono_ns() - looked_ns > DEAD_NS) {
+        if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
-            looked_ns = clock_mono_ns();
+            looked_ns = ticked_ns;
         }
         pthread_mutex_lock(&h->tick_lock);
     }
@@ -178,6 +188,7 @@ void tick_stop(struct http *h)
 
 void http_index_changed(struct http *h)
 {
+    atomic_fetch_add(&h->changes, 1);
     pthread_mutex_lock(&h->tick_lock);
     h->tick_now = true;
     pthread_cond_signal(&h->tick_wake);

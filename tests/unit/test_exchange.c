@@ -1,0 +1,296 @@
+/* room: http */
+/* Streams that wait, and the work side of a request, without sockets: this file is the server. */
+#include "check.h"
+#include "../../src/http/exchange.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+/* ---- the server and an endpoint --------------------------------------------------------------------- */
+
+static struct pool *workers;
+static atomic_ullong changes;
+static atomic_int resumed;
+
+struct pool *http_pool(struct http *h)
+{
+    (void)h;
+    return workers;
+}
+
+void http_suspend(struct exchange *x)
+{
+    x->suspended = true;
+}
+
+void http_resume(struct exchange *x)
+{
+    if (!x->suspended)
+        return;
+    x->suspended = false;
+    atomic_fetch_add(&resumed, 1);
+}
+
+void http_opening(struct http *h, int delta)
+{
+    (void)h, (void)delta;
+}
+
+uint64_t http_changes(struct http *h)
+{
+    (void)h;
+    return atomic_load(&changes);
+}
+
+/* Each call of next() writes its number and waits; the last words are "end". */
+static atomic_int calls;
+static int64_t next_wait_ms;
+static bool changes_meanwhile;
+
+static int open_nothing(struct request *rq)
+{
+    (void)rq;
+    return 0;
+}
+
+static int next_waits(struct request *rq, struct buf *out)
+{
+    if (rq->ending) {
+        buf_puts(out, "end\n");
+        return NEXT_WAIT; /* not listened to */
+    }
+    buf_printf(out, "%d\n", atomic_fetch_add(&calls, 1) + 1);
+    if (changes_meanwhile)
+        atomic_fetch_add(&changes, 1);
+    changes_meanwhile = false;
+    rq->wait_ms = next_wait_ms;
+    return NEXT_WAIT;
+}
+
+static const struct param_spec *const no_params[] = {NULL};
+static const struct endpoint waits = {.path = "/waits",
+                                      .summary = "waits",
+                                      .methods = METHOD_GET,
+                                      .params = no_params,
+                                      .open = open_nothing,
+                                      .next = next_waits};
+static struct http_options options = {.limits = {.query_time_ms = 300000}};
+static struct http_context context = {.options = &options};
+
+/* ---- one stream -------------------------------------------------------------------------------------- */
+
+static bool working(struct exchange *x)
+{
+    pthread_mutex_lock(&x->lock);
+    bool job = x->job;
+    pthread_mutex_unlock(&x->lock);
+    return job;
+}
+
+static void until_quiet(struct exchange *x)
+{
+    while (working(x))
+        usleep(200);
+}
+
+static struct exchange *begin(enum coding coding)
+{
+    struct exchange *x = exchange_new(NULL, "/waits");
+    if (!x)
+        abort();
+    x->rq.http = &context;
+    x->rq.endpoint = &waits;
+    x->rq.format = FORMAT_NDJSON;
+    x->coding = coding;
+    x->seen_changes = http_changes(NULL); /* as exchange_pin() does */
+    atomic_store(&calls, 0);
+    next_wait_ms = 0;
+    pthread_mutex_lock(&x->lock);
+    CHECK_INT(exchange_submit_open(x), 0);
+    pthread_mutex_unlock(&x->lock);
+    until_quiet(x);
+    CHECK_INT(x->phase, EXCHANGE_READY);
+    return x;
+}
+
+/* As response_answer() does. */
+static struct exchange *begin_streaming(enum coding coding)
+{
+    struct exchange *x = begin(coding);
+    x->phase = EXCHANGE_STREAMING;
+    return x;
+}
+
+static void check_reads(struct exchange *x, const char *wanted)
+{
+    char got[100] = "";
+    ssize_t n = exchange_read(x, got, sizeof got - 1);
+    CHECK_INT(n, (ssize_t)strlen(wanted));
+    CHECK_STR(got, wanted);
+}
+
+/* Suspended, and no worker held. */
+static void check_stands_still(struct exchange *x)
+{
+    char one[100];
+    CHECK_INT(exchange_read(x, one, sizeof one), 0);
+    CHECK(x->suspended && x->waiting && !x->job);
+}
+
+static void wake(struct exchange *x, int64_t gap_ns)
+{
+    exchange_wake(x, clock_mono_ns(), gap_ns);
+    until_quiet(x);
+}
+
+static void end(struct exchange *x)
+{
+    exchange_cancel(x, ERR_CANCELLED, true);
+    until_quiet(x);
+    exchange_unref(x);
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------- */
+
+static void waits_for_changes(void)
+{
+    struct exchange *x = begin_streaming(CODING_IDENTITY);
+    check_reads(x, "1\n");
+    check_stands_still(x);
+    wake(x, 0);
+    CHECK_INT(atomic_load(&calls), 1); /* nothing has changed */
+    atomic_fetch_add(&changes, 1);
+    wake(x, 3600 * 1000000000ll);
+    CHECK_INT(atomic_load(&calls), 1); /* too soon after the last step */
+    int before = atomic_load(&resumed);
+    wake(x, 0);
+    CHECK_INT(atomic_load(&resumed), before + 1);
+    check_reads(x, "2\n");
+    check_stands_still(x);
+    end(x);
+}
+
+static void loses_no_change(void)
+{
+    changes_meanwhile = true; /* while next() runs, which may have looked already */
+    struct exchange *x = begin_streaming(CODING_IDENTITY);
+    wake(x, 0);
+    check_reads(x, "1\n2\n");
+    wake(x, 0);
+    check_stands_still(x);
+    end(x);
+}
+
+static void waits_for_time(void)
+{
+    struct exchange *x = begin_streaming(CODING_IDENTITY);
+    int64_t now = clock_mono_ns();
+    check_reads(x, "1\n");
+    x->wake_ns = now + 1000;
+    exchange_wake(x, now, 0);
+    until_quiet(x);
+    check_stands_still(x);
+    exchange_wake(x, now + 1000, 0);
+    until_quiet(x);
+    check_reads(x, "2\n");
+    end(x);
+    next_wait_ms = 7;
+    x = begin_streaming(CODING_IDENTITY);
+    CHECK(x->wake_ns == 0); /* begin() says 0 */
+    next_wait_ms = 7;
+    atomic_fetch_add(&changes, 1);
+    wake(x, 0);
+    CHECK(x->wake_ns >= x->stepped_ns + 7000000);
+    end(x);
+}
+
+/* The headers may still be being made. */
+static void not_before_it_streams(void)
+{
+    struct exchange *x = begin(CODING_IDENTITY);
+    atomic_fetch_add(&changes, 1);
+    wake(x, 0);
+    CHECK_INT(atomic_load(&calls), 1);
+    x->phase = EXCHANGE_STREAMING;
+    wake(x, 0);
+    CHECK_INT(atomic_load(&calls), 2);
+    end(x);
+}
+
+/* The limit of work is shorter than the wait, and the client's own timeout ends it properly. */
+static void limits_of_time(void)
+{
+    char none[10];
+    options.limits.query_time_ms = 50;
+    struct exchange *x = begin_streaming(CODING_IDENTITY);
+    exchange_set_deadline(x);
+    usleep(60000);
+    atomic_fetch_add(&changes, 1);
+    wake(x, 0);
+    check_reads(x, "1\n2\n");
+    options.limits.query_time_ms = 300000;
+    x->until_ns = clock_mono_ns();
+    wake(x, 3600 * 1000000000ll);
+    check_reads(x, "end\n");
+    CHECK_INT(exchange_read(x, none, sizeof none), -1);
+    exchange_unref(x);
+}
+
+static void stops_and_leaves(void)
+{
+    char got[300] = "";
+    struct exchange *x = begin_streaming(CODING_IDENTITY);
+    check_reads(x, "1\n");
+    check_stands_still(x);
+    int before = atomic_load(&resumed);
+    exchange_cancel(x, ERR_CANCELLED, false);
+    wake(x, 3600 * 1000000000ll);
+    CHECK_INT(atomic_load(&resumed), before + 1);
+    CHECK(exchange_read(x, got, sizeof got - 1) > 0);
+    CHECK(strstr(got, "{\"error\":") == got);
+    CHECK_INT(exchange_read(x, got, sizeof got), -2);
+    exchange_unref(x);
+
+    x = begin_streaming(CODING_IDENTITY);
+    check_reads(x, "1\n");
+    check_stands_still(x);
+    exchange_cancel(x, ERR_CANCELLED, true);
+    CHECK(!x->suspended);
+    CHECK_INT(exchange_read(x, got, sizeof got), -2);
+    CHECK_INT(atomic_load(&calls), 1);
+    exchange_unref(x);
+}
+
+static void flushes_the_coding(void)
+{
+    char coded[300], plain[100] = "";
+    z_stream z = {0};
+    struct exchange *x = begin_streaming(CODING_GZIP);
+    ssize_t n = exchange_read(x, coded, sizeof coded);
+    CHECK(n > 0);
+    CHECK_INT(inflateInit2(&z, 15 + 16), Z_OK);
+    z.next_in = (Bytef *)coded;
+    z.avail_in = (uInt)n;
+    z.next_out = (Bytef *)plain;
+    z.avail_out = sizeof plain - 1;
+    CHECK_INT(inflate(&z, Z_SYNC_FLUSH), Z_OK);
+    CHECK_STR(plain, "1\n");
+    inflateEnd(&z);
+    end(x);
+}
+
+static const struct check_test tests[] = {
+    {"waits_for_changes", waits_for_changes},   {"loses_no_change", loses_no_change},
+    {"waits_for_time", waits_for_time},         {"not_before_it_streams", not_before_it_streams},
+    {"limits_of_time", limits_of_time},         {"stops_and_leaves", stops_and_leaves},
+    {"flushes_the_coding", flushes_the_coding}, {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (pool_new(2, "test", &workers) < 0)
+        return 1;
+    int rc = check_main(tests, argc, argv);
+    pool_free(workers);
+    return rc;
+}
