@@ -40,7 +40,7 @@ void index_close(struct index *ix);
 /* "NFS", "Lustre" ... where `path` is on a file system that index_open refuses; NULL else, also when it cannot be told. */
 const char *index_network_name(const char *path);
 const char *index_path(const struct index *ix);
-bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters */
+bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters in every file */
 uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */
 
 /* ---- files in -------------------------------------------------------------------------------------- */
@@ -53,15 +53,21 @@ int index_forget(struct index *ix, const char *name);
 /* All files that exist at start have been offered: progress is meaningful from now on. */
 void index_listed(struct index *ix);
 /* How a file is to be indexed anew; zero = as the index does it. Kept with the file, so that going on (after a crash, or
- * when it grows) does the same. */
+ * when it grows, or is another one of that name) does the same. */
+#define INDEX_CHECKPOINT_MIN (64u << 10)
+#define INDEX_CHECKPOINT_MAX (1u << 30)
+#define INDEX_EXPECTED_MAX (1u << 20)
 struct index_file_options {
-    uint64_t checkpoint_size;           /* bytes of text a chunk, 64 KiB ... 1 GiB                              */
-    const char *const *extra_dimensions;/* NULL-terminated; have bloom filters besides those of the index      */
-    double bloom_rate;                  /* false-positive rate, 0 < rate < 1                                    */
-    uint64_t expected_entries;          /* bloom filters are sized for at least so many values                  */
+    uint64_t checkpoint_size;           /* bytes of text a chunk, INDEX_CHECKPOINT_MIN ... MAX; at most a fifth of
+                                         * index_options.memory_limit is taken: index_file.checkpoint_size tells   */
+    const char *const *extra_dimensions;/* NULL-terminated; have bloom filters besides those of the index, in each chunk
+                                         * and in all; together at most 32; paths of 1 ... 4,096 bytes, none from '@' on */
+    double bloom_rate;                  /* false-positive rate, 1e-6 <= rate < 1                                */
+    uint64_t expected_entries;          /* the file's filters have room for so many values, and a dimension with up to so
+                                         * many has one (without: 65,536); at most INDEX_EXPECTED_MAX              */
 };
-/* Throws away and rebuilds what is known of a file (POST /index force). `options` may be NULL; copied. ERR_NOT_FOUND,
- * -EINVAL (options out of range), -ENOMEM. */
+/* Throws away and rebuilds what is known of a file (POST /index force). `options` may be NULL: as the index does it;
+ * copied. ERR_NOT_FOUND, -EINVAL (options out of range), -ENOMEM, -EROFS. */
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options);
 /* With index_options.on_demand: somebody asks for this file, index it. Nothing where it is asked for already, or has been
  * indexed once (by an earlier process, too). Cheap. ERR_NOT_FOUND. */
@@ -212,7 +218,7 @@ void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);
 int chunk_find(const struct chunk_view *v, struct text path, struct column *ret);
 /* False only when no row's value of this column can have this text_hash() (numbers: of their decimal text). */
 bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t hash);
-/* Same for a whole file and one of the dimensions; true when unknown. Looks at memory only. */
+/* Same for a whole file and one of the dimensions, its own included; true when unknown. Looks at memory only. */
 bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path, uint64_t hash);
 
 /* Rows [first, first + n): first is a multiple of 1,024. Values of null rows are 0. -ENOMEM, ERR_CORRUPT. */

@@ -20,6 +20,7 @@ void body_release(struct body *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
         return;
+    terms_release(b->terms);
     arena_done(&b->arena);
     free(b);
 }
@@ -220,6 +221,7 @@ void catalog_done(struct index *ix)
 {
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         view_release(ix->entries[i]->view);
+        terms_release(ix->entries[i]->terms);
         free(ix->entries[i]);
     }
     forks_done(ix);

@@ -108,7 +108,6 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     rec_put_u(out, f->text_bytes);
     rec_put_u(out, f->members);
     rec_put_u(out, f->index_bytes);
-    rec_put_u(out, f->checkpoint_size);
     encode_counts(&f->counts, out);
     if (f->has_time) {
         rec_put_i128(out, f->min_ts);
@@ -117,8 +116,8 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     rec_put_text(out, text_of(f->tracer_version));
     encode_damage(f, out);
     encode_processes(ix, v, out);
-    rec_put_u(out, ix->dimension_count);
-    for (unsigned i = 0; i < ix->dimension_count; i++)
+    terms_encode(b->terms, ix->terms, out);
+    for (unsigned i = 0; i < b->terms->dimension_count; i++)
         rec_put_text(out, (struct text){(const char *)b->filters[i].bits, b->filters[i].len});
 }
 
@@ -216,13 +215,16 @@ static int decode_processes(struct index *ix, struct rec *r, struct body *b)
 
 static int decode_filters(struct index *ix, struct rec *r, struct body *b)
 {
-    uint64_t count = rec_u(r);
+    int rc = terms_decode(r, ix->terms, &b->terms);
 
-    for (uint64_t i = 0; i < count && !r->bad; i++) {
+    if (rc)
+        return rc;
+    b->pub.checkpoint_size = b->terms->checkpoint_size;
+    for (unsigned i = 0; i < b->terms->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
         uint8_t *copy;
 
-        if (bits.len == 0 || i >= ix->dimension_count)
+        if (bits.len == 0)
             continue;
         copy = arena_alloc(&b->arena, bits.len);
         if (!copy)
@@ -261,7 +263,6 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     f->text_bytes = rec_u(r);
     f->members = rec_u(r);
     f->index_bytes = rec_u(r);
-    f->checkpoint_size = rec_u(r);
     decode_counts(r, &f->counts);
     if (f->has_time) {
         f->min_ts = rec_i128(r);

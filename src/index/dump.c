@@ -72,6 +72,18 @@ static void put_int(struct buf *out, int64_t v)
 
 /* ---- the file ---- */
 
+static void dump_terms(struct buf *o, const struct terms *t)
+{
+    if (!t)
+        return;
+    buf_printf(o, "  terms bloom %g expected %" PRIu64, t->bloom_rate, t->expected_entries);
+    for (unsigned i = 0; i < t->dimension_count; i++) {
+        buf_putc(o, ' ');
+        put_text(o, text_of(t->dimensions[i]));
+    }
+    buf_putc(o, '\n');
+}
+
 static void dump_facts(struct dump *d, const struct index_file *f)
 {
     const struct hash128 sum = view_of_file(f)->body->text_sum;
@@ -86,6 +98,7 @@ static void dump_facts(struct dump *d, const struct index_file *f)
                "  size %" PRIu64 " mtime %" PRId64 " text %" PRIu64 " members %" PRIu64
                " chunk_size %" PRIu64 "\n",
                f->compressed_bytes, f->mtime_ns, f->text_bytes, f->members, f->checkpoint_size);
+    dump_terms(o, view_of_file(f)->body->terms);
     buf_puts(o, "  version ");
     put_text(o, text_of(f->tracer_version));
     buf_puts(o, " error ");

@@ -11,13 +11,20 @@
 
 struct hashes {
     uint64_t *slots;
-    uint32_t mask, count;
+    uint32_t mask, count, most;
     bool full, has_zero;
 };
 
-struct hashes *hashes_new(void)
+struct hashes *hashes_new(const struct terms *t, unsigned dimension)
 {
-    return calloc(1, sizeof(struct hashes));
+    struct hashes *h = calloc(1, sizeof *h);
+
+    if (h) {
+        h->most = t->expected_entries > TERMS_VALUES_MAX ? (uint32_t)t->expected_entries
+                                                         : TERMS_VALUES_MAX;
+        h->full = !terms_hashed(t, dimension);
+    }
+    return h;
 }
 
 void hashes_free(struct hashes *h)
@@ -70,7 +77,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
         h->has_zero = true;
         return;
     }
-    if (h->count >= FILTER_VALUES_MAX ||
+    if (h->count >= h->most ||
         ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
         hashes_give_up(h); /* too many: the filter would be large and exclude little */
         return;
@@ -90,14 +97,17 @@ void hashes_merge(struct hashes *into, const struct hashes *from)
     }
 }
 
-static int make_filter(struct index *ix, struct body *b, unsigned dimension, const struct hashes *h)
+static int make_filter(struct body *b, unsigned dimension, const struct hashes *h)
 {
+    uint64_t values = h->count + h->has_zero;
     size_t len;
     uint8_t *bits;
 
     if (h->full)
         return 0;
-    len = bloom_bytes(h->count + h->has_zero, ix->options.bloom_rate);
+    if (values < b->terms->expected_entries)
+        values = b->terms->expected_entries;
+    len = bloom_bytes(values, b->terms->bloom_rate);
     bits = arena_alloc(&b->arena, len);
     if (!bits)
         return -ENOMEM;
@@ -268,6 +278,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     b->identity = r->identity;
     b->text_sum = p->text_sum;
     b->ix = ix;
+    b->terms = terms_ref(r->terms);
     b->run_version = r->version;
     b->consumed = r->info.file_offset;
     b->unit_fixed = r->unit_fixed;
@@ -288,7 +299,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
             r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
     f->members = r->members_before + r->info.members;
     f->index_bytes = r->index_bytes;
-    f->checkpoint_size = ix->options.checkpoint_size;
+    f->checkpoint_size = r->terms->checkpoint_size;
     f->unit = r->unit;
     f->counts = p->counts;
     f->finished = p->finished;
@@ -309,8 +320,9 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     rc = rc ? rc : copy_names(b, r);
     rc = rc ? rc : copy_processes(ix, b, p);
     rc = rc ? rc : copy_damage(b, r);
-    for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < ix->dimension_count; i++)
-        rc = r->hashes[i] ? make_filter(ix, b, i, r->hashes[i]) : 0;
+    for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;
+         i++)
+        rc = r->hashes[i] ? make_filter(b, i, r->hashes[i]) : 0;
     return rc;
 }
 

@@ -238,7 +238,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
         r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
                      (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
     if (rc == 0 && count > 0 &&
-        r->skip_to / r->ix->options.checkpoint_size <= f->chunks[count - 1].number)
+        r->skip_to / run->terms->checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
     rc = rc ? rc : take_chunks(run, f, count);
     r->kept = count;
@@ -305,7 +305,7 @@ static void publish_indexing(struct reader *r)
         v = view_empty(run->entry->name, run->entry->path, INDEX_INDEXING);
         if (v) {
             v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
-            v->pub.checkpoint_size = ix->options.checkpoint_size;
+            v->pub.checkpoint_size = run->terms->checkpoint_size;
         }
     } else {
         v = view_with_state(run->old, INDEX_INDEXING);
@@ -468,11 +468,19 @@ static void post_job(struct ingest *in, struct result *r)
     pthread_mutex_unlock(&in->lock);
 }
 
+/* Of the builder beyond what each worker has for chunks of the usual size. */
+static size_t scratch_bytes(const struct reader *r)
+{
+    uint64_t size = r->run->terms->checkpoint_size, usual = r->ix->options.checkpoint_size;
+
+    return size > usual ? builder_bytes(size - usual) : 0;
+}
+
 /* 0 went on, ERR_END, or why reading ended. */
 static int read_chunk(struct reader *r)
 {
-    size_t credits =
-        r->ix->options.checkpoint_size + (r->ix->options.checkpoint_size >> 2) + (256 << 10);
+    uint64_t size = r->run->terms->checkpoint_size;
+    size_t scratch = scratch_bytes(r), credits = size + (size >> 2) + (256 << 10) + scratch;
     struct result *result;
     bool ended;
     int rc = ingest_take_credits(r->in, credits);
@@ -487,11 +495,11 @@ static int read_chunk(struct reader *r)
         return rc;
     }
     trace_reader_info(r->trace, &result->info);
-    if (result->chunk.cap > credits) {
+    if (result->chunk.cap + scratch > credits) {
         result->credits = credits;
     } else {
-        result->credits = result->chunk.cap;
-        ingest_give_credits(r->in, credits - result->chunk.cap);
+        result->credits = result->chunk.cap + scratch;
+        ingest_give_credits(r->in, credits - result->credits);
     }
     rc = take_checkpoints(r, result);
     if (rc == 0)
@@ -511,11 +519,12 @@ static int read_chunk(struct reader *r)
 
 static int read_text(struct reader *r)
 {
-    struct trace_reader_options options = {r->ix->options.engine, r->ix->options.checkpoint_size};
+    uint64_t size = r->run->terms->checkpoint_size;
+    struct trace_reader_options options = {r->ix->options.engine, size};
     int rc = trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
 
     if (rc == 0)
-        rc = trace_chunker_new(r->trace, r->ix->options.checkpoint_size, r->skip_to, &r->chunker);
+        rc = trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
     while (rc == 0) {
         if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
             return -EPIPE;
@@ -528,11 +537,11 @@ static int read_text(struct reader *r)
 /* Once, when the file is complete: as long as it grows it has no filters. Without success it stays so. */
 static void hash_chunks_before(struct reader *r, struct result *end)
 {
-    const struct index *ix = r->ix;
+    const struct terms *t = r->run->terms;
     int rc = 0;
 
-    for (unsigned i = 0; i < ix->dimension_count && rc == 0; i++)
-        rc = (end->before[i] = hashes_new()) ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < t->dimension_count && rc == 0; i++)
+        rc = (end->before[i] = hashes_new(t, i)) ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < r->kept && rc == 0; i++) {
         ingest_yield(r->in);
         rc = ingest_stopping(r->in) ? -EPIPE
@@ -594,6 +603,10 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
         return NULL;
     run->entry = e;
     run->old = view_ref(e->view);
+    run->terms = e->terms               ? e->terms
+                 : e->view->body->terms ? terms_ref(e->view->body->terms)
+                                        : terms_ref(ix->terms);
+    e->terms = NULL;
     run->unit = e->unit;
     run->unit_fixed = e->unit_fixed;
     e->unit_fixed = false;
@@ -602,7 +615,6 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     e->rebuild = false;
     e->asked = true;
     e->run = run;
-    (void)ix;
     return run;
 }
 

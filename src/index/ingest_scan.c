@@ -11,6 +11,7 @@ struct worker {
     struct index *ix;
     struct trace_scanner *scanner;
     struct chunk_builder *builder;
+    struct terms *terms; /* what the builder was made for */
 };
 
 void result_free(struct result *r)
@@ -96,7 +97,7 @@ static int scan(struct worker *w, struct result *r)
 
 static int keep_hashes(struct worker *w, struct result *r)
 {
-    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
+    for (unsigned i = 0; i < w->terms->dimension_count; i++) {
         const uint64_t *hashes;
         size_t n = chunk_builder_hashes(w->builder, i, &hashes);
 
@@ -135,6 +136,34 @@ static int encode(struct worker *w, struct result *r)
     return rc;
 }
 
+/* Few files have terms of their own: the builder is made for those of the job at hand. */
+static int prepare(struct worker *w, struct terms *t)
+{
+    struct chunk_options options = {.intern = intern,
+                                    .arg = w->ix->texts,
+                                    .dimensions = t->dimensions,
+                                    .bloom_rate = t->bloom_rate};
+    int rc = w->scanner ? 0 : trace_scanner_new(NULL, &w->scanner);
+
+    if (rc || (w->builder && terms_same(w->terms, t)))
+        return rc;
+    chunk_builder_free(w->builder);
+    w->builder = NULL;
+    rc = chunk_builder_new(&options, &w->builder);
+    terms_release(w->terms);
+    w->terms = terms_ref(t);
+    return rc;
+}
+
+/* What a chunk of more than the usual size took is not kept. */
+static void shrink(struct worker *w)
+{
+    if (!w->builder || w->terms->checkpoint_size <= w->ix->options.checkpoint_size)
+        return;
+    chunk_builder_free(w->builder);
+    w->builder = NULL;
+}
+
 static void work(struct worker *w, struct result *r)
 {
     struct trace_chunk done;
@@ -143,10 +172,13 @@ static void work(struct worker *w, struct result *r)
     r->text_len = r->chunk.len;
     if (!atomic_load(&r->run->cancelled)) {
         r->part = part_new();
-        r->error = r->part ? scan(w, r) : -ENOMEM;
+        r->error = r->part ? prepare(w, r->run->terms) : -ENOMEM;
+        if (r->error == 0)
+            r->error = scan(w, r);
         if (r->error == 0)
             r->error = encode(w, r);
     }
+    shrink(w);
     done = r->chunk; /* its number and place are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
@@ -174,34 +206,20 @@ static struct result *next_job(struct ingest *in)
     return r;
 }
 
-static int prepare(struct worker *w)
-{
-    struct chunk_options options = {.intern = intern,
-                                    .arg = w->ix->texts,
-                                    .dimensions = w->ix->dimensions,
-                                    .bloom_rate = w->ix->options.bloom_rate};
-    int rc = trace_scanner_new(NULL, &w->scanner);
-
-    return rc ? rc : chunk_builder_new(&options, &w->builder);
-}
-
 void *ingest_worker_main(void *arg)
 {
     struct ingest *in = arg;
     struct worker w = {.in = in, .ix = in->ix};
-    int broken = prepare(&w);
     struct result *r;
 
     pthread_setname_np(pthread_self(), "dft-scan");
     while ((r = next_job(in))) {
         ingest_yield(in);
-        if (broken)
-            r->error = broken;
-        else
-            work(&w, r);
+        work(&w, r);
         ingest_post(in, r);
     }
     chunk_builder_free(w.builder);
     trace_scanner_free(w.scanner);
+    terms_release(w.terms);
     return NULL;
 }

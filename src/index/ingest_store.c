@@ -159,6 +159,7 @@ static struct view *failed_view(struct run *run)
         return NULL;
     why = arena_strdup(&v->body->arena, text_of(err_text(run->error)));
     v->body->identity = run->identity;
+    v->body->terms = terms_ref(run->terms);
     v->pub.error = v->body->pub.error = why ? why : "no memory";
     v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
     return v;

@@ -62,13 +62,14 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to)
 {
+    const struct terms *t = view_of_file(file)->body->terms;
     struct chunk_view *v;
     int rc = chunk_open(ix, NULL, file, chunk, &v);
 
     if (rc)
         return rc;
-    for (unsigned i = 0; i < ix->dimension_count && rc == 0; i++)
-        rc = add_column(v, text_of(ix->dimensions[i]), to[i]);
+    for (unsigned i = 0; i < t->dimension_count && rc == 0; i++)
+        rc = add_column(v, text_of(t->dimensions[i]), to[i]);
     chunk_close(v);
     return rc;
 }

@@ -20,6 +20,7 @@ void run_free(struct run *r)
     if (!r)
         return;
     view_release(r->old);
+    terms_release(r->terms);
     part_free(r->base);
     part_free(r->tail);
     free(r->chunks);
@@ -112,10 +113,10 @@ int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t co
     return 0;
 }
 
-static int add_hashes(struct writer *w, struct run *run, const struct result *r)
+static int add_hashes(struct run *run, const struct result *r)
 {
-    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
-        if (!run->hashes[i] && !(run->hashes[i] = hashes_new()))
+    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
             return -ENOMEM;
         for (uint32_t k = 0; k < r->hash_count[i]; k++)
             hashes_add(run->hashes[i], r->hashes[i][k]);
@@ -140,6 +141,8 @@ static bool other_unit(struct writer *w, struct run *run, const struct result *r
     run->entry->unit_fixed = true;
     run->entry->rebuild = true;
     run->entry->again = true;
+    if (!run->entry->terms)
+        run->entry->terms = terms_ref(run->terms);
     pthread_mutex_unlock(&w->ix->lock);
     atomic_store(&run->cancelled, true);
     return true;
@@ -184,13 +187,13 @@ static int apply_chunk(struct writer *w, struct result *r)
     run->index_bytes += r->value.len;
     rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
     rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
-    rc = rc ? rc : add_hashes(w, run, r);
+    rc = rc ? rc : add_hashes(run, r);
     rc = rc ? rc : take_tail(run, r);
     if (rc)
         return rc;
-    run->tail_final = r->chunk.ended && r->damage_count == 0 &&
-                      r->chunk.text_offset + r->text_len >=
-                          (r->chunk.number + 1) * w->ix->options.checkpoint_size;
+    run->tail_final =
+        r->chunk.ended && r->damage_count == 0 &&
+        r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks[run->chunk_count - 1]);
     kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
@@ -199,13 +202,13 @@ static int apply_chunk(struct writer *w, struct result *r)
 }
 
 /* A run that went on behind stored chunks knows all values now. */
-static void add_hashes_before(struct writer *w, struct run *run, const struct result *r)
+static void add_hashes_before(struct run *run, const struct result *r)
 {
     if (!run->hashes_lost || !r->before[0])
         return;
     run->hashes_lost = false;
-    for (unsigned i = 0; i < w->ix->dimension_count; i++) {
-        if (!run->hashes[i] && !(run->hashes[i] = hashes_new()))
+    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
             run->hashes_lost = true;
         else
             hashes_merge(run->hashes[i], r->before[i]);
@@ -216,7 +219,7 @@ static void apply_end(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
 
-    add_hashes_before(w, run, r);
+    add_hashes_before(run, r);
 
     if (!run->error && r->error != -EPIPE)
         run->error = r->error;

@@ -18,16 +18,20 @@
 #define DFTRACERD_INDEX_STORE_H
 
 #include "part.h"
+#include "terms.h"
 
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    4 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    5 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
-#define FILTER_VALUES_MAX \
-    65536 /* a dimension with more distinct values in a file gets no filter for the file */
+/* What a builder holds, by the text of its chunk: measured two and a half times. */
+static inline uint64_t builder_bytes(uint64_t text)
+{
+    return text * 5 / 2;
+}
 
 struct identity {
     uint64_t device, inode, size;
@@ -45,6 +49,7 @@ struct body {
     atomic_uint refs;
     struct index *ix;      /* for find_checkpoint; set where id is */
     struct index_file pub; /* state is that of the view */
+    struct terms *terms;   /* NULL: those of the index */
     struct identity identity;
     struct hash128 text_sum; /* part.h */
     uint32_t summary_version, run_version;
@@ -71,11 +76,12 @@ struct view {
 struct run;
 struct entry {
     const char *name, *path;
-    struct view *view; /* never NULL once offered */
+    struct view *view;   /* never NULL once offered */
     struct entry *plain; /* of X.gz: X, where that was offered, too */
-    struct run *run;   /* being read, or its end not yet committed */
+    struct run *run;     /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
-    bool asked; /* on demand: somebody wants it, or it has been read once */
+    bool asked;              /* on demand: somebody wants it, or it has been read once */
+    struct terms *terms;     /* of the next run, when asked for; NULL: those of the last */
     bool record_dirty;       /* its state is to be stored by the next commit */
     enum trace_unit unit;    /* of the next run, when unit_fixed: the trace has said it */
     struct identity seen;    /* by the last stat: size, inode, times */
@@ -121,8 +127,8 @@ struct ingest;
 struct index {
     char *path, uuid[40];
     struct index_options options; /* with defaults filled in */
-    const char **dimensions;      /* *new* copies */
-    unsigned dimension_count;
+    struct terms *terms;
+    uint64_t checkpoint_most;
     int64_t settle_ns;
     int lock_fd;
     struct kv *kv;
@@ -233,7 +239,8 @@ struct run {
     bool fresh;  /* a new id: from the start */
     bool stored; /* some of it is in the store */
     uint32_t summary_version;
-    uint8_t action;   /* enum run_action */
+    uint8_t action; /* enum run_action */
+    struct terms *terms;
     struct view *old; /* what was known when it began */
     atomic_bool cancelled;
     enum trace_unit unit;
@@ -281,7 +288,8 @@ struct result {
     uint32_t damage_count;
     uint64_t *hashes[DIMENSIONS_MAX];
     uint32_t hash_count[DIMENSIONS_MAX];
-    struct hashes *before[DIMENSIONS_MAX]; /* of an end: those of the chunks before the run; all or none */
+    struct hashes
+        *before[DIMENSIONS_MAX]; /* of an end: those of the chunks before the run; all or none */
     bool other; /* values of dimensions may be in "@other": there is no telling which */
     int error;
     size_t credits;
@@ -326,7 +334,7 @@ int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t co
 void garbage_delete(struct kv_batch *b, const struct garbage *g);
 /* ingest_file.c: a run as a view */
 struct view *run_view(struct index *ix, struct run *r, enum index_state state);
-struct hashes *hashes_new(void);
+struct hashes *hashes_new(const struct terms *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */

@@ -118,23 +118,39 @@ int index_forget(struct index *ix, const char *name)
 
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
+    struct terms *terms = NULL;
     struct entry *e;
+    struct view *v;
+    int rc = 0;
 
     if (!ix->ingest)
         return -EROFS;
     if (options)
-        return -EINVAL;
+        rc = terms_make(ix->terms, options, ix->checkpoint_most, &terms);
+    else
+        terms = terms_ref(ix->terms);
+    if (rc)
+        return rc;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
+    if (e && e->view->pub.state == INDEX_MISSING)
+        e = NULL;
     if (e) {
+        terms_release(e->terms);
+        e->terms = terms;
         e->rebuild = true;
         e->asked = true;
+        /* Told at once: who waits for the index from now on waits for this. */
+        if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
+            catalog_publish(ix, e, v);
         if (e->run)
             e->again = true;
         else
             catalog_queue(ix, e, false);
     }
     pthread_mutex_unlock(&ix->lock);
+    if (!e)
+        terms_release(terms);
     return e ? 0 : ERR_NOT_FOUND;
 }
 
@@ -193,7 +209,7 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         return;
     }
     p->bytes += f->compressed_bytes;
-    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING) {
+    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild) {
         p->files_pending++;
         p->bytes_done += e->view->body->consumed;
         return;
@@ -266,13 +282,17 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 {
     const struct view *v = view_of_file(file);
 
-    for (unsigned i = 0; i < ix->dimension_count; i++) {
-        const struct filter *f = &v->body->filters[i];
+    const struct terms *t = v->body->terms;
+    int i = t ? terms_find(t, path) : -1;
+    const struct filter *f = &v->body->filters[i < 0 ? 0 : i];
 
-        if (text_eq(path, text_of(ix->dimensions[i])))
-            return f->len == 0 || bloom_may_have(f->bits, f->len, hash);
-    }
-    return true;
+    (void)ix;
+    return i < 0 || f->len == 0 || bloom_may_have(f->bits, f->len, hash);
+}
+
+bool index_is_dimension(const struct index *ix, struct text path)
+{
+    return terms_find(ix->terms, path) >= 0;
 }
 
 /* ---- text of rows ---- */

@@ -11,49 +11,43 @@
 
 /* ---- options ---- */
 
-static int copy_dimensions(struct index *ix, const char *const *from)
+/* A chunk's text, its builder and its value are in memory together: about five times its size. text_len of a chunk must fit
+ * 32 bits, too. */
+static uint64_t largest_chunk(size_t memory_limit)
 {
-    unsigned n = 0;
+    uint64_t most = memory_limit / 5;
 
-    if (!from)
-        from = chunk_default_dimensions;
-    while (from[n] && n < DIMENSIONS_MAX)
-        n++;
-    ix->dimensions = calloc(n + 1, sizeof *ix->dimensions);
-    if (!ix->dimensions)
-        return -ENOMEM;
-    for (unsigned i = 0; i < n; i++) {
-        ix->dimensions[i] = strdup(from[i]);
-        if (!ix->dimensions[i])
-            return -ENOMEM;
-    }
-    ix->dimension_count = n;
-    return 0;
+    if (most < INDEX_CHECKPOINT_MIN)
+        return INDEX_CHECKPOINT_MIN;
+    return most < INDEX_CHECKPOINT_MAX ? most : INDEX_CHECKPOINT_MAX;
 }
 
-static void fill_limits(struct index_options *o)
+static void fill_limits(struct index *ix)
 {
+    struct index_options *o = &ix->options;
     uint64_t builder, spare;
 
+    if (o->memory_limit == 0)
+        o->memory_limit = 160u << 20;
+    if (o->bloom_rate <= 0)
+        o->bloom_rate = 0.01;
+    ix->checkpoint_most = largest_chunk(o->memory_limit);
     if (o->checkpoint_size == 0)
         o->checkpoint_size = 4u << 20;
-    if (o->checkpoint_size < (64u << 10))
-        o->checkpoint_size = 64u << 10;
-    if (o->checkpoint_size > (256u << 20))
-        o->checkpoint_size = 256u << 20; /* text_len of a chunk must fit 32 bits, columns memory */
+    if (o->checkpoint_size < INDEX_CHECKPOINT_MIN)
+        o->checkpoint_size = INDEX_CHECKPOINT_MIN;
+    if (o->checkpoint_size > ix->checkpoint_most)
+        o->checkpoint_size = ix->checkpoint_most;
     if (o->workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         o->workers = n > 0 ? (unsigned)n : 1;
     }
-    if (o->memory_limit == 0)
-        o->memory_limit = 160u << 20;
     if (o->commit_ms == 0)
         o->commit_ms = 500;
     if (o->map_size == 0)
         o->map_size = 64ull << 30;
-    /* A builder holds about two and a half times the text of its chunk, the batch and its pages 32 MiB: what is left may be
-     * in flight. With large chunks there are fewer workers. */
-    builder = o->checkpoint_size * 5 / 2;
+    /* The batch and its pages hold 32 MiB: what is left may be in flight. With large chunks there are fewer workers. */
+    builder = builder_bytes(o->checkpoint_size);
     while (o->workers > 1 && o->workers * builder > o->memory_limit / 2)
         o->workers--;
     spare = o->workers * builder + (32u << 20);
@@ -69,17 +63,16 @@ static int fill_options(struct index *ix, const struct index_options *options)
     struct index_options *o = &ix->options;
 
     *o = *options;
-    fill_limits(o);
+    fill_limits(ix);
     ix->read_only = o->read_only;
     ix->settle_ns = o->settle_ms == 0  ? 10000000000LL
                     : o->settle_ms < 0 ? 0
                                        : o->settle_ms * 1000000LL;
     ix->path = strdup(options->path);
     o->path = ix->path;
-    if (!ix->path || copy_dimensions(ix, options->dimensions) < 0)
-        return -ENOMEM;
-    o->dimensions = ix->dimensions;
-    return 0;
+    ix->terms = terms_new(o->checkpoint_size, o->bloom_rate, options->dimensions);
+    o->dimensions = NULL; /* borrowed */
+    return ix->path && ix->terms ? 0 : -ENOMEM;
 }
 
 /* ---- schema ---- */
@@ -88,9 +81,9 @@ static int fill_options(struct index *ix, const struct index_options *options)
 static void schema_text(const struct index *ix, struct buf *out)
 {
     buf_printf(out, "dftracerd %d chunk %d checkpoint %llu bloom %g", STORE_SCHEMA, CHUNK_VERSION,
-               (unsigned long long)ix->options.checkpoint_size, ix->options.bloom_rate);
-    for (unsigned i = 0; i < ix->dimension_count; i++)
-        buf_printf(out, " %s", ix->dimensions[i]);
+               (unsigned long long)ix->terms->checkpoint_size, ix->terms->bloom_rate);
+    for (unsigned i = 0; i < ix->terms->dimension_count; i++)
+        buf_printf(out, " %s", ix->terms->dimensions[i]);
 }
 
 static struct kv_key meta_key(const char *name)
@@ -136,28 +129,48 @@ static int write_schema(struct index *ix, struct err *err)
     return rc ? err_set(err, rc, "%s: %s", ix->path, err_text(rc)) : 0;
 }
 
-/* 0, -ENOENT: empty; ERR_CORRUPT: another schema. A reader takes the chunk size and dimensions as they are. */
+/* A reader takes chunk size, rate and dimensions as they are. 0, ERR_CORRUPT: made by another version; -ENOMEM. */
+static int adopt_schema(struct index *ix, struct text schema)
+{
+    const char *list[DIMENSIONS_MAX + 1] = {NULL};
+    unsigned long long checkpoint;
+    char *copy = strndup(schema.ptr, schema.len), *at = copy, *item, head[64];
+    double rate;
+    int n = 0, rc = ERR_CORRUPT;
+
+    if (!copy)
+        return -ENOMEM;
+    snprintf(head, sizeof head, "dftracerd %d chunk %d ", STORE_SCHEMA, CHUNK_VERSION);
+    if (strncmp(at, head, strlen(head)) == 0 &&
+        sscanf(at += strlen(head), "checkpoint %llu bloom %lf %n", &checkpoint, &rate, &n) == 2) {
+        at += n;
+        for (n = 0; n < (int)DIMENSIONS_MAX && (item = strsep(&at, " "));)
+            list[n++] = item;
+        terms_release(ix->terms);
+        ix->terms = terms_new(checkpoint, rate, list);
+        rc = ix->terms ? 0 : -ENOMEM;
+    }
+    free(copy);
+    return rc;
+}
+
+/* 0, -ENOENT: empty; ERR_CORRUPT: another schema; -ENOMEM. */
 static int read_schema(struct index *ix, struct kv_read *r)
 {
     struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
     struct text value;
     struct buf text = {0};
-    bool same;
     int rc = kv_get(r, KV_META, &schema, &value);
 
     if (rc)
         return rc;
     schema_text(ix, &text);
-    same = text.error == 0 && text_eq(value, (struct text){text.data, text.len});
-    if (!same && ix->read_only) {
-        char head[64];
-        int n = snprintf(head, sizeof head, "dftracerd %d chunk %d ", STORE_SCHEMA, CHUNK_VERSION);
-
-        same = value.len > (size_t)n && memcmp(value.ptr, head, (size_t)n) == 0;
-    }
+    rc = text.error;
+    if (rc == 0 && !text_eq(value, (struct text){text.data, text.len}))
+        rc = ix->read_only ? adopt_schema(ix, value) : ERR_CORRUPT;
     buf_done(&text);
-    if (!same)
-        return ERR_CORRUPT;
+    if (rc)
+        return rc;
     rc = kv_get(r, KV_META, &uuid, &value);
     if (rc || value.len != 32)
         return ERR_CORRUPT;
@@ -355,9 +368,7 @@ void index_close(struct index *ix)
     drop_state(ix);
     if (ix->lock_fd >= 0)
         close(ix->lock_fd);
-    for (unsigned i = 0; i < ix->dimension_count; i++)
-        free((void *)ix->dimensions[i]);
-    free(ix->dimensions);
+    terms_release(ix->terms);
     free(ix->path);
     pthread_mutex_destroy(&ix->lock);
     pthread_mutex_destroy(&ix->root_lock);

@@ -1,0 +1,195 @@
+/* terms.c - how a file is indexed. */
+#include "terms.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_LEAST 1e-6 /* 6 bytes a value; less would not be noticed */
+#define PATH_MOST 4096
+
+static struct terms *terms_alloc(uint64_t checkpoint_size, double bloom_rate)
+{
+    struct terms *t = calloc(1, sizeof *t);
+
+    if (!t)
+        return NULL;
+    atomic_init(&t->refs, 1);
+    t->checkpoint_size = checkpoint_size;
+    t->bloom_rate = bloom_rate;
+    return t;
+}
+
+struct terms *terms_ref(struct terms *t)
+{
+    atomic_fetch_add(&t->refs, 1);
+    return t;
+}
+
+void terms_release(struct terms *t)
+{
+    if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
+        return;
+    arena_done(&t->arena);
+    free(t);
+}
+
+int terms_find(const struct terms *t, struct text path)
+{
+    for (unsigned i = 0; i < t->dimension_count; i++) {
+        if (text_eq(path, text_of(t->dimensions[i])))
+            return (int)i;
+    }
+    return -1;
+}
+
+bool terms_hashed(const struct terms *t, unsigned dimension)
+{
+    return strcmp(t->dimensions[dimension], "ts") != 0 &&
+           strcmp(t->dimensions[dimension], "dur") != 0;
+}
+
+/* One that is there already is not added again. 0, -EINVAL, -ENOMEM */
+static int add_dimension(struct terms *t, struct text path)
+{
+    const char *copy;
+
+    if (path.len == 0 || path.len > PATH_MOST || path.ptr[0] == '@')
+        return -EINVAL;
+    if (terms_find(t, path) >= 0)
+        return 0;
+    if (t->dimension_count == CHUNK_DIMENSIONS_MAX)
+        return -EINVAL;
+    copy = arena_strdup(&t->arena, path);
+    if (!copy)
+        return -ENOMEM;
+    t->dimensions[t->dimension_count++] = copy;
+    return 0;
+}
+
+struct terms *terms_new(uint64_t checkpoint_size, double bloom_rate, const char *const *dimensions)
+{
+    struct terms *t = terms_alloc(checkpoint_size, bloom_rate);
+    int rc = t ? 0 : -ENOMEM;
+
+    if (!dimensions)
+        dimensions = chunk_default_dimensions;
+    for (; *dimensions && rc != -ENOMEM; dimensions++)
+        rc = add_dimension(t, text_of(*dimensions));
+    if (rc == -ENOMEM) {
+        terms_release(t);
+        return NULL;
+    }
+    t->shared_count = t->dimension_count;
+    return t;
+}
+
+static struct terms *copy_of(const struct terms *usual)
+{
+    struct terms *t = terms_new(usual->checkpoint_size, usual->bloom_rate, usual->dimensions);
+
+    if (t)
+        t->shared_count = usual->shared_count;
+    return t;
+}
+
+static bool in_range(const struct index_file_options *o)
+{
+    if (o->checkpoint_size != 0 &&
+        (o->checkpoint_size < INDEX_CHECKPOINT_MIN || o->checkpoint_size > INDEX_CHECKPOINT_MAX))
+        return false;
+    if (o->bloom_rate != 0 && !(o->bloom_rate >= RATE_LEAST && o->bloom_rate < 1))
+        return false;
+    return o->expected_entries <= INDEX_EXPECTED_MAX;
+}
+
+int terms_make(const struct terms *usual, const struct index_file_options *options, uint64_t most,
+               struct terms **ret)
+{
+    const char *const *extra = options->extra_dimensions;
+    struct terms *t;
+    int rc = 0;
+
+    if (!in_range(options))
+        return -EINVAL;
+    t = copy_of(usual);
+    if (!t)
+        return -ENOMEM;
+    if (options->checkpoint_size)
+        t->checkpoint_size = options->checkpoint_size < most ? options->checkpoint_size : most;
+    if (options->bloom_rate != 0)
+        t->bloom_rate = options->bloom_rate;
+    t->expected_entries = options->expected_entries;
+    for (; rc == 0 && extra && *extra; extra++)
+        rc = add_dimension(t, text_of(*extra));
+    if (rc) {
+        terms_release(t);
+        return rc;
+    }
+    *ret = t;
+    return 0;
+}
+
+bool terms_same(const struct terms *a, const struct terms *b)
+{
+    if (a == b)
+        return true;
+    if (a->checkpoint_size != b->checkpoint_size || a->bloom_rate != b->bloom_rate ||
+        a->expected_entries != b->expected_entries || a->dimension_count != b->dimension_count)
+        return false;
+    for (unsigned i = 0; i < a->dimension_count; i++) {
+        if (strcmp(a->dimensions[i], b->dimensions[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- in the store ---- */
+
+void terms_encode(const struct terms *t, const struct terms *usual, struct buf *out)
+{
+    uint64_t rate;
+
+    rec_put_u(out, !terms_same(t, usual));
+    if (terms_same(t, usual))
+        return;
+    memcpy(&rate, &t->bloom_rate, sizeof rate);
+    rec_put_u(out, t->checkpoint_size);
+    rec_put_u(out, rate);
+    rec_put_u(out, t->expected_entries);
+    rec_put_u(out, t->dimension_count - t->shared_count);
+    for (unsigned i = t->shared_count; i < t->dimension_count; i++)
+        rec_put_text(out, text_of(t->dimensions[i]));
+}
+
+int terms_decode(struct rec *r, struct terms *usual, struct terms **ret)
+{
+    struct terms *t;
+    uint64_t rate, extra;
+    int rc = 0;
+
+    if (rec_u(r) == 0) {
+        *ret = terms_ref(usual);
+        return 0;
+    }
+    t = copy_of(usual);
+    if (!t)
+        return -ENOMEM;
+    t->checkpoint_size = rec_u(r);
+    rate = rec_u(r);
+    memcpy(&t->bloom_rate, &rate, sizeof rate);
+    t->expected_entries = rec_u(r);
+    extra = rec_count(r, 2);
+    for (uint64_t i = 0; rc == 0 && i < extra; i++)
+        rc = add_dimension(t, rec_text(r));
+    if (rc == 0 && (r->bad || t->checkpoint_size < INDEX_CHECKPOINT_MIN ||
+                    !(t->bloom_rate > 0 && t->bloom_rate < 1)))
+        rc = -EINVAL;
+    if (rc) {
+        terms_release(t);
+        return rc == -EINVAL ? ERR_CORRUPT : rc;
+    }
+    *ret = t;
+    return 0;
+}
