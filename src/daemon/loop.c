@@ -4,6 +4,7 @@
 #include "log.h"
 #include "notify.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -61,6 +62,12 @@ static void tell_status(struct loop *l)
         fprintf(stderr, "%s\n", now);
 }
 
+/* A runtime directory goes with its session. */
+static bool is_unreachable(const struct loop *l)
+{
+    return l->only_socket && access(l->only_socket, F_OK) < 0 && errno == ENOENT;
+}
+
 static void on_second(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
@@ -69,6 +76,9 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
     tell_status(l);
     if (most_ms && (uint64_t)http_idle_ns(l->http) / 1000000 >= most_ms) {
         log_line(LOG_LEVEL_INFO, "stopping idle_ms=%" PRIu64, most_ms);
+        event_base_loopbreak(l->base);
+    } else if (is_unreachable(l)) {
+        log_line(LOG_LEVEL_INFO, "stopping socket_gone=%s", l->only_socket);
         event_base_loopbreak(l->base);
     }
 }

@@ -13,6 +13,7 @@ struct loop {
     struct index *index;                 /* what follows is set before loop_run */
     struct http *http;
     const struct options *options;
+    const char *only_socket;             /* nobody reaches us without this file, or NULL */
     int (*reload)(void *arg);            /* SIGHUP */
     void *arg;
     char status[128];                    /* told last */

@@ -1,9 +1,11 @@
 /* main.c - puts the rooms together: options, index, watcher thread, http; then libevent until a signal says stop. */
 #include "config.h"
 
+#include "background.h"
 #include "dftracerd/http.h"
 #include "log.h"
 #include "loop.h"
+#include "meeting.h"
 #include "notify.h"
 #include "options.h"
 #include "peers.h"
@@ -20,11 +22,13 @@
 
 #define INHERITED_MAX 16 /* as http takes listeners */
 #define GRACE_MS 1000    /* for clients to be told that their answer was cut */
+#define EXIT_BUSY 75     /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 
 struct daemon {
     struct options options;
     struct roots roots;
     struct peers peers;
+    struct meeting meeting;
     char *index_path, *dimensions;
     struct index *index;
     struct http *http;
@@ -34,7 +38,10 @@ struct daemon {
     atomic_bool stop;
     pthread_mutex_t lock;
     struct loop loop;
-    int argc; /* for reading the options again */
+    int inherited[INHERITED_MAX];
+    size_t inherited_count;
+    int background; /* for background_ready, or negative */
+    int argc;       /* for reading the options again */
     char **argv;
 };
 
@@ -138,7 +145,8 @@ static int start_index(struct daemon *d, struct err *err)
 {
     struct index_options o = {.path = d->index_path,
                               .checkpoint_size = d->options.checkpoint_size,
-                              .workers = (unsigned)d->options.executor_threads};
+                              .workers = (unsigned)d->options.executor_threads,
+                              .on_demand = d->options.on_demand};
     if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
         return -ENOMEM;
     if (d->dimensions)
@@ -149,10 +157,27 @@ static int start_index(struct daemon *d, struct err *err)
     return rc;
 }
 
+/* Where there is no such place clients have to be told the address. */
+static int choose_meeting(struct daemon *d, struct err *err)
+{
+    struct options *o = &d->options;
+    struct err why = {0};
+    int rc = meeting_choose(&d->meeting, d->index_path, &why);
+    if (rc == 0 && !o->unix_path)
+        o->unix_path = d->meeting.socket;
+    if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
+        err_set(err, rc, "nothing to listen on: %s (--no-tcp needs --unix)", why.text);
+    } else if (rc < 0) {
+        log_line(LOG_LEVEL_INFO, "no_meeting error=\"%s\"", why.text);
+        rc = 0;
+    }
+    err_done(&why);
+    return rc;
+}
+
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
-    int inherited[INHERITED_MAX];
     struct http_options h = {
         .index = d->index,
         .root_labels = (const char *const *)d->roots.labels,
@@ -163,8 +188,8 @@ static int start_http(struct daemon *d, struct err *err)
         .port = (int)o->port,
         .unix_path = o->unix_path,
         .no_tcp = o->no_tcp,
-        .inherited = inherited,
-        .inherited_count = notify_inherited(inherited, INHERITED_MAX),
+        .inherited = d->inherited,
+        .inherited_count = d->inherited_count,
         .no_auth = o->no_auth,
         .token = d->peers.token,
         .allow_users = d->peers.users,
@@ -183,7 +208,8 @@ static int start_http(struct daemon *d, struct err *err)
     d->http = started;
     pthread_mutex_unlock(&d->lock);
     index_on_change(d->index, on_index_change, d);
-    return 0;
+    rc = o->unix_path ? meeting_open(&d->meeting, o->unix_path, &d->roots) : 0;
+    return rc < 0 ? err_set(err, rc, "%s: %s", d->meeting.list, err_text(rc)) : 0;
 }
 
 static int start_watcher(struct daemon *d)
@@ -218,7 +244,10 @@ static int start(struct daemon *d, struct err *err)
     if (rc < 0 || d->options.check_only)
         return rc;
     raise_descriptor_limit();
-    rc = loop_init(&d->loop);
+    d->inherited_count = notify_inherited(d->inherited, INHERITED_MAX);
+    rc = choose_meeting(d, err);
+    if (rc == 0)
+        rc = loop_init(&d->loop);
     if (rc == 0)
         rc = start_index(d, err);
     if (rc == 0)
@@ -233,9 +262,12 @@ static int start(struct daemon *d, struct err *err)
 static int run(struct daemon *d)
 {
     announce(d);
+    if (d->background >= 0)
+        background_ready(d->background);
     d->loop.index = d->index;
     d->loop.http = d->http;
     d->loop.options = &d->options;
+    d->loop.only_socket = d->options.no_tcp && !d->inherited_count ? d->options.unix_path : NULL;
     d->loop.reload = on_reload;
     d->loop.arg = d;
     return loop_run(&d->loop);
@@ -251,10 +283,12 @@ static void stop(struct daemon *d)
     struct http *http = d->http;
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
+    meeting_close(&d->meeting);
     http_stop(http, GRACE_MS);
     watch_free(d->watch);
     if (d->index)
         index_close(d->index);
+    meeting_done(&d->meeting);
     roots_done(&d->roots);
     free(d->index_path);
     peers_done(&d->peers);
@@ -292,7 +326,11 @@ int main(int argc, char **argv)
         return options_done(&d.options), 0;
     log_set_level(d.options.log_level);
     signal(SIGPIPE, SIG_IGN);
-    rc = start(&d, &err);
+    d.background = -1;
+    if (d.options.background && !d.options.check_only)
+        rc = d.background = background_begin(&err);
+    if (rc >= 0)
+        rc = start(&d, &err);
     if (rc < 0)
         fprintf(stderr, "dftracerd: %s\n", err.text[0] ? err.text : err_text(rc));
     else if (!d.options.check_only)
@@ -301,7 +339,8 @@ int main(int argc, char **argv)
         options_print(stdout, &d.options);
     else
         printf("ok\n");
+    int failed = rc == ERR_STORE_BUSY && d.background >= 0 ? EXIT_BUSY : 1;
     stop(&d);
     err_done(&err);
-    return rc < 0 ? 1 : 0;
+    return rc < 0 ? failed : 0;
 }

@@ -20,11 +20,14 @@ const struct option_spec option_table[] = {
      "TCP port; 0 takes a free one", NULL},
     {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
      "listen on the unix socket only", NULL},
-    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL, "no socket",
-     "also listen on this unix socket",
+    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL, "where the client looks",
+     "the unix socket to listen on",
      "The socket is made with mode 0600 and removed at the end. One that is left of a daemon that "
      "was "
-     "killed is replaced."},
+     "killed is replaced. The client looks in $DFTRACERD_RUNTIME_DIR, else "
+     "$XDG_RUNTIME_DIR/dftracerd, else /tmp/dftracerd-UID, where a daemon leaves its socket, or a "
+     "link "
+     "to it, and the list of its directories."},
     {"index-dir", 'i', OPTION_TEXT, AT(index_dir), 0, 0, OPTION_OLD | OPTION_NO_ENV, "DIR", NULL,
      "a local cache directory", "where the index goes",
      "It must be on a local file system and belong to the user of the daemon. Without it, a "
@@ -45,6 +48,13 @@ const struct option_spec option_table[] = {
      "how often the directories are read", NULL},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
      "end when no request was served for so long", "For daemons that are started on demand."},
+    {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
+     "index only the files that requests select", NULL},
+    {"background", 0, OPTION_FLAG, AT(background), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
+     "return when requests are answered, and go on in the background",
+     "Exit status 0 says that it listens; 1 and the reason on standard error that it could not "
+     "start, "
+     "75 that another daemon uses the index."},
     {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
      "bearer token for peers of other users",
      "The first line is the token. The file must not be readable by others (chmod 600)."},

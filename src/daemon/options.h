@@ -21,7 +21,7 @@ struct options {
     const char *document;                      /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size;
     uint64_t query_timeout_ms, rescan_ms, idle_exit_ms;   /* idle_exit_ms 0 = never            */
-    bool no_auth, no_tcp, check_only, print_config, version, help;
+    bool no_auth, no_tcp, on_demand, background, check_only, print_config, version, help;
     bool as_server;                            /* started under the name dftracer_server       */
 
     /* By place in the table: which source decided (0 = default), its name and the value as it was written. */

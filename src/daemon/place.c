@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a directory of ours: 0700 if new; what others own or may write is refused. */
-static int make_own(const char *path, mode_t refused, struct err *err)
+int place_make_own(const char *path, mode_t refused, struct err *err)
 {
     struct stat st;
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -26,7 +25,7 @@ static int make_own(const char *path, mode_t refused, struct err *err)
 
 static int explicit_place(const char *dir, char **ret, struct err *err)
 {
-    int rc = make_own(dir, 002, err);
+    int rc = place_make_own(dir, 002, err);
     if (rc < 0)
         return rc;
     const char *network = index_network_name(dir);
@@ -59,9 +58,9 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, char
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
-    int rc = make_own(parent, 022, &quiet);
+    int rc = place_make_own(parent, 022, &quiet);
     if (rc == 0)
-        rc = make_own(path, 022, &quiet);
+        rc = place_make_own(path, 022, &quiet);
     err_done(&quiet);
     if (rc == 0 && !(*ret = strdup(path)))
         rc = -ENOMEM;

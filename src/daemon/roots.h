@@ -4,6 +4,8 @@
 
 #include "options.h"
 
+#include <sys/types.h>
+
 struct roots {
     char *labels[OPTIONS_LIST_MAX];      /* "" where there is one root            */
     char *paths[OPTIONS_LIST_MAX];       /* absolute, symlinks resolved           */
@@ -19,5 +21,8 @@ bool roots_inside(const char *path, const char *dir);
  * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as
  * dftracerd-<uid>/<hash of the roots>. */
 int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err);
+/* Makes a directory of ours: 0700 if new. Refused (-EPERM, -ENOTDIR with the reason) when it is a symlink, belongs to
+ * another user or has one of these mode bits. */
+int place_make_own(const char *path, mode_t refused, struct err *err);
 
 #endif

@@ -1,0 +1,131 @@
+/* meeting.c - a directory that only we can write to, and two names in it. */
+#include "meeting.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The socket's path must fit where the kernel keeps it. */
+static int name_both(struct meeting *m, const char *dir, const char *index_path, struct err *err)
+{
+    unsigned long long name = text_hash(text_of(index_path));
+    struct sockaddr_un a;
+    if (asprintf(&m->socket, "%s/%016llx.sock", dir, name) < 0)
+        return m->socket = NULL, -ENOMEM;
+    if (asprintf(&m->list, "%s/%016llx.roots", dir, name) < 0)
+        return m->list = NULL, -ENOMEM;
+    if (strlen(m->socket) >= sizeof a.sun_path)
+        return err_set(err, -ENAMETOOLONG, "the socket path %s is longer than %zu bytes", m->socket,
+                       sizeof a.sun_path - 1);
+    return 0;
+}
+
+static int try_place(struct meeting *m, const char *dir, const char *index_path, struct err *err)
+{
+    int rc = dir[0] == '/' ? place_make_own(dir, 022, err) : -ENOTDIR;
+    if (rc == 0 && access(dir, W_OK | X_OK) < 0)
+        rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
+    if (rc == 0)
+        rc = name_both(m, dir, index_path, err);
+    if (rc < 0)
+        meeting_done(m);
+    return rc;
+}
+
+int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
+{
+    const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
+    char dir[4096];
+    struct err quiet = {0};
+    int rc = -ENOENT;
+    if (own && *own)
+        return try_place(m, own, index_path, err);
+    if (session && *session &&
+        (size_t)snprintf(dir, sizeof dir, "%s/dftracerd", session) < sizeof dir)
+        rc = try_place(m, dir, index_path, &quiet);
+    err_done(&quiet);
+    if (rc == 0)
+        return 0;
+    snprintf(dir, sizeof dir, "/tmp/dftracerd-%u", (unsigned)geteuid());
+    return try_place(m, dir, index_path, err);
+}
+
+static void write_roots(struct buf *out, const struct roots *roots)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        for (const char *c = roots->paths[i]; *c; c++) {
+            if (*c == '\n')
+                buf_puts(out, "\\n");
+            else if (*c == '\\')
+                buf_puts(out, "\\\\");
+            else
+                buf_putc(out, *c);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+/* Whole or not at all. */
+static int write_list(const char *path, const struct buf *text)
+{
+    char *part = NULL;
+    if (text->error)
+        return -ENOMEM;
+    if (asprintf(&part, "%s.part", path) < 0)
+        return -ENOMEM;
+    unlink(part);
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t n = fd < 0 ? -1 : write(fd, text->data, text->len);
+    int rc = n < 0 ? -errno : n < (ssize_t)text->len ? -ENOSPC : 0;
+    if (fd >= 0)
+        close(fd);
+    if (rc == 0 && rename(part, path) < 0)
+        rc = -errno;
+    if (rc < 0)
+        unlink(part);
+    free(part);
+    return rc;
+}
+
+/* With --unix the socket is elsewhere: a symlink leads to it. */
+static int link_socket(struct meeting *m, const char *unix_path)
+{
+    char *real = realpath(unix_path, NULL);
+    if (!real)
+        return -errno;
+    unlink(m->socket);
+    m->linked = symlink(real, m->socket) == 0;
+    free(real);
+    return m->linked ? 0 : -errno;
+}
+
+int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots)
+{
+    struct buf text = {0};
+    if (!m->list)
+        return 0;
+    int rc = strcmp(unix_path, m->socket) == 0 ? 0 : link_socket(m, unix_path);
+    write_roots(&text, roots);
+    if (rc == 0)
+        rc = write_list(m->list, &text);
+    buf_done(&text);
+    return rc;
+}
+
+void meeting_close(struct meeting *m)
+{
+    if (m->list)
+        unlink(m->list);
+    if (m->linked)
+        unlink(m->socket);
+}
+
+void meeting_done(struct meeting *m)
+{
+    free(m->socket);
+    free(m->list);
+    *m = (struct meeting){0};
+}
