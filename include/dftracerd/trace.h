@@ -159,7 +159,7 @@ enum {
     TRACE_FIELD_VERSION, TRACE_FIELD_TIME_METRIC, /* args.cfg.time_metric */
     TRACE_FIELD_DYNAMIC
 };
-#define TRACE_FIELDS_MAX 4096    /* a scanner that has met more distinct paths drops the values of further ones... */
+#define TRACE_FIELDS_MAX 4096    /* a scanner that has met more distinct paths (or 4 MiB of them) drops the values of further ones... */
 #define TRACE_FIELD_OTHER 0xFFFF /* ...after giving them as TRACE_JSON text with this field: "path":value, at most 16 MiB
                                   * an event. Values of paths longer than 4,096 bytes are dropped.                  */
 

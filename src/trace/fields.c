@@ -145,8 +145,8 @@ static bool remember_temporary(struct trace_scanner *s, struct scan_node *node)
 static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *parent,
                                   struct text key, uint64_t hash)
 {
-    bool temporary =
-        s->nodes >= SCAN_NODES_MAX || key.len > SCAN_PATH_MAX || (parent && parent->temporary);
+    bool temporary = s->nodes >= SCAN_NODES_MAX || s->node_memory.used > SCAN_NODES_BYTES ||
+                     key.len > SCAN_PATH_MAX || (parent && parent->temporary);
     struct arena *memory = temporary ? &s->temp_memory : &s->node_memory;
     struct scan_node *node = arena_alloc(memory, sizeof(struct scan_node));
 
@@ -302,8 +302,9 @@ static void node_bind(struct trace_scanner *s, struct scan_node *node)
         node->field = s->error ? SCAN_FIELD_NONE : SCAN_FIELD_DROP;
         return;
     }
-    id = intern_count(s->paths) < TRACE_FIELDS_MAX ? intern_add(s->paths, path)
-                                                   : intern_find(s->paths, path);
+    id = intern_count(s->paths) < TRACE_FIELDS_MAX && intern_bytes(s->paths) < SCAN_PATHS_BYTES
+             ? intern_add(s->paths, path)
+             : intern_find(s->paths, path);
     if (id < 0) {
         node->field = id == -ENOENT ? TRACE_FIELD_OTHER : SCAN_FIELD_NONE;
         s->error = id == -ENOENT ? s->error : (int)id;
@@ -335,46 +336,63 @@ bool fields_prepare(struct trace_scanner *s, struct scan_node *node)
     return true;
 }
 
-static void json_string(struct buf *out, struct text t)
+static size_t json_size(struct text t)
 {
-    buf_putc(out, '"');
+    size_t size = 2;
+
+    for (size_t i = 0; i < t.len; i++)
+        size += t.ptr[i] == '"' || t.ptr[i] == '\\' ? 2 : (unsigned char)t.ptr[i] < 0x20 ? 6 : 1;
+    return size;
+}
+
+static char *json_string(char *out, struct text t)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    *out++ = '"';
     for (size_t i = 0; i < t.len; i++) {
         unsigned char c = (unsigned char)t.ptr[i];
 
+        if (c < 0x20) {
+            out = mempcpy(out, "\\u00", 4);
+            *out++ = hex[c >> 4];
+            *out++ = hex[c & 15];
+            continue;
+        }
         if (c == '"' || c == '\\')
-            buf_putc(out, '\\');
-        if (c < 0x20)
-            buf_printf(out, "\\u%04x", c);
-        else
-            buf_putc(out, (char)c);
+            *out++ = '\\';
+        *out++ = (char)c;
     }
-    buf_putc(out, '"');
+    *out++ = '"';
+    return out;
 }
 
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote)
 {
-    struct buf text = {0};
     struct text path;
-    char *copy;
+    size_t size;
+    char *text, *out;
 
     s->notable = false;
-    if (node->field != TRACE_FIELD_OTHER || s->other_bytes > TRACE_LINE_MAX)
+    if (node->field != TRACE_FIELD_OTHER)
         return;
     path = node_path(s, node);
-    json_string(&text, path);
-    buf_putc(&text, ':');
+    if (s->error)
+        return;
+    size = json_size(path) + 1 + (quote ? json_size(t) : t.len);
+    if (size > TRACE_LINE_MAX - s->other_bytes)
+        return;
+    text = scan_scratch(s, size);
+    if (!text)
+        return;
+    out = json_string(text, path);
+    *out++ = ':';
     if (quote)
-        json_string(&text, t);
+        json_string(out, t);
     else
-        buf_text(&text, t);
-    s->error = text.error ? text.error : s->error;
-    copy = text.error ? NULL : scan_scratch(s, text.len);
-    if (copy) {
-        memcpy(copy, text.data, text.len);
-        value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, copy, text.len);
-        s->other_bytes += text.len;
-    }
-    buf_done(&text);
+        memcpy(out, t.ptr, t.len);
+    value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, text, size);
+    s->other_bytes += size;
 }
 
 /* ---- values ---- */
@@ -546,7 +564,7 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
 
 void fields_begin(struct trace_scanner *s)
 {
-    s->count = 0;
+    s->count = s->keys = 0;
     s->dead = false;
     s->attempt++;
     s->name_at = s->phase_at = s->ts_at = s->dur_at = s->record_at = -1;

@@ -106,13 +106,17 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
 
 /* ---- with a node: what the walks call ---- */
 
-static inline void node_meet(struct trace_scanner *s, struct scan_node *node)
+/* A key of the object at hand, before its value. False: it is one too many. */
+static inline bool node_meet(struct trace_scanner *s, struct scan_node *node)
 {
+    if (unlikely(++s->keys > SCAN_KEYS_MAX))
+        return false;
     if (unlikely(node->seen == s->attempt))
         fields_again(s, node);
     node->seen = s->attempt;
     node->from = s->count;
     node->to = s->count;
+    return true;
 }
 
 static inline bool node_ready(struct trace_scanner *s, struct scan_node *node)

@@ -34,9 +34,12 @@ static inline uint64_t load8(const char *p)
 
 enum {
     SCAN_DEPTH_MAX = 64,     /* READING.md rule 9 */
+    SCAN_KEYS_MAX = 65536,   /* rule 9, too */
     SCAN_JOINS_MAX = 8,      /* rule 6 */
     SCAN_PLACES_MAX = 16,    /* rule 7 */
     SCAN_NODES_MAX = 16384,  /* keys remembered over events; further ones live for one event */
+    SCAN_NODES_BYTES = 8 << 20, /* ... and beyond so many bytes of them */
+    SCAN_PATHS_BYTES = 4 << 20, /* paths of fields; values of further ones are TRACE_FIELD_OTHER */
     SCAN_PATH_MAX = 4096,    /* longer paths are not kept (trace.h) */
     SCAN_SLOTS_MAX = 96,     /* values a template can have */
     SCAN_LITERAL_MAX = 64,   /* bytes between two values of a template: never more than the padding of a chunk */
@@ -151,6 +154,7 @@ struct trace_scanner {
 
     struct trace_value *values;
     uint32_t count, cap;
+    uint32_t keys;                 /* met in this attempt                                                      */
     bool dead;                     /* some values have type 0: to be removed                                   */
     uint64_t attempt;
     int32_t name_at, phase_at, ts_at, dur_at, record_at; /* where in values, or -1 */

@@ -223,7 +223,8 @@ static const char *walk_object(struct trace_scanner *s, struct scan_node *parent
         p = walk_key(s, parent, p + 1, hint, &node);
         if (unlikely(!p))
             return NULL;
-        node_meet(s, node);
+        if (unlikely(!node_meet(s, node)))
+            return NULL;
         hint = &node->follow;
         p = skip_blanks(p);
         if (unlikely(*p != ':'))

@@ -195,9 +195,8 @@ static const char *object(struct tolerant *t, const char *p, struct scan_node *p
             return p ? bad(t, p) : NULL;
         if (parent) {
             node = fields_key(t->s, parent, key);
-            if (!node)
+            if (!node || !node_meet(t->s, node))
                 return bad(t, p);
-            node_meet(t->s, node);
         }
         p = value(t, p + 1, node, depth);
         if (node)

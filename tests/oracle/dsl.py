@@ -1,11 +1,10 @@
 """The query language, section 4 of API.md: parse(text) -> Query, Query.test(root, object) -> bool."""
 
-import decimal
 import operator
 import re
 from fractions import Fraction
 
-from .reader import EXACT, Json, is_number
+from .reader import Json, exactly, is_number
 
 DEPTH_MAX, TERMS_MAX = 256, 10000
 TOP_FIELDS = ("name", "cat", "pid", "tid", "ts", "dur", "ph", "id", "type", "te")
@@ -363,7 +362,7 @@ def number(token, path):
     """A number against a hash means its digits as written: `hhash == 5692` holds for every tracer."""
     if path.is_hash and not token.unit:
         return token.value
-    exact = Fraction(EXACT.create_decimal(token.value))
+    exact = exactly(token.value)
     unit = token.unit
     if unit and path.is_time and unit.lower() in TIME_UNITS:
         return exact * TIME_UNITS[unit.lower()]
@@ -381,7 +380,7 @@ def number(token, path):
 def duration(text):
     """min_duration, max_duration, time_range: microseconds or with a unit, as a Fraction."""
     match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text.strip())
-    return Fraction(decimal.Decimal(match.group(1))) * TIME_UNITS[match.group(2).lower() or "us"]
+    return exactly(match.group(1)) * TIME_UNITS[match.group(2).lower() or "us"]
 
 
 def parse(text):

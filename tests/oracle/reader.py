@@ -1,10 +1,10 @@
 """A directory of traces to objects with normalised values, by docs/READING.md and section 1 of API.md."""
 
-import decimal
 import gc
 import json
 import os
 import re
+from fractions import Fraction
 
 from . import inflate, scan
 
@@ -20,8 +20,8 @@ NANOSECONDS = {"NS": 1, "US": 1000, "MS": 1000000, "SEC": 1000000000}
 TRANSFER_CALLS = set("""read write pread pwrite pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
     fread fwrite recv send recvfrom sendto recvmsg sendmsg splice sendfile copy_file_range""".split())
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
-EXACT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
 NUMERIC_TEXT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+DECIMAL = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?\Z")
 
 
 def version_text(version):
@@ -93,21 +93,32 @@ def whole_number(value):
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def exactly(text):
+    """The value of a decimal number; what is beyond 10^60 or 10^-60 is that."""
+    minus, whole, fraction, exponent = DECIMAL.match(text).groups(default="")
+    digits = (whole + fraction).lstrip("0")
+    exponent = int(exponent or 0) - len(fraction)
+    if not digits:
+        return Fraction(0)
+    if abs(len(digits) + exponent) > 60:
+        digits, exponent = "1", 60 if exponent > -len(digits) else -60
+    return Fraction(int(minus + digits)) * Fraction(10) ** exponent
+
+
 def nanoseconds(value, unit):
-    """(time in ns or None, whether a number was there that is out of range)."""
+    """(time in ns or None, whether a number was there that is out of range). What is a whole number of microseconds is
+    held as such, unless the unit is ns."""
     if isinstance(value, str):
         if not NUMERIC_TEXT.match(value):
             return None, False
-        exact = EXACT.create_decimal(value)
+        exact = exactly(value) * unit
     elif isinstance(value, int) and not isinstance(value, bool):
-        if INT_MIN <= value <= INT_MAX:
-            return value * unit, False
-        return None, True
+        exact = value * unit
     else:
         return None, False
-    if not INT_MIN <= exact <= INT_MAX:
-        return None, True
-    return int(EXACT.to_integral_value(EXACT.multiply(exact, unit))), False
+    time = round(exact)
+    held = time // 1000 if unit > 1 and exact % 1000 == 0 else time
+    return (time, False) if INT_MIN <= held <= INT_MAX else (None, True)
 
 
 def json_text(value):
@@ -122,24 +133,31 @@ def normalise(path, value):
     if path in HASH_ARGS or (path.startswith("args.") and path.endswith("_hash")):
         return str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else value
     if isinstance(value, scan.Float):
-        return to_double(value)
+        return value if path in ("name", "cat") else to_double(value)
     if path in NUMERIC_ARGS and isinstance(value, str):
         number = number_of_text(value)
         return value if number is None else number
     return value
 
 
+def keep(into, path, part):
+    """One leaf. It takes the place of that of other keys which lead to the same path; null does not."""
+    if isinstance(part, (dict, list)):
+        into[path] = Json(part)
+    elif part is not None:
+        part = part if path in ("ts", "dur", "pid", "tid", "id") else normalise(path, part)
+        into.pop(path, None)
+        if part is not None:
+            into[path] = part
+
+
 def flatten(value, path, into):
     for key, part in value.items():
         below = path + key
-        if isinstance(part, dict) and part:
+        if isinstance(part, dict) and (part or below == "args"):
             flatten(part, below + ".", into)
-        elif isinstance(part, (dict, list)):
-            into[below] = Json(part)
-        elif part is not None:
-            part = normalise(below, part)
-            if part is not None:
-                into[below] = part
+        else:
+            keep(into, below, part)
 
 
 class Object:
@@ -156,15 +174,7 @@ class Object:
 
     def read_top(self, raw):
         values = self.values
-        for key, part in raw.items():
-            if key == "args" and isinstance(part, dict):
-                flatten(part, "args.", values)
-            elif isinstance(part, dict) and part:
-                flatten(part, key + ".", values)
-            elif isinstance(part, (dict, list)):
-                values[key] = Json(part)
-            elif part is not None:
-                values[key] = part if key in ("ts", "dur", "pid", "tid", "id") else normalise(key, part)
+        flatten(raw, "", values)
         self.name, self.cat = self.take_text("name"), self.take_text("cat")
         self.pid, self.tid, self.id = (whole_number(values.pop(k, None)) for k in ("pid", "tid", "id"))
         self.ts, self.dur = values.pop("ts", None), values.pop("dur", None)
@@ -186,7 +196,7 @@ class Object:
             return PH_CLASS[ph]
         if isinstance(ph, str) and re.fullmatch("[A-Za-z]", ph):
             return EVENT
-        if self.name is not None and nanoseconds(self.ts, 1)[0] is not None:
+        if self.name is not None and nanoseconds(self.ts, 1000)[0] is not None:
             return EVENT
         return None
 
@@ -268,14 +278,14 @@ class TraceFile:
     def read_one(self, lines, i):
         """The objects of line i; how many more lines belong to it."""
         line = lines[i]
-        if scan.is_bracket_line(line):
-            self.brackets += 1
-            self.finished |= b"]" in line
-            return 0
         if len(line) > scan.LINE_MAX:
             self.invalid += 1
             self.line_too_long = True
             self.invalid_lines.append(line[:80])
+            return 0
+        if scan.is_bracket_line(line):
+            self.brackets += 1
+            self.finished |= b"]" in line
             return 0
         body = line.lstrip(scan.BLANK + b"[,").rstrip(scan.BLANK + b"],")
         try:
@@ -287,15 +297,15 @@ class TraceFile:
                 self.invalid += 1
                 self.invalid_lines.append(line)
             return 0
-        reading, joined = scan.read_line(lines, i)
+        reading = scan.Reading(lines, i)
         good = 0
         for value, start, end, repaired in reading.found:
             text = reading.text[start:end].encode("utf-8", "surrogateescape") if not repaired else None
             good += self.add(value, text, i, repaired)
         if not good:
-            self.invalid += 1 + joined
+            self.invalid += 1 + reading.joined
             self.invalid_lines.append(line)
-        return joined
+        return reading.joined
 
     def add(self, raw, text, line, repaired):
         o = Object(raw)

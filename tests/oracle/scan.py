@@ -7,9 +7,11 @@ the repairs; it works on text in which each ill-formed UTF-8 sequence is the one
 import codecs
 import json
 import re
+import sys
 
 LINE_MAX = 16 << 20
 DEPTH_MAX = 64
+KEYS_MAX = 65536
 JOIN_MAX = 8
 PLACES_MAX = 16
 BAD = "\udcff"  # cannot come out of well-formed UTF-8
@@ -22,6 +24,8 @@ STUCK = re.compile(r"[A-Za-z0-9._+-]*")
 NOT_A_NUMBER = re.compile(r"-?(?:nan|infinity|inf)(?![A-Za-z0-9._+-])", re.I)
 PLACE = re.compile(r'\{"')
 
+if hasattr(sys, "set_int_max_str_digits"):
+    sys.set_int_max_str_digits(0)  # whole numbers may be as long as a line
 codecs.register_error("mark", lambda error: (BAD, error.end))
 
 
@@ -29,6 +33,19 @@ class Float(str):
     """A number with a fraction or an exponent: its text, so that times stay exact."""
 
     __slots__ = ()
+
+
+class MinusZero(int):
+    """0 that was written as -0: its digits are the text where a number becomes one."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "-0"
+
+
+def whole(text):
+    return MinusZero() if text == "-0" else int(text)
 
 
 class SyntaxBad(Exception):
@@ -47,10 +64,10 @@ def parse_strictly(text):
     """The object, or None when the text is not exactly one sound object."""
     if "\\ud" in text or "\\uD" in text:
         return None
-    if text.count("{") + text.count("[") > DEPTH_MAX:
+    if text.count("{") + text.count("[") > DEPTH_MAX or text.count(":") > KEYS_MAX:
         return None
     try:
-        value = json.loads(text, parse_float=Float, parse_constant=refuse)
+        value = json.loads(text, parse_float=Float, parse_int=whole if "-0" in text else None, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -62,6 +79,7 @@ class Tolerant:
     def __init__(self, text):
         self.text = text
         self.repaired = False
+        self.keys = self.arrays = 0
 
     def peek(self, pos):
         if pos >= len(self.text):
@@ -87,7 +105,10 @@ class Tolerant:
         return self.container(pos, depth, "}", {}, self.member)
 
     def array(self, pos, depth):
-        return self.container(pos, depth, "]", [], self.element)
+        self.arrays += 1
+        result = self.container(pos, depth, "]", [], self.element)
+        self.arrays -= 1
+        return result
 
     def container(self, pos, depth, closing, into, part):
         if depth > DEPTH_MAX:
@@ -111,6 +132,9 @@ class Tolerant:
         key, pos = self.string(pos)
         pos = self.space(pos)
         if self.peek(pos) != ":":
+            raise SyntaxBad
+        self.keys += not self.arrays
+        if self.keys > KEYS_MAX:
             raise SyntaxBad
         value, pos = self.value(self.space(pos + 1), depth)
         into[key] = value
@@ -155,7 +179,7 @@ class Tolerant:
         end = STUCK.match(self.text, match.end()).end()
         self.repaired |= end > match.end()
         text = match.group()
-        return (int(text) if re.fullmatch(r"-?[0-9]+", text) else Float(text)), end
+        return (whole(text) if re.fullmatch(r"-?[0-9]+", text) else Float(text)), end
 
     def hex(self, pos):
         """The value of four hex digits, or None."""
@@ -207,61 +231,12 @@ class Tolerant:
 def next_place(text, pos):
     """The next `{"` at or after pos that no `:`, `[` or `,` precedes; -1 when there is none."""
     for match in PLACE.finditer(text, pos):
-        before = text[: match.start()].rstrip(BLANK_TEXT)
-        if not before or before[-1] not in ":[,":
+        before = match.start()
+        while before > 0 and text[before - 1] in BLANK_TEXT:
+            before -= 1
+        if before == 0 or text[before - 1] not in ":[,":
             return match.start()
     return -1
-
-
-class Reading:
-    """The objects of one line (or of joined lines): [[object, start, end, repaired]] as character offsets.
-
-    With `stop`, reading ends where the text ends before its object does, and ends_early is true.
-    """
-
-    def __init__(self, line, stop):
-        self.text = line.decode("utf-8", "mark")
-        self.found = []
-        self.ends_early = False
-        self.lost = False         # something was dropped
-        self.read(stop)
-        if len(self.found) > 1 or self.lost:
-            self.mark_repaired()
-
-    def mark_repaired(self):
-        for entry in self.found:
-            entry[3] = True
-
-    def read(self, stop):
-        text, places = self.text, 0
-        pos = self.skip(0, BLANK_TEXT + "[,")
-        while pos < len(text):
-            parser, value = Tolerant(text), None
-            if text[pos] == "{":
-                try:
-                    value, end = parser.object(pos)
-                except TextEnds:
-                    if stop:
-                        self.ends_early = True
-                        return
-                except (SyntaxBad, RecursionError):
-                    pass
-            if value is None:
-                self.lost = True
-                pos = next_place(text, pos + 1) if places < PLACES_MAX else -1
-                places += 1
-                if pos < 0:
-                    return
-                continue
-            self.found.append([value, pos, end, parser.repaired])
-            pos = self.skip(end, BLANK_TEXT + ",")
-            if pos < len(text) and text[pos] != "{":
-                pos = self.skip(pos, BLANK_TEXT + "],")
-
-    def skip(self, pos, characters):
-        while pos < len(self.text) and self.text[pos] in characters:
-            pos += 1
-        return pos
 
 
 def is_bracket_line(line):
@@ -270,31 +245,80 @@ def is_bracket_line(line):
 
 def may_continue(line):
     """Whether a line can be the rest of the object that the line before began."""
-    return not is_bracket_line(line) and not line.lstrip(BLANK).startswith(b"{") and len(line) <= LINE_MAX
+    return not is_bracket_line(line) and not line.lstrip(BLANK).startswith(b"{")
 
 
-def read_split(lines, i, complete):
-    """Line i, whose last object is cut behind `complete` whole ones, with the lines that complete it:
-    (reading, lines joined to it), or (None, 0)."""
-    text, best = lines[i], (None, 0)
-    for n in range(1, JOIN_MAX + 1):
-        if i + n >= len(lines) or not may_continue(lines[i + n]):
-            break
-        text += b"\n" + lines[i + n]
-        reading = Reading(text, stop=True)
-        if len(reading.found) > complete:
-            best = (Reading(text, stop=False), n)
-        if not reading.ends_early:
-            break
-    if best[0]:
-        best[0].mark_repaired()
-    return best
+def characters(line):
+    return line.decode("utf-8", "mark")
 
 
-def read_line(lines, i):
-    """(reading, number of lines that were joined to line i)."""
-    reading = Reading(lines[i], stop=True)
-    if not reading.ends_early:
-        return reading, 0
-    split, joined = read_split(lines, i, len(reading.found))
-    return (split, joined) if split else (Reading(lines[i], stop=False), 0)
+class Reading:
+    """The objects of line i and of those `joined` to it: [[object, start, end, repaired]] as offsets in `text`."""
+
+    def __init__(self, lines, i):
+        self.lines, self.first, self.joined = lines, i, 0
+        self.text = characters(lines[i])
+        self.found = []
+        self.cut = False          # an object was cut: joining was tried
+        self.lost = False         # something was dropped
+        self.read()
+        if len(self.found) > 1 or self.lost or self.joined:
+            for entry in self.found:
+                entry[3] = True
+
+    def read(self):
+        places = PLACES_MAX
+        pos = self.skip(0, BLANK_TEXT + "[,")
+        while 0 <= pos < len(self.text):
+            entry = self.object(pos)
+            if entry:
+                self.found.append(entry)
+                pos = self.skip(entry[2], BLANK_TEXT + "],")
+            else:
+                self.lost = True
+                pos = next_place(self.text, pos + 1) if places > 0 else -1
+                places -= 1
+
+    def object(self, pos):
+        """The entry of the object at pos, or None."""
+        try:
+            return attempt(self.text, pos)
+        except SyntaxBad:
+            return None
+        except TextEnds:
+            entry = None if self.cut else self.join(pos)
+            self.cut = True
+            return entry
+
+    def join(self, pos):
+        """The same with the lines that follow; None changes nothing."""
+        text, size = self.text, len(self.lines[self.first])
+        for n in range(1, JOIN_MAX + 1):
+            line = self.lines[self.first + n] if self.first + n < len(self.lines) else b""
+            size += 1 + len(line)
+            if not may_continue(line) or size > LINE_MAX:
+                return None
+            text += "\n" + characters(line)
+            try:
+                entry = attempt(text, pos)
+            except TextEnds:
+                continue
+            except SyntaxBad:
+                return None
+            self.text, self.joined = text, n
+            return entry
+        return None
+
+    def skip(self, pos, these):
+        while pos < len(self.text) and self.text[pos] in these:
+            pos += 1
+        return pos
+
+
+def attempt(text, pos):
+    """[object, start, end, repaired]; SyntaxBad, or TextEnds where the text ends before the object."""
+    if text[pos] != "{":
+        raise SyntaxBad
+    parser = Tolerant(text)
+    value, end = parser.object(pos)
+    return [value, pos, end, parser.repaired]

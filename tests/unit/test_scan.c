@@ -495,6 +495,42 @@ static void many_fields(void)
     buf_done(&text);
 }
 
+/* An object of `count` keys, all but two of them `key` (%d: different ones), and what a line of it counts as. */
+static void keys(int count, const char *open, const char *key, const char *close, bool good)
+{
+    struct trace_counts c;
+    struct buf text = {0};
+
+    buf_printf(&text, "{\"ph\":\"B\",\"a\":%s", open);
+    for (int i = 2; i < count; i++) {
+        buf_puts(&text, i > 2 ? "," : "");
+        buf_printf(&text, key, i);
+    }
+    buf_printf(&text, "%s}\n{\"ph\":\"B\"}\n", close);
+    for (int path = 0; path < PATHS; path++) {
+        scan_big(&text, path, &c);
+        CHECK_INT(c.events, 1 + good);
+        CHECK_INT(c.invalid, !good);
+        CHECK_INT(c.repaired, 0);
+    }
+    buf_done(&text);
+}
+
+/* The 65,537th key is a syntax error: memory for keys is bounded. */
+static void many_keys(void)
+{
+    enum { MOST = 65536 };
+    static const char *const kinds[] = {"\"k%d\":1", "\"k%d\":null", "\"same\":1", "\"\\n\":\"\""};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        keys(MOST, "{", kinds[i], "}", true);
+        keys(MOST + 1, "{", kinds[i], "}", false);
+        keys(MOST + 1, "[{", kinds[i], "}]", true); /* of no column */
+    }
+    keys(MOST / 2 + 1, "{", "\"k%d\":{\"b\":1}", "}", true);
+    keys(MOST / 2 + 2, "{", "\"k%d\":{\"b\":1}", "}", false);
+}
+
 static void long_lines(void)
 {
     struct trace_counts c;
@@ -688,7 +724,8 @@ static const struct check_test tests[] = {{"lines", lines},
                                           {"generations", generations},
                                           {"repair_text", repair_text},
                                           {"many_fields", many_fields},
-                                          {"long_lines", long_lines},
+                                          {"many_keys", many_keys},
+    {"long_lines", long_lines},
                                           {"hostile", hostile},
                                           {"real_traces", real_traces},
                                           {NULL, NULL}};
