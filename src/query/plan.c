@@ -135,7 +135,7 @@ static int make_places(struct query *q)
         if (q->root && !q->unfiltered && !q->no_pruning && !test_may_match_file(q, q->root, file))
             continue;
         for (uint32_t k = 0; k < file->chunk_count; k++)
-            q->places[q->place_count++] = (struct scan_place){q->files[i], k};
+            q->places[q->place_count++] = (struct scan_place){q->files[i], k, 0};
     }
     q->counters.chunks_total = total;
     q->counters.chunks_skipped = total - q->place_count;
@@ -256,6 +256,17 @@ size_t scan_places(const struct query *q, const struct scan_place **ret)
 {
     *ret = q->places;
     return q->place_count;
+}
+
+void scan_keep_places(struct query *q, bool (*keep)(void *arg, struct scan_place *place), void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < q->place_count; i++) {
+        if (keep(arg, &q->places[i]))
+            q->places[kept++] = q->places[i];
+    }
+    q->place_count = kept;
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------------------------------------ */

@@ -33,9 +33,12 @@ void query_count(struct query *q, const struct query_counters *add);
 /* A chunk to scan: position of its file in the snapshot, position in index_file.chunks. */
 struct scan_place {
     uint32_t file, chunk;
+    uint32_t first_row; /* rows before it are not selected                              */
 };
 /* All chunks of the selected files which the catalog could not rule out, in (file, chunk) order. Borrowed from q. */
 size_t scan_places(const struct query *q, const struct scan_place **ret);
+/* Leaves out places for which keep() is false; it may set first_row of the others. Before the first scan. */
+void scan_keep_places(struct query *q, bool (*keep)(void *arg, struct scan_place *place), void *arg);
 
 /* ---- columns of a query: stored or derived ------------------------------------------------------------- */
 
@@ -75,7 +78,8 @@ struct scan_chunk {
     const struct index_chunk *info;
     struct chunk_view *view;
     uint32_t rows;
-    bool all; /* every row of the chunk is selected                            */
+    bool every; /* the tests select every row                                    */
+    bool all;   /* every row of the chunk is selected                            */
 };
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
 bool scan_is_nano(struct scan_chunk *c,

@@ -51,18 +51,31 @@ void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
     ret->count = ret->rows;
 }
 
+/* Takes rows before the place's first one out of the mask. */
+static void leave_out(const struct scan_worker *w, const struct scan_batch *b, uint64_t *mask)
+{
+    uint32_t first = w->chunk.place.first_row;
+
+    for (uint32_t i = 0; i < SCAN_WORDS && b->first + i * 64 < first; i++) {
+        uint32_t gone = first - (b->first + i * 64);
+        mask[i] = gone >= 64 ? 0 : mask[i] & (UINT64_MAX << gone);
+    }
+}
+
 /* Fills mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
+    int rc = 0;
+
     b->mask = w->mask;
     w->interest = NULL;
-    if (w->chunk.all) {
+    if (w->chunk.every)
         mask_fill(b, w->mask);
-        return 0;
-    }
-    int rc = test_eval_root(w, b, w->query->root, w->mask);
-    if (rc < 0)
+    else
+        rc = test_eval_root(w, b, w->query->root, w->mask);
+    if (rc < 0 || w->chunk.all)
         return rc;
+    leave_out(w, b, w->mask);
     w->interest = w->mask;
     if (mask_is_full(b, w->mask))
         return 0;
@@ -116,8 +129,9 @@ static int open_place(struct scan_worker *w, size_t position)
 static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
+    uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
 
-    for (uint32_t first = 0; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
+    for (; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
     if (rc == ERR_END)
         rc = 0;
@@ -137,7 +151,8 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         tri = TRI_NONE;
     else if (w->query->root)
         rc = test_bind(w, w->query->root, &tri);
-    w->chunk.all = tri == TRI_ALL;
+    w->chunk.every = tri == TRI_ALL;
+    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0;
     w->counters.chunks_scanned += tri != TRI_NONE;
     w->counters.chunks_skipped += tri == TRI_NONE;
     if (rc == 0 && tri != TRI_NONE)
