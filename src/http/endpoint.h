@@ -39,7 +39,7 @@ struct param {
 
 /* Returned by next(): nothing more for now (a stream that follows the index). What was appended goes to the client at
  * once, no worker is held, and next() is called again when the index has changed since this call began, or rq->wait_ms
- * have passed. Changes are told at most every 100 ms, and 2 ms more for each unfinished request, so that many followers
+ * have passed. Changes are told at most every 100 ms, and 5 ms more for each unfinished request, so that many followers
  * cost little; a call without news is possible.
  * The daemon's limit of time is one of work: it begins anew with each call. The client's own `timeout` ends a stream that
  * has waited properly: next() is called with rq->ending, writes its last words and returns ERR_END. When the daemon stops,
@@ -131,7 +131,8 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
 extern const struct param_spec page_params[];              /* limit offset                              */
-void selection_read_files(struct request *rq, struct selection *s); /* dir, file, recursive: all that /info has */
+/* dir, file, recursive, as far as the endpoint has them. Borrowed from the request. */
+void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
 /* Opens the query of a selection and notes completeness in the answer. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);

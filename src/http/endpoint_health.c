@@ -1,5 +1,6 @@
 /* endpoint_health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
 #include "endpoint.h"
+#include "metrics.h"
 
 static const enum format formats[] = {FORMAT_JSON};
 
@@ -21,7 +22,7 @@ static int next_readyz(struct request *rq, struct buf *out)
     struct index_progress p;
     struct jw j;
     index_progress(rq->http->options->index, &p);
-    bool ready = p.listed && p.files_pending == 0;
+    bool ready = metrics_ready(rq->http->metrics, &p);
     rq->status = ready ? 200 : 503;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
@@ -72,7 +73,7 @@ const struct endpoint endpoint_healthz = {
 };
 const struct endpoint endpoint_readyz = {
     .path = "/readyz",
-    .summary = "200 when every file found at start is indexed, else 503 with progress",
+    .summary = "200 once every file found at start is indexed, else 503 with progress",
     .methods = METHOD_GET,
     .params = readyz_params,
     .formats = formats,

@@ -118,8 +118,9 @@ static void write_content(const struct totals *t, struct buf *out)
     gauge(out, "dftracerd_index_text_bytes", "Text of the traces, decompressed.", t->text_bytes);
 }
 
-static void write_index(struct index *ix, struct buf *out)
+static void write_index(const struct http_context *c, struct buf *out)
 {
+    struct index *ix = c->options->index;
     struct snapshot *s = index_snapshot(ix);
     struct index_progress p;
     struct totals t = {0};
@@ -136,7 +137,7 @@ static void write_index(struct index *ix, struct buf *out)
     gauge(out, "dftracerd_index_pending_files", "Files that wait or are being indexed.",
           p.files_pending);
     gauge(out, "dftracerd_index_ready", "1 when everything found at start is indexed.",
-          p.listed && p.files_pending == 0);
+          metrics_ready(c->metrics, &p));
     gauge(out, "dftracerd_index_stopped",
           "1 when indexing has stopped, for instance on a full disk.", p.store_error != 0);
     gauge(out, "dftracerd_index_store_bytes", "Size of the index on disk.", index_bytes(ix));
@@ -199,7 +200,7 @@ static int next_metrics(struct request *rq, struct buf *out)
 {
     write_build(rq->http->options, out);
     metrics_write(rq->http->metrics, out);
-    write_index(rq->http->options->index, out);
+    write_index(rq->http, out);
     write_process(rq->http, out);
     return ERR_END;
 }

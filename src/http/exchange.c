@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
+#define REJUDGE_NS 1000000000ll
 
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
@@ -200,10 +201,20 @@ static void job_more(void *arg)
     exchange_unref(x);
 }
 
-bool exchange_pin(struct exchange *x)
+void exchange_pin(struct exchange *x)
 {
     x->seen_changes = http_changes(x->http);
     x->rq.snapshot = index_snapshot(x->rq.http->options->index);
+}
+
+void exchange_unpin(struct exchange *x)
+{
+    snapshot_release(x->rq.snapshot);
+    x->rq.snapshot = NULL;
+}
+
+bool exchange_validate(struct exchange *x)
+{
     etag_make(x);
     x->not_modified = etag_matches(x->if_none_match, x->etag);
     return x->not_modified;
@@ -217,9 +228,9 @@ static int open_and_begin(struct exchange *x, struct buf *fresh)
     return rc < 0 ? rc : step(x, true, fresh);
 }
 
-static void job_open(void *arg)
+/* The job of x, and its reference. */
+static void open_now(struct exchange *x)
 {
-    struct exchange *x = arg;
     struct buf fresh = {0};
     x->stepped_ns = clock_mono_ns();
     int rc = open_and_begin(x, &fresh);
@@ -237,19 +248,68 @@ static void job_open(void *arg)
     exchange_unref(x);
 }
 
-int exchange_submit_open(struct exchange *x)
+static void job_open(void *arg)
+{
+    http_want(arg);
+    open_now(arg);
+}
+
+/* Is the index ready for it? Then the snapshot that this was judged on stays pinned. */
+static bool judge(struct exchange *x)
+{
+    x->stepped_ns = clock_mono_ns();
+    exchange_pin(x);
+    if (http_is_ready(x))
+        return true;
+    exchange_unpin(x);
+    return false;
+}
+
+/* A parked request whose client has the answer, or that goes on to open() in the same job: true. Caller holds the lock. */
+static bool unpark(struct exchange *x)
+{
+    if (x->phase != EXCHANGE_PARKED)
+        return false;
+    x->phase = x->not_modified ? EXCHANGE_READY : EXCHANGE_WORKING;
+    x->ended = x->not_modified;
+    if (x->ended)
+        http_resume(x);
+    return !x->ended;
+}
+
+static void job_judge(void *arg)
+{
+    struct exchange *x = arg;
+    bool ready = judge(x);
+    if (ready) {
+        exchange_set_deadline(x);
+        exchange_validate(x);
+    }
+    pthread_mutex_lock(&x->lock);
+    bool open = ready && unpark(x);
+    x->job = open;
+    pthread_mutex_unlock(&x->lock);
+    if (!open) {
+        exchange_unref(x);
+        return;
+    }
+    http_opening(x->http, 1);
+    open_now(x);
+}
+
+int exchange_submit(struct exchange *x, bool park)
 {
     x->job = true;
     x->refs++;
-    http_opening(x->http, 1);
-    int rc = pool_submit(http_pool(x->http), job_open, x);
+    http_opening(x->http, !park);
+    int rc = pool_submit(http_pool(x->http), park ? job_judge : job_open, x);
     if (rc < 0) {
-        http_opening(x->http, -1);
+        http_opening(x->http, -!park);
         x->job = false;
         x->refs--;
         return rc;
     }
-    x->phase = EXCHANGE_WORKING;
+    x->phase = park ? EXCHANGE_PARKED : EXCHANGE_WORKING;
     return 0;
 }
 
@@ -308,11 +368,27 @@ void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
 /* Caller holds the lock. */
 static void answer_now(struct exchange *x, int code)
 {
+    x->unready = x->phase == EXCHANGE_PARKED;
     x->phase = EXCHANGE_READY;
     x->abandoned = true;
     x->ended = true;
     x->error = code;
     http_resume(x);
+}
+
+/* Now and then without a reason, should a change have gone untold. */
+static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
+{
+    return age >= REJUDGE_NS || (age >= gap_ns && x->seen_changes != http_changes(x->http));
+}
+
+void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->phase == EXCHANGE_PARKED && !x->job && is_rejudged(x, now - x->stepped_ns, gap_ns) &&
+        exchange_submit(x, true) < 0)
+        answer_now(x, ERR_CANCELLED);
+    pthread_mutex_unlock(&x->lock);
 }
 
 void exchange_abandon(struct exchange *x, int code)

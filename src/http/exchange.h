@@ -6,6 +6,8 @@
  *
  *   RECEIVING -> PARKED (wait=ready) -> WORKING (open) -> READY -> STREAMING -> closed
  *
+ * A parked request holds no snapshot; a short job judges, now and whenever the index has changed, whether the files that
+ * it selects are ready, and then goes on to open().
  * A stream whose next() said NEXT_WAIT is `waiting`: there is no job until the tick finds a reason to go on.
  *
  * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the request is
@@ -57,6 +59,7 @@ struct exchange {
     uint64_t seen_changes;            /* http_changes() before the answer looked at the index last     */
     bool gone;                        /* the client went away                                         */
     bool abandoned;                   /* answered without waiting for the job of open()               */
+    bool unready;                     /* ... while it was parked                                      */
     int error;                        /* 0 or why the answer broke                                    */
     struct buf pending;               /* bytes ready for the client from `read_at` on                   */
     size_t read_at;
@@ -68,12 +71,18 @@ struct exchange {
 
 struct exchange *exchange_new(struct http *h, const char *uri);
 void exchange_unref(struct exchange *x);
-/* Pins the snapshot that the answer is computed on, makes its ETag, and says whether the client has it already. */
-bool exchange_pin(struct exchange *x);
+/* Pins the snapshot that the answer is computed on. */
+void exchange_pin(struct exchange *x);
+void exchange_unpin(struct exchange *x);
+/* Makes the ETag of what is pinned, and says whether the client has that answer already. */
+bool exchange_validate(struct exchange *x);
 /* Starts the clock of the work to come: the daemon's limit and the client's own. */
 void exchange_set_deadline(struct exchange *x);
-/* Hands the request to a worker: open(), and the first pieces. Caller holds x->lock. 0, or -EPIPE when stopping. */
-int exchange_submit_open(struct exchange *x);
+/* Hands the request to a worker: open(), and the first pieces; `park`: only when the index is ready for it. Caller holds
+ * x->lock. 0, or -EPIPE when stopping. */
+int exchange_submit(struct exchange *x, bool park);
+/* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold the lock. */
+void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2 broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
 /* Stops the request's work and wakes its connection, wherever it is. Caller does not hold the lock. */
@@ -89,6 +98,9 @@ void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 struct pool *http_pool(struct http *h);
 void http_suspend(struct exchange *x);      /* caller holds x->lock, on libmicrohttpd's thread */
 void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if not suspended  */
+/* The index is ready for what the request selects in its snapshot; or is asked for it. On a worker. */
+bool http_is_ready(struct exchange *x);
+void http_want(struct exchange *x);
 uint64_t http_changes(struct http *h);      /* grows with every change of the index, after it can be seen */
 void http_opening(struct http *h, int delta); /* open jobs submitted and not finished: admission */
 

@@ -61,6 +61,14 @@ void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int s
     atomic_fetch_sub(&m->in_flight, 1);
 }
 
+bool metrics_ready(struct metrics *m, const struct index_progress *p)
+{
+    bool now = p->listed && p->files_pending == 0;
+    if (m && now)
+        atomic_store(&m->was_ready, true);
+    return now || (m && atomic_load(&m->was_ready) && !p->store_error);
+}
+
 /* ---- telling ---- */
 
 static void head(struct buf *out, const char *name, const char *type, const char *help)

@@ -9,6 +9,7 @@
 #define METRICS_BUCKETS 12     /* bounds of durations, +Inf among them */
 
 struct endpoint;
+struct index_progress;
 struct metrics_endpoint {
     atomic_ullong codes[METRICS_CODES];
     atomic_ullong buckets[METRICS_BUCKETS];    /* not cumulative */
@@ -20,6 +21,7 @@ struct metrics {
     atomic_int in_flight, queued;
     atomic_llong index_asked_ns;               /* when /index was asked last, and what it said */
     atomic_ullong index_asked_bytes;
+    atomic_bool was_ready;
 };
 
 /* NULL-safe: a context of a unit test may have none. Any thread. */
@@ -28,6 +30,9 @@ void metrics_begun(struct metrics *m);
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status, int64_t duration_ns,
                        uint64_t sent_bytes, bool cut);
 void metrics_queued(struct metrics *m, int delta);
+/* Everything that the first walk found is indexed or has failed, by what index_progress() tells. Once so, it stays so,
+ * whatever grows, comes or is indexed anew; but not while indexing has stopped on an error with files left to do. */
+bool metrics_ready(struct metrics *m, const struct index_progress *p);
 /* The counters in Prometheus text format 0.0.4. */
 void metrics_write(struct metrics *m, struct buf *out);
 

@@ -1,6 +1,6 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end; connections. */
 #include "problem.h"
-#include "server.h"
+#include "readiness.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -129,22 +129,30 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
 }
 
-/* The message is whole and good: to a worker, or aside until the index is ready. */
-static int dispatch(struct exchange *x, struct MHD_Connection *c)
+/* Whether it has to be seen first if the index is ready for it. Unpins then. */
+static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
-    int ready = wait && strcmp(wait, "ready") == 0 ? tick_index_ready(x->http) : 1;
+    if (!wait || strcmp(wait, "ready") != 0 ||
+        readiness_is_known(x->http, snapshot_generation(x->rq.snapshot)))
+        return false;
+    exchange_unpin(x);
+    return true;
+}
+
+/* The message is whole and good: to a worker. */
+static int dispatch(struct exchange *x, struct MHD_Connection *c)
+{
     read_conditions(x, c);
-    if (ready < 0)
-        return refuse_busy(x, c, "indexing has stopped, so waiting for it would be in vain", ready);
     if (!server_admits(x->http))
         return refuse_busy(x, c, "too many requests are waiting; try again", 0);
-    if (ready) {
+    exchange_pin(x);
+    bool park = is_to_wait(x);
+    if (!park && exchange_validate(x))
+        return response_answer(x, c);
+    if (!park)
         exchange_set_deadline(x);
-        if (exchange_pin(x))
-            return response_answer(x, c);
-    }
-    if (!server_start_exchange(x, !ready))
+    if (!server_start_exchange(x, park))
         return refuse_busy(x, c, "the daemon is stopping", ERR_CANCELLED);
     return MHD_YES;
 }

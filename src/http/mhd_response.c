@@ -96,8 +96,10 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.err.code = code;
     if (code == ERR_CANCELLED)
         why.detail = "the daemon is stopping";
-    else if (code == ERR_DEADLINE && abandoned && !x->rq.snapshot)
+    else if (code == ERR_DEADLINE && x->unready)
         why.detail = "the index was not ready in time; /readyz tells how far it is";
+    else if (x->unready)
+        why.detail = "indexing has stopped, so waiting for it would be in vain";
     else if (code == ERR_DEADLINE)
         why.detail = "the request took longer than it may (`timeout`, or the daemon's own limit)";
     return response_refuse(x, c, &why);

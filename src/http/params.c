@@ -336,12 +336,18 @@ int params_finish(struct request *rq)
     return 0;
 }
 
+/* When to answer; not what. */
+static bool is_about_time(const char *name)
+{
+    return strcmp(name, "wait") == 0 || strcmp(name, "timeout") == 0;
+}
+
 void params_normalised(const struct request *rq, struct buf *out)
 {
     buf_puts(out, rq->endpoint->path);
     for (size_t i = 0; i < rq->param_count; i++) {
         const struct param *p = &rq->params[i];
-        if (!p->set)
+        if (!p->set || is_about_time(p->spec->name))
             continue;
         buf_printf(out, "\n%s=", p->spec->name);
         if (!p->items) {

@@ -24,7 +24,8 @@ const struct param_spec selection_params[] = {
 const struct param_spec answer_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
-    {"wait", PARAM_CHOICE, false, "no", "no|ready", "ready: answer when the index is complete"},
+    {"wait", PARAM_CHOICE, false, "no", "no|ready",
+     "ready: answer when the chosen files are indexed; no: with what is there"},
     {"timeout", PARAM_DURATION, false, NULL, NULL, "longest time this request may take"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -50,14 +51,22 @@ static unsigned phases_of(const char *name)
     return PHASE_DATA;
 }
 
+/* All values of a parameter, whether it is repeatable or not. */
+static const char *const *values_of(const struct request *rq, const char *name, size_t *ret_count)
+{
+    const struct param *p = request_param(rq, name);
+    *ret_count = !p || !p->set ? 0 : p->spec->repeatable ? p->count : 1;
+    return !*ret_count           ? NULL
+           : p->spec->repeatable ? (const char *const *)p->items
+                                 : (const char *const *)&p->text.ptr;
+}
+
 void selection_read_files(struct request *rq, struct selection *s)
 {
-    const struct param *dir = request_param(rq, "dir"), *file = request_param(rq, "file");
-    s->dirs = (const char *const *)dir->items;
-    s->dir_count = dir->count;
-    s->files = (const char *const *)file->items;
-    s->file_count = file->count;
-    s->not_recursive = !request_flag(rq, "recursive");
+    const struct param *recursive = request_param(rq, "recursive");
+    s->dirs = values_of(rq, "dir", &s->dir_count);
+    s->files = values_of(rq, "file", &s->file_count);
+    s->not_recursive = recursive && !request_flag(rq, "recursive");
 }
 
 int selection_read(struct request *rq, struct selection *ret)

@@ -1,5 +1,5 @@
 /* server.c - start and stop, and the table of unfinished requests. One libmicrohttpd daemon for each listening socket. */
-#include "server.h"
+#include "readiness.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -32,6 +32,16 @@ uint64_t http_changes(struct http *h)
     return atomic_load(&h->changes);
 }
 
+bool http_is_ready(struct exchange *x)
+{
+    return readiness_of(x);
+}
+
+void http_want(struct exchange *x)
+{
+    readiness_want(x);
+}
+
 void http_opening(struct http *h, int delta)
 {
     atomic_fetch_add(&h->opens, (unsigned)delta);
@@ -56,8 +66,7 @@ bool server_start_exchange(struct exchange *x, bool park)
     struct http *h = x->http;
     pthread_mutex_lock(&h->table_lock);
     pthread_mutex_lock(&x->lock);
-    x->phase = EXCHANGE_PARKED;
-    bool ok = !h->stopping && (park || exchange_submit_open(x) == 0);
+    bool ok = !h->stopping && exchange_submit(x, park) == 0;
     if (ok) {
         table_add(h, x);
         http_suspend(x);

@@ -55,10 +55,13 @@ struct http {
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
     atomic_ullong changes;               /* of the index, counted by http_index_changed               */
+    atomic_bool listed;                  /* the first walk is over                                    */
+    atomic_ullong quiet;                 /* a generation without pending files, plus 1                */
 };
 
 /* server.c */
-/* Puts a request into the table, submits or parks it, and suspends its connection. False: the daemon stops. */
+/* Puts a request into the table, submits it and suspends its connection. `park`: it waits for the index first. False: the
+ * daemon stops. */
 bool server_start_exchange(struct exchange *x, bool park);
 void server_end_exchange(struct exchange *x);        /* out of the table */
 bool server_admits(struct http *h);                  /* room in the queue and in the memory of all queries */
@@ -73,8 +76,6 @@ void listen_close(struct http *h);
 /* tick.c: the 50 ms thread: vanished clients, parked requests, deadlines */
 int tick_start(struct http *h);
 void tick_stop(struct http *h);
-/* 1 when every file that the first walk found is indexed or has failed, 0 not yet, or why it never will. */
-int tick_index_ready(struct http *h);
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
 struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close; };

@@ -9,19 +9,10 @@
 #include <time.h>
 
 #define TICK_NS (50 * 1000000ll)
-#define SOON_NS (10 * 1000000ll)     /* between two ticks when the index changes again and again */
-#define WAKE_NS (100 * 1000000ll)    /* followers hear of changes at most so often... */
-#define WAKE_EACH_NS (2 * 1000000ll) /* ...and so much less often for each unfinished request */
+#define SOON_NS (10 * 1000000ll)  /* between two ticks when the index changes again and again */
+#define WAKE_NS (100 * 1000000ll) /* followers hear of changes at most so often... */
+#define EACH_NS (5 * 1000000ll)   /* ...and so much less often for each unfinished request */
 #define DEAD_NS 1000000000ll /* connections are looked at so often, and left alone for so long */
-
-int tick_index_ready(struct http *h)
-{
-    struct index_progress p;
-    index_progress(h->options.index, &p);
-    if (p.listed && p.files_pending == 0)
-        return 1;
-    return p.store_error;
-}
 
 /* Takes a reference to each unfinished request. *new* array or NULL. */
 static struct exchange **hold_all(struct http *h, size_t *ret)
@@ -47,39 +38,39 @@ static void poll_sockets(struct exchange **all, size_t n, struct pollfd *fds)
             fds[i].revents = 0;
 }
 
-/* The index is ready: to a worker. Nobody else touches a parked request but those who answer it under its lock. */
-static void unpark(struct exchange *x)
+/* When followers and parked requests hear of changes of the index: the more requests there are, the less often. */
+struct pace {
+    int64_t now, judge_gap, wake_gap;
+};
+
+/* Indexing has stopped on an error: 0 or which. Asked once a tick, and only when somebody waits for the index. */
+static int store_error(struct http *h, int *known)
 {
-    exchange_set_deadline(x);
-    bool answered = exchange_pin(x);
-    pthread_mutex_lock(&x->lock);
-    bool parked = x->phase == EXCHANGE_PARKED;
-    int rc = parked && !answered ? exchange_submit_open(x) : 0;
-    if (parked && answered) {
-        x->phase = EXCHANGE_READY;
-        x->ended = true;
-        http_resume(x);
+    struct index_progress p;
+    if (*known > 0) {
+        index_progress(h->options.index, &p);
+        *known = p.store_error;
     }
-    pthread_mutex_unlock(&x->lock);
-    if (rc < 0)
-        exchange_abandon(x, ERR_CANCELLED);
+    return *known;
 }
 
-/* `ready` as tick_index_ready() tells. */
-static void look_after(struct exchange *x, int ready)
+static void look_after(struct exchange *x, const struct pace *pace, int *stopped)
 {
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
+    bool judged = phase == EXCHANGE_PARKED && !x->job;
     int64_t until = phase == EXCHANGE_PARKED ? x->until_ns : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
+    if (phase == EXCHANGE_STREAMING)
+        exchange_wake(x, pace->now, pace->wake_gap);
     if (phase != EXCHANGE_PARKED && phase != EXCHANGE_WORKING)
         return;
-    if (until && clock_mono_ns() >= until)
+    if (until && pace->now >= until)
         exchange_abandon(x, ERR_DEADLINE);
-    else if (phase == EXCHANGE_PARKED && ready < 0)
-        exchange_abandon(x, ready);
-    else if (phase == EXCHANGE_PARKED && ready)
-        unpark(x);
+    else if (judged && store_error(x->http, stopped) < 0)
+        exchange_abandon(x, *stopped);
+    else if (judged)
+        exchange_rejudge(x, pace->now, pace->judge_gap);
 }
 
 static void tick(struct http *h)
@@ -91,14 +82,13 @@ static void tick(struct http *h)
     if (fds)
         poll_sockets(all, n, fds);
     pthread_mutex_unlock(&h->table_lock);
-    int ready = n ? tick_index_ready(h) : 0;
-    int64_t now = clock_mono_ns(), gap = WAKE_NS + (int64_t)n * WAKE_EACH_NS;
+    int stopped = 1; /* not known */
+    struct pace pace = {clock_mono_ns(), (int64_t)n * EACH_NS, WAKE_NS + (int64_t)n * EACH_NS};
     for (size_t i = 0; i < n; i++) {
         if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
             exchange_cancel(all[i], ERR_CANCELLED, true);
         else
-            look_after(all[i], ready);
-        exchange_wake(all[i], now, gap);
+            look_after(all[i], &pace, &stopped);
         exchange_unref(all[i]);
     }
     free(fds);

@@ -42,6 +42,20 @@ uint64_t http_changes(struct http *h)
     return atomic_load(&changes);
 }
 
+static atomic_int ready, judged;
+
+bool http_is_ready(struct exchange *x)
+{
+    (void)x;
+    atomic_fetch_add(&judged, 1);
+    return atomic_load(&ready);
+}
+
+void http_want(struct exchange *x)
+{
+    (void)x;
+}
+
 /* Each call of next() writes its number and waits; the last words are "end". */
 static atomic_int calls;
 static int64_t next_wait_ms;
@@ -106,7 +120,7 @@ static struct exchange *begin(enum coding coding)
     atomic_store(&calls, 0);
     next_wait_ms = 0;
     pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_submit_open(x), 0);
+    CHECK_INT(exchange_submit(x, false), 0);
     pthread_mutex_unlock(&x->lock);
     until_quiet(x);
     CHECK_INT(x->phase, EXCHANGE_READY);
@@ -140,6 +154,12 @@ static void check_stands_still(struct exchange *x)
 static void wake(struct exchange *x, int64_t gap_ns)
 {
     exchange_wake(x, clock_mono_ns(), gap_ns);
+    until_quiet(x);
+}
+
+static void rejudge(struct exchange *x, int64_t age_ns)
+{
+    exchange_rejudge(x, x->stepped_ns + age_ns, 1000);
     until_quiet(x);
 }
 
@@ -279,18 +299,62 @@ static void flushes_the_coding(void)
     end(x);
 }
 
+/* Judged, not ready: no snapshot, no worker. Judged again after changes, not too often. */
+static void parks(void)
+{
+    struct exchange *x = exchange_new(NULL, "/waits");
+    if (!x)
+        abort();
+    x->rq.http = &context;
+    x->rq.endpoint = &waits;
+    atomic_store(&calls, 0);
+    atomic_store(&judged, 0);
+    atomic_store(&ready, false);
+    pthread_mutex_lock(&x->lock);
+    CHECK_INT(exchange_submit(x, true), 0);
+    http_suspend(x);
+    pthread_mutex_unlock(&x->lock);
+    until_quiet(x);
+    CHECK(x->phase == EXCHANGE_PARKED && !x->rq.snapshot && x->suspended);
+    rejudge(x, 1000);
+    CHECK_INT(atomic_load(&judged), 1);
+    atomic_fetch_add(&changes, 1);
+    rejudge(x, 999);
+    CHECK_INT(atomic_load(&judged), 1);
+    rejudge(x, 1000);
+    CHECK_INT(atomic_load(&judged), 2);
+    CHECK(x->phase == EXCHANGE_PARKED && x->suspended);
+    atomic_store(&ready, true);
+    rejudge(x, 2000000000); /* without a change: should one go untold */
+    CHECK(x->phase == EXCHANGE_READY && x->rq.snapshot && !x->suspended);
+    CHECK_INT(atomic_load(&calls), 1);
+    end(x);
+}
+
 static const struct check_test tests[] = {
-    {"waits_for_changes", waits_for_changes},   {"loses_no_change", loses_no_change},
-    {"waits_for_time", waits_for_time},         {"not_before_it_streams", not_before_it_streams},
-    {"limits_of_time", limits_of_time},         {"stops_and_leaves", stops_and_leaves},
-    {"flushes_the_coding", flushes_the_coding}, {NULL, NULL},
+    {"waits_for_changes", waits_for_changes},
+    {"loses_no_change", loses_no_change},
+    {"waits_for_time", waits_for_time},
+    {"not_before_it_streams", not_before_it_streams},
+    {"limits_of_time", limits_of_time},
+    {"stops_and_leaves", stops_and_leaves},
+    {"flushes_the_coding", flushes_the_coding},
+    {"parks", parks},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
-    if (pool_new(2, "test", &workers) < 0)
+    char place[] = "/tmp/test_exchange.XXXXXX", command[64];
+    struct index_options small = {.path = mkdtemp(place), .workers = 1};
+    struct err err = {0};
+    if (!small.path || index_open(&small, &err, &options.index) < 0 ||
+        pool_new(2, "test", &workers) < 0)
         return 1;
     int rc = check_main(tests, argc, argv);
     pool_free(workers);
+    index_close(options.index);
+    snprintf(command, sizeof command, "rm -rf %s", place);
+    rc |= system(command) != 0;
     return rc;
 }

@@ -1,0 +1,18 @@
+/* readiness.h - is the index ready: for what a request selects (wait=ready), and once for all (/readyz).
+ *
+ * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has failed, grows or
+ * changed after it was indexed is ready. */
+#ifndef DFT_HTTP_READINESS_H
+#define DFT_HTTP_READINESS_H
+
+#include "server.h"
+
+/* No file of this generation is pending or being indexed, as far as is known. Never blocks. */
+bool readiness_is_known(struct http *h, uint64_t generation);
+/* Of the files that the request selects in its snapshot; those that are pending are asked for (index_want). On a worker:
+ * there may be 10,000. A selection that is wrong counts as ready: open() tells why. */
+bool readiness_of(struct exchange *x);
+/* Asks for them, unless the client said that it wants what is there (`wait=no`), or the endpoint has no such choice. */
+void readiness_want(struct exchange *x);
+
+#endif
