@@ -26,6 +26,7 @@ struct index_options {
     unsigned workers;               /* scan threads, 0 = number of CPUs                                            */
     size_t memory_limit;            /* bytes of text and columns in flight while indexing, 0 = 160 MiB              */
     uint64_t map_size;              /* LMDB address space, 0 = 64 GiB (grown when full)                             */
+    uint64_t map_max;               /* data.mdb grows no further: indexing stops with ERR_STORE_FULL; 0 = no limit  */
     enum trace_engine engine;
     const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = the seven of API.md        */
     double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
@@ -78,7 +79,8 @@ struct index_progress {
     uint64_t files, files_ready, files_failed, files_pending; /* pending includes indexing               */
     uint64_t files_unasked;         /* on_demand: listed, but nobody asked for them; in `files` only     */
     uint64_t bytes, bytes_done;     /* compressed                                                        */
-    int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...)          */
+    int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
+                                     * when there is room, which forgotten files make at once                  */
 };
 void index_progress(struct index *ix, struct index_progress *ret);
 /* Called (from index threads, must not block) after each commit and state change; one watcher. */
@@ -227,6 +229,15 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
 int column_read_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint32_t *out);
 /* Bit i of out[i/64] set = row first+i is not null. Needed only where c->nulls > 0. */
 int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out);
+/* Of the rows in the bitmap `wanted` (bit i: row first + i; none beyond n) only, which should be few: out[i] of other rows
+ * stays as it is. Errors as above. */
+int column_pick_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, int64_t *out);
+int column_pick_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, double *out);
+int column_pick_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, uint32_t *out);
+/* Which rows of the whole chunk pass: bit i of out[i/64] = row i is not null and its value is within [lo, hi] (INT, TIME,
+ * BOOL), or its code's bit of `table` is set (TEXT, MIXED; whole 32-bit words). Told without decoding where the layout decides. */
+int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi, uint64_t *out);
+int column_select_codes(struct chunk_view *v, const struct column *c, const uint32_t *table, uint64_t *out);
 int column_entry(struct chunk_view *v, const struct column *c, uint32_t code, struct column_entry *ret);
 /* All global text ids of a TEXT column's dictionary, code order; entries without one are INDEX_NO_TEXT. Borrowed until
  * chunk_close. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_values(struct chunk_view *v, struct column_view *c)
+int view_values(struct chunk_view *v, struct column_view *c)
 {
     int rc;
 
@@ -55,8 +55,7 @@ static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
     return rc;
 }
 
-/* The bitmap of a column with nulls; its set bits are as many as the column has values. */
-static int bitmap_of(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret)
+int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret)
 {
     struct bitmap_view *b = &v->bitmaps[c->dir.bitmap];
     uint32_t words = (v->head.rows + 63) / 64;
@@ -86,7 +85,7 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
     if (c->nulls == 0) {
         memset(out, 0xff, words * 8);
     } else {
-        rc = bitmap_of(v, view_of(c), &b);
+        rc = view_bitmap(v, view_of(c), &b);
         if (rc < 0)
             return rc;
         memcpy(out, b->words + first / 64, words * 8);
@@ -125,11 +124,11 @@ static int read_stored(struct chunk_view *v, const struct column *col, uint32_t 
     int rc;
 
     assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
-    rc = open_values(v, c);
+    rc = view_values(v, c);
     if (rc == 0 && c->dir.nulls == 0)
         return pack_read_i64(&c->values, first, n, out);
     if (rc == 0)
-        rc = bitmap_of(v, c, &b);
+        rc = view_bitmap(v, c, &b);
     if (rc == 0)
         rc = load_whole(v, c);
     if (rc == 0)
@@ -145,6 +144,16 @@ int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first
 }
 
 /* ---- doubles ------------------------------------------------------------------------------------------------------ */
+
+double column_double(enum column_type type, uint8_t scale, int64_t stored)
+{
+    double raw;
+
+    memcpy(&raw, &stored, sizeof(raw));
+    if (type == COLUMN_DOUBLE && scale == COLUMN_SCALE_RAW)
+        return raw;
+    return type == COLUMN_DOUBLE && scale > 0 ? (double)stored / column_pow10[scale] : (double)stored;
+}
 
 int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, double *out)
 {
@@ -228,13 +237,13 @@ int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t f
     assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
     if (col->entries == 0)
         return -EINVAL;
-    rc = open_values(v, c);
+    rc = view_values(v, c);
     if (rc == 0 && c->dir.nulls == 0) {
         rc = pack_read_u32(&c->values, first, n, out);
         return rc ? rc : check_codes(out, n, col->entries);
     }
     if (rc == 0)
-        rc = bitmap_of(v, c, &b);
+        rc = view_bitmap(v, c, &b);
     if (rc == 0)
         rc = load_codes(v, c);
     if (rc == 0)

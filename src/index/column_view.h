@@ -36,6 +36,11 @@ struct chunk_view {
 static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
 /* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are fine. */
 bool view_section_ok(const struct chunk_view *v, const struct section *s);
+int view_values(struct chunk_view *v, struct column_view *c);          /* column_read.c: opens c->values, once */
+/* The bitmap of a column with nulls; its set bits are as many as the column has values. 0, ERR_CORRUPT, -ENOMEM. */
+int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret);
+/* A number of a column's stream as the value it stands for. */
+double column_double(enum column_type type, uint8_t scale, int64_t stored);
 int view_dictionary(struct chunk_view *v, struct column_view *c);      /* column_texts.c: reads the entries, once */
 void view_dictionary_free(struct column_view *c);
 uint64_t view_entry_hash(const struct column_entry *e);                /* text_hash() of the value's text */

@@ -61,16 +61,28 @@ void pack_close(struct pack_stream *s);          /* a zeroed stream is fine */
 int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out);
 /* The same as uint32 (low halves): for codes. */
 int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out);
+/* Bit i of out = value i is within [lo, hi]. out: a word for each 64 values begun. ERR_CORRUPT, -ENOMEM. */
+int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out);
+/* The same of codes: value v passes where bit v of the table is set, which has `codes` bits, in whole 32-bit words. */
+int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out);
+/* out[k] = value places[k]; places ascend. ERR_CORRUPT, -ENOMEM. */
+int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out);
 /* *new*, `*ret_len` bytes and a NUL byte behind. */
 int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len);
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
+#define PACK_RANGE_WIDTH 25u
 struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };
 struct pack_kernels {
     /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n. */
     void (*unpack64)(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
     void (*unpack32)(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out);
+    /* Bit i of out = the i-th value of `width` <= PACK_RANGE_WIDTH bits is within [lo, hi], which are below 2^width; whole
+     * words of out, 0 behind n; reads PACK_SLACK bytes too far. */
+    void (*range_bits)(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out);
+    /* Sum of values [from, to) of a block of at most 1,024; width <= PACK_RANGE_WIDTH; reads PACK_SLACK bytes too far. */
+    uint64_t (*sum_bits)(const uint8_t *in, unsigned width, size_t from, size_t to);
     /* little-endian integers of 1, 2, 4 bytes plus base */
     void (*widen64)(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out);
     void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
@@ -87,6 +99,8 @@ const struct pack_kernels *pack_kernels(void);   /* the best of this machine (cp
 static inline size_t pack_bits_bytes(size_t n, unsigned width) { return (n + 7) / 8 * width; }
 /* Writes n values below 2^width, appends pack_bits_bytes. */
 void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
+/* Value number `place`; reads up to 8 bytes behind its first. Any width 0-57 or 64. */
+uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place);
 /* Any width 0-57 or 64, by the best kernel. */
 void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
 static inline unsigned pack_bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }

@@ -125,6 +125,55 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
     }
 }
 
+/* Compared as they are unpacked, without being stored. */
+static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
+{
+    struct plan32 p = plan32(width);
+    __m256i least = _mm256_set1_epi32((int)lo), most = _mm256_set1_epi32((int)hi);
+
+    for (size_t at = 0; at < n; at += 64) {
+        uint64_t word = 0;
+        for (unsigned i = 0; i < 64 && at + i < n; i += 8, in += width) {
+            __m256i v = group32(in, &p);
+            __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi32(least, v), _mm256_cmpgt_epi32(v, most));
+            word |= (uint64_t)(~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(outside)) & 255) << i;
+        }
+        out[at / 64] = n - at < 64 ? word & (((uint64_t)1 << (n - at)) - 1) : word;
+    }
+}
+
+/* Of the group that `in` begins, values [from, to); all lanes else 0. */
+static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, size_t from, size_t to)
+{
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i before = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)from), lane);
+    __m256i within = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)to), lane);
+
+    return _mm256_and_si256(group32(in, p), _mm256_andnot_si256(before, within));
+}
+
+/* 128 values of 25 bits fit a lane of 32 bits. */
+static uint64_t sum_bits(const uint8_t *in, unsigned width, size_t from, size_t to)
+{
+    struct plan32 p = plan32(width);
+    size_t group = from / 8, last = to / 8;
+    uint32_t lanes[8];
+    uint64_t sum = 0;
+
+    if (from >= to)
+        return 0;
+    const uint8_t *at = in + group * width;
+    __m256i all = some_of_group(at, &p, from % 8, group == last ? to % 8 : 8);
+    for (group++, at += width; group < last; group++, at += width)
+        all = _mm256_add_epi32(all, group32(at, &p));
+    if (group == last && to % 8)
+        all = _mm256_add_epi32(all, some_of_group(at, &p, 0, to % 8));
+    _mm256_storeu_si256((__m256i *)lanes, all);
+    for (unsigned i = 0; i < 8; i++)
+        sum += lanes[i];
+    return sum;
+}
+
 /* The same loops as the portable ones: here the compiler may use wider registers. */
 #define WIDEN(type, out_type) \
     for (size_t i = 0; i < n; i++) { \
@@ -276,7 +325,8 @@ static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32
     return true;
 }
 
-const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, widen64, widen32, expand64, measure, prefix_sum, look_up};
+const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, range_bits, sum_bits,   widen64,
+                                               widen32,  expand64, measure,    prefix_sum, look_up};
 #else
 typedef int pack_avx2_is_for_x86_only;
 #endif

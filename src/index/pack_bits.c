@@ -79,6 +79,29 @@ static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, 
     }
 }
 
+static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
+{
+    uint32_t values[64];
+
+    for (size_t at = 0; at < n; at += 64) {
+        size_t some = n - at < 64 ? n - at : 64;
+        uint64_t word = 0;
+        unpack32(in + at / 8 * width, width, some, 0, values);
+        for (size_t i = 0; i < some; i++)
+            word |= (uint64_t)(values[i] >= lo && values[i] <= hi) << i;
+        out[at / 64] = word;
+    }
+}
+
+static uint64_t sum_bits(const uint8_t *in, unsigned width, size_t from, size_t to)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = from; i < to; i++)
+        sum += pack_bits_at(in, width, i);
+    return sum;
+}
+
 static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -122,8 +145,8 @@ static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32
     return true;
 }
 
-const struct pack_kernels pack_kernels_portable = {unpack64, unpack32,   widen64, widen32, expand64,
-                                                   measure,  prefix_sum, look_up};
+const struct pack_kernels pack_kernels_portable = {unpack64, unpack32, range_bits, sum_bits,   widen64,
+                                                   widen32,  expand64, measure,    prefix_sum, look_up};
 
 const struct pack_kernels *pack_kernels(void)
 {

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
+#include "dftracerd/kernel.h"
 #include "dsl.h"
-#include "kernel.h"
 #include "scan.h"
 
 /* ---- memory that is kept from chunk to chunk --------------------------------------------------------------- */
@@ -50,6 +50,7 @@ enum form {
 struct lane {
     struct grow memory;
     uint32_t batch;
+    bool few; /* only rows that were still of interest are filled in             */
     const uint64_t *valid;
 };
 
@@ -114,6 +115,8 @@ struct test_state {
     struct grow set;
     struct grow table;  /* bitmap over codes                                              */
     uint32_t only_code; /* one code is true; UINT32_MAX: more                             */
+    struct grow rows;   /* bitmap of the whole chunk: rows that pass                      */
+    uint64_t rows_serial; /* of the chunk that it is of                                     */
     struct grow seen;   /* by global text id: 0 not judged, 1 false, 2 true               */
 };
 
@@ -165,6 +168,7 @@ struct scan_worker {
     /* Rows of the batch that may still be selected, NULL: all. What nobody can see need not be found out. */
     const uint64_t *interest;
     uint16_t select[SCAN_BATCH + 64];
+    uint16_t few[SCAN_BATCH + 64];
     struct resolve_slot
         *resolved; /* of resolved_file, open addressing                              */
     size_t resolved_cap, resolved_used;
@@ -279,6 +283,9 @@ struct chunk_hooks {
     const atomic_bool *stop;
 };
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
+/* The rows that anybody can see where they are so few that only these should be read: their numbers (borrowed until the
+ * next call), with *ret_mask as a bitmap. NULL: read all. */
+const uint16_t *batch_few(const struct scan_batch *b, const uint64_t **ret_mask, uint32_t *ret_count);
 /* Sets up batch number `first / SCAN_BATCH` without any selection (all rows): for whole-chunk work while binding. */
 void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret);
 

@@ -98,8 +98,8 @@ struct scan_batch {
     const uint64_t *mask;   /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows`  */
 };
 
-/* Dense arrays over all rows of the batch (not only the selected), decoded when first asked for; value of a null row is
- * 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in
+/* Arrays over all rows of the batch, decoded when first asked for; values of rows that are not selected mean nothing; value
+ * of a null row is 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in
  * this chunk (SHAPE_NULL included); -ENOMEM, ERR_CORRUPT, ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT. */
 /* SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; *ret_nano: see scan_is_nano (may be NULL). */
 int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
@@ -107,7 +107,7 @@ int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
 /* Numbers as doubles, times in us; of SHAPE_MIXED the rows that are numbers. Not SHAPE_BOOL, SHAPE_TEXT. */
 int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
               const uint64_t **ret_valid);
-/* One key a row, for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
+/* One key a selected row, for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
  * units (the time 5 us equals 5000 ns; 5 equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
 int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret);
 /* The fast way of grouping: small dense codes within the chunk, 0 <= code < *ret_count, and scan_code_keys() their keys

@@ -32,6 +32,7 @@ void scan_worker_free(struct scan_worker *w)
     for (unsigned i = 0; i < w->query->test_count; i++) {
         grow_done(&w->tests[i].set);
         grow_done(&w->tests[i].table);
+        grow_done(&w->tests[i].rows);
         grow_done(&w->tests[i].seen);
     }
     free(w->bound);
@@ -60,6 +61,28 @@ static void leave_out(const struct scan_worker *w, const struct scan_batch *b, u
         uint32_t gone = first - (b->first + i * 64);
         mask[i] = gone >= 64 ? 0 : mask[i] & (UINT64_MAX << gone);
     }
+}
+
+/* Where one row in so many or fewer is wanted, picking is faster than decoding all. */
+#define FEW_ROWS 12
+
+const uint16_t *batch_few(const struct scan_batch *b, const uint64_t **ret_mask,
+                          uint32_t *ret_count)
+{
+    struct scan_worker *w = b->chunk->worker;
+
+    if (!w->interest || !b->mask) /* whole-chunk work has no mask */
+        return NULL;
+    *ret_mask = w->interest;
+    if (b->select) {
+        *ret_count = b->count;
+        return b->count * FEW_ROWS <= b->rows ? b->select : NULL;
+    }
+    uint32_t count = kernels()->count(w->interest, (b->rows + 63) / 64);
+    if (count * FEW_ROWS > b->rows)
+        return NULL;
+    *ret_count = mask_to_select(w->interest, b->rows, w->few);
+    return w->few;
 }
 
 /* Fills mask, count and select. */

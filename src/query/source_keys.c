@@ -241,7 +241,8 @@ static int integer_keys(struct scan_batch *batch, struct bound *b, uint64_t *key
                                                 : KEY_INT;
     for (uint32_t i = 0; i < batch->rows && plain; i++)
         keys[i] = key_make(tag, values[i]);
-    for (uint32_t i = 0; i < batch->rows && !plain; i++) {
+    for (uint32_t j = 0; j < batch->count && !plain; j++) {
+        uint32_t i = batch->select ? batch->select[j] : j;
         rc = key_of_integer(batch->chunk->query, b, values[i], &keys[i]);
         if (rc < 0)
             return rc;
@@ -256,8 +257,10 @@ static int double_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys
     const uint64_t *valid;
     int rc = bound_f64(batch, b, &values, &valid);
 
-    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
+    for (uint32_t j = 0; rc == 0 && j < batch->count; j++) {
+        uint32_t i = batch->select ? batch->select[j] : j;
         rc = key_of_f64(batch->chunk->query, values[i], &keys[i]);
+    }
     if (rc == 0)
         zero_nulls(valid, batch->rows, keys);
     return rc;

@@ -9,14 +9,16 @@ static uint32_t batch_number(const struct scan_batch *batch)
     return batch->first / SCAN_BATCH;
 }
 
+/* What was filled for a few rows does not serve whole-chunk work, which has no mask. */
 static bool lane_has(const struct lane *l, const struct scan_batch *batch)
 {
-    return l->batch == batch_number(batch);
+    return l->batch == batch_number(batch) && (!l->few || batch->mask);
 }
 
 static void *lane_begin(struct lane *l, size_t value_size)
 {
     l->batch = UINT32_MAX;
+    l->few = false;
     l->valid = NULL;
     return grow_to(&l->memory, SCAN_BATCH * value_size);
 }
@@ -60,6 +62,7 @@ static int valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *m
 
     if (rc < 0)
         return rc;
+    b->valid.few = b->codes.few;
     memset(mask, 0, SCAN_WORDS * 8);
     for (uint32_t i = 0; i < batch->rows; i++)
         mask[i / 64] |= (uint64_t)(codes[i] != b->entries) << i % 64;
@@ -124,13 +127,27 @@ static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes
     return 0;
 }
 
+/* Codes are places in arrays, also those of rows that nobody looks at. */
+static int read_stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes)
+{
+    struct chunk_view *view = batch->chunk->view;
+    const uint64_t *mask;
+    uint32_t count;
+
+    if (!batch_few(batch, &mask, &count))
+        return column_read_codes(view, &b->column, batch->first, batch->rows, codes);
+    b->codes.few = true;
+    memset(codes, 0, batch->rows * sizeof(*codes));
+    return column_pick_codes(view, &b->column, batch->first, batch->rows, mask, codes);
+}
+
 static int read_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes)
 {
     if (b->form == FORM_SINGLE) {
         memset(codes, 0, batch->rows * sizeof(*codes));
         return 0;
     }
-    int rc = column_read_codes(batch->chunk->view, &b->column, batch->first, batch->rows, codes);
+    int rc = read_stored_codes(batch, b, codes);
     if (rc < 0)
         return rc;
     if (b->form == FORM_MAPPED && b->remap) {
@@ -214,16 +231,29 @@ static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
     return rc;
 }
 
-/* Straight into the lane, not through that of the stored column, which few ask for besides. */
-static int read_stored_dur(struct scan_batch *batch, struct bound *dur, int64_t *out,
-                           uint64_t *mask)
+/* A stored column into a lane of `b`. */
+static int read_stored(struct scan_batch *batch, struct bound *b, const struct column *column,
+                       int64_t *out)
 {
     struct chunk_view *view = batch->chunk->view;
+    const uint64_t *mask;
+    uint32_t count;
+
+    b->i64.few = batch_few(batch, &mask, &count) != NULL;
+    if (b->i64.few)
+        return column_pick_i64(view, column, batch->first, batch->rows, mask, out);
+    return column_read_i64(view, column, batch->first, batch->rows, out);
+}
+
+/* Straight into the lane, not through that of the stored column, which few ask for besides. */
+static int read_stored_dur(struct scan_batch *batch, struct bound *b, struct bound *dur,
+                           int64_t *out, uint64_t *mask)
+{
     uint64_t valid[SCAN_WORDS];
-    int rc = column_read_i64(view, &dur->column, batch->first, batch->rows, out);
+    int rc = read_stored(batch, b, &dur->column, out);
 
     if (rc == 0 && dur->nulls)
-        rc = column_read_valid(view, &dur->column, batch->first, batch->rows, valid);
+        rc = column_read_valid(batch->chunk->view, &dur->column, batch->first, batch->rows, valid);
     for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
         mask[i] |= dur->nulls ? valid[i] : ~(uint64_t)0;
     return rc;
@@ -252,9 +282,10 @@ static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
         return rc;
     memset(mask, 0, SCAN_WORDS * 8);
     if (b->part[0]->shape == SHAPE_TIME)
-        rc = read_stored_dur(batch, b->part[0], out, mask);
+        rc = read_stored_dur(batch, b, b->part[0], out, mask);
     else
         memset(out, 0, batch->rows * sizeof(*out));
+    b->valid.few = b->i64.few = batch->mask && batch->chunk->worker->interest;
     if (rc == 0 && wants_x(batch, mask)) {
         rc = read_x(batch, b, x);
         for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
@@ -263,6 +294,12 @@ static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
     if (rc == 0)
         valid_end(b, batch);
     return rc;
+}
+
+/* Whether what was read of a source last is only some rows of the batch. */
+static bool is_few(const struct bound *b)
+{
+    return b->i64.few;
 }
 
 static int64_t add_times(int64_t a, int64_t b)
@@ -292,6 +329,7 @@ static int read_te(struct scan_batch *batch, struct bound *b, int64_t *out)
     for (uint32_t i = 0; valid && i < batch->rows; i++)
         out[i] = bit(valid, i) ? out[i] : 0;
     b->i64.valid = valid;
+    b->i64.few = is_few(ts) || (lengths && is_few(dur));
     return 0;
 }
 
@@ -318,6 +356,7 @@ static int read_bucket(struct scan_batch *batch, struct bound *b, int64_t *out)
     for (uint32_t i = 0; valid && i < batch->rows; i++)
         out[i] = bit(valid, i) ? out[i] : 0;
     b->i64.valid = valid;
+    b->i64.few = is_few(ts);
     return 0;
 }
 
@@ -327,7 +366,7 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 
     switch (b->form) {
     case FORM_STORED:
-        rc = column_read_i64(batch->chunk->view, &b->column, batch->first, batch->rows, out);
+        rc = read_stored(batch, b, &b->column, out);
         if (rc == 0)
             rc = bound_valid(batch, b, &b->i64.valid);
         return rc;
@@ -426,8 +465,21 @@ static int read_mixed_f64(struct scan_batch *batch, struct bound *b, double *out
     if (!own)
         return -ENOMEM;
     memcpy(own, mask, SCAN_WORDS * 8);
+    b->f64.few = b->valid.few = b->codes.few;
     b->f64.valid = all_set(own, batch->rows) ? NULL : own;
     return 0;
+}
+
+static int read_doubles(struct scan_batch *batch, struct bound *b, double *out)
+{
+    struct chunk_view *view = batch->chunk->view;
+    const uint64_t *mask;
+    uint32_t count;
+
+    b->f64.few = batch_few(batch, &mask, &count) != NULL;
+    if (b->f64.few)
+        return column_pick_f64(view, &b->column, batch->first, batch->rows, mask, out);
+    return column_read_f64(view, &b->column, batch->first, batch->rows, out);
 }
 
 static int read_f64(struct scan_batch *batch, struct bound *b, double *out)
@@ -438,12 +490,13 @@ static int read_f64(struct scan_batch *batch, struct bound *b, double *out)
     if (b->shape == SHAPE_MIXED)
         return read_mixed_f64(batch, b, out);
     if (b->shape == SHAPE_DOUBLE) {
-        rc = column_read_f64(batch->chunk->view, &b->column, batch->first, batch->rows, out);
+        rc = read_doubles(batch, b, out);
         return rc < 0 ? rc : bound_valid(batch, b, &b->f64.valid);
     }
     rc = bound_i64(batch, b, &values, &b->f64.valid);
     if (rc < 0)
         return rc;
+    b->f64.few = is_few(b);
     if (b->shape == SHAPE_TIME && b->nano) {
         for (uint32_t i = 0; i < batch->rows; i++)
             out[i] = (double)values[i] / 1000.0;

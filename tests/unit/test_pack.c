@@ -91,6 +91,98 @@ static void read_back(const struct buf *bytes, const int64_t *v, size_t n, const
     free(out32);
 }
 
+/* Selections and picks, against a look at every value. */
+static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t lo, int64_t hi, const char *name)
+{
+    size_t words = (n + 63) / 64;
+    uint64_t *bits = malloc((words + 1) * 8);
+
+    bits[words] = 79;
+    CHECK_INT(pack_select_i64(s, lo, hi, bits), 0);
+    CHECK_INT(bits[words], 79);
+    for (size_t i = 0; i < words * 64; i++) {
+        bool want = i < n && v[i] >= lo && v[i] <= hi;
+        if (!CHECK_INT(bits[i / 64] >> i % 64 & 1, want)) {
+            printf("  shape %s, value %zu of %zu, kind %u, %lld to %lld\n", name, i, n, s->head.kind, (long long)lo, (long long)hi);
+            break;
+        }
+    }
+    free(bits);
+}
+
+static void select_all(struct pack_stream *s, const int64_t *v, size_t n, const char *name)
+{
+    select_back(s, v, n, INT64_MIN, INT64_MAX, name);
+    select_back(s, v, n, 5, 4, name);
+    select_back(s, v, n, 0, 10, name);
+    for (int k = 0; k < 6 && n > 0; k++) {
+        int64_t a = v[rnd() % n], b = v[rnd() % n];
+        select_back(s, v, n, a < b ? a : b, a < b ? b : a, name);
+        select_back(s, v, n, a, INT64_MAX, name);
+        select_back(s, v, n, a, a, name);
+    }
+}
+
+static void pick_back(struct pack_stream *s, const int64_t *v, size_t n, unsigned every, const char *name)
+{
+    uint32_t *places = malloc((n + 1) * sizeof(*places)), count = 0;
+    int64_t *out = malloc((n + 1) * sizeof(*out));
+
+    for (uint32_t i = 0; i < n; i++)
+        if (rnd() % every == 0)
+            places[count++] = i;
+    out[count] = 80;
+    CHECK_INT(pack_pick_i64(s, places, count, out), 0);
+    CHECK_INT(out[count], 80);
+    for (uint32_t k = 0; k < count; k++)
+        if (!CHECK_INT(out[k], v[places[k]])) {
+            printf("  shape %s, value %u of %zu, kind %u\n", name, places[k], n, s->head.kind);
+            break;
+        }
+    free(places);
+    free(out);
+}
+
+/* Codes: small values, looked up in a table with holes and in one without. */
+static void select_codes_back(struct pack_stream *s, const int64_t *v, size_t n)
+{
+    uint32_t most = 0, *table;
+    uint64_t *bits = malloc((n + 64) / 64 * 8);
+
+    for (size_t i = 0; i < n; i++) {
+        if (v[i] < 0 || v[i] > 100000)
+            most = UINT32_MAX;
+        else if (most != UINT32_MAX && v[i] >= most)
+            most = (uint32_t)v[i] + 1;
+    }
+    if (most == UINT32_MAX || most == 0)
+        return free(bits);
+    table = malloc((most / 32 + 1) * 4);
+    for (int holes = 0; holes < 2; holes++) {
+        for (uint32_t i = 0; i <= most / 32; i++)
+            table[i] = holes ? (uint32_t)rnd() : UINT32_MAX << 3;
+        CHECK_INT(pack_select_codes(s, table, most, bits), 0);
+        for (size_t i = 0; i < n; i++)
+            if (!CHECK_INT(bits[i / 64] >> i % 64 & 1, table[v[i] / 32] >> v[i] % 32 & 1))
+                break;
+    }
+    free(table);
+    free(bits);
+}
+
+static void look_back(const struct buf *bytes, const int64_t *v, size_t n, const char *name)
+{
+    struct pack_stream s;
+
+    CHECK_INT(pack_open(&s, bytes->data, bytes->len - PACK_SLACK, (uint32_t)n), 0);
+    select_all(&s, v, n, name);
+    select_codes_back(&s, v, n);
+    pick_back(&s, v, n, 1, name);
+    pick_back(&s, v, n, 7, name);
+    pick_back(&s, v, n, 200, name);
+    pack_close(&s);
+}
+
 static void round_trip(const int64_t *v, size_t n, unsigned flags, const char *name)
 {
     struct buf out = {0};
@@ -103,6 +195,7 @@ static void round_trip(const int64_t *v, size_t n, unsigned flags, const char *n
     memcpy(copy + 1, out.data, out.len);
     struct buf moved = {copy + 1, out.len, 0, 0};
     read_back(&moved, v, n, name);
+    look_back(&moved, v, n, name);
     free(copy);
     buf_done(&out);
 }
@@ -169,6 +262,14 @@ static void kernels_agree(void)
             p->unpack32(bytes + n % 3, width, n, (uint32_t)base, c);
             q->unpack32(bytes + n % 3, width, n, (uint32_t)base, d);
             CHECK(memcmp(c, d, n * 4) == 0);
+            if (width > PACK_RANGE_WIDTH)
+                continue;
+            uint32_t lo = (uint32_t)(rnd() & (((uint64_t)1 << width) - 1)), hi = lo + (uint32_t)((((uint64_t)1 << width) - 1 - lo) / 2);
+            p->range_bits(bytes + n % 3, width, n, lo, hi, a);
+            q->range_bits(bytes + n % 3, width, n, lo, hi, b);
+            CHECK(memcmp(a, b, (n + 63) / 64 * 8) == 0);
+            size_t from = n ? rnd() % n : 0, to = from + (n ? rnd() % (n - from + 1) : 0);
+            CHECK_INT(q->sum_bits(bytes + n % 3, width, from, to), p->sum_bits(bytes + n % 3, width, from, to));
         }
     for (unsigned w = 1; w <= 8; w *= 2) {
         p->widen64(bytes, w, 999, 5, a);

@@ -1,6 +1,6 @@
 /* kernel_avx2.c - comparisons with AVX2: 4 values of 64 bits or 8 of 32 bits at a time. */
 #if defined(__x86_64__)
-#include "kernel.h"
+#include "dftracerd/kernel.h"
 
 #include <immintrin.h>
 
@@ -107,5 +107,47 @@ static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
     return count;
 }
 
-const struct kernels kernels_avx2 = {range_i64, range_f64, equal_u32, table_u32, select_rows};
+static uint32_t count_bits(const uint64_t *mask, uint32_t words)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        count += (uint32_t)_mm_popcnt_u64(mask[i]);
+    return count;
+}
+
+/* The wanted rows as bits of the valid ones: the k-th set bit of both words is the same row. */
+static uint32_t find_places(const uint64_t *wanted, const uint64_t *valid, uint32_t words,
+                            uint32_t rank, uint16_t *rows, uint32_t *places)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t left = wanted[i] & valid[i], dense = _pext_u64(left, valid[i]);
+        for (; left; left = _blsr_u64(left), dense = _blsr_u64(dense)) {
+            rows[n] = (uint16_t)(i * 64 + (uint32_t)_tzcnt_u64(left));
+            places[n++] = rank + (uint32_t)_tzcnt_u64(dense);
+        }
+        rank += (uint32_t)_mm_popcnt_u64(valid[i]);
+    }
+    return n;
+}
+
+static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
+                        uint64_t *out)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t from = 0;
+        if (valid[i]) {
+            from = bits[at / 64] >> at % 64;
+            from |= at % 64 ? bits[at / 64 + 1] << (64 - at % 64) : 0;
+        }
+        out[i] = _pdep_u64(from, valid[i]);
+        at += (uint64_t)_mm_popcnt_u64(valid[i]);
+    }
+    return at;
+}
+
+const struct kernels kernels_avx2 = {range_i64,   range_f64,  equal_u32,   table_u32,
+                                     select_rows, count_bits, find_places, deposit};
 #endif

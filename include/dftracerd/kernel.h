@@ -1,0 +1,32 @@
+/* kernel.h - work on many values at once: comparisons into bitmaps, bitmaps into places. With the best instructions of this
+ * machine, found out at run time; all forms give the same.
+ *
+ * May use: nothing.   Used by: index, query.   Threads: any.
+ * `mask` has (n + 63) / 64 words; bits beyond n are written as 0. Values must be readable up to n rounded up to 64.
+ */
+#ifndef DFTRACERD_KERNEL_H
+#define DFTRACERD_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernels {
+    void (*range_i64)(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask);
+    void (*range_f64)(const double *v, uint32_t n, double lo, double hi, uint64_t *mask);
+    void (*equal_u32)(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask);
+    /* Bit v[i] of the table, which has `codes` bits and is readable in whole 32-bit words. */
+    void (*table_u32)(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask);
+    uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out); /* places of set bits; out: n + 64 places */
+    uint32_t (*count)(const uint64_t *mask, uint32_t words);                     /* set bits */
+    /* The rows whose bit is set in both `wanted` and `valid`: their numbers, and how many set bits of `valid` (plus `rank`)
+     * stand before each. Returns how many; the arrays have room for all. */
+    uint32_t (*places)(const uint64_t *wanted, const uint64_t *valid, uint32_t words, uint32_t rank, uint16_t *rows,
+                       uint32_t *places);
+    /* Deals the bits from number `at` of `bits` on out to the set places of `valid`, in order; other places become 0.
+     * Returns the number behind the last bit taken. Reads one word too far at most. */
+    uint64_t (*deposit)(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words, uint64_t *out);
+};
+extern const struct kernels kernels_portable, kernels_avx2;
+const struct kernels *kernels(void);
+
+#endif

@@ -1,0 +1,102 @@
+/* kernel.c - comparisons in plain C, which compilers turn into what the base instruction set has. */
+#include "dftracerd/kernel.h"
+#include "dftracerd/base.h"
+
+#define WORDS(test) \
+    for (uint32_t at = 0; at < n; at += 64) { \
+        uint32_t end = n - at < 64 ? n - at : 64; \
+        uint64_t word = 0; \
+        for (uint32_t i = 0; i < end; i++) \
+            word |= (uint64_t)(test) << i; \
+        mask[at / 64] = word; \
+    }
+
+static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask)
+{
+    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+}
+
+static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_t *mask)
+{
+    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+}
+
+static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask)
+{
+    WORDS(v[at + i] == code)
+}
+
+static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
+                      uint64_t *mask)
+{
+    (void)codes;
+    WORDS(table[v[at + i] / 32] >> v[at + i] % 32 & 1)
+}
+
+static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
+            out[count++] = (uint16_t)(at + (uint32_t)__builtin_ctzll(word));
+    }
+    return count;
+}
+
+static uint32_t count_bits(const uint64_t *mask, uint32_t words)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        count += (uint32_t)__builtin_popcountll(mask[i]);
+    return count;
+}
+
+static uint32_t find_places(const uint64_t *wanted, const uint64_t *valid, uint32_t words,
+                            uint32_t rank, uint16_t *rows, uint32_t *places)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < words; i++) {
+        for (uint64_t left = wanted[i] & valid[i]; left; left &= left - 1) {
+            uint64_t before = valid[i] & ((left & -left) - 1);
+            rows[n] = (uint16_t)(i * 64 + (uint32_t)__builtin_ctzll(left));
+            places[n++] = rank + (uint32_t)__builtin_popcountll(before);
+        }
+        rank += (uint32_t)__builtin_popcountll(valid[i]);
+    }
+    return n;
+}
+
+static uint64_t bits_from(const uint64_t *bits, uint64_t at)
+{
+    uint64_t low = bits[at / 64] >> at % 64;
+
+    return at % 64 ? low | bits[at / 64 + 1] << (64 - at % 64) : low;
+}
+
+static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
+                        uint64_t *out)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t from = valid[i] ? bits_from(bits, at) : 0, word = 0;
+        for (uint64_t left = valid[i]; left; left &= left - 1, from >>= 1)
+            word |= left & -left & -(from & 1);
+        out[i] = word;
+        at += (uint64_t)__builtin_popcountll(valid[i]);
+    }
+    return at;
+}
+
+const struct kernels kernels_portable = {range_i64,   range_f64,  equal_u32,   table_u32,
+                                         select_rows, count_bits, find_places, deposit};
+
+const struct kernels *kernels(void)
+{
+#if defined(__x86_64__)
+    if (cpu_level() >= CPU_AVX2)
+        return &kernels_avx2;
+#endif
+    return &kernels_portable;
+}

@@ -1,0 +1,147 @@
+/* pack_pick.c - a few values of a stream by their places. Of a block whose values stand at fixed places only these are read;
+ * others are decoded first. */
+#include "pack_block.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Where so many or more of 1,024 values are wanted, decoding all of them is faster. */
+#define PICK_MANY 192u
+#define PICK_DELTAS 64u
+
+struct picked {
+    const uint32_t *places;          /* ascending; of the stream */
+    uint32_t first, n;               /* first: number of the block's first value */
+    int64_t *out;
+};
+
+/* Both lists of places ascend. */
+static int pick_patches(const struct pack_block *b, const struct picked *p)
+{
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < b->extra && k < p->n; i++) {
+        uint64_t place = pack_bits_at(b->places, 10, i);
+        while (k < p->n && p->places[k] - p->first < place)
+            k++;
+        if (k < p->n && p->places[k] - p->first == place)
+            p->out[k] = (int64_t)((uint64_t)p->out[k] + (pack_bits_at(b->patches, b->patch_width, i) << b->width));
+    }
+    return 0;
+}
+
+static int pick_for(const struct pack_block *b, const struct picked *p)
+{
+    for (uint32_t k = 0; k < p->n; k++)
+        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, p->places[k] - p->first));
+    return b->extra ? pick_patches(b, p) : 0;
+}
+
+/* Differences are summed up from one wanted value to the next. */
+static int pick_delta(const struct pack_block *b, const struct picked *p)
+{
+    uint64_t sum = (uint64_t)b->first;
+    uint32_t at = 0, patch = 0;
+    uint64_t place = b->extra ? pack_bits_at(b->places, 10, 0) : UINT64_MAX;
+
+    for (uint32_t k = 0; k < p->n; k++) {
+        uint32_t to = p->places[k] - p->first;
+        sum += pack_kernels()->sum_bits(b->bits, b->width, at, to) + (uint64_t)(to - at) * b->base;
+        for (; place < to; place = ++patch < b->extra ? pack_bits_at(b->places, 10, patch) : UINT64_MAX)
+            sum += pack_bits_at(b->patches, b->patch_width, patch) << b->width;
+        p->out[k] = (int64_t)sum;
+        at = to;
+    }
+    return 0;
+}
+
+static int pick_runs(const struct pack_block *b, const struct picked *p)
+{
+    uint32_t run = 0;
+    uint64_t end = pack_bits_at(b->places, 10, 0);
+
+    for (uint32_t k = 0; k < p->n; k++) {
+        while (end < p->places[k] - p->first) {
+            if (++run == b->extra)
+                return ERR_CORRUPT;
+            end = pack_bits_at(b->places, 10, run);
+        }
+        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, run));
+    }
+    return 0;
+}
+
+static int pick_block(const struct pack_stream *s, uint32_t number, size_t rows, const struct picked *p)
+{
+    struct pack_block b = {0};
+    uint64_t values[PACK_BLOCK];
+    int rc = pack_block_open(s, number, rows, &b);
+
+    if (rc < 0)
+        return rc;
+    if (p->n < PICK_MANY && b.kind == PACK_FOR)
+        return pick_for(&b, p);
+    if (p->n < PICK_MANY && b.kind == PACK_RUNS)
+        return pick_runs(&b, p);
+    if (p->n < PICK_DELTAS && b.kind == PACK_DELTA && b.width <= PACK_RANGE_WIDTH)
+        return pick_delta(&b, p);
+    rc = pack_block_read(s, number, rows, values);
+    for (uint32_t k = 0; rc == 0 && k < p->n; k++)
+        p->out[k] = (int64_t)values[p->places[k] - p->first];
+    return rc;
+}
+
+static int pick_blocks(const struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
+{
+    int rc = 0;
+
+    for (uint32_t k = 0, end; rc == 0 && k < n; k = end) {
+        uint32_t number = places[k] / PACK_BLOCK, first = number * PACK_BLOCK;
+        uint32_t rows = s->head.count - first < PACK_BLOCK ? s->head.count - first : PACK_BLOCK;
+        for (end = k + 1; end < n && places[end] / PACK_BLOCK == number; end++)
+            ;
+        const struct picked p = {places + k, first, end - k, out + k};
+        rc = pick_block(s, number, rows, &p);
+    }
+    return rc;
+}
+
+static int pick_aligned(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
+{
+    int rc = pack_inflate(s);
+
+    for (uint32_t k = 0; rc == 0 && k < n; k++) {
+        uint64_t v = 0;
+        memcpy(&v, s->heap + (size_t)places[k] * s->head.width, s->head.width);
+        out[k] = (int64_t)(v + (uint64_t)s->head.base);
+    }
+    return rc;
+}
+
+static int pick_dict(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
+{
+    int rc = pack_pick_i64(s->codes, places, n, out);
+
+    for (uint32_t k = 0; rc == 0 && k < n; k++) {
+        if ((uint64_t)out[k] >= s->dict_count)
+            return ERR_CORRUPT;
+        out[k] = s->dict[out[k]];
+    }
+    return rc;
+}
+
+int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
+{
+    switch (s->head.kind) {
+    case PACK_CONSTANT:
+        for (uint32_t k = 0; k < n; k++)
+            out[k] = s->head.base;
+        return 0;
+    case PACK_ALIGNED:
+        return pick_aligned(s, places, n, out);
+    case PACK_DICT:
+        return pick_dict(s, places, n, out);
+    default:
+        return pick_blocks(s, places, n, out);
+    }
+}

@@ -1,0 +1,202 @@
+/* pack_select.c - which values of a stream are within a range, told without decoding what its layout decides: a block whose
+ * width cannot reach the range is passed over but for its patches, and a run is judged once. */
+#include "dftracerd/kernel.h"
+#include "pack_block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_WORDS (PACK_BLOCK / 64)
+
+struct range { int64_t lo, hi; };
+
+static bool within(struct range r, int64_t v) { return v >= r.lo && v <= r.hi; }
+
+/* Bits [from, to). */
+static void set_bits(uint64_t *out, size_t from, size_t to)
+{
+    for (size_t at = from; at < to;) {
+        size_t bit = at % 64, n = to - at < 64 - bit ? to - at : 64 - bit;
+        out[at / 64] |= (n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX) << bit;
+        at += n;
+    }
+}
+
+static void fill(uint64_t *out, size_t n, bool set)
+{
+    memset(out, 0, (n + 63) / 64 * 8);
+    if (set)
+        set_bits(out, 0, n);
+}
+
+uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place)
+{
+    uint64_t bit = (uint64_t)place * width, v;
+
+    memcpy(&v, bits + bit / 8, sizeof(v));
+    v >>= bit % 8;
+    return width < 64 ? v & (((uint64_t)1 << width) - 1) : v;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------- */
+
+/* Patched values, one by one. */
+static int select_patches(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+{
+    for (uint32_t i = 0; i < b->extra; i++) {
+        uint64_t place = pack_bits_at(b->places, 10, i), high = pack_bits_at(b->patches, b->patch_width, i);
+        if (place >= n)
+            return ERR_CORRUPT;
+        uint64_t v = b->base + pack_bits_at(b->bits, b->width, place) + (high << b->width);
+        uint64_t bit = (uint64_t)1 << place % 64;
+        out[place / 64] = within(r, (int64_t)v) ? out[place / 64] | bit : out[place / 64] & ~bit;
+    }
+    return 0;
+}
+
+static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n, struct range r, uint64_t *out)
+{
+    uint64_t values[PACK_BLOCK];
+    int rc = pack_block_read(s, number, n, values);
+
+    if (rc == 0)
+        kernels()->range_i64((const int64_t *)values, (uint32_t)n, r.lo, r.hi, out);
+    return rc;
+}
+
+static int select_runs(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+{
+    uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
+    size_t at = 0;
+
+    pack_unpack_bits(b->places, 10, b->extra, 0, end);
+    pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
+    fill(out, n, false);
+    for (uint32_t i = 0; i < b->extra; i++) {
+        if (end[i] < at || end[i] >= n)
+            return ERR_CORRUPT;
+        if (within(r, (int64_t)value[i]))
+            set_bits(out, at, end[i] + 1);
+        at = end[i] + 1;
+    }
+    return at == n ? 0 : ERR_CORRUPT;
+}
+
+/* The range in terms of what is packed: often none of it can be within, or all is. */
+static int select_narrow(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+{
+    __int128 base = (int64_t)b->base, most = ((__int128)1 << b->width) - 1;
+    __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < most ? r.hi - base : most;
+
+    if (hi < lo || (lo == 0 && hi == most))
+        fill(out, n, hi >= lo);
+    else
+        pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
+    return select_patches(b, n, r, out);
+}
+
+static int select_block(const struct pack_stream *s, uint32_t number, size_t n, struct range r, uint64_t *out)
+{
+    struct pack_block b = {0};
+    int rc = pack_block_open(s, number, n, &b);
+
+    if (rc < 0)
+        return rc;
+    if (b.kind == PACK_RUNS)
+        return select_runs(&b, n, r, out);
+    if (b.kind == PACK_FOR && b.width <= PACK_RANGE_WIDTH)
+        return select_narrow(&b, n, r, out);
+    return select_decoded(s, number, n, r, out);
+}
+
+/* ---- streams -------------------------------------------------------------------------------------------------- */
+
+static int select_aligned(struct pack_stream *s, struct range r, uint64_t *out)
+{
+    uint64_t values[PACK_BLOCK];
+    int rc = pack_inflate(s);
+
+    for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
+        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
+        pack_kernels()->widen64(s->heap + (size_t)at * s->head.width, s->head.width, n, (uint64_t)s->head.base, values);
+        kernels()->range_i64((const int64_t *)values, n, r.lo, r.hi, out + at / 64);
+    }
+    return rc;
+}
+
+/* Values ascend, so a range of them is a range of codes. */
+static int select_dict(struct pack_stream *s, struct range r, uint64_t *out)
+{
+    uint32_t from = 0, to = s->dict_count;
+
+    while (from < to && s->dict[from] < r.lo)
+        from++;
+    while (to > from && s->dict[to - 1] > r.hi)
+        to--;
+    return pack_select_i64(s->codes, from, (int64_t)to - 1, out);
+}
+
+int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out)
+{
+    struct range r = {lo, hi};
+    int rc = 0;
+
+    switch (lo <= hi ? s->head.kind : 0) {
+    case PACK_CONSTANT:
+        fill(out, s->head.count, within(r, s->head.base));
+        return 0;
+    case PACK_ALIGNED:
+        return select_aligned(s, r, out);
+    case PACK_DICT:
+        return select_dict(s, r, out);
+    case PACK_BLOCKS:
+        for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
+            size_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
+            rc = select_block(s, at / PACK_BLOCK, n, r, out + (size_t)at / PACK_BLOCK * BLOCK_WORDS);
+        }
+        return rc;
+    default:
+        fill(out, s->head.count, false);
+        return 0;
+    }
+}
+
+static bool table_has(const uint32_t *table, uint32_t code) { return table[code / 32] >> code % 32 & 1; }
+
+/* True when the codes of the table follow one another. */
+static bool table_range(const uint32_t *table, uint32_t codes, struct range *ret)
+{
+    uint32_t from = 0, to = codes;
+
+    while (from < to && !table_has(table, from))
+        from++;
+    while (to > from && !table_has(table, to - 1))
+        to--;
+    *ret = (struct range){from, (int64_t)to - 1};
+    for (uint32_t i = from; i < to; i++)
+        if (!table_has(table, i))
+            return false;
+    return true;
+}
+
+int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out)
+{
+    uint32_t values[PACK_BLOCK];
+    struct range r;
+    int rc = 0;
+
+    if (table_range(table, codes, &r))
+        return pack_select_i64(s, r.lo, r.hi, out);
+    for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
+        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK, most = 0;
+        rc = pack_read_u32(s, at, n, values);
+        for (uint32_t i = 0; rc == 0 && i < n; i++)
+            most = values[i] > most ? values[i] : most;
+        if (most >= codes)
+            rc = ERR_CORRUPT;
+        if (rc == 0)
+            kernels()->table_u32(values, n, table, codes, out + at / 64);
+    }
+    return rc;
+}
