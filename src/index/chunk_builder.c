@@ -243,12 +243,20 @@ static inline __attribute__((always_inline)) int put_text(struct chunk_builder *
 
 /* ---- times -------------------------------------------------------------------------------------------------- */
 
-static void count_bad(struct chunk_builder *b, const struct column_build *c)
+/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any order. */
+static void count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
 {
-    if (text_eq(c->path, TEXT("dur")))
-        b->bad_dur++;
-    else
+    uint32_t at_hand = b->rows;
+
+    if (!text_eq(c->path, TEXT("dur"))) {
         b->bad_ts++;
+        return;
+    }
+    b->bad_dur++;
+    b->rows = row;
+    if (put(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1) < 0)
+        b->error = -ENOMEM;
+    b->rows = at_hand;
 }
 
 /* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
@@ -265,7 +273,7 @@ static void to_nano(struct chunk_builder *b, struct column_build *c)
             int64_t ns;
             if (__builtin_mul_overflow(c->values[from++], (int64_t)1000, &ns)) {
                 c->valid[w] &= ~(left & -left);
-                count_bad(b, c);
+                count_bad(b, c, w * 64 + (uint32_t)__builtin_ctzll(left));
                 continue;
             }
             c->values[kept++] = ns;
@@ -283,7 +291,7 @@ static int put_time(struct chunk_builder *b, struct column_build *c, const struc
     else if (v->nano && !c->nano)
         to_nano(b, c);
     if (c->nano && !v->nano && __builtin_mul_overflow(value, (int64_t)1000, &value)) {
-        count_bad(b, c);
+        count_bad(b, c, b->rows);
         return 0;
     }
     return put(b, c, TRACE_INT, value);

@@ -469,9 +469,9 @@ static void integer_number(struct trace_scanner *s, uint16_t field, const struct
 {
     double d;
 
-    if (n->integral)
+    if (n->integral && (!n->big || field == TRACE_FIELD_ID))
         plain_number(s, field, n);
-    else if (number_double(n, &d) && d == floor(d) && d >= -0x1p63 && d < 0x1p63)
+    else if (!n->integral && number_double(n, &d) && d == floor(d) && d >= -0x1p63 && d < 0x1p63)
         value_int(s, field, TRACE_INT, (int64_t)d);
 }
 

@@ -53,9 +53,9 @@ class Json:
 
 
 def plain(value):
-    """A parsed value without Float texts."""
+    """A parsed value without Float texts. What is beyond the doubles is infinite, as the json module reads it."""
     if isinstance(value, scan.Float):
-        return to_double(value)
+        return float(value)
     if isinstance(value, list):
         return [plain(v) for v in value]
     if isinstance(value, dict):
@@ -164,7 +164,7 @@ class Object:
     """One object. Times are integers in ns. `line` and `text` say where it stands and what /view writes."""
 
     __slots__ = ("file", "line", "number", "cls", "repaired", "ph", "name", "cat", "pid", "tid", "id", "ts", "dur",
-                 "bad_dur", "values", "text", "host")
+                 "bad_dur", "values", "text", "host", "chunk")
 
     def __init__(self, raw):
         self.repaired = self.bad_dur = False
@@ -177,6 +177,7 @@ class Object:
         flatten(raw, "", values)
         self.name, self.cat = self.take_text("name"), self.take_text("cat")
         self.pid, self.tid, self.id = (whole_number(values.pop(k, None)) for k in ("pid", "tid", "id"))
+        self.pid, self.tid = (n if n is not None and INT_MIN <= n <= INT_MAX else None for n in (self.pid, self.tid))
         self.ts, self.dur = values.pop("ts", None), values.pop("dur", None)
         self.ph = values.pop("ph", None)
         self.cls = self.class_of()
@@ -187,8 +188,7 @@ class Object:
 
     def take_text(self, key):
         value = self.values.pop(key, None)
-        return value if value is None or isinstance(value, str) else \
-            json_text(value) if isinstance(value, (int, float)) else None
+        return str(value) if isinstance(value, str) else json_text(value) if isinstance(value, int) else None
 
     def class_of(self):
         ph = self.ph
@@ -216,26 +216,28 @@ class Object:
             return getattr(self, path)
         return self.values.get(path)
 
+    def measure(self, path):
+        """A number of at most 64 bits, or None: -1 that was written unsigned is no size."""
+        value = self.values.get(path)
+        return value if is_number(value) and (isinstance(value, float) or INT_MIN <= value <= INT_MAX) else None
+
     def size(self):
         """Bytes moved, section 1 of API.md."""
-        values = self.values
         for key in ("args.size_sum", "args.ret_sum"):
-            if is_number(values.get(key)):
-                return values[key]
+            if self.measure(key) is not None:
+                return self.measure(key)
         cat = (self.cat or "").upper()
-        size = values.get("args.size")
-        size = size if is_number(size) else None
+        size = self.measure("args.size")
         if cat in ("POSIX", "STDIO"):
             if self.name not in TRANSFER_CALLS:
                 return None
-            ret = values.get("args.ret")
-            if is_number(ret):
+            ret = self.measure("args.ret")
+            if ret is not None:
                 if ret <= 0:
                     return None
                 return ret * size if cat == "STDIO" and self.name in ("fread", "fwrite") and size and size > 0 else ret
         elif size is None or size <= 0:
-            size = values.get("args.image_size")
-            size = size if is_number(size) else None
+            size = self.measure("args.image_size")
         return size if size is not None and size > 0 else None
 
 
@@ -259,6 +261,7 @@ class TraceFile:
         self.tracer_version = None
         self.time_unit = "US"
         self.line_too_long = False
+        self.chunk = 0                # that of the line at hand
         self.chunk_numbers = set()
         self.read(text)
         self.set_times()
@@ -269,7 +272,8 @@ class TraceFile:
             lines.pop()
         i = offset = 0
         while i < len(lines):
-            self.chunk_numbers.add(offset // CHUNK_SIZE)
+            self.chunk = offset // CHUNK_SIZE
+            self.chunk_numbers.add(self.chunk)
             used = 1 + self.read_one(lines, i)
             offset += sum(len(line) + 1 for line in lines[i : i + used])
             i += used
@@ -314,6 +318,7 @@ class TraceFile:
         if repaired:
             text = json.dumps(plain(raw), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
         o.file, o.line, o.number, o.repaired, o.text = self, line, len(self.objects), repaired, text
+        o.chunk = self.chunk
         self.objects.append(o)
         return True
 
@@ -329,12 +334,24 @@ class TraceFile:
                 break
         for o in self.objects:
             o.set_times(NANOSECONDS[self.time_unit])
+        self.drop_times("ts")
+        self.drop_times("dur")
+        for o in self.objects:
             self.bad_dur += o.bad_dur
             if o.cls == EVENT and o.name == "end" and o.cat == "dftracer":
                 self.finished = True
             if o.cls == EVENT and o.name == "start" and self.tracer_version is None:
                 version = o.values.get("args.version")
                 self.tracer_version = None if version is None else version_text(version)
+
+    def drop_times(self, key):
+        """In a chunk where one time is held as nanoseconds all are: those that do not fit are absent."""
+        times = [(o, getattr(o, key)) for o in self.objects if getattr(o, key) is not None]
+        fine = {o.chunk for o, time in times if time % 1000 or self.time_unit == "NS"}
+        for o, time in times:
+            if o.chunk in fine and not INT_MIN <= time <= INT_MAX:
+                setattr(o, key, None)
+                o.bad_dur |= key == "dur"
 
     def count(self, cls):
         return sum(o.cls == cls for o in self.objects)
