@@ -11,7 +11,7 @@
 #include "dftracerd/query.h"
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO, FORMAT_ARROW,
-              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_COUNT };
+              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_COUNT };
 const char *format_name(enum format f);            /* "json"                         */
 const char *format_content_type(enum format f);    /* "application/json"             */
 int format_parse(struct text name, enum format *ret);

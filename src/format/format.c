@@ -15,6 +15,7 @@ static const struct {
     [FORMAT_ARROW] = {"arrow", "application/vnd.apache.arrow.file"},
     [FORMAT_ARROW_STREAM] = {"arrow-stream", "application/vnd.apache.arrow.stream"},
     [FORMAT_COLLAPSED] = {"collapsed", "text/plain"},
+    [FORMAT_TAR] = {"tar", "application/x-tar"},
 };
 
 const char *format_name(enum format f)
