@@ -18,6 +18,8 @@
 
 #include "dftracerd/base.h"
 
+#include <string.h>
+
 #define PACK_BLOCK 1024u
 #define PACK_SLACK 32u
 #define PACK_DICT_MAX 4096u
@@ -100,7 +102,14 @@ static inline size_t pack_bits_bytes(size_t n, unsigned width) { return (n + 7) 
 /* Writes n values below 2^width, appends pack_bits_bytes. */
 void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
 /* Value number `place`; reads up to 8 bytes behind its first. Any width 0-57 or 64. */
-uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place);
+static inline uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place)
+{
+    uint64_t bit = (uint64_t)place * width, v;
+
+    memcpy(&v, bits + bit / 8, sizeof(v));
+    v >>= bit % 8;
+    return width < 64 ? v & (((uint64_t)1 << width) - 1) : v;
+}
 /* Any width 0-57 or 64, by the best kernel. */
 void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
 static inline unsigned pack_bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }

@@ -15,17 +15,30 @@ struct picked {
     int64_t *out;
 };
 
-/* Both lists of places ascend. */
+/* The first of the places (of patches, of ends of runs) from number `from` on that is not below `place`. */
+static uint32_t seek(const struct pack_block *b, uint32_t from, uint32_t place)
+{
+    uint32_t to = b->extra;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (pack_bits_at(b->places, 10, middle) < place)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 static int pick_patches(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t k = 0;
+    uint32_t at = 0;
 
-    for (uint32_t i = 0; i < b->extra && k < p->n; i++) {
-        uint64_t place = pack_bits_at(b->places, 10, i);
-        while (k < p->n && p->places[k] - p->first < place)
-            k++;
-        if (k < p->n && p->places[k] - p->first == place)
-            p->out[k] = (int64_t)((uint64_t)p->out[k] + (pack_bits_at(b->patches, b->patch_width, i) << b->width));
+    for (uint32_t k = 0; k < p->n && at < b->extra; k++) {
+        uint32_t place = p->places[k] - p->first;
+        at = seek(b, at, place);
+        if (at < b->extra && pack_bits_at(b->places, 10, at) == place)
+            p->out[k] = (int64_t)((uint64_t)p->out[k] + (pack_bits_at(b->patches, b->patch_width, at) << b->width));
     }
     return 0;
 }
@@ -58,14 +71,11 @@ static int pick_delta(const struct pack_block *b, const struct picked *p)
 static int pick_runs(const struct pack_block *b, const struct picked *p)
 {
     uint32_t run = 0;
-    uint64_t end = pack_bits_at(b->places, 10, 0);
 
     for (uint32_t k = 0; k < p->n; k++) {
-        while (end < p->places[k] - p->first) {
-            if (++run == b->extra)
-                return ERR_CORRUPT;
-            end = pack_bits_at(b->places, 10, run);
-        }
+        run = seek(b, run, p->places[k] - p->first);
+        if (run == b->extra)
+            return ERR_CORRUPT;
         p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, run));
     }
     return 0;

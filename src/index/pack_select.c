@@ -30,15 +30,6 @@ static void fill(uint64_t *out, size_t n, bool set)
         set_bits(out, 0, n);
 }
 
-uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place)
-{
-    uint64_t bit = (uint64_t)place * width, v;
-
-    memcpy(&v, bits + bit / 8, sizeof(v));
-    v >>= bit % 8;
-    return width < 64 ? v & (((uint64_t)1 << width) - 1) : v;
-}
-
 /* ---- blocks ------------------------------------------------------------------------------------------------- */
 
 /* Patched values, one by one. */
