@@ -154,10 +154,14 @@ $(foreach t,$(TOOL_SOURCES),$(eval $(call tool_rules,$t)))
 MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)))
 $(MPI_OBJECTS): override CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 
-CLIENT := $(patsubst src/client/%,$(B)/bin/%,$(wildcard src/client/dftracer*))
-$(B)/bin/dftracerctl $(filter-out %/dftracerctl,$(CLIENT)): $(B)/bin/%: src/client/%
+# The client answers to the names of the old commands too: links, one name a line of that file.
+CLIENT := $(B)/bin/dftracerctl
+OLD_NAMES = $(shell cat src/client/names)
+$(CLIENT): src/client/dftracerctl src/client/names Makefile
 	@mkdir -p $(@D)
-	$(call say,COPY,$@)install -m 755 $< $@
+	$(call say,COPY,$@)sed 's/@VERSION@/$(VERSION)/' $< >$@.part && chmod 755 $@.part && mv $@.part $@
+	@cd $(@D) && for f in $(OLD_NAMES); do ln -sf dftracerctl $$f || exit 1; done
+	@ln -sf dftracerd $(@D)/dftracer_server
 
 .PHONY: all
 all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
@@ -283,7 +287,7 @@ run:
 	@$(MAKE) -j$(JOBS) all
 	@dir='$(DIR)'; if [ -z "$$dir" ]; then \
 	    dir=$(DEMO); \
-	    [ -d "$$dir" ] || { $(B)/bin/gen-fake-trace --output-dir "$$dir.part" --num-processes 4 \
+	    [ -d "$$dir" ] || { $(B)/bin/gen-fake-trace --format v3 --output-dir "$$dir.part" --num-processes 4 \
 	        --num-epochs 4 --steps-per-epoch 200 && mv "$$dir.part" "$$dir"; } || exit 1; \
 	fi; exec $(B)/bin/dftracerd --directory "$$dir" --port $(PORT)
 
@@ -345,8 +349,9 @@ help:
 # ---- installing --------------------------------------------------------------------------------------
 
 DESTDIR ?=
-# The client answers to the names of the old commands too: one name a line, links to dftracerctl.
-OLD_NAMES = $(shell cat src/client/names 2>/dev/null)
+BASH_COMPLETIONS = $(datarootdir)/bash-completion/completions
+ZSH_COMPLETIONS = $(datarootdir)/zsh/site-functions
+NAMES_HERE = sed 's/@NAMES@/$(OLD_NAMES)/'
 MAN_PAGES = $(wildcard docs/man/*.[1-8])
 # The template is for users' own managers, the others for the system's.
 USER_UNITS = $(wildcard systemd/*@.service)
@@ -361,6 +366,11 @@ install: all
 	for f in $(filter-out $(DAEMON),$(TOOLS) $(CLIENT)); do \
 	    install -m 755 $$f '$(DESTDIR)$(bindir)' || exit 1; done
 	for f in $(OLD_NAMES); do ln -sf dftracerctl "$(DESTDIR)$(bindir)/$$f" || exit 1; done
+	install -d '$(DESTDIR)$(BASH_COMPLETIONS)' '$(DESTDIR)$(ZSH_COMPLETIONS)'
+	$(NAMES_HERE) src/client/completion/dftracerctl.bash >'$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl'
+	$(NAMES_HERE) src/client/completion/_dftracerctl >'$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
+	chmod 644 '$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl' '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
+	for f in $(OLD_NAMES); do ln -sf dftracerctl "$(DESTDIR)$(BASH_COMPLETIONS)/$$f" || exit 1; done
 	if [ -n '$(DAEMON)' ]; then install -d '$(DESTDIR)$(sbindir)' && \
 	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
@@ -377,6 +387,8 @@ install: all
 # Configuration files stay: they are the administrator's.
 uninstall:
 	for f in $(notdir $(TOOLS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
+	for f in dftracerctl $(OLD_NAMES); do rm -f "$(DESTDIR)$(BASH_COMPLETIONS)/$$f"; done
+	rm -f '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	rm -f '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
 	for f in $(notdir $(USER_UNITS)); do rm -f "$(DESTDIR)$(systemduserunitdir)/$$f"; done

@@ -2,130 +2,79 @@
 #include "gen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void rank_init(struct rank *r, const struct world *w, uint64_t number, struct out *out)
-{
-    const struct options *o = w->o;
-    *r = (struct rank){
-        .number = number, .world = w, .out = out, .next_id = 1, .launches = 100000000};
-    r->random = o->seed + 10000 * number;
-    r->clock_us = UINT64_C(1781800000000000) + rank_below(r, 200000);
-    r->pid = 3112000 + number * 16;
-    snprintf(r->host, sizeof r->host, "node-%llu", (unsigned long long)(number % o->hosts));
-    r->host_hash = hash_text(r->host);
-    r->budget = UINT64_MAX;
-    if (o->events) /* without `end` there is nothing to keep one for */
-        r->budget = o->events / o->ranks + (number < o->events % o->ranks) + !o->format->version;
-    r->seen = calloc(1, w->path_count / 8 + 1);
-    if (!r->seen)
-        die("no memory");
-}
-
-static struct rank *next_rank(struct rank *ranks, uint64_t count)
-{
-    struct rank *best = NULL;
-    for (uint64_t i = 0; i < count; i++)
-        if (ranks[i].state != RANK_DONE && (!best || ranks[i].clock_us < best->clock_us))
-            best = &ranks[i];
-    return best;
-}
-
-/* Writes the ranks first, first + stride, ... into one file. */
-static void write_file(const struct world *w, const char *path, uint64_t first, uint64_t stride,
-                       uint64_t *events, uint64_t *bytes)
-{
-    const struct options *o = w->o;
-    uint64_t count = (o->ranks - first + stride - 1) / stride;
-    struct rank *ranks = calloc(count, sizeof *ranks), *r;
-    struct out out;
-    if (!ranks)
-        die("no memory");
-    out_open(&out, path, o);
-    out_end(&out, put_text(out_begin(&out), o->format->head));
-    for (uint64_t i = 0; i < count; i++)
-        rank_init(&ranks[i], w, first + i * stride, &out);
-    while ((r = next_rank(ranks, count)))
-        rank_batch(r);
-    out_end(&out, put_text(out_begin(&out), o->format->tail));
-    out_close(&out);
-    for (uint64_t i = 0; i < count; i++) {
-        *events += ranks[i].events;
-        free(ranks[i].seen);
-    }
-    *bytes += out.total;
-    free(ranks);
-}
+enum { PIECE = 256 << 10 };
 
 struct job {
-    const struct world *world;
-    uint64_t files;
-    atomic_uint_fast64_t next, events, bytes;
+    const struct options *options;
+    const struct generate_plan *plan;
+    uint64_t *events; /* of each file */
+    atomic_uint_fast64_t next, bytes;
 };
+
+static void write_all(int fd, const struct buf *b, const char *path)
+{
+    for (size_t at = 0; at < b->len;) {
+        ssize_t n = write(fd, b->data + at, b->len - at);
+        if (n < 0 && errno != EINTR)
+            die("%s: %s", path, strerror(errno));
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void write_file(struct job *job, uint64_t file, const char *path)
+{
+    struct generator *g;
+    struct buf piece = {0};
+    bool to_stdout = strcmp(path, "-") == 0;
+    int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        die("%s: %s", path, strerror(errno));
+    int rc = generate_open(job->plan, file, &g);
+    while (rc == 0) {
+        buf_clear(&piece);
+        rc = generate_next(g, PIECE, &piece);
+        write_all(fd, &piece, path);
+    }
+    if (rc != ERR_END)
+        die("%s", err_text(rc));
+    if (!to_stdout && close(fd))
+        die("%s: %s", path, strerror(errno));
+    job->events[file] = generate_events(g);
+    job->bytes += generate_text_bytes(g);
+    generate_close(g);
+    buf_done(&piece);
+}
 
 static void *job_run(void *arg)
 {
     struct job *job = arg;
-    const struct options *o = job->world->o;
-    uint64_t file, events = 0, bytes = 0;
-    while ((file = job->next++) < job->files) {
+    const struct options *o = job->options;
+    uint64_t file;
+    while ((file = job->next++) < generate_plan_files(job->plan)) {
         char path[4096];
         int len = o->single ? snprintf(path, sizeof path, "%s", o->single)
                             : snprintf(path, sizeof path, "%s/%s_%llu.pfw%s", o->dir,
-                                       o->files ? "trace" : "rank", (unsigned long long)file,
-                                       o->plain ? "" : ".gz");
+                                       o->g.files ? "trace" : "rank", (unsigned long long)file,
+                                       o->g.plain ? "" : ".gz");
         if (len >= (int)sizeof path)
             die("the path is too long");
-        write_file(job->world, path, file, job->files, &events, &bytes);
+        write_file(job, file, path);
     }
-    job->events += events;
-    job->bytes += bytes;
     return NULL;
-}
-
-static void world_init(struct world *w, const struct options *o)
-{
-    *w = (struct world){.o = o};
-    w->checkpoint = o->train_files + o->val_files;
-    w->folder = w->checkpoint + 1;
-    w->path_count = w->folder + 1;
-    w->paths = calloc(w->path_count, sizeof *w->paths);
-    w->hashes = calloc(w->path_count, sizeof *w->hashes);
-    if (!w->paths || !w->hashes)
-        die("no memory");
-    for (uint64_t i = 0; i < w->path_count; i++) {
-        char text[128];
-        unsigned long long n = i < o->train_files ? i : i - o->train_files;
-        snprintf(text, sizeof text,
-                 i < o->train_files  ? "/lustre/project/unet3d/data/train/shard_%05llu.npz"
-                 : i < w->checkpoint ? "/lustre/project/unet3d/data/val/val_%03llu.npz"
-                 : i < w->folder     ? "/lustre/project/unet3d/checkpoints/model_ckpt.pt"
-                                     : "/lustre/project/unet3d/data",
-                 n);
-        w->paths[i] = strdup(text);
-        if (!w->paths[i])
-            die("no memory");
-        w->hashes[i] = hash_text(text);
-    }
-}
-
-static void world_done(struct world *w)
-{
-    for (uint64_t i = 0; i < w->path_count; i++)
-        free(w->paths[i]);
-    free(w->paths);
-    free(w->hashes);
 }
 
 static void run(struct job *job)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t wanted = job->files < (uint64_t)(cores < 1 ? 1 : cores) ? job->files : (uint64_t)cores;
+    uint64_t files = generate_plan_files(job->plan), cores = cpu_count();
+    uint64_t wanted = files < cores ? files : cores;
     pthread_t threads[64];
     uint64_t started = 0;
     while (started + 1 < wanted && started < 64 &&
@@ -136,33 +85,46 @@ static void run(struct job *job)
         pthread_join(threads[--started], NULL);
 }
 
+/* The events of each process are known where each has a file of its own. */
+static void tell(const struct job *job)
+{
+    const struct options *o = job->options;
+    uint64_t files = generate_plan_files(job->plan), events = 0;
+    for (uint64_t i = 0; i < files; i++)
+        events += job->events[i];
+    if (o->dir && !o->g.files && o->g.format == generate_format_find("unet3d")) {
+        struct buf text = {0};
+        generate_closing(job->plan, job->events, &text);
+        fwrite(text.data, 1, text.len, stdout);
+        buf_done(&text);
+    }
+    fprintf(o->single && strcmp(o->single, "-") == 0 ? stderr : stdout,
+            "%llu events of %llu processes on %llu hosts, %llu bytes of text in %llu files\n",
+            (unsigned long long)events, (unsigned long long)o->g.processes,
+            (unsigned long long)(o->g.hosts < o->g.processes ? o->g.hosts : o->g.processes),
+            (unsigned long long)job->bytes, (unsigned long long)files);
+}
+
 int main(int argc, char **argv)
 {
-    struct options o = {.ranks = 8,
-                        .hosts = 4,
-                        .epochs = 500,
-                        .steps = 1000,
-                        .checkpoint_every = 5,
-                        .validation_every = 2,
-                        .train_files = 8,
-                        .val_files = 2,
-                        .step_ms = 100,
-                        .seed = 42,
-                        .level = 6};
+    struct options o;
+    struct err err = {0};
+    struct generate_plan *plan;
     options_parse(&o, argc, argv);
-    if (o.events)
-        o.epochs = UINT64_MAX;
+    int rc = generate_plan_new(&o.g, &err, &plan);
+    if (rc < 0)
+        die("%s", err.text[0] ? err.text : err_text(rc));
     if (o.dir && mkdir(o.dir, 0777) && errno != EEXIST)
         die("%s: %s", o.dir, strerror(errno));
-    struct world w;
-    world_init(&w, &o);
-    struct job job = {.world = &w, .files = o.single ? 1 : o.files ? o.files : o.ranks};
+    struct job job = {.options = &o, .plan = plan};
+    job.events = calloc(generate_plan_files(plan), sizeof *job.events);
+    if (!job.events)
+        die("no memory");
     run(&job);
-    world_done(&w);
-    fprintf(o.single && strcmp(o.single, "-") == 0 ? stderr : stdout,
-            "%llu events of %llu processes on %llu hosts, %llu bytes of text in %llu files\n",
-            (unsigned long long)job.events, (unsigned long long)o.ranks,
-            (unsigned long long)(o.hosts < o.ranks ? o.hosts : o.ranks),
-            (unsigned long long)job.bytes, (unsigned long long)job.files);
+    tell(&job);
+    if (o.verify)
+        verify(&o, plan);
+    free(job.events);
+    generate_plan_free(plan);
     return 0;
 }

@@ -6,19 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const struct format formats[] = {
-    {"v3", "\"v3.0.0\"", HASH_HEX, .head = "[\n", .tail = "]\n"},
-    {"v4", "\"v4.0.0\"", HASH_HEX, .codes = true, .head = "", .tail = ""},
-    {"v108", "100008", HASH_DECIMAL, .text_args = true, .links = true, .meta_id = true,
-     .head = "[\n", .tail = "]"},
-    {"v105", "100005", HASH_16BIT, .text_args = true, .links = true, .meta_id = true, .head = "[\n",
-     .tail = "]"},
-    {"v0", NULL, HASH_NONE, .quoted = true, .head = "[\n ", .tail = ""},
-    {"g0", NULL, HASH_NONE, .head = "[\n", .tail = ""},
-    {"datacrumbs", NULL, HASH_NONE, .head = "[\n", .tail = ""},
-};
-enum { FORMATS = sizeof formats / sizeof *formats };
+#include <string.h>
 
 static const char usage_text[] =
     "usage: gen-fake-trace [OPTIONS] --output-dir DIR\n"
@@ -39,13 +27,19 @@ static const char usage_text[] =
     "      --seed N               random seed (42)\n"
     "      --events N             events over all processes, whatever the number of epochs\n"
     "      --shuffle              a step reads any training file, not one of the process's own\n"
-    "      --format F             v3 (default), v4, v108, v105, v0, g0 or datacrumbs\n"
+    "      --format F             unet3d (default), or as real tracers: v3, v4, v108, v105, v0, "
+    "g0,\n"
+    "                             datacrumbs\n"
     "  -z, --compress N           gzip level 1-9, 0: plain text (6)\n"
     "      --level N              gzip level 0-9, 0: a gzip file of stored blocks\n"
     "      --plain                plain text: .pfw files\n"
     "      --members SIZE|event   a new gzip member after SIZE bytes of text, or each line\n"
     "      --reference            what the benchmarks read: 4.84 M events, 1.1 GB of text, 64\n"
-    "                             processes on 8 hosts, 5,000 files (options after it override)\n"
+    "                             processes on 8 hosts, 5,000 files, v3 (options after it "
+    "override)\n"
+    "      --verify               then index the files and tell which chunks queries need not "
+    "read\n"
+    "      --checkpoint-size N    bytes of text in a chunk, for --verify (2M)\n"
     "  -h, --help                 this text\n";
 
 void die(const char *message, ...)
@@ -77,30 +71,19 @@ static uint64_t parse_number(const char *option, const char *text, bool units)
     return n * factor;
 }
 
-static const struct format *parse_format(const char *text)
-{
-    for (int i = 0; i < FORMATS; i++)
-        if (strcmp(text, formats[i].name) == 0)
-            return &formats[i];
-    die("unknown --format %s (v3, v4, v108, v105, v0, g0, datacrumbs)", text);
-}
-
 enum {
-    OPT_SINGLE = 256,
+    OPT_NUMBER = 256, /* of generate_numbers, by its name */
+    OPT_SINGLE,
     OPT_FILES,
-    OPT_CHECKPOINT,
-    OPT_VALIDATION,
-    OPT_TRAIN,
-    OPT_VAL,
-    OPT_STEP_MS,
-    OPT_SEED,
     OPT_EVENTS,
     OPT_SHUFFLE,
     OPT_FORMAT,
     OPT_LEVEL,
     OPT_PLAIN,
     OPT_MEMBERS,
-    OPT_REFERENCE
+    OPT_REFERENCE,
+    OPT_VERIFY,
+    OPT_CHECKPOINT_SIZE
 };
 static const struct option long_options[] = {{"output-dir", 1, 0, 'o'},
                                              {"num-processes", 1, 0, 'p'},
@@ -110,12 +93,12 @@ static const struct option long_options[] = {{"output-dir", 1, 0, 'o'},
                                              {"compress", 1, 0, 'z'},
                                              {"single", 1, 0, OPT_SINGLE},
                                              {"files", 1, 0, OPT_FILES},
-                                             {"checkpoint-every", 1, 0, OPT_CHECKPOINT},
-                                             {"validation-every", 1, 0, OPT_VALIDATION},
-                                             {"num-train-files", 1, 0, OPT_TRAIN},
-                                             {"num-val-files", 1, 0, OPT_VAL},
-                                             {"step-duration-ms", 1, 0, OPT_STEP_MS},
-                                             {"seed", 1, 0, OPT_SEED},
+                                             {"checkpoint-every", 1, 0, OPT_NUMBER},
+                                             {"validation-every", 1, 0, OPT_NUMBER},
+                                             {"num-train-files", 1, 0, OPT_NUMBER},
+                                             {"num-val-files", 1, 0, OPT_NUMBER},
+                                             {"step-duration-ms", 1, 0, OPT_NUMBER},
+                                             {"seed", 1, 0, OPT_NUMBER},
                                              {"events", 1, 0, OPT_EVENTS},
                                              {"shuffle", 0, 0, OPT_SHUFFLE},
                                              {"format", 1, 0, OPT_FORMAT},
@@ -123,6 +106,8 @@ static const struct option long_options[] = {{"output-dir", 1, 0, 'o'},
                                              {"plain", 0, 0, OPT_PLAIN},
                                              {"members", 1, 0, OPT_MEMBERS},
                                              {"reference", 0, 0, OPT_REFERENCE},
+                                             {"verify", 0, 0, OPT_VERIFY},
+                                             {"checkpoint-size", 1, 0, OPT_CHECKPOINT_SIZE},
                                              {"help", 0, 0, 'h'},
                                              {0}};
 
@@ -134,56 +119,51 @@ static const char *option_name(int code)
     return "?";
 }
 
-static void set_reference(struct options *o)
+static void set_reference(struct generate_options *g)
 {
-    o->events = 4840000;
-    o->ranks = 64;
-    o->hosts = 8;
-    o->train_files = 4989; /* with 10 for validation and the checkpoint: 5,000 */
-    o->val_files = 10;
-    o->steps = 100;
-    o->shuffle = true;
+    g->events = 4840000;
+    g->processes = 64;
+    g->hosts = 8;
+    g->train_files = 4989; /* with 10 for validation and the checkpoint: 5,000 */
+    g->val_files = 10;
+    g->steps = 100;
+    g->shuffle = true;
 }
 
-static uint64_t *option_number(struct options *o, int code)
+static bool same_name(const char *option, const char *number)
 {
-    switch (code) {
-    case 'p':
-        return &o->ranks;
-    case 'H':
-        return &o->hosts;
-    case 'e':
-        return &o->epochs;
-    case 's':
-        return &o->steps;
-    case OPT_FILES:
-        return &o->files;
-    case OPT_CHECKPOINT:
-        return &o->checkpoint_every;
-    case OPT_VALIDATION:
-        return &o->validation_every;
-    case OPT_TRAIN:
-        return &o->train_files;
-    case OPT_VAL:
-        return &o->val_files;
-    case OPT_STEP_MS:
-        return &o->step_ms;
-    case OPT_SEED:
-        return &o->seed;
-    case OPT_EVENTS:
-        return &o->events;
-    default:
-        return NULL;
-    }
+    while (*option && (*option == *number || (*option == '-' && *number == '_')))
+        option++, number++;
+    return !*option && !*number;
 }
 
+static uint64_t *option_number(struct generate_options *g, const char *name)
+{
+    for (const struct generate_number *n = generate_numbers; n->name; n++)
+        if (same_name(name, n->name))
+            return generate_number_at(g, n);
+    return strcmp(name, "events") == 0 ? &g->events : strcmp(name, "files") == 0 ? &g->files : NULL;
+}
+
+static void set_level(struct generate_options *g, int code, const char *text)
+{
+    uint64_t level = parse_number(option_name(code), text, false);
+    if (level > 9)
+        die("bad value of --%s: %s", option_name(code), text);
+    g->level = (int)level;
+    g->plain = code == 'z' && level == 0;
+}
+
+static void set_format(struct generate_options *g, const char *text)
+{
+    g->format = generate_format_find(text);
+    if (!g->format)
+        die("unknown --format %s (try --help)", text);
+}
+
+/* Options of the program itself, and those of the generator that are no numbers. */
 static void parse_option(struct options *o, int code, const char *text)
 {
-    uint64_t *number = option_number(o, code);
-    if (number) {
-        *number = parse_number(option_name(code), text, false);
-        return;
-    }
     switch (code) {
     case 'h':
         fputs(usage_text, stdout);
@@ -195,53 +175,65 @@ static void parse_option(struct options *o, int code, const char *text)
         o->single = text;
         break;
     case OPT_SHUFFLE:
-        o->shuffle = true;
+        o->g.shuffle = true;
         break;
     case OPT_PLAIN:
-        o->plain = true;
-        break;
-    case OPT_REFERENCE:
-        set_reference(o);
+        o->g.plain = true;
         break;
     case OPT_FORMAT:
-        o->format = parse_format(text);
+        set_format(&o->g, text);
         break;
     case OPT_MEMBERS:
-        o->member_bytes = strcmp(text, "event") == 0 ? 1 : parse_number("members", text, true);
+        o->g.member_bytes = strcmp(text, "event") == 0 ? 1 : parse_number("members", text, true);
         break;
     case OPT_LEVEL:
-    case 'z': {
-        uint64_t level = parse_number(option_name(code), text, false);
-        if (level > 9)
-            die("bad value of --%s: %s", option_name(code), text);
-        o->level = (int)level;
-        o->plain = code == 'z' && level == 0;
+    case 'z':
+        set_level(&o->g, code, text);
         break;
-    }
+    case OPT_VERIFY:
+        o->verify = true;
+        break;
+    case OPT_CHECKPOINT_SIZE:
+        o->checkpoint_size = parse_number("checkpoint-size", text, true);
+        break;
     default:
         fputs("try: gen-fake-trace --help\n", stderr);
         exit(2);
     }
 }
 
-void options_parse(struct options *o, int argc, char **argv)
+static void check(const struct options *o)
 {
-    int code;
-    o->format = &formats[0];
-    while ((code = getopt_long(argc, argv, "o:p:H:e:s:z:h", long_options, NULL)) != -1)
-        parse_option(o, code, optarg);
-    if (optind < argc)
-        die("unexpected argument: %s", argv[optind]);
     if (!o->dir == !o->single)
         die("one of --output-dir and --single is needed (try --help)");
-    if (!o->ranks || !o->hosts || !o->steps || !o->train_files || !o->step_ms)
-        die("numbers of processes, hosts, steps, training files and milliseconds must be positive");
-    if (o->ranks > 100000 || o->train_files > 10000000 || o->val_files > 10000000)
-        die("too many processes or files");
-    if (o->step_ms > 86400000)
-        die("--step-duration-ms is more than a day");
-    if (o->files > o->ranks)
-        die("--files must not be more than the number of processes");
-    if (o->events && o->events < 2 * o->ranks)
-        die("--events must be at least 2 for each process");
+    if (o->verify &&
+        (o->single || o->g.files || o->g.plain || o->g.format != generate_format_find("unet3d")))
+        die("--verify is for files rank_<r>.pfw.gz of the format unet3d");
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+    int code, at = -1;
+    bool reference = false;
+    *o = (struct options){.checkpoint_size = 2 << 20};
+    generate_defaults(&o->g);
+    o->g.format = NULL;
+    while ((code = getopt_long(argc, argv, "o:p:H:e:s:z:h", long_options, &at)) != -1) {
+        const char *name = at >= 0 ? long_options[at].name : option_name(code);
+        uint64_t *number = option_number(&o->g, name);
+        if (number)
+            *number = parse_number(name, optarg, false);
+        else if (code == OPT_REFERENCE)
+            set_reference(&o->g), reference = true;
+        else
+            parse_option(o, code, optarg);
+        at = -1;
+    }
+    if (optind < argc)
+        die("unexpected argument: %s", argv[optind]);
+    if (!o->g.format)
+        o->g.format = generate_format_find(reference ? "v3" : "unet3d");
+    check(o);
+    if (o->single)
+        o->g.files = 1;
 }

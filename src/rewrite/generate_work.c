@@ -1,5 +1,5 @@
-/* gen_work.c - what a process does: training steps, validations, checkpoints. */
-#include "gen.h"
+/* generate_work.c - what a process does: training steps, validations, checkpoints. */
+#include "generate.h"
 
 static struct event enter(struct rank *r, enum call call, int64_t path)
 {
@@ -74,7 +74,7 @@ static void posix_seek(struct rank *r, uint64_t path, uint64_t fd, uint64_t offs
 static void read_shard(struct rank *r, uint64_t path, uint64_t parts, uint64_t bytes)
 {
     uint64_t fd = 20 + rank_below(r, 12);
-    uint64_t first = r->world->o->shuffle ? rank_below(r, 1024) : 0; /* a sample of a big file */
+    uint64_t first = r->plan->o.shuffle ? rank_below(r, 1024) : 0; /* a sample of a big file */
     posix_open(r, path, 0, fd);
     posix_call(r, C_XSTAT, path, 0, 12);
     for (uint64_t k = 0; k < parts; k++) {
@@ -147,12 +147,8 @@ static void compute(struct rank *r, enum call call, uint64_t us)
 
 static void train_step(struct rank *r)
 {
-    const struct options *o = r->world->o;
-    uint64_t own =
-        r->number < o->train_files ? (o->train_files - r->number + o->ranks - 1) / o->ranks : 0;
-    uint64_t path = o->shuffle ? rank_below(r, o->train_files)
-                    : own      ? r->number + r->step % own * o->ranks
-                               : r->number % o->train_files;
+    const struct generate_options *o = &r->plan->o;
+    uint64_t path = o->shuffle ? rank_below(r, o->train_files) : rank_train_file(r, r->step);
     fetch(r, path);
     r->tid = r->pid;
     struct event block = enter(r, C_TRAIN, -1);
@@ -168,7 +164,7 @@ static void train_step(struct rank *r)
 
 static void validation(struct rank *r)
 {
-    const struct options *o = r->world->o;
+    const struct generate_options *o = &r->plan->o;
     for (uint64_t k = 0; k < 10 && o->val_files; k++) {
         uint64_t path = o->train_files + k % o->val_files;
         r->tid = r->pid + 1;
@@ -184,10 +180,10 @@ static void validation(struct rank *r)
 
 static void checkpoint(struct rank *r)
 {
-    uint64_t path = r->world->checkpoint, fd = 5, offset = 0, parts = 10 + rank_below(r, 11);
+    uint64_t path = r->plan->checkpoint, fd = 5, offset = 0, parts = 10 + rank_below(r, 11);
     r->tid = r->pid + 1;
     struct event block = enter(r, C_CHECKPOINT, (int64_t)path);
-    posix_call(r, C_MKDIR, r->world->folder, 0, 60);
+    posix_call(r, C_MKDIR, r->plan->folder, 0, 60);
     posix_open(r, path, 577, fd);
     for (uint64_t k = 0; k < parts; k++) {
         uint64_t bytes = jitter(r, 1 << 20);
@@ -209,21 +205,16 @@ static void begin_rank(struct rank *r)
 {
     r->tid = r->pid;
     write_rank_head(r);
-    posix_call(r, C_OPENDIR, r->world->folder, 0, 80);
+    posix_call(r, C_OPENDIR, r->plan->folder, 0, 80);
     r->state = RANK_RUNS;
-}
-
-static bool due(uint64_t every, uint64_t epoch)
-{
-    return every && (epoch + 1) % every == 0;
 }
 
 static void end_epoch(struct rank *r)
 {
-    const struct options *o = r->world->o;
-    if (due(o->validation_every, r->epoch))
+    const struct generate_options *o = &r->plan->o;
+    if (rank_is_due(o->validation_every, r->epoch))
         validation(r);
-    if (due(o->checkpoint_every, r->epoch))
+    if (rank_is_due(o->checkpoint_every, r->epoch))
         checkpoint(r);
     r->tid = r->pid;
     struct event e = {.call = C_EPOCH, .id = r->epoch_id, .ts = r->epoch_begin_us, .path = -1};
@@ -237,9 +228,9 @@ static void end_epoch(struct rank *r)
 }
 
 /* The next batch of a rank: a step, with what belongs before and behind it. */
-void rank_batch(struct rank *r)
+void work_batch(struct rank *r)
 {
-    const struct options *o = r->world->o;
+    const struct generate_options *o = &r->plan->o;
     if (r->state == RANK_NEW)
         begin_rank(r);
     if (r->step == 0 && r->epoch < o->epochs) {

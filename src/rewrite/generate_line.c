@@ -1,5 +1,5 @@
-/* gen_line.c - one line of a trace, as each generation of the tracer writes it. */
-#include "gen.h"
+/* generate_line.c - one line of a trace, as each generation of the tracer writes it. */
+#include "generate.h"
 
 #include <stdio.h>
 
@@ -40,8 +40,8 @@ const struct call_info calls[CALLS] = {
     [C_END] = {"end", "dftracer", 1},
 };
 
-static char *put_head(char *p, const struct format *f, const struct rank *r, const char *name,
-                      const char *cat, int type)
+static char *put_head(char *p, const struct generate_format *f, const struct rank *r,
+                      const char *name, const char *cat, int type)
 {
     const char *quote = f->quoted ? "\"" : "";
     p = put_text(PUT(p, "\"name\":\""), name);
@@ -54,7 +54,7 @@ static char *put_head(char *p, const struct format *f, const struct rank *r, con
     return put_text(put_number(put_text(PUT(p, ",\"tid\":"), quote), r->tid), quote);
 }
 
-static char *put_times(char *p, const struct format *f, uint64_t ts, uint64_t dur)
+static char *put_times(char *p, const struct generate_format *f, uint64_t ts, uint64_t dur)
 {
     if (f->quoted) {
         p = put_number(PUT(p, ",\"ts\":\""), ts);
@@ -69,10 +69,12 @@ static char *put_times(char *p, const struct format *f, uint64_t ts, uint64_t du
 /* A metadata record of the rank: HH, FH, SH, thread_name, process_name, PR, CM. */
 char *put_meta(char *p, struct rank *r, const char *name, const char *key)
 {
-    const struct format *f = r->world->o->format;
+    const struct generate_format *f = r->plan->o.format;
     *p++ = '{';
-    if (f->meta_id)
-        p = PUT(put_number(PUT(p, "\"id\":"), r->next_id++), ",");
+    if (f->meta_id) {
+        p = PUT(put_number(PUT(p, "\"id\":"), r->next_id + 1), ",");
+        r->next_id += 2; /* equal options have always given ids with these gaps */
+    }
     p = put_head(p, f, r, name, "dftracer", 1);
     p = f->codes ? PUT(p, ",\"ph\":4,\"args\":{") : PUT(p, ",\"ph\":\"M\",\"args\":{");
     if (f->hash != HASH_16BIT)
@@ -90,11 +92,11 @@ void write_meta(struct rank *r, const char *name, const char *key, const char *v
 void write_hash(struct rank *r, const char *name, const char *text, uint64_t hash)
 {
     char *p = put_meta(out_begin(r->out), r, name, text);
-    p = put_hash(p, r->world->o->format->hash, hash);
+    p = put_hash(p, r->plan->o.format->hash, hash);
     out_end(r->out, PUT(p, "}}\n"));
 }
 
-static char *put_arg(char *p, const struct format *f, const struct arg *a)
+static char *put_arg(char *p, const struct generate_format *f, const struct arg *a)
 {
     bool text = (a->kind == ARG_OFFSET && f->quoted) || (a->kind == ARG_PYTHON && f->text_args);
     p = put_text(PUT(p, ",\""), a->key);
@@ -106,15 +108,15 @@ static char *put_arg(char *p, const struct format *f, const struct arg *a)
 /* `,"args":{"hhash":...` and, where there is one, the file; open for more. */
 char *put_args(char *p, const struct rank *r, const struct event *e)
 {
-    const struct format *f = r->world->o->format;
+    const struct generate_format *f = r->plan->o.format;
     if (f->hash == HASH_NONE) {
         p = PUT(put_text(PUT(p, ",\"args\":{\"hostname\":\""), r->host), "\"");
         if (e->path >= 0)
-            p = PUT(put_text(PUT(p, ",\"fname\":\""), r->world->paths[e->path]), "\"");
+            p = PUT(put_text(PUT(p, ",\"fname\":\""), r->plan->paths[e->path]), "\"");
     } else {
         p = put_hash(PUT(p, ",\"args\":{\"hhash\":"), f->hash, r->host_hash);
         if (e->path >= 0)
-            p = put_hash(PUT(p, ",\"fhash\":"), f->hash, r->world->hashes[e->path]);
+            p = put_hash(PUT(p, ",\"fhash\":"), f->hash, r->plan->hashes[e->path]);
     }
     if (f->links) {
         p = put_signed(PUT(p, ",\"p_idx\":"), r->depth ? (int64_t)r->stack[r->depth - 1] : -1);
@@ -127,7 +129,7 @@ char *put_args(char *p, const struct rank *r, const struct event *e)
 
 char *put_event_head(char *p, const struct rank *r, const struct event *e)
 {
-    const struct format *f = r->world->o->format;
+    const struct generate_format *f = r->plan->o.format;
     p = f->quoted ? PUT(put_number(PUT(p, "{\"id\":\""), e->id), "\",")
                   : PUT(put_number(PUT(p, "{\"id\":"), e->id), ",");
     p = put_head(p, f, r, calls[e->call].name, calls[e->call].cat, calls[e->call].type);
@@ -159,7 +161,7 @@ static char *put_datacrumbs(char *p, struct rank *r, const struct event *e)
     p = put_number(PUT(p, "\", \"ph\": \"C\", \"ts\": "), (e->ts - origin) / 1000000 * 1000000);
     p = put_text(PUT(p, ", \"args\": {\"hostname\": \""), r->host);
     p = PUT(p, "\", \"fname\": ");
-    p = e->path < 0 ? PUT(p, "null") : PUT(put_text(PUT(p, "\""), r->world->paths[e->path]), "\"");
+    p = e->path < 0 ? PUT(p, "null") : PUT(put_text(PUT(p, "\""), r->plan->paths[e->path]), "\"");
     uint64_t freq = 1 + rank_below(r, 20);
     p = put_number(PUT(p, ", \"freq\": "), freq);
     p += snprintf(p, 64, ", \"time\": %.9g, \"size_sum\": ", (double)(e->dur * freq) / 1e6);
@@ -170,10 +172,10 @@ static char *put_datacrumbs(char *p, struct rank *r, const struct event *e)
 void write_path(struct rank *r, int64_t path)
 {
     unsigned char bit = (unsigned char)(1 << (path & 7));
-    if (path < 0 || r->world->o->format->hash == HASH_NONE || r->seen[path >> 3] & bit)
+    if (path < 0 || r->plan->o.format->hash == HASH_NONE || r->seen[path >> 3] & bit)
         return;
     r->seen[path >> 3] |= bit;
-    write_hash(r, "FH", r->world->paths[path], r->world->hashes[path]);
+    write_hash(r, "FH", r->plan->paths[path], r->plan->hashes[path]);
 }
 
 bool rank_spend(struct rank *r)
@@ -190,7 +192,7 @@ void write_event(struct rank *r, const struct event *e)
     if (!rank_spend(r))
         return;
     write_path(r, e->path);
-    const struct options *o = r->world->o;
+    const struct generate_options *o = &r->plan->o;
     char *p = out_begin(r->out);
     if (strcmp(o->format->name, "g0") == 0)
         p = put_g0(p, r, e);

@@ -1,5 +1,5 @@
-/* gen_process.c - what a process says of itself when it starts and ends, and system counters. */
-#include "gen.h"
+/* generate_process.c - what a process says of itself when it starts and ends, and system counters. */
+#include "generate.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -10,7 +10,7 @@ static const char program[] = "python3";
 
 static void write_start(struct rank *r)
 {
-    const struct format *f = r->world->o->format;
+    const struct generate_format *f = r->plan->o.format;
     struct event e = {.call = C_START, .id = r->next_id++, .ts = r->clock_us, .path = -1};
     r->budget--;
     r->events++;
@@ -23,7 +23,7 @@ static void write_start(struct rank *r)
     p = put_hash(PUT(p, ",\"cmd_hash\":"), f->hash, hash_text(command));
     p = put_hash(PUT(p, ",\"exec_hash\":"), f->hash, hash_text(program));
     if (f->hash == HASH_HEX)
-        p = put_hash(PUT(p, ",\"cwd\":"), f->hash, r->world->hashes[r->world->folder]);
+        p = put_hash(PUT(p, ",\"cwd\":"), f->hash, r->plan->hashes[r->plan->folder]);
     p = put_text(PUT(p, ",\"version\":"), f->version);
     p = put_text(PUT(p, ",\"date\":\""), date);
     p = put_number(PUT(p, "\",\"ppid\":"), 3110000 + r->number % 8);
@@ -32,7 +32,7 @@ static void write_start(struct rank *r)
 
 void write_rank_head(struct rank *r)
 {
-    const struct options *o = r->world->o;
+    const struct generate_options *o = &r->plan->o;
     char text[64];
     if (!o->format->version)
         return;
@@ -42,7 +42,7 @@ void write_rank_head(struct rank *r)
     write_hash(r, "SH", command, hash_text(command));
     write_hash(r, "SH", program, hash_text(program));
     if (o->format->hash == HASH_HEX)
-        write_path(r, (int64_t)r->world->folder);
+        write_path(r, (int64_t)r->plan->folder);
     if (o->format->codes)
         write_meta(r, "CM", "time_metric", "\"US\"");
     write_start(r);
@@ -56,7 +56,7 @@ void write_rank_head(struct rank *r)
 
 void write_rank_tail(struct rank *r)
 {
-    const struct format *f = r->world->o->format;
+    const struct generate_format *f = r->plan->o.format;
     if (!f->version)
         return;
     r->tid = r->pid;
@@ -77,7 +77,7 @@ void write_rank_tail(struct rank *r)
 /* v4: system counters, and calls that were folded into one record. */
 void write_counters(struct rank *r)
 {
-    if (!r->world->o->format->codes)
+    if (!r->plan->o.format->codes)
         return;
     char hash[20], *p;
     *put_hash(hash, HASH_HEX, r->host_hash) = 0;

@@ -1,0 +1,91 @@
+/* spool.c - a nameless file for bytes whose number must be known before the first is sent. */
+#include "dftracerd/rewrite.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct spool {
+    int fd;
+    uint64_t size, read;
+};
+
+static int failed(struct err *err, const char *what, int number)
+{
+    return err_set(err, -number, "the spool file cannot be %s: %s", what, strerror(number));
+}
+
+int spool_new(const char *dir, struct err *err, struct spool **ret)
+{
+    struct buf path = {0};
+    struct spool *s = calloc(1, sizeof *s);
+    buf_printf(&path, "%s/spool-XXXXXX", dir);
+    buf_putc(&path, '\0');
+    int rc = !s || path.error ? -ENOMEM : 0;
+    if (rc == 0 && (s->fd = mkostemp(path.data, O_CLOEXEC)) < 0)
+        rc = failed(err, "made", errno);
+    if (rc == 0)
+        unlink(path.data);
+    buf_done(&path);
+    if (rc == 0)
+        *ret = s;
+    else
+        free(s);
+    return rc;
+}
+
+int spool_write(struct spool *s, struct text data, struct err *err)
+{
+    while (data.len) {
+        ssize_t n = pwrite(s->fd, data.ptr, data.len, (off_t)s->size);
+        if (n < 0 && errno != EINTR)
+            return failed(err, "written", errno);
+        if (n > 0) {
+            s->size += (uint64_t)n;
+            data.ptr += n;
+            data.len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+uint64_t spool_size(const struct spool *s)
+{
+    return s->size;
+}
+
+int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err)
+{
+    uint64_t left = s->size - s->read;
+    size_t want = left < most ? (size_t)left : most;
+    if (!want)
+        return left ? 0 : ERR_END;
+    char *room = buf_reserve(out, want);
+    if (!room)
+        return -ENOMEM;
+    ssize_t n = pread(s->fd, room, want, (off_t)s->read);
+    if (n < 0 && errno == EINTR)
+        return 0;
+    if (n <= 0)
+        return failed(err, "read", n ? errno : EIO);
+    s->read += (uint64_t)n;
+    out->len += (size_t)n;
+    return 0;
+}
+
+int spool_clear(struct spool *s, struct err *err)
+{
+    if (ftruncate(s->fd, 0) < 0)
+        return failed(err, "emptied", errno);
+    s->size = s->read = 0;
+    return 0;
+}
+
+void spool_free(struct spool *s)
+{
+    if (!s)
+        return;
+    close(s->fd);
+    free(s);
+}
