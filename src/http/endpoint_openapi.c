@@ -21,6 +21,7 @@ static const struct {
     {"/metrics", NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL},
     {"/index", "Index", NULL},
+    {"/gen-fake-trace", "GenFakeTrace", NULL},
 };
 
 static const char *schema_of(const struct endpoint *e)

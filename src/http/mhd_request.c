@@ -249,7 +249,7 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     x->rq.pretty = request_flag(&x->rq, "pretty");
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
-    if (!x->rq.endpoint->format_count)
+    if (!x->rq.endpoint->format_count || x->rq.format == FORMAT_TAR) /* members are packed */
         x->coding = CODING_IDENTITY;
     return true;
 }

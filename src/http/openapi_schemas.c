@@ -78,6 +78,11 @@ const char openapi_schemas[] =
     "'bytes_per_s','eta_s'],'properties':{'state':{'enum':['ready','indexing','stopped']},'files':" COUNT ",'files_ready':" COUNT ","
     "'files_failed':" COUNT ",'bytes':" COUNT ",'bytes_done':" COUNT ",'bytes_per_s':" NUMBER ",'eta_s':" NUMBER ","
     "'queued':" COUNT "}},"
+"'GenFakeTrace':{'type':'object','additionalProperties':false,'required':['queries'],'properties':{'files':" COUNT ","
+    "'lines_most':" COUNT ",'generation':" COUNT ",'queries':{'type':'array','items':{'type':'object',"
+    "'additionalProperties':false,'required':['kind','query','suggested'],'properties':{"
+    "'kind':{'enum':['single','and','or','negative']},'query':{'type':'string'},'suggested':{'type':'boolean'},"
+    "'events':" COUNT ",'files':" COUNT ",'files_total':" COUNT ",'chunks_skipped':" COUNT ",'chunks_total':" COUNT "}}}}},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],'properties':{'openapi':{'const':'3.1.0'},"
     "'info':{'type':'object'},'paths':{'type':'object'}}}";
 /* clang-format on */

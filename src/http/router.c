@@ -16,6 +16,7 @@ static const struct endpoint *const table[] = {
     &endpoint_metrics,
     &endpoint_openapi,
     &endpoint_index,
+    &endpoint_gen_fake_trace,
     NULL,
 };
 
