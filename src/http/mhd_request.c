@@ -204,7 +204,8 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     struct text body = {x->body.data, x->body.len};
-    if (!body.len) /* all is in the URL; the type may still say that it is no form */
+    /* Where the type is there to say that it is no form, all may be in the URL. */
+    if (!body.len && (!type || x->rq.endpoint->changes))
         return 0;
     size_t n = type ? strcspn(type, "; ") : 0;
     if (n == 33 && strncasecmp(type, "application/x-www-form-urlencoded", n) == 0)
