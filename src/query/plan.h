@@ -233,6 +233,8 @@ int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret,
               const uint64_t **ret_valid);
 int bound_valid(struct scan_batch *batch, struct bound *b,
                 const uint64_t **ret); /* NULL: all are valid */
+/* FORM_DUR with a stored column: adds the rows of the batch whose dur is missing and therefore 0. */
+int dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask);
 void bound_free(struct bound *b);
 /* us to ns where asked for, clamped to int64. */
 int64_t time_in(int64_t value, bool nano, bool to_nano);

@@ -343,6 +343,30 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
 
 /* ---- the tree ------------------------------------------------------------------------------------------------------------------ */
 
+static bool is_range(const struct scan_worker *w, const struct test *t)
+{
+    const struct test_state *s = &w->tests[t->id];
+
+    return t->type == TEST_LEAF && s->tri == TRI_SOME && s->mode == MODE_I64 && !s->inverted;
+}
+
+/* dur >= a AND dur <= b is one look at the column: the first of them takes the others' bounds. What no value can meet is
+ * left for the scan to find out. */
+static void join_ranges(struct scan_worker *w, const struct test *t)
+{
+    for (size_t i = 0; i < t->child_count; i++) {
+        struct test_state *first = &w->tests[t->children[i]->id];
+        for (size_t k = i + 1; k < t->child_count && is_range(w, t->children[i]); k++) {
+            struct test_state *other = &w->tests[t->children[k]->id];
+            if (t->children[k]->source != t->children[i]->source || !is_range(w, t->children[k]))
+                continue;
+            first->lo = other->lo > first->lo ? other->lo : first->lo;
+            first->hi = other->hi < first->hi ? other->hi : first->hi;
+            other->tri = TRI_ALL;
+        }
+    }
+}
+
 /* Stops at the first child that decides; the others are not bound, nor evaluated then. */
 static int bind_children(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
@@ -361,6 +385,8 @@ static int bind_children(struct scan_worker *w, const struct test *t, struct tes
             result = TRI_SOME;
     }
     s->tri = result;
+    if (t->type == TEST_AND && result == TRI_SOME && !w->query->no_pruning)
+        join_ranges(w, t);
     return 0;
 }
 

@@ -158,14 +158,13 @@ static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *
 
 /* ---- leaves that the packed column answers, for the whole chunk at once -------------------------------------------------- */
 
-/* NULL where values have to be computed. A dur that is missing is 0 for some rows: only where 0 does not pass. */
+/* NULL where values have to be computed. */
 static const struct column *packed_column(const struct test_state *s, const struct bound *b)
 {
     bool codes = s->mode == MODE_CODES, range = s->mode == MODE_I64;
     bool few = s->mode == MODE_I64_SET && s->set_count <= FEW;
 
-    if (b->form == FORM_DUR && range && !s->inverted && (s->lo > 0 || s->hi < 0) &&
-        b->part[0]->form == FORM_STORED)
+    if (b->form == FORM_DUR && range && !s->inverted && b->part[0]->form == FORM_STORED)
         return &b->part[0]->column;
     if (b->form == FORM_STORED || (b->form == FORM_MAPPED && !b->remap && codes))
         return codes || range || few ? &b->column : NULL;
@@ -234,7 +233,7 @@ static int eval_packed(struct scan_worker *w, struct scan_batch *b, struct test_
         s->rows_serial = w->serial;
     }
     memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
-    return 0;
+    return bound->form == FORM_DUR && s->lo <= 0 && s->hi >= 0 ? dur_zeros(b, bound, mask) : 0;
 }
 
 static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,

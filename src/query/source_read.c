@@ -273,6 +273,23 @@ static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
     return any != 0;
 }
 
+int dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    struct bound *dur = b->part[0];
+    uint64_t valid[SCAN_WORDS], x[SCAN_WORDS];
+    int rc = 0;
+
+    memset(valid, 0xFF, sizeof(valid));
+    if (dur->nulls)
+        rc = column_read_valid(batch->chunk->view, &dur->column, batch->first, batch->rows, valid);
+    if (rc < 0 || !wants_x(batch, valid))
+        return rc;
+    rc = read_x(batch, b, x);
+    for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
+        mask[i] |= x[i] & ~valid[i];
+    return rc;
+}
+
 static int read_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t)), x[SCAN_WORDS];
