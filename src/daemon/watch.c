@@ -38,6 +38,7 @@ struct watch {
     dev_t device[OPTIONS_LIST_MAX];
     bool network[OPTIONS_LIST_MAX]; /* others' changes are not told there */
     bool limited;                   /* no more watches: told in the log  */
+    bool deep;                      /* directories that are not read, too */
     struct notify *notify;          /* NULL: none                        */
     int wake_fd;
 };
@@ -160,10 +161,19 @@ static void watch_directory(struct watch *w, size_t root, const char *path, cons
              err_text(rc));
 }
 
+static bool is_too_deep(struct watch *w, const char *path, unsigned depth)
+{
+    if (depth <= DEPTH_MAX)
+        return false;
+    if (!w->deep)
+        log_line(LOG_LEVEL_WARNING, "too_deep path=%s effect=\"what is below is not read\"", path);
+    return w->deep = true;
+}
+
 static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop)
 {
-    if (depth > DEPTH_MAX || atomic_load(stop))
+    if (is_too_deep(w, path, depth) || atomic_load(stop))
         return;
     watch_directory(w, root, path, name, depth);
     DIR *d = opendir(path);
