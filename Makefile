@@ -357,7 +357,8 @@ help:
 DESTDIR ?=
 BASH_COMPLETIONS = $(datarootdir)/bash-completion/completions
 ZSH_COMPLETIONS = $(datarootdir)/zsh/site-functions
-NAMES_HERE = sed 's/@NAMES@/$(OLD_NAMES)/'
+COMPLETED = $(OLD_NAMES) dftracer_server
+NAMES_HERE = sed 's/@NAMES@/$(COMPLETED)/'
 MAN_PAGES = $(wildcard docs/man/*.[1-8])
 # The template is for users' own managers, the others for the system's.
 USER_UNITS = $(wildcard systemd/*@.service)
@@ -376,7 +377,7 @@ install: all
 	$(NAMES_HERE) src/client/completion/dftracerctl.bash >'$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl'
 	$(NAMES_HERE) src/client/completion/_dftracerctl >'$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	chmod 644 '$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl' '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
-	for f in $(OLD_NAMES); do ln -sf dftracerctl "$(DESTDIR)$(BASH_COMPLETIONS)/$$f" || exit 1; done
+	for f in $(COMPLETED); do ln -sf dftracerctl "$(DESTDIR)$(BASH_COMPLETIONS)/$$f" || exit 1; done
 	if [ -n '$(DAEMON)' ]; then install -d '$(DESTDIR)$(sbindir)' && \
 	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
@@ -393,7 +394,7 @@ install: all
 # Configuration files stay: they are the administrator's.
 uninstall:
 	for f in $(notdir $(TOOLS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
-	for f in dftracerctl $(OLD_NAMES); do rm -f "$(DESTDIR)$(BASH_COMPLETIONS)/$$f"; done
+	for f in dftracerctl $(COMPLETED); do rm -f "$(DESTDIR)$(BASH_COMPLETIONS)/$$f"; done
 	rm -f '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	rm -f '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done

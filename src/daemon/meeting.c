@@ -2,10 +2,14 @@
 #include "meeting.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The socket's path must fit where the kernel keeps it. */
@@ -35,6 +39,13 @@ static int try_place(struct meeting *m, const char *dir, const char *index_path,
     return rc;
 }
 
+/* Whoever owns a directory can exchange what is in it. */
+static bool is_own(const char *dir)
+{
+    struct stat st;
+    return stat(dir, &st) == 0 && st.st_uid == geteuid();
+}
+
 int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
 {
     const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
@@ -43,7 +54,7 @@ int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
     int rc = -ENOENT;
     if (own && *own)
         return try_place(m, own, index_path, err);
-    if (session && *session &&
+    if (session && is_own(session) &&
         (size_t)snprintf(dir, sizeof dir, "%s/dftracerd", session) < sizeof dir)
         rc = try_place(m, dir, index_path, &quiet);
     err_done(&quiet);
@@ -59,10 +70,8 @@ static void write_roots(struct buf *out, const struct roots *roots)
         for (const char *c = roots->paths[i]; *c; c++) {
             if (*c == '\n')
                 buf_puts(out, "\\n");
-            else if (*c == '\\')
-                buf_puts(out, "\\\\");
             else
-                buf_putc(out, *c);
+                buf_printf(out, strchr("\\\"", *c) ? "\\%c" : "%c", *c);
         }
         buf_putc(out, '\n');
     }
@@ -102,22 +111,58 @@ static int link_socket(struct meeting *m, const char *unix_path)
     return m->linked ? 0 : -errno;
 }
 
+/* What a daemon left that was killed: nobody listens, and not because it is only just about to. */
+static bool is_left_over(const char *sock)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (strlen(sock) >= sizeof a.sun_path)
+        return false;
+    memcpy(a.sun_path, sock, strlen(sock) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool refused = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) < 0 &&
+                   (errno == ECONNREFUSED || errno == ENOENT);
+    if (fd >= 0)
+        close(fd);
+    return refused && (lstat(sock, &st) < 0 || st.st_mtime + 60 < time(NULL));
+}
+
+static void sweep(const char *list)
+{
+    char pattern[4096];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%.*s/*.roots", (int)(strrchr(list, '/') - list), list);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *path = found.gl_pathv[i], sock[4096];
+        snprintf(sock, sizeof sock, "%.*s.sock", (int)(strlen(path) - strlen(".roots")), path);
+        if (is_left_over(sock)) {
+            unlink(path);
+            unlink(sock);
+        }
+    }
+    globfree(&found);
+}
+
 int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots)
 {
     struct buf text = {0};
     if (!m->list)
         return 0;
+    sweep(m->list);
     int rc = strcmp(unix_path, m->socket) == 0 ? 0 : link_socket(m, unix_path);
     write_roots(&text, roots);
     if (rc == 0)
         rc = write_list(m->list, &text);
+    m->told = rc == 0;
     buf_done(&text);
     return rc;
 }
 
 void meeting_close(struct meeting *m)
 {
-    if (m->list)
+    if (m->told)
         unlink(m->list);
     if (m->linked)
         unlink(m->socket);
