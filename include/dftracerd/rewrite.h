@@ -2,8 +2,8 @@
  *
  * May use:   base, measure, trace, index, query, format; zlib.    Used by: http, tools.
  * Threads:   a generate_plan is immutable: any thread. Everything else belongs to one thread at a time.
- * Memory:    bounded whatever the length of the traces: a generator holds about 1.5 MiB and 200 bytes a process of its
- *            file, a plan 100 bytes a training or validation file, a spool nothing (its bytes are in a file).
+ * Memory:    bounded whatever the length of the traces: a generator holds about 1.5 MiB and 3 KB a process of its file, a
+ *            plan 100 bytes a training or validation file, a spool nothing (its bytes are in a file).
  */
 #ifndef DFTRACERD_REWRITE_H
 #define DFTRACERD_REWRITE_H

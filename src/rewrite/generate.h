@@ -221,11 +221,10 @@ void write_counters(struct rank *r);
 /* The next batch of a rank: generate_work.c, generate_unet3d.c */
 void work_batch(struct rank *r);
 void unet3d_batch(struct rank *r);
-/* The training file of a step: `k` = r, r + processes ... are a process's own, if there are any. */
+/* The training file of a step: r, r + processes ... are those of process r, if there are any. */
 uint64_t rank_train_file(const struct rank *r, uint64_t step);
 /* Every `every` epochs; 0 = never. */
 bool rank_is_due(uint64_t every, uint64_t epoch);
-uint64_t rank_lines_most(const struct generate_options *o);
 
 /* generate_twister.c: the 64-bit Mersenne twister (Nishimura 2000) */
 struct twister *twister_new(uint64_t seed);  /* *new* or NULL; free() */

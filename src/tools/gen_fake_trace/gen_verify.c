@@ -7,10 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+static char place[4096]; /* of the index */
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st, (void)type, (void)at;
     return remove(path);
+}
+
+static void remove_index(void)
+{
+    nftw(place, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void offer_files(struct index *ix, const char *dir, uint64_t files)
@@ -64,11 +71,11 @@ void verify(const struct options *o, const struct generate_plan *plan)
                                              "fhash", "shash", "ret", "count", "offset",
                                              "epoch", "step",  NULL};
     const char *tmp = getenv("TMPDIR"), *label = "";
-    char place[4096];
     struct err err = {0};
     snprintf(place, sizeof place, "%s/gen-fake-trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(place))
         die("%s: %s", place, strerror(errno));
+    atexit(remove_index); /* also when it fails */
     struct index_options options = {.path = place,
                                     .checkpoint_size = o->checkpoint_size,
                                     .dimensions = dimensions,
@@ -80,5 +87,4 @@ void verify(const struct options *o, const struct generate_plan *plan)
     wait_until_indexed(env.index);
     print_table(&env, plan);
     index_close(env.index);
-    nftw(place, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
