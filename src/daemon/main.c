@@ -145,6 +145,8 @@ static int start_index(struct daemon *d, struct err *err)
 {
     struct index_options o = {.path = d->index_path,
                               .checkpoint_size = d->options.checkpoint_size,
+                              .map_size = d->options.map_size,
+                              .map_max = d->options.max_index_size,
                               .workers = (unsigned)d->options.executor_threads,
                               .on_demand = d->options.on_demand};
     if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))

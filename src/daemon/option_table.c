@@ -39,7 +39,15 @@ const struct option_spec option_table[] = {
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
      "CPUs", "threads for indexing and queries", NULL},
     {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, 0, "BYTES", "4MiB",
-     NULL, "text of a chunk", "Files that are indexed already keep their chunks."},
+     NULL, "text of a chunk",
+     "Not more than 32 MiB are taken. With another size than before everything is indexed anew."},
+    {"max-index-size", 0, OPTION_BYTES, AT(max_index_size), 16ull << 20, 1ull << 46, 0, "BYTES",
+     NULL, "no limit", "the index grows no further",
+     "Indexing stops when it is that large, and says so; what is indexed stays and is answered. "
+     "Files "
+     "that are removed make room at once."},
+    {"map-size", 0, OPTION_BYTES, AT(map_size), 1ull << 20, 1ull << 46, OPTION_HIDDEN, "BYTES",
+     NULL, "64 GiB", "address space of the index at first", NULL},
     {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL, "those that pay",
      "columns with bloom filters, comma-separated", NULL},
     {"query-timeout", 0, OPTION_MS, AT(query_timeout_ms), 1, TIME_MOST, OPTION_LIVE, "TIME", "5m",

@@ -48,12 +48,12 @@ bool identity_same(const struct identity *a, const struct identity *b)
            a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
-static int hash_range(struct reader *r, uint64_t from, uint64_t len, uint64_t *ret)
+static int hash_range(int fd, char *buf, uint64_t from, uint64_t len, uint64_t *ret)
 {
     size_t done = 0;
 
     while (done < len) {
-        ssize_t n = pread(r->fd, r->edge + done, len - done, (off_t)(from + done));
+        ssize_t n = pread(fd, buf + done, len - done, (off_t)(from + done));
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -63,17 +63,16 @@ static int hash_range(struct reader *r, uint64_t from, uint64_t len, uint64_t *r
             break;
         done += (size_t)n;
     }
-    *ret = text_hash((struct text){r->edge, done});
+    *ret = text_hash((struct text){buf, done});
     return 0;
 }
 
-/* Of the first `size` bytes of the file. */
-static int hash_edges(struct reader *r, uint64_t size, struct identity *ret)
+int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret)
 {
     uint64_t len = size < EDGE_BYTES ? size : EDGE_BYTES;
-    int rc = hash_range(r, 0, len, &ret->head_hash);
+    int rc = hash_range(fd, buf, 0, len, &ret->head_hash);
 
-    return rc ? rc : hash_range(r, size - len, len, &ret->tail_hash);
+    return rc ? rc : hash_range(fd, buf, size - len, len, &ret->tail_hash);
 }
 
 /* ---- what is to be done ---- */
@@ -119,7 +118,7 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
     }
     if (now->size < known->size)
         return 0;
-    rc = hash_edges(r, known->size, &edges);
+    rc = identity_hash_edges(r->fd, r->edge, known->size, &edges);
     if (rc || edges.head_hash != known->head_hash || edges.tail_hash != known->tail_hash)
         return rc;
     if (now->size > known->size)
@@ -341,7 +340,7 @@ static int plan(struct reader *r, bool rebuild)
         run->action = RUN_NOTHING;
         return 0;
     }
-    rc = hash_edges(r, run->identity.size, &run->identity);
+    rc = identity_hash_edges(r->fd, r->edge, run->identity.size, &run->identity);
     if (rc)
         return rc;
     if (relation == SAME_CONTENT && state == INDEX_READY) {
@@ -534,8 +533,9 @@ static int read_text(struct reader *r)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* Once, when the file is complete: as long as it grows it has no filters. Without success it stays so. */
-static void hash_chunks_before(struct reader *r, struct result *end)
+/* Once, when the file is complete: as long as it grows it has no filters. Without success it stays so, but for -EPIPE: then the
+ * next process ends the run. */
+static int hash_chunks_before(struct reader *r, struct result *end)
 {
     const struct terms *t = r->run->terms;
     int rc = 0;
@@ -551,6 +551,7 @@ static void hash_chunks_before(struct reader *r, struct result *end)
         hashes_free(end->before[i]);
         end->before[i] = NULL;
     }
+    return rc;
 }
 
 static void end_run(struct reader *r, int error)
@@ -570,8 +571,9 @@ static void end_run(struct reader *r, int error)
             (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
             end->error = -ENOMEM;
     }
-    if (error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost)
-        hash_chunks_before(r, end);
+    if (end->error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost &&
+        hash_chunks_before(r, end) == -EPIPE)
+        end->error = -EPIPE;
     r->run->finished = r->finish;
     ingest_post(r->in, end);
 }
@@ -611,7 +613,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     run->unit_fixed = e->unit_fixed;
     e->unit_fixed = false;
     e->unit = TRACE_US;
-    *ret_rebuild = e->rebuild;
+    *ret_rebuild = run->rebuild = e->rebuild;
     e->rebuild = false;
     e->asked = true;
     e->run = run;
@@ -628,7 +630,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
     while (!run && !ingest_stopping(r->in)) {
         struct entry *e = ix->queue_head;
 
-        if (!e) {
+        if (!e || ix->full) {
             pthread_cond_wait(&ix->files_cond, &ix->lock);
             continue;
         }

@@ -62,10 +62,12 @@ void collect_garbage(struct writer *w)
     pthread_mutex_unlock(&w->ix->lock);
     for (uint32_t i = 0; i < w->garbage_count; i++) {
         /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
-        if (w->garbage[i].generation <= oldest && w->garbage[i].generation != UINT64_MAX)
-            garbage_delete(w->batch, &w->garbage[i]);
-        else
+        if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
             w->garbage[kept++] = w->garbage[i];
+            continue;
+        }
+        garbage_delete(w->batch, &w->garbage[i]);
+        w->files_deleted += w->garbage[i].kind == GARBAGE_FILE;
     }
     w->garbage_count = kept;
 }
@@ -173,6 +175,8 @@ static struct view *store_read_run(struct writer *w, struct run *run)
 
     if (run->action == RUN_NOTHING && run_over(run) && !run->error)
         return NULL;
+    if (run->abandoned)
+        return run_over(run) ? full_view(run) : NULL;
     if (atomic_load(&run->cancelled) && !run->error) {
         /* Begins again under another id. */
         if (run_over(run) && run->id && run->stored)

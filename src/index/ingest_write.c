@@ -8,10 +8,12 @@
 #include <time.h>
 
 #define COMMIT_BYTES (16u << 20)
+#define COMMIT_LEAST (256u << 10)
+#define COMMIT_SHARE 32       /* of the store */
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
-#define PURGE_NS 3600000000000LL /* missing for so long: forgotten */
-#define RETRY_NS 2000000000LL    /* after a failed commit */
+#define PURGE_NS 600000000000LL /* missing for so long: forgotten */
+#define RETRY_NS 2000000000LL   /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 
@@ -286,18 +288,14 @@ static void receive(struct writer *w, struct result *r)
 
 /* ---- commit ---- */
 
-struct pending {
-    struct run *run;
-    struct view *view;
-    bool over;
-};
-
 static void finish_entry(struct writer *w, struct run *run)
 {
     struct index *ix = w->ix;
     struct entry *e = run->entry;
 
     e->run = NULL;
+    if (run->abandoned)
+        full_queue(run);
     e->check_ns = clock_mono_ns() + (run->error ? FAILED_RETRY_NS : TICK_NS);
     if (e->again && !ingest_stopping(w->in)) {
         e->again = false;
@@ -333,7 +331,7 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     return count;
 }
 
-static void put_generation(struct writer *w, uint32_t changes, bool clean)
+void put_generation(struct writer *w, uint32_t changes, bool clean)
 {
     struct kv_key key = {0}, mark = {0};
     uint64_t generation;
@@ -359,13 +357,14 @@ static void put_generation(struct writer *w, uint32_t changes, bool clean)
     buf_done(&value);
 }
 
-static void publish(struct writer *w, struct pending *list, uint32_t count)
+void publish(struct writer *w, struct pending *list, uint32_t count, bool stored)
 {
     struct index *ix = w->ix;
     uint64_t generation;
 
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < count; i++) {
+        list[i].run->committed = list[i].run->committed || list[i].run->stored;
         if (list[i].view)
             catalog_publish(ix, list[i].run->entry, list[i].view);
         if (list[i].over)
@@ -373,7 +372,7 @@ static void publish(struct writer *w, struct pending *list, uint32_t count)
     }
     generation = ix->generation;
     pthread_mutex_unlock(&ix->lock);
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
+    for (uint32_t i = 0; i < w->garbage_count && stored; i++) {
         if (w->garbage[i].generation == UINT64_MAX)
             w->garbage[i].generation = generation;
     }
@@ -383,7 +382,7 @@ static void publish(struct writer *w, struct pending *list, uint32_t count)
     }
 }
 
-static void set_store_error(struct index *ix, int error)
+void set_store_error(struct index *ix, int error)
 {
     pthread_mutex_lock(&ix->lock);
     if (ix->store_error != error) {
@@ -394,25 +393,35 @@ static void set_store_error(struct index *ix, int error)
     catalog_notify(ix);
 }
 
-/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. */
+/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. A store that
+ * may not grow is another matter: ERR_STORE_FULL is told at once. */
 static int commit_batch(struct writer *w)
 {
-    int rc = kv_commit(w->ix->kv, w->batch);
+    int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
+    int rc = commit(w->ix->kv, w->batch);
     struct timespec pause = {0, 100000000};
 
-    if (rc == 0) {
-        return 0;
-    }
+    if (rc == 0 || rc == ERR_STORE_FULL)
+        return rc;
     set_store_error(w->ix, rc);
     while (rc && !ingest_stopping(w->in)) {
         for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
              waited += pause.tv_nsec)
             nanosleep(&pause, NULL);
-        rc = kv_commit(w->ix->kv, w->batch);
+        rc = commit(w->ix->kv, w->batch);
     }
     if (rc == 0)
         set_store_error(w->ix, 0);
     return rc;
+}
+
+static void drop_pending(struct pending *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        view_release(list[i].view);
+        if (list[i].over)
+            run_free(list[i].run);
+    }
 }
 
 static void commit(struct writer *w, bool clean)
@@ -431,22 +440,21 @@ static void commit(struct writer *w, bool clean)
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);
-    if (rc) {
-        for (uint32_t i = 0; i < count; i++) {
-            view_release(list[i].view);
-            if (list[i].over)
-                run_free(list[i].run);
-        }
-    } else {
-        publish(w, list, count);
-    }
+    if (rc == 0)
+        publish(w, list, count, true);
+    else if (rc == ERR_STORE_FULL)
+        full_give_up(w, list, count);
+    else
+        drop_pending(list, count);
     free(list);
+    if (rc == 0)
+        full_committed(w, count > 0);
     catalog_notify(w->ix);
 }
 
 /* ---- time ---- */
 
-/* Files that have been missing for long are forgotten; their entry stays, for it costs little and may come back. */
+/* Files that have been missing for long, or whose room is needed, are forgotten; their entry stays, for it costs little and may come back. */
 static void purge_missing(struct writer *w)
 {
     struct index *ix = w->ix;
@@ -459,7 +467,7 @@ static void purge_missing(struct writer *w)
         struct view *v;
 
         if (e->view->pub.state != INDEX_MISSING || e->view->pub.id == 0 || e->run ||
-            now - e->view->missing_since_ns < PURGE_NS)
+            (!ix->full && now - e->view->missing_since_ns < PURGE_NS))
             continue;
         v = view_empty(e->name, e->path, INDEX_MISSING);
         if (!v)
@@ -495,6 +503,7 @@ static void look_again(struct writer *w)
         return;
     w->tick_ns = now;
     purge_missing(w);
+    full_tick(w);
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < ix->entry_count && !ingest_stopping(w->in); i++) {
         struct entry *e = ix->entries[i];
@@ -519,9 +528,24 @@ static bool has_work(const struct writer *w)
     return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
 }
 
+/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what is garbage are free
+ * two commits later: where something is indexed anew, small commits keep the store small. */
+static uint64_t commit_bytes(const struct writer *w)
+{
+    uint64_t share = w->ix->options.map_max / 16, most = COMMIT_BYTES;
+
+    if (w->garbage_count > 0)
+        most = index_bytes(w->ix) / COMMIT_SHARE;
+    if (most < COMMIT_LEAST)
+        most = COMMIT_LEAST;
+    if (most > COMMIT_BYTES)
+        most = COMMIT_BYTES;
+    return share && share < most ? share : most;
+}
+
 static bool commit_is_due(struct writer *w, bool idle)
 {
-    if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= COMMIT_BYTES)
+    if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= commit_bytes(w))
         return true;
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }

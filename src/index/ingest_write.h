@@ -14,6 +14,8 @@ struct writer {
     uint32_t garbage_count, garbage_cap;
     int64_t first_ns; /* when the batch got its first */
     int64_t tick_ns;
+    int64_t full_ns;          /* since when the store is full */
+    uint32_t files_deleted;   /* garbage of whole files whose deletion is in the batch */
     uint64_t root_generation; /* of the last summary made ahead */
 };
 
@@ -25,5 +27,30 @@ void store_states(struct writer *w);
 /* The id, and all that is stored under it, is garbage from the next commit on. */
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
+
+/* ---- ingest_write.c ---- */
+
+/* After a commit (or a failed one, which stays in the batch): what is in the list is seen from now on; runs that are over are
+ * freed. */
+struct pending {
+    struct run *run;
+    struct view *view;
+    bool over;
+};
+void publish(struct writer *w, struct pending *list, uint32_t count, bool stored);
+void put_generation(struct writer *w, uint32_t changes, bool clean);
+void set_store_error(struct index *ix, int error);
+
+/* ---- ingest_full.c ---- */
+
+/* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait until there is room. */
+void full_give_up(struct writer *w, struct pending *list, uint32_t count);
+/* What answers see of a run that was given up; NULL: what they see now. */
+struct view *full_view(struct run *run);
+/* Its file is to be read again when there is room. Under index.lock. */
+void full_queue(struct run *run);
+/* After a commit (of runs: of more than deletions and states), and each second: whether readers may go on. */
+void full_committed(struct writer *w, bool of_runs);
+void full_tick(struct writer *w);
 
 #endif

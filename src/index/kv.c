@@ -1,5 +1,5 @@
 /* kv.c - the only caller of LMDB. See kv.h for the contract. */
-#include "kv.h"
+#include "kv_batch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
-#include <stdio.h>
 
 #define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold   */
 #define POOL_MAX 64      /* idle read transactions kept                                   */
@@ -18,15 +18,26 @@
 #define MAP_HEADROOM \
     (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
+#define TURNSTILE_NS 100000000
+
+/* Of a limited file: branches, leaves and the list of free pages that a deletion writes anew. */
+#define RESERVE_MIN (1ull << 20)
+#define RESERVE_SHARE 64
+
 struct kv {
     MDB_env *env;
     MDB_dbi dbi[KV_TABLES];
     char *path;
     uint64_t map_size; /* when env is NULL: reopening failed */
+    uint64_t map_max;  /* UINT64_MAX: no limit */
+    uint64_t map_top;  /* the same, or more where the file was larger: deleting must be possible */
     bool read_only;
-    /* Held for reading while a read transaction is open, for writing while the map moves. Reader preference is wanted:
-     * a thread may hold two reads, and growing is rare and can wait. */
+    /* Held for reading while a read transaction is open, for writing while the map moves. Readers are preferred, since a
+     * thread may hold two reads. So that the map moves all the same while there always is one, new readers wait at the
+     * turnstile; not for ever, since one who holds a read may be waiting for them. */
     pthread_rwlock_t gate;
+    pthread_mutex_t turnstile;
+    atomic_bool moving;
     pthread_mutex_t pool_lock;
     MDB_txn *pool[POOL_MAX];
     unsigned pooled;
@@ -36,86 +47,6 @@ struct kv_read {
     struct kv *kv;
     MDB_txn *txn;
 };
-
-enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
-struct op {
-    uint8_t kind, table;
-    struct kv_key key;
-    void *data;
-    size_t len;
-};
-struct kv_batch {
-    struct op *ops;
-    size_t count, cap, bytes;
-    int error;
-};
-
-static const char *const table_names[KV_TABLES] = {"meta",  "file",    "path", "span", "checkpoint",
-                                                   "chunk", "summary", "text", "name", "garbage"};
-
-const char *kv_table_name(enum kv_table t)
-{
-    return table_names[t];
-}
-
-/* ---- keys ---- */
-
-void kv_key_bytes(struct kv_key *k, const void *data, size_t len)
-{
-    if (k->len + len > sizeof k->data)
-        len = sizeof k->data - k->len;
-    memcpy(k->data + k->len, data, len);
-    k->len += len;
-}
-
-void kv_key_u8(struct kv_key *k, uint8_t v)
-{
-    kv_key_bytes(k, &v, 1);
-}
-
-void kv_key_u32(struct kv_key *k, uint32_t v)
-{
-    uint32_t be = __builtin_bswap32(v);
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    be = v;
-#endif
-    kv_key_bytes(k, &be, 4);
-}
-
-void kv_key_u64(struct kv_key *k, uint64_t v)
-{
-    kv_key_u32(k, v >> 32);
-    kv_key_u32(k, (uint32_t)v);
-}
-
-struct kv_key kv_key_of_u32(uint32_t a)
-{
-    struct kv_key k = {0};
-
-    kv_key_u32(&k, a);
-    return k;
-}
-
-struct kv_key kv_key_of_chunk(uint32_t file, uint32_t chunk, uint32_t version)
-{
-    struct kv_key k = {0};
-
-    kv_key_u32(&k, file);
-    kv_key_u32(&k, chunk);
-    kv_key_u32(&k, version);
-    return k;
-}
-
-uint32_t kv_get_u32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-uint64_t kv_get_u64(const uint8_t *p)
-{
-    return (uint64_t)kv_get_u32(p) << 32 | kv_get_u32(p + 4);
-}
 
 /* ---- errors ---- */
 
@@ -218,7 +149,8 @@ static int open_tables(struct kv *kv, struct err *err)
     if (rc)
         return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
     for (int i = 0; i < KV_TABLES && rc == 0; i++)
-        rc = mdb_dbi_open(txn, table_names[i], kv->read_only ? 0 : MDB_CREATE, &kv->dbi[i]);
+        rc = mdb_dbi_open(txn, kv_table_name((enum kv_table)i), kv->read_only ? 0 : MDB_CREATE,
+                          &kv->dbi[i]);
     if (rc) {
         mdb_txn_abort(txn);
         if (rc == MDB_NOTFOUND)
@@ -227,6 +159,30 @@ static int open_tables(struct kv *kv, struct err *err)
     }
     rc = mdb_txn_commit(txn);
     return rc ? err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
+}
+
+static uint64_t bytes_used(struct kv *kv)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+
+    if (!kv->env || mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
+        return 0;
+    return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
+}
+
+static uint64_t reserve(const struct kv *kv)
+{
+    return kv->map_max / RESERVE_SHARE + RESERVE_MIN;
+}
+
+static void set_limit(struct kv *kv)
+{
+    uint64_t used = bytes_used(kv);
+
+    kv->map_top = kv->map_max;
+    if (kv->map_max != UINT64_MAX && used + reserve(kv) > kv->map_top)
+        kv->map_top = used + reserve(kv);
 }
 
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
@@ -239,9 +195,11 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
         return err_set(err, -ENOMEM, "no memory");
     }
     pthread_rwlock_init(&kv->gate, NULL);
+    pthread_mutex_init(&kv->turnstile, NULL);
     pthread_mutex_init(&kv->pool_lock, NULL);
     kv->read_only = options->read_only;
-    rc = open_env(kv, options->map_size, err);
+    kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
+    rc = open_env(kv, options->map_size < kv->map_max ? options->map_size : kv->map_max, err);
     if (rc == 0)
         rc = check_length(kv, err);
     if (rc == 0)
@@ -250,6 +208,7 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
         kv_close(kv);
         return rc;
     }
+    set_limit(kv);
     if (!kv->read_only)
         mdb_reader_check(kv->env,
                          &dead); /* slots of processes that were killed keep pages from reuse */
@@ -271,6 +230,7 @@ void kv_close(struct kv *kv)
     if (kv->env)
         mdb_env_close(kv->env);
     pthread_rwlock_destroy(&kv->gate);
+    pthread_mutex_destroy(&kv->turnstile);
     pthread_mutex_destroy(&kv->pool_lock);
     free(kv->path);
     free(kv);
@@ -283,16 +243,6 @@ uint64_t kv_map_size(struct kv *kv)
     return !kv->env || mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
 }
 
-static uint64_t bytes_used(struct kv *kv)
-{
-    MDB_envinfo info;
-    MDB_stat st;
-
-    if (!kv->env || mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
-        return 0;
-    return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
-}
-
 uint64_t kv_bytes(struct kv *kv)
 {
     uint64_t bytes;
@@ -303,91 +253,7 @@ uint64_t kv_bytes(struct kv *kv)
     return bytes;
 }
 
-/* ---- batches ---- */
-
-struct kv_batch *kv_batch_new(void)
-{
-    return calloc(1, sizeof(struct kv_batch));
-}
-
-static void batch_clear(struct kv_batch *b)
-{
-    for (size_t i = 0; i < b->count; i++)
-        free(b->ops[i].data);
-    b->count = b->bytes = 0;
-    b->error = 0;
-}
-
-void kv_batch_free(struct kv_batch *b)
-{
-    if (!b)
-        return;
-    batch_clear(b);
-    free(b->ops);
-    free(b);
-}
-
-size_t kv_batch_bytes(const struct kv_batch *b)
-{
-    return b->bytes;
-}
-
-bool kv_batch_empty(const struct kv_batch *b)
-{
-    return b->count == 0 && b->error == 0;
-}
-
-static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
-                      const struct kv_key *key, void *data, size_t len)
-{
-    if (b->error == 0 && b->count == b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 256;
-        struct op *ops = realloc(b->ops, cap * sizeof *ops);
-
-        if (ops) {
-            b->ops = ops;
-            b->cap = cap;
-        } else {
-            b->error = -ENOMEM;
-        }
-    }
-    if (b->error) {
-        free(data);
-        return;
-    }
-    b->ops[b->count++] = (struct op){kind, t, *key, data, len};
-    b->bytes += len + key->len + 32;
-}
-
-void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
-                 size_t len)
-{
-    batch_add(b, OP_PUT, t, key, data, len);
-}
-
-void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
-            size_t len)
-{
-    void *copy = malloc(len ? len : 1);
-
-    if (!copy) {
-        b->error = b->error ? b->error : -ENOMEM;
-        return;
-    }
-    if (len)
-        memcpy(copy, data, len);
-    kv_put_take(b, t, key, copy, len);
-}
-
-void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key)
-{
-    batch_add(b, OP_DELETE, t, key, NULL, 0);
-}
-
-void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix)
-{
-    batch_add(b, OP_DELETE_PREFIX, t, prefix, NULL, 0);
-}
+/* ---- commits ---- */
 
 /* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions. */
 static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
@@ -443,19 +309,50 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
     return mdb_txn_commit(txn);
 }
 
+static void close_gate(struct kv *kv)
+{
+    atomic_store(&kv->moving, true);
+    pthread_mutex_lock(&kv->turnstile);
+    pthread_rwlock_wrlock(&kv->gate);
+}
+
+static void open_gate(struct kv *kv)
+{
+    atomic_store(&kv->moving, false);
+    pthread_rwlock_unlock(&kv->gate);
+    pthread_mutex_unlock(&kv->turnstile);
+}
+
+static void pass_gate(struct kv *kv)
+{
+    struct timespec until;
+
+    if (atomic_load(&kv->moving)) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += TURNSTILE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_mutex_timedlock(&kv->turnstile, &until) == 0)
+            pthread_mutex_unlock(&kv->turnstile);
+    }
+    pthread_rwlock_rdlock(&kv->gate);
+}
+
 /* Readers hold the gate while they read: none can see the map move. */
 static int grow_map(struct kv *kv, uint64_t need)
 {
     uint64_t size;
     int rc;
 
-    pthread_rwlock_wrlock(&kv->gate);
+    if (kv_map_size(kv) >= kv->map_top)
+        return MDB_MAP_FULL;
+    close_gate(kv);
     drain_pool(kv);
     size = kv_map_size(kv);
     while (size < need)
         size *= 2;
-    rc = mdb_env_set_mapsize(kv->env, size);
-    pthread_rwlock_unlock(&kv->gate);
+    rc = mdb_env_set_mapsize(kv->env, size < kv->map_top ? size : kv->map_top);
+    open_gate(kv);
     return rc;
 }
 
@@ -465,7 +362,7 @@ static int reopen(struct kv *kv)
     uint64_t size;
     int rc;
 
-    pthread_rwlock_wrlock(&kv->gate);
+    close_gate(kv);
     size = kv->env ? kv_map_size(kv) : kv->map_size;
     kv->map_size = size;
     drain_pool(kv);
@@ -474,7 +371,7 @@ static int reopen(struct kv *kv)
     rc = open_env(kv, size, NULL); /* env NULL: reads fail until the next commit tries again */
     if (rc == 0)
         rc = open_tables(kv, NULL);
-    pthread_rwlock_unlock(&kv->gate);
+    open_gate(kv);
     return rc;
 }
 
@@ -486,7 +383,44 @@ static bool disk_is_full(const struct kv *kv)
     return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
 }
 
-int kv_commit(struct kv *kv, struct kv_batch *b)
+/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first. */
+static uint64_t bytes_free(struct kv *kv)
+{
+    MDB_cursor *cursor;
+    MDB_val key, list;
+    MDB_stat st = {0};
+    uint64_t pages = 0;
+    struct kv_read *r;
+
+    if (kv_read_begin(kv, &r) < 0)
+        return 0;
+    if (mdb_cursor_open(r->txn, 0, &cursor) == 0) {
+        while (mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
+            size_t count;
+
+            memcpy(&count, list.mv_data, sizeof count);
+            pages += count;
+        }
+        mdb_cursor_close(cursor);
+    }
+    mdb_env_stat(kv->env, &st);
+    kv_read_end(r);
+    return pages * st.ms_psize;
+}
+
+/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use: MAP_FULL tells that. */
+static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
+{
+    uint64_t need, used;
+
+    if (kv->map_max == UINT64_MAX)
+        return false;
+    need = b->bytes + b->bytes / 4 + reserve(kv);
+    used = bytes_used(kv);
+    return used + need > kv->map_max && used + need > kv->map_max + bytes_free(kv);
+}
+
+static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
 {
     int rc;
 
@@ -496,6 +430,8 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
         return 0;
     if (!kv->env && (rc = reopen(kv)))
         return rc;
+    if (!freeing && beyond_limit(kv, b))
+        return ERR_STORE_FULL;
     if (bytes_used(kv) + b->bytes * 2 + MAP_HEADROOM > kv_map_size(kv))
         grow_map(kv, kv_map_size(kv) + 1); /* if not, MAP_FULL tells */
     for (int tries = 0;; tries++) {
@@ -517,6 +453,16 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
         return code_of(rc);
     batch_clear(b);
     return 0;
+}
+
+int kv_commit(struct kv *kv, struct kv_batch *b)
+{
+    return commit(kv, b, false);
+}
+
+int kv_commit_freeing(struct kv *kv, struct kv_batch *b)
+{
+    return commit(kv, b, true);
 }
 
 /* ---- reads ---- */
@@ -553,7 +499,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
     if (!r)
         return -ENOMEM;
     r->kv = kv;
-    pthread_rwlock_rdlock(&kv->gate);
+    pass_gate(kv);
     rc = kv->env ? txn_renew(kv, &r->txn) : EIO;
     if (rc == MDB_MAP_RESIZED) {
         /* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */

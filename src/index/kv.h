@@ -7,6 +7,8 @@
  *            A batch carries its first error; later calls do nothing and kv_commit tells it.
  * Reads:     a kv_read pins one state of the store. Its data are borrowed from the map until kv_read_end. The map cannot
  *            grow while one is open, so keep them short. The same thread must begin and end.
+ * Limit:     with map_max the file stays within it. A part of it is kept for batches that make room: to delete, too, needs
+ *            pages, which are free only after the commit.
  * Caveats:   keys are at most KV_KEY_MAX bytes, big-endian, so that byte order is sort order.
  */
 #ifndef DFTRACERD_INDEX_KV_H
@@ -48,6 +50,7 @@ struct kv;
 struct kv_options {
     const char *path;  /* an existing directory                                       */
     uint64_t map_size; /* first address space; halved where the process may not have it */
+    uint64_t map_max;  /* data.mdb grows no further; 0: as far as there is room               */
     bool read_only;
 };
 /* 0; ERR_CORRUPT: damaged or of another LMDB, to be removed and made anew; ERR_STORE; -errno. */
@@ -67,8 +70,13 @@ void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, 
                  size_t len); /* takes malloc'ed data */
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key);
 void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix);
+/* Takes the operations back whose key begins with `prefix` behind its first `skip` bytes. */
+void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const struct kv_key *prefix);
 /* Applies all in order, durably. 0 (the batch is empty again), ERR_STORE_FULL, -ENOSPC, -EIO, -ENOMEM, ERR_STORE. */
 int kv_commit(struct kv *kv, struct kv_batch *b);
+/* The same for a batch that deletes more than it puts: may take the part of the file that is kept for it. What it frees can be
+ * used by the second commit after it: the last state but one stays whole, should the disk lose the last one. */
+int kv_commit_freeing(struct kv *kv, struct kv_batch *b);
 
 struct kv_read;
 int kv_read_begin(struct kv *kv, struct kv_read **ret);

@@ -147,6 +147,8 @@ struct index {
     struct entry *queue_head, *queue_tail;
     struct arena strings;
     bool listed;
+    bool full;      /* the store can grow no more: readers wait (ingest_full.c) */
+    bool forgotten; /* a file went since */
     int store_error;
     uint64_t generation, generation_stored;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
@@ -236,8 +238,11 @@ struct span {
 struct run {
     struct entry *entry;
     uint32_t id, version;
-    bool fresh;  /* a new id: from the start */
-    bool stored; /* some of it is in the store */
+    bool fresh;     /* a new id: from the start */
+    bool stored;    /* some of it is in the store, or in the batch */
+    bool committed; /* some of it is in the store */
+    bool rebuild;   /* it was asked for */
+    bool abandoned; /* the store is full: as if it had not begun, or not gone on */
     uint32_t summary_version;
     uint8_t action; /* enum run_action */
     struct terms *terms;
@@ -316,7 +321,8 @@ void ingest_stop(struct index *ix);
 void ingest_wake(struct index *ix); /* the writer has something to look at */
 /* ingest_read.c */
 void *ingest_reader_main(void *ingest);
-int run_identify(int fd, struct identity *ret); /* fstat and hashes of the edges */
+/* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
+int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 void identity_of_stat(const void *stat, struct identity *ret);
 bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
 /* ingest_scan.c */

@@ -106,6 +106,7 @@ int index_forget(struct index *ix, const char *name)
                 ix->records_dirty++;
             }
             e->offered = false;
+            ix->forgotten = true;
         }
     }
     pthread_mutex_unlock(&ix->lock);

@@ -231,7 +231,7 @@ static int clean_up(struct index *ix)
         kv_read_end(r);
     }
     if (rc == 0)
-        rc = kv_commit(ix->kv, b);
+        rc = kv_commit_freeing(ix->kv, b);
     kv_batch_free(b);
     return rc;
 }
@@ -240,7 +240,10 @@ static int clean_up(struct index *ix)
 
 static int open_tables(struct index *ix, struct err *err)
 {
-    struct kv_options options = {ix->path, ix->options.map_size, ix->read_only};
+    struct kv_options options = {.path = ix->path,
+                                 .map_size = ix->options.map_size,
+                                 .map_max = ix->options.map_max,
+                                 .read_only = ix->read_only};
     struct kv_read *r;
     int rc = kv_open(&options, err, &ix->kv);
 

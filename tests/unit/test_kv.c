@@ -32,7 +32,7 @@ static void remove_dir(void)
 
 static struct kv *open_kv(uint64_t map_size)
 {
-    struct kv_options options = {dir, map_size, false};
+    struct kv_options options = {.path = dir, .map_size = map_size};
     struct err err = {0};
     struct kv *kv = NULL;
 
@@ -190,6 +190,119 @@ static void full_maps_grow(void)
     remove_dir();
 }
 
+struct never_idle {
+    struct kv *kv;
+    pthread_barrier_t *start;
+    atomic_bool *stop;
+    int turn;
+};
+
+/* Two of them: there always is a read open, for each begins the next before the other one ends. */
+static void *read_without_end(void *arg)
+{
+    struct never_idle *n = arg;
+    struct kv_read *r;
+
+    pthread_barrier_wait(n->start);
+    nanosleep(&(struct timespec){0, n->turn * 5000000}, NULL);
+    while (!atomic_load(n->stop)) {
+        if (!CHECK_INT(kv_read_begin(n->kv, &r), 0))
+            return NULL;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+        kv_read_end(r);
+    }
+    return NULL;
+}
+
+/* A map grows although there never is a moment without a reader, and although one reader waits for another one. */
+static void maps_grow_under_load(void)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv *kv;
+    pthread_barrier_t start;
+    atomic_bool stop = false;
+    struct never_idle n[6];
+    pthread_t threads[6];
+    char *value = calloc(1, 1 << 20);
+
+    make_dir();
+    kv = open_kv(1 << 20);
+    pthread_barrier_init(&start, NULL, 7);
+    for (int i = 0; i < 6; i++) {
+        n[i] = (struct never_idle){kv, &start, &stop, i};
+        pthread_create(&threads[i], NULL, read_without_end, &n[i]);
+    }
+    pthread_barrier_wait(&start);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct kv_key key = kv_key_of_chunk(1, i, 1);
+
+        kv_put(b, KV_CHUNK, &key, value, 1 << 20);
+        CHECK_INT(kv_commit(kv, b), 0);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(kv_map_size(kv) > (4u << 20));
+    pthread_barrier_destroy(&start);
+    kv_batch_free(b);
+    kv_close(kv);
+    free(value);
+    remove_dir();
+}
+
+/* With a limit: what does not fit is refused and stays in the batch, deletions get through, and then there is room. */
+static void limits_hold(void)
+{
+    struct kv_options options = {.path = dir, .map_size = 1 << 20, .map_max = 16 << 20};
+    struct kv_batch *b = kv_batch_new(), *d = kv_batch_new();
+    char *value = malloc(1 << 20), path[128];
+    struct stat st;
+    struct kv *kv;
+    int rc = 0;
+
+    make_dir();
+    memset(value, 'v', 1 << 20);
+    CHECK_INT(kv_open(&options, NULL, &kv), 0);
+    for (uint32_t round = 0; round < 20; round++) {
+        uint32_t i = 0;
+
+        for (; rc == 0; i++) {
+            struct kv_key key = kv_key_of_chunk(round, i, 1);
+
+            kv_put(b, KV_CHUNK, &key, value, (1 << 20) - 5000 * round);
+            put_u32(b, KV_META, round * 100 + i, "and a small one");
+            rc = kv_commit(kv, b);
+        }
+        CHECK_INT(rc, ERR_STORE_FULL);
+        CHECK(!kv_batch_empty(b));
+        CHECK(i >= 10 && i <= 16);
+        CHECK_INT(kv_commit(kv, b), ERR_STORE_FULL);
+        for (uint32_t k = 0; k < i; k++) {
+            struct kv_key key = kv_key_of_chunk(round, k, 1);
+
+            kv_delete(d, KV_CHUNK, &key);
+        }
+        CHECK_INT(kv_commit_freeing(kv, d), 0);
+        put_u32(d, KV_META, 1, "what was freed can be used behind the next commit");
+        CHECK_INT(kv_commit_freeing(kv, d), 0);
+        rc = kv_commit(kv, b);
+        CHECK_INT(rc, 0);
+        for (uint32_t k = i - 1; k < i; k++) {
+            struct kv_key key = kv_key_of_chunk(round, k, 1);
+
+            kv_delete(d, KV_CHUNK, &key);
+        }
+        CHECK_INT(kv_commit_freeing(kv, d), 0);
+    }
+    snprintf(path, sizeof path, "%s/data.mdb", dir);
+    CHECK(stat(path, &st) == 0 && st.st_size <= 16 << 20);
+    kv_batch_free(b);
+    kv_batch_free(d);
+    kv_close(kv);
+    free(value);
+    remove_dir();
+}
+
 /* What cannot be committed stays in the batch, and nothing of it is in the store. */
 static void failed_batches_stay(void)
 {
@@ -215,7 +328,7 @@ static void failed_batches_stay(void)
 
 static void damage_is_told(void)
 {
-    struct kv_options options = {dir, 64 << 20, false};
+    struct kv_options options = {.path = dir, .map_size = 64 << 20};
     struct kv_batch *b = kv_batch_new();
     struct err err = {0};
     struct kv *kv = NULL;
@@ -317,6 +430,8 @@ static void records(void)
 static const struct check_test tests[] = {{"keys_sort_as_numbers", keys_sort_as_numbers},
                                           {"prefixes_and_below", prefixes_and_below},
                                           {"full_maps_grow", full_maps_grow},
+                                          {"maps_grow_under_load", maps_grow_under_load},
+                                          {"limits_hold", limits_hold},
                                           {"failed_batches_stay", failed_batches_stay},
                                           {"damage_is_told", damage_is_told},
                                           {"places", places},

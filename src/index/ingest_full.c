@@ -1,0 +1,160 @@
+/* ingest_full.c - the store can grow no more (index_options.map_max, or there is no address space): what is under way is given
+ * up, readers wait, and files that are missing lose their chunks at once, not after ten minutes. When that made room, or after
+ * a while, reading goes on from what is stored.
+ *
+ * Giving up, and not keeping the batch until it fits, is what lets a file go that is itself too large: its chunks are in the
+ * store already, its run has ended, so it can be purged like any other when it is removed.
+ */
+#include "ingest_write.h"
+
+#include <errno.h>
+
+#define FULL_RETRY_NS 60000000000LL
+
+/* ---- giving up ---- */
+
+static void forget_id(struct writer *w, uint32_t id)
+{
+    static const uint8_t tables[] = {KV_FILE,  KV_SPAN,    KV_CHECKPOINT,
+                                     KV_CHUNK, KV_SUMMARY, KV_NAME};
+    struct kv_key key = kv_key_of_u32(id);
+    uint32_t kept = 0;
+
+    for (size_t i = 0; i < sizeof tables; i++)
+        kv_batch_forget(w->batch, tables[i], 0, &key);
+    kv_batch_forget(w->batch, KV_GARBAGE, 1, &key); /* behind the kind */
+    for (uint32_t i = 0; i < w->garbage_count; i++) {
+        /* Of the batch, that is: */
+        if (w->garbage[i].file != id || w->garbage[i].generation != UINT64_MAX)
+            w->garbage[kept++] = w->garbage[i];
+    }
+    w->garbage_count = kept;
+}
+
+static void forget_run(struct writer *w, struct run *run)
+{
+    struct kv_key path = path_key(run->entry->name);
+
+    kv_batch_forget(w->batch, KV_PATH, 0, &path);
+    forget_id(w, run->id);
+    if (run->old_id && !run->committed)
+        forget_id(w, run->old_id);
+}
+
+static void abandon_all(struct writer *w)
+{
+    struct index *ix = w->ix;
+
+    pthread_mutex_lock(&ix->lock);
+    ix->full = true;
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        struct run *run = ix->entries[i]->run;
+
+        if (!run)
+            continue;
+        run->abandoned = true;
+        atomic_store(&run->cancelled, true);
+    }
+    pthread_mutex_unlock(&ix->lock);
+}
+
+struct view *full_view(struct run *run)
+{
+    const struct view *old = run->old, *now = run->entry->view;
+    enum index_state state = old->pub.id ? INDEX_INDEXING : old->pub.state;
+    struct view *v;
+
+    if (run->committed || run->action != RUN_READ)
+        return NULL;
+    v = view_with_state(run->old, now->pub.state == INDEX_MISSING ? INDEX_MISSING : state);
+    if (v && now->pub.state == INDEX_MISSING) {
+        v->state_before = (uint8_t)state;
+        v->missing_since_ns = now->missing_since_ns;
+    }
+    return v;
+}
+
+void full_queue(struct run *run)
+{
+    struct entry *e = run->entry;
+
+    e->again = true;
+    if (run->committed)
+        return; /* all else is known from what is stored */
+    e->rebuild = e->rebuild || run->rebuild;
+    if (!e->terms)
+        e->terms = terms_ref(run->terms);
+    if (!e->unit_fixed) {
+        e->unit_fixed = run->unit_fixed;
+        e->unit = run->unit;
+    }
+}
+
+void full_give_up(struct writer *w, struct pending *list, uint32_t count)
+{
+    abandon_all(w);
+    for (uint32_t i = 0; i < count; i++) {
+        struct run *run = list[i].run;
+
+        forget_run(w, run);
+        view_release(list[i].view);
+        run->abandoned = true;
+        run->stored = run->committed;
+        list[i].view = list[i].over ? full_view(run) : NULL;
+    }
+    w->full_ns = clock_mono_ns();
+    set_store_error(w->ix, ERR_STORE_FULL);
+    /* What is left is little, and what deletes. If there is no room even for that, it stays for the next time. */
+    publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
+}
+
+/* ---- going on ---- */
+
+static void go_on(struct writer *w)
+{
+    struct index *ix = w->ix;
+    bool idle;
+
+    put_generation(
+        w, 0,
+        false); /* a commit, whatever it holds: what the last one freed can be used from now on */
+    kv_commit_freeing(ix->kv, w->batch);
+    pthread_mutex_lock(&ix->lock);
+    ix->full = false;
+    idle = !ix->queue_head;
+    pthread_cond_broadcast(&ix->files_cond);
+    pthread_mutex_unlock(&ix->lock);
+    if (idle)
+        set_store_error(ix, 0); /* else when something could be stored */
+}
+
+void full_committed(struct writer *w, bool of_runs)
+{
+    if (w->ix->full && w->files_deleted)
+        go_on(w);
+    else if (!w->ix->full && of_runs && w->ix->store_error == ERR_STORE_FULL)
+        set_store_error(w->ix, 0);
+    w->files_deleted = 0;
+}
+
+void full_tick(struct writer *w)
+{
+    struct index *ix = w->ix;
+    int64_t now = clock_mono_ns();
+    bool forgotten;
+
+    if (!ix->full)
+        return;
+    if (kv_batch_empty(w->batch))
+        w->first_ns = now;
+    collect_garbage(w); /* of what was purged a moment ago */
+    pthread_mutex_lock(&ix->lock);
+    forgotten = ix->forgotten;
+    ix->forgotten = false;
+    pthread_mutex_unlock(&ix->lock);
+    /* A file that went may be the one that did not fit, with nothing stored. */
+    if (forgotten || now - w->full_ns >= FULL_RETRY_NS) {
+        w->full_ns = now;
+        go_on(w);
+    }
+}

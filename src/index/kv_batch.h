@@ -1,0 +1,22 @@
+/* kv_batch.h - the inside of a batch: filled in kv_batch.c, applied in kv.c. */
+#ifndef DFTRACERD_INDEX_KV_BATCH_H
+#define DFTRACERD_INDEX_KV_BATCH_H
+
+#include "kv.h"
+
+enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
+struct op {
+    uint8_t kind, table;
+    struct kv_key key;
+    void *data;
+    size_t len;
+};
+struct kv_batch {
+    struct op *ops;
+    size_t count, cap, bytes;
+    int error;
+};
+
+void batch_clear(struct kv_batch *b);
+
+#endif
