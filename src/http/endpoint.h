@@ -26,6 +26,7 @@ struct param_spec {
     const char *choices;       /* PARAM_CHOICE                                                          */
     const char *help;
 };
+#define PARAM_ITEMS_MAX 10000  /* values of a repeatable parameter or a list; more is ERR_PARAM              */
 struct param {
     const struct param_spec *spec;
     bool given;                /* by the client                                                         */

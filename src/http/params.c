@@ -82,22 +82,29 @@ int params_decode(struct arena *arena, struct text encoded, bool plus, struct te
     return 0;
 }
 
+/* The array doubles: what a request keeps stays in proportion to what was sent. */
 static int append_item(struct request *rq, struct param *p, struct text item)
 {
-    const char **items = arena_alloc(&rq->arena, (p->count + 1) * sizeof *items);
     char *copy = arena_strdup(&rq->arena, item);
-    if (!items || !copy)
+    if (!copy)
         return -ENOMEM;
-    if (p->count)
-        memcpy(items, p->items, p->count * sizeof *items);
-    items[p->count++] = copy;
-    p->items = items;
+    if (p->count == PARAM_ITEMS_MAX)
+        return err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` has more than %d values",
+                             p->spec->name, PARAM_ITEMS_MAX);
+    if ((p->count & (p->count - 1)) == 0) {
+        const char **items = arena_alloc(&rq->arena, (2 * p->count + 1) * sizeof *items);
+        if (!items)
+            return -ENOMEM;
+        if (p->count)
+            memcpy(items, p->items, p->count * sizeof *items);
+        p->items = items;
+    }
+    p->items[p->count++] = copy;
     return 0;
 }
 
 static int split_list(struct request *rq, struct param *p, struct text t)
 {
-    /* Items are few (column names), so growing one by one in the arena is fine. */
     while (t.len) {
         const char *comma = memchr(t.ptr, ',', t.len);
         size_t n = comma ? (size_t)(comma - t.ptr) : t.len;
@@ -252,24 +259,30 @@ int params_add_form(struct request *rq, struct text encoded)
     return 0;
 }
 
-/* A JSON scalar as the text that the same parameter would have in a URL. */
+/* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it. */
+static int text_of_json(struct request *rq, const char *name, const json_t *v, char *number,
+                        struct text *ret)
+{
+    if (json_is_string(v))
+        *ret = (struct text){json_string_value(v), json_string_length(v)};
+    else if (json_is_integer(v))
+        *ret = (struct text){number, num_format_i64(json_integer_value(v), number)};
+    else if (json_is_real(v))
+        *ret = (struct text){number, num_format_double(json_real_value(v), number)};
+    else if (json_is_boolean(v))
+        *ret = json_is_true(v) ? TEXT("true") : TEXT("false");
+    else
+        return err_set_param(&rq->err, ERR_PARAM, name,
+                             "`%s` must be a text, number, boolean or list of them", name);
+    return 0;
+}
+
 static int add_json_scalar(struct request *rq, const char *name, const json_t *v)
 {
     char number[64];
     struct text t;
-    if (json_is_string(v)) {
-        t = (struct text){json_string_value(v), json_string_length(v)};
-    } else if (json_is_integer(v)) {
-        t = (struct text){number, num_format_i64(json_integer_value(v), number)};
-    } else if (json_is_real(v)) {
-        t = (struct text){number, num_format_double(json_real_value(v), number)};
-    } else if (json_is_boolean(v)) {
-        t = json_is_true(v) ? TEXT("true") : TEXT("false");
-    } else {
-        return err_set_param(&rq->err, ERR_PARAM, name,
-                             "`%s` must be a text, number, boolean or list of them", name);
-    }
-    return params_add(rq, text_of(name), t);
+    int rc = text_of_json(rq, name, v, number, &t);
+    return rc < 0 ? rc : params_add(rq, text_of(name), t);
 }
 
 /* A list is a repeated parameter, or the comma list of a PARAM_LIST. */
@@ -288,15 +301,20 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
         return 0;
     }
     struct buf joined = {0};
+    int rc = 0;
     size_t i;
     json_t *v;
     json_array_foreach(array, i, v)
     {
+        char number[64];
+        struct text t = {NULL, 0};
+        rc = rc < 0 ? rc : text_of_json(rq, name, v, number, &t);
         buf_puts(&joined, i ? "," : "");
-        buf_puts(&joined, json_is_string(v) ? json_string_value(v) : "");
+        buf_text(&joined, t);
     }
-    int rc = joined.error ? joined.error
-                          : params_add(rq, text_of(name), (struct text){joined.data, joined.len});
+    rc = rc < 0 ? rc : joined.error;
+    if (rc == 0)
+        rc = params_add(rq, text_of(name), (struct text){joined.data, joined.len});
     buf_done(&joined);
     return rc;
 }

@@ -111,6 +111,10 @@ static void reads_json(void)
     CHECK_INT(request_param(&rq, "list")->count, 2);
     CHECK_INT(request_param(&rq, "many")->count, 2);
     CHECK_INT(request_param(&rq, "time")->ns, 2500);
+    CHECK_INT(json("{\"list\":[\"a\",1,true,\"b,c\"],\"many\":[]}"), 0);
+    CHECK_STR(request_text(&rq, "list"), "a,1,true,b,c");
+    CHECK_INT(request_param(&rq, "list")->count, 5);
+    CHECK_INT(request_param(&rq, "many")->count, 0);
     const char *bad[] = {"",
                          "[]",
                          "{",
@@ -121,9 +125,33 @@ static void reads_json(void)
                          "{\"word\":[\"a\",\"b\"]}",
                          "{\"word\":\"a\\u0000\"}",
                          "{} x",
+                         "{\"list\":[\"a\\u0000\"]}",
+                         "{\"list\":[null]}",
                          "{\"x\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_INT(json(bad[i]), ERR_PARAM);
+}
+
+/* A body of 1 MiB is a hundred thousand values; memory is in proportion to it, and there is a limit. */
+static void bounds_lists(void)
+{
+    static const char *const kinds[] = {"&many=abc", ",abc"};
+    for (size_t kind = 0; kind < 2; kind++) {
+        for (int count = PARAM_ITEMS_MAX; count <= PARAM_ITEMS_MAX + 1; count++) {
+            struct buf text = {0};
+            buf_puts(&text, kind ? "list=" : "");
+            for (int i = 0; i < count; i++)
+                buf_puts(&text, kinds[kind]);
+            fresh();
+            CHECK_INT(params_add_form(&rq, (struct text){text.data, text.len}),
+                      count > PARAM_ITEMS_MAX ? ERR_PARAM : 0);
+            CHECK_INT(request_param(&rq, kind ? "list" : "many")->count, PARAM_ITEMS_MAX);
+            CHECK_STR(request_param(&rq, kind ? "list" : "many")->items[PARAM_ITEMS_MAX - 1],
+                      "abc");
+            CHECK(rq.arena.used < 40 * text.len);
+            buf_done(&text);
+        }
+    }
 }
 
 static char *normal(const char *text)
@@ -163,6 +191,7 @@ static const struct check_test tests[] = {
     {"reads_values", reads_values},
     {"names_what_is_wrong", names_what_is_wrong},
     {"reads_json", reads_json},
+    {"bounds_lists", bounds_lists},
     {"normalises", normalises},
     {NULL, NULL},
 };
