@@ -154,9 +154,13 @@ static void set_level(struct generate_options *g, int code, const char *text)
 
 static void set_format(struct generate_options *g, const char *text)
 {
+    struct buf known = {0};
     g->format = generate_format_find(text);
-    if (!g->format)
-        die("unknown --format %s (try --help)", text);
+    if (g->format)
+        return;
+    for (unsigned i = 0; generate_format_name(i); i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", generate_format_name(i));
+    die("unknown --format %s (%s)", text, known.error ? "no memory" : known.data);
 }
 
 /* Options of the program itself, and those of the generator that are no numbers. */
