@@ -30,7 +30,7 @@ const char *option_default_file(struct options *o)
 static struct text without_comment(struct text line)
 {
     for (size_t i = 0; i < line.len; i++)
-        if (line.ptr[i] == '#' && (i == 0 || line.ptr[i - 1] == ' ' || line.ptr[i - 1] == '\t'))
+        if (line.ptr[i] == '#' && (i == 0 || (unsigned char)line.ptr[i - 1] <= ' '))
             return (struct text){line.ptr, i};
     return line;
 }

@@ -66,9 +66,9 @@ void options_help(FILE *out, const struct options *o)
 
 static void print_line(FILE *out, const char *key, const char *value, const char *from)
 {
-    char left[4200];
-    snprintf(left, sizeof left, "%s = %s", key, value);
-    fprintf(out, "%-40s # %s\n", left, from);
+    /* Behind a blank, # would begin a comment. */
+    int width = fprintf(out, "%s =%s%s", key, *value == '#' ? "" : " ", value);
+    fprintf(out, "%*s # %s\n", width < 40 ? 40 - width : 0, "", from);
 }
 
 void options_print(FILE *out, const struct options *o)
