@@ -248,6 +248,9 @@ int column_entry_ids(struct chunk_view *v, const struct column *c, const uint32_
 /* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. The caller ends
  * with trace_text_close and close(*ret_fd), before it releases the snapshot. */
 int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret, int *ret_fd);
+/* After reading from ret_fd: is that still the text of which the chunks were made? A file that is written anew in place
+ * shows only now. 0, ERR_STALE, -errno, -ENOMEM. Cheap where the file has not changed since. */
+int index_text_check(const struct index_file *file, int fd);
 
 /* ---- summaries: answers without a scan -------------------------------------------------------------------------- */
 

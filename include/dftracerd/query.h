@@ -51,6 +51,7 @@ struct selection {
     bool has_min_duration, has_max_duration;
     int64_t min_duration_ns, max_duration_ns; /* inclusive                                              */
     unsigned phases;                          /* PHASE_ bits                                            */
+    bool may_vanish;                          /* a `file` or `dir` that does not exist is an empty choice */
 };
 void selection_init(struct selection *s);     /* all files, recursive, PHASE_DATA */
 
@@ -157,6 +158,7 @@ struct view_options {
     bool order_ts;                   /* merge all files by (ts, file, line); objects without ts first     */
     bool no_metadata;                /* leave out the FH, HH, SH and process records events refer to       */
     uint64_t limit, offset;          /* in data objects; limit UINT64_MAX = all                           */
+    struct follow *follow;           /* NULL; else of follow_query: lines whose file has changed are left for later */
 };
 struct view;
 int view_open(struct query *q, const struct view_options *options, struct err *err, struct view **ret);
@@ -164,6 +166,11 @@ int view_open(struct query *q, const struct view_options *options, struct err *e
  * Reads text in parallel and ahead within the memory budget. */
 int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
 uint64_t view_written(const struct view *v);  /* data objects so far, without the records they needed */
+/* After ERR_END: goes on with the objects of another query (in file order only). Limit, offset and the records that are
+ * written go on, too. False as result of view_may_go_on: the limit has been reached. The query before is needed until it
+ * returns. */
+int view_go_on(struct view *v, struct query *q, struct err *err);
+bool view_may_go_on(const struct view *v);
 void view_close(struct view *v);
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret); /* count_only */
 
@@ -179,7 +186,24 @@ struct rows;
 int rows_open(struct query *q, const struct rows_options *options, struct err *err, struct rows **ret);
 /* Next batch: `*ret_values` holds count * column_count values, row by row, borrowed until the next call. ERR_END. */
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
+/* As view_go_on: after ERR_END, in file order. */
+int rows_go_on(struct rows *r, struct query *q, struct err *err);
+bool rows_may_go_on(const struct rows *r);
 void rows_close(struct rows *r);
+
+/* ---- following: what comes after an answer ------------------------------------------------------------------- */
+
+/* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long as a file that was in
+ * them is being read anew or is gone (two minutes at most, then it would be a new one). One thread at a time. */
+struct follow;
+int follow_new(struct follow **ret);
+void follow_free(struct follow *f);
+/* Opens the query of what is new in `snapshot`: the first time everything, later the objects that did not stand at the
+ * same byte of the text of the same file, after the same objects, when the query before was opened, which counts as told.
+ * A file read anew with the same content has none, one that was replaced those from the first difference on, and of X
+ * and X.gz with equal texts only one has any. *ret NULL: nothing new. The budget is borrowed until follow_free. */
+int follow_query(struct follow *f, const struct query_env *env, struct snapshot *snapshot,
+                 const struct selection *selection, struct budget *budget, struct err *err, struct query **ret);
 
 /* ---- /read: a part of one file's text -------------------------------------------------------------------------- */
 

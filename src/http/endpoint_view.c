@@ -14,6 +14,8 @@ static const struct param_spec own_params[] = {
     {"metadata", PARAM_BOOL, false, "true", NULL, "also the name records that the events refer to"},
     {"select", PARAM_LIST, false, NULL, NULL, "columns: flat rows from the index instead of lines"},
     {"count_only", PARAM_BOOL, false, "false", NULL, "only the number of matching objects"},
+    {"follow", PARAM_BOOL, false, "false", NULL,
+     "go on with matching events as they are indexed, until `limit` or `timeout`"},
     {"recipe", PARAM_TEXT, false, NULL, NULL,
      "a view as JSON, as format=recipe gives it; ANDed with the rest"},
     {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
@@ -26,13 +28,16 @@ enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
 struct state {
     enum mode mode;
     struct recipe recipe;
+    struct selection chosen;
+    struct follow *follow; /* NULL: one answer on one generation */
     struct query *query;
+    struct query_counters before; /* of the queries that were followed on */
     struct view *view;
     struct rows *rows;
     struct format_table *table;
     size_t columns;
     uint64_t count;
-    bool begun, ended;
+    bool begun;
 };
 
 static uint64_t limit_of(const struct request *rq)
@@ -65,7 +70,8 @@ static int open_lines(struct request *rq, struct state *s)
     struct view_options o = {.order_ts = order_ts(rq),
                              .no_metadata = !s->recipe.include_metadata,
                              .limit = limit_of(rq),
-                             .offset = request_uint(rq, "offset")};
+                             .offset = request_uint(rq, "offset"),
+                             .follow = s->follow};
     return view_open(s->query, &o, &rq->err, &s->view);
 }
 
@@ -89,6 +95,25 @@ static int check_format(struct request *rq, enum mode mode)
     return 0;
 }
 
+/* What has no end cannot be counted, sorted or laid out. */
+static int check_follow(struct request *rq, enum mode mode)
+{
+    enum format other = mode == MODE_LINES ? FORMAT_PFW : FORMAT_CSV;
+    bool stream = rq->format == FORMAT_NDJSON || rq->format == other;
+    if (!request_flag(rq, "follow"))
+        return 0;
+    if (mode == MODE_COUNT)
+        return err_set_param(&rq->err, ERR_PARAM, "count_only",
+                             "`follow` has no end at which there is a number to tell");
+    if (order_ts(rq))
+        return err_set_param(&rq->err, ERR_PARAM, "order",
+                             "`follow` cannot merge by time what has not been written yet");
+    if (mode == MODE_RECIPE || !stream)
+        return err_set_param(&rq->err, ERR_PARAM, "format",
+                             "`follow` comes as ndjson or pfw, with `select` as ndjson or csv");
+    return 0;
+}
+
 static int choose_mode(struct request *rq, struct state *s)
 {
     const struct param *select = request_param(rq, "select");
@@ -102,20 +127,32 @@ static int choose_mode(struct request *rq, struct state *s)
               : count        ? MODE_COUNT
               : select->set  ? MODE_ROWS
                              : MODE_LINES;
-    return s->mode == MODE_RECIPE ? 0 : check_format(rq, s->mode);
+    int rc = check_follow(rq, s->mode);
+    return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
+}
+
+static int open_news(struct request *rq, struct state *s, struct query **ret)
+{
+    return follow_query(s->follow, &rq->http->env, rq->snapshot, &s->chosen, &rq->budget, &rq->err,
+                        ret);
 }
 
 /* The recipe's query takes the place of the request's own, which is part of it. */
 static int open_query(struct request *rq, struct state *s)
 {
-    struct selection chosen;
-    int rc = selection_read(rq, &chosen);
+    int rc = selection_read(rq, &s->chosen);
     if (rc == 0)
         rc = recipe_read(rq, &s->recipe);
     if (rc < 0)
         return rc;
-    chosen.query = text_of(s->recipe.query);
-    return selection_open(rq, &chosen, &s->query);
+    s->chosen.query = text_of(s->recipe.query);
+    if (!request_flag(rq, "follow"))
+        return selection_open(rq, &s->chosen, &s->query);
+    rc = follow_new(&s->follow);
+    rc = rc < 0 ? rc : open_news(rq, s, &s->query);
+    if (rc == 0)
+        rq->incomplete = !query_complete(s->query);
+    return rc;
 }
 
 static int open_view(struct request *rq)
@@ -138,8 +175,6 @@ static int next_rows(struct request *rq, struct state *s, struct buf *out)
     const struct value *values;
     size_t n;
     int rc = rows_next(s->rows, &rq->err, &values, &n);
-    if (rc == ERR_END)
-        format_table_end(s->table, out);
     for (size_t i = 0; rc == 0 && i < n; i++)
         format_table_row(s->table, values + i * s->columns, out);
     s->count += rc == 0 ? n : 0;
@@ -151,10 +186,7 @@ static int next_lines(struct request *rq, struct state *s, struct buf *out)
     if (!s->begun && rq->format == FORMAT_PFW)
         buf_puts(out, "[\n");
     s->begun = true;
-    int rc = view_next(s->view, 256u << 10, out, &rq->err);
-    if (rc == ERR_END && rq->format == FORMAT_PFW)
-        buf_puts(out, "]\n");
-    return rc;
+    return view_next(s->view, 256u << 10, out, &rq->err);
 }
 
 static int next_count(struct request *rq, struct state *s, struct buf *out)
@@ -169,6 +201,8 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
     struct query_counters c;
     struct jw j;
     query_counters(s->query, &c);
+    c.chunks_scanned += s->before.chunks_scanned;
+    c.chunks_skipped += s->before.chunks_skipped;
     jw_init(&j, out, false);
     jw_begin(&j, '{');
     jw_key(&j, "summary");
@@ -177,10 +211,12 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
         const char *name;
         uint64_t value;
     } members[] = {
-        {"rows", s->mode == MODE_COUNT ? 1 : s->mode == MODE_ROWS ? s->count : view_written(s->view)},
+        {"rows", s->mode == MODE_COUNT  ? 1
+                 : s->mode == MODE_ROWS ? s->count
+                                        : view_written(s->view)},
         {"scanned", c.chunks_scanned},
         {"skipped", c.chunks_skipped},
-        {"generation", c.generation},
+        {"generation", snapshot_generation(rq->snapshot)},
         {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -190,6 +226,39 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
     jw_end(&j, '}');
     jw_end(&j, '}');
     jw_finish(&j);
+}
+
+/* All of one generation has been told: what is new in the next one? */
+static int go_on(struct request *rq, struct state *s)
+{
+    struct query *q = NULL;
+    bool rows = s->mode == MODE_ROWS;
+    if (!(rows ? rows_may_go_on(s->rows) : view_may_go_on(s->view)))
+        return ERR_END;
+    if (!request_repin(rq))
+        return NEXT_WAIT;
+    int rc = open_news(rq, s, &q);
+    if (rc < 0 || !q)
+        return rc < 0 ? rc : NEXT_WAIT;
+    rc = rows ? rows_go_on(s->rows, q, &rq->err) : view_go_on(s->view, q, &rq->err);
+    struct query_counters c;
+    query_counters(s->query, &c);
+    s->before.chunks_scanned += c.chunks_scanned;
+    s->before.chunks_skipped += c.chunks_skipped;
+    query_close(s->query);
+    s->query = q;
+    return rc;
+}
+
+static int finish(struct request *rq, struct state *s, struct buf *out)
+{
+    if (s->table)
+        format_table_end(s->table, out);
+    if (s->mode == MODE_LINES && rq->format == FORMAT_PFW)
+        buf_puts(out, "]\n");
+    if (rq->format == FORMAT_NDJSON && request_flag(rq, "summary"))
+        write_summary(rq, s, out);
+    return ERR_END;
 }
 
 static int next_view(struct request *rq, struct buf *out)
@@ -209,8 +278,10 @@ static int next_view(struct request *rq, struct buf *out)
         rc = next_lines(rq, s, out);
         break;
     }
-    if (rc == ERR_END && rq->format == FORMAT_NDJSON && request_flag(rq, "summary"))
-        write_summary(rq, s, out);
+    if (rc == ERR_END && s->follow)
+        rc = go_on(rq, s);
+    if (rc == ERR_END || (s->follow && rq->ending && rc >= 0))
+        return finish(rq, s, out);
     return rc;
 }
 
@@ -223,6 +294,7 @@ static void close_view(struct request *rq)
     rows_close(s->rows);
     view_close(s->view);
     query_close(s->query);
+    follow_free(s->follow);
 }
 
 const struct endpoint endpoint_view = {

@@ -245,6 +245,7 @@ static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct 
     if (rc < 0)
         return rc;
     rc = repair_lines(f);
+    rc = rc < 0 ? rc : index_text_check(l->item.file, tools->fd);
     if (rc == 0)
         end_lines(l);
     return rc;

@@ -281,6 +281,14 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
     return rc < 0 ? rc : query_source(q, TEXT("ts"), &p->ts);
 }
 
+static int open_stream(struct rows *r, const struct stream_options *o, struct err *err)
+{
+    struct ahead_maker maker = {
+        .query = r->plan.query, .arg = &r->plan, .make = block_make, .drop = block_drop};
+
+    return stream_new(&maker, o, err, &r->stream);
+}
+
 int rows_open(struct query *q, const struct rows_options *o, struct err *err, struct rows **ret)
 {
     struct stream_options options = {
@@ -289,11 +297,9 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
 
     if (!r)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    struct ahead_maker maker = {
-        .query = q, .arg = &r->plan, .make = block_make, .drop = block_drop};
     int rc = plan_columns(&r->plan, q, o);
     if (rc == 0)
-        rc = stream_new(&maker, &options, err, &r->stream);
+        rc = open_stream(r, &options, err);
     if (rc < 0) {
         rows_close(r);
         return err_set(err, rc, "%s", err_text(rc));
@@ -317,6 +323,29 @@ int rows_next(struct rows *r, struct err *err, const struct value **ret_values, 
     *ret_values = ((struct block *)item)->values + (size_t)item->at * r->plan.width;
     *ret_count = r->told;
     return 0;
+}
+
+int rows_go_on(struct rows *r, struct query *q, struct err *err)
+{
+    struct stream_options options = {0};
+
+    stream_left(r->stream, &options.limit, &options.offset);
+    stream_free(r->stream);
+    r->stream = NULL;
+    r->plan.query = q;
+    int rc = query_source(q, TEXT("ts"), &r->plan.ts);
+    for (size_t i = 0; i < r->plan.width && rc == 0; i++)
+        rc = query_source(q, source_path(r->plan.columns[i]), &r->plan.columns[i]);
+    rc = rc < 0 ? rc : open_stream(r, &options, err);
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+bool rows_may_go_on(const struct rows *r)
+{
+    uint64_t limit, offset;
+
+    stream_left(r->stream, &limit, &offset);
+    return limit > 0;
 }
 
 void rows_close(struct rows *r)

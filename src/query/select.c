@@ -148,7 +148,7 @@ static int choose_dir(struct chooser *c, const char *dir)
         const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
         c->in_dir[i] = c->in_dir[i] || (inside && (recursive || is_in_dir(rest, name, false)));
     }
-    if (!found && *name && !dir_exists(c->env, name))
+    if (!found && *name && !c->selection->may_vanish && !dir_exists(c->env, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     return 0;
 }
@@ -183,6 +183,8 @@ static int choose_file(struct chooser *c, const char *file)
         c->in_file[position] = true;
         return 0;
     }
+    if (inside && !glob && c->selection->may_vanish)
+        return 0;
     if (!inside || !glob)
         return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
     for (uint32_t i = 0; i < c->count; i++)

@@ -1,17 +1,77 @@
 /* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they are. */
 #include "stats.h"
+#include "view_follow.h"
 #include "view_metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct view {
     struct lines_plan plan;
     struct metadata *metadata; /* NULL: none wanted */
+    struct follow *follow;     /* NULL: what cannot be read is an error */
     struct stream *stream;
     uint64_t written;
 };
+
+/* ---- lines that may have gone ------------------------------------------------------------------------ */
+
+/* Of a file that was cut while it was read, only another look tells; one that is not READY is looked at again anyway. */
+static bool has_changed(struct query *q, size_t position, int rc)
+{
+    const struct scan_place *places;
+    struct trace_text *text;
+    int fd;
+
+    if (rc != ERR_CORRUPT)
+        return rc == ERR_STALE || rc == -ENOENT;
+    scan_places(q, &places);
+    const struct index_file *file = snapshot_file(query_snapshot(q), places[position].file);
+    if (file->state != INDEX_READY ||
+        index_text_open(query_index(q), query_snapshot(q), file, &text, &fd) < 0)
+        return true;
+    trace_text_close(text);
+    close(fd);
+    return false;
+}
+
+static int make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+{
+    struct view *v = arg;
+    int rc = lines_make(&v->plan, tools, position, ret);
+
+    if (rc == 0 || !v->follow || !has_changed(v->plan.query, position, rc))
+        return rc;
+    tools_close_text(tools);
+    follow_lose(v->follow, v->plan.query, position);
+    return 0;
+}
+
+static void drop(void *arg, void *item)
+{
+    lines_drop(&((struct view *)arg)->plan, item);
+}
+
+/* What was lost is told later, if at all: nothing behind it may be told before. */
+static bool refuse(void *arg, const struct item *item)
+{
+    struct view *v = arg;
+
+    return v->follow && follow_is_lost(v->follow, v->plan.query, item->position);
+}
+
+/* ---- the cursor ---------------------------------------------------------------------------------------- */
+
+static int open_stream(struct view *v, struct stream_options *o, struct err *err)
+{
+    struct ahead_maker maker = {
+        .query = v->plan.query, .arg = v, .make = make, .drop = drop, .read_text = true};
+
+    o->refuse = refuse;
+    return stream_new(&maker, o, err, &v->stream);
+}
 
 int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
 {
@@ -22,19 +82,41 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
 
     if (!v)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    struct ahead_maker maker = {
-        .query = q, .arg = &v->plan, .make = lines_make, .drop = lines_drop, .read_text = true};
+    v->follow = o->follow;
     int rc = lines_plan_init(&v->plan, q, o->order_ts, metadata);
     if (rc == 0 && metadata)
         rc = metadata_new(q, &v->metadata);
     if (rc == 0)
-        rc = stream_new(&maker, &options, err, &v->stream);
+        rc = open_stream(v, &options, err);
     if (rc < 0) {
         view_close(v);
         return err_set(err, rc, "%s", err_text(rc));
     }
     *ret = v;
     return 0;
+}
+
+int view_go_on(struct view *v, struct query *q, struct err *err)
+{
+    struct stream_options options = {0};
+
+    stream_left(v->stream, &options.limit, &options.offset);
+    stream_free(v->stream);
+    v->stream = NULL;
+    if (v->metadata)
+        metadata_go_on(v->metadata, q);
+    int rc = lines_plan_init(&v->plan, q, false, v->metadata != NULL);
+    if (rc == 0)
+        rc = open_stream(v, &options, err);
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+bool view_may_go_on(const struct view *v)
+{
+    uint64_t limit, offset;
+
+    stream_left(v->stream, &limit, &offset);
+    return limit > 0;
 }
 
 void view_close(struct view *v)

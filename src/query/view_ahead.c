@@ -37,7 +37,7 @@ struct job {
 
 /* ---- tools -------------------------------------------------------------------------------------- */
 
-static void close_text(struct ahead_tools *t)
+void tools_close_text(struct ahead_tools *t)
 {
     if (!t->file)
         return;
@@ -51,7 +51,7 @@ int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *
                struct trace_text **ret)
 {
     if (t->file != file) {
-        close_text(t);
+        tools_close_text(t);
         int rc = index_text_open(query_index(q), query_snapshot(q), file, &t->text, &t->fd);
         if (rc < 0)
             return rc;
@@ -65,7 +65,7 @@ static void tools_free(struct ahead_tools *t)
 {
     if (!t)
         return;
-    close_text(t);
+    tools_close_text(t);
     scan_worker_free(t->scan);
     free(t);
 }
@@ -102,7 +102,7 @@ static void run_slot(struct ahead *a, struct slot *slot)
         rc = a->maker.make(a->maker.arg, tools, a->positions[slot->number], &item);
     index_query_running(ix, -1);
     if (rc < 0 && tools)
-        close_text(tools); /* its state after an error is not to be relied on */
+        tools_close_text(tools); /* its state after an error is not to be relied on */
     pthread_mutex_lock(&a->lock);
     if (tools)
         a->idle[a->idle_count++] = tools;

@@ -18,6 +18,8 @@ struct ahead_tools {
     struct trace_text *text;
     int fd;
 };
+/* What is open after an error must not be used again. NULL-safe towards no open text. */
+void tools_close_text(struct ahead_tools *t);
 /* Text of this file, opened if another one was. ERR_STALE, ERR_CORRUPT, -errno. */
 int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file, struct trace_text **ret);
 

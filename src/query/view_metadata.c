@@ -35,22 +35,27 @@ struct metadata {
     struct record_lists by_pid;   /* (pid)                                         */
 };
 
+static void look_into(struct metadata *m, struct query *q)
+{
+    m->query = q;
+    m->snapshot = query_snapshot(q);
+    m->file_count = query_files(q, &m->files);
+    group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
+}
+
 int metadata_new(struct query *q, struct metadata **ret)
 {
     struct metadata *m = calloc(1, sizeof(*m));
 
     if (!m)
         return -ENOMEM;
-    m->query = q;
-    m->snapshot = query_snapshot(q);
-    m->file_count = query_files(q, &m->files);
     m->budget = query_budget(q);
-    group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->written, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->texts, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
+    look_into(m, q);
     *ret = m;
     return 0;
 }
@@ -62,18 +67,31 @@ static void lists_done(struct record_lists *l, struct budget *b)
     free(l->records);
     free(l->first);
     free(l->last);
+    *l = (struct record_lists){0};
+}
+
+static void lists_all_done(struct metadata *m)
+{
+    group_table_done(&m->asked);
+    group_table_done(&m->processes);
+    lists_done(&m->by_hash, m->budget);
+    lists_done(&m->by_pid, m->budget);
+}
+
+/* Files have other records then, and keys of hosts belong to their query: all is looked for again. */
+void metadata_go_on(struct metadata *m, struct query *q)
+{
+    lists_all_done(m);
+    look_into(m, q);
 }
 
 void metadata_free(struct metadata *m)
 {
     if (!m)
         return;
-    group_table_done(&m->asked);
+    lists_all_done(m);
     group_table_done(&m->written);
-    group_table_done(&m->processes);
     group_table_done(&m->texts);
-    lists_done(&m->by_hash, m->budget);
-    lists_done(&m->by_pid, m->budget);
     free(m);
 }
 

@@ -9,7 +9,8 @@ struct stream {
     struct ahead_maker maker;
     struct ahead *ahead;
     struct budget *budget;
-    bool by_time, ended; /* ended: the ahead has no more */
+    bool by_time;
+    bool (*refuse)(void *arg, const struct item *item);
     uint64_t skip, left;
     struct item *now;   /* file order */
     struct item **heap; /* by time; the first object of heap[0] is the next one */
@@ -260,6 +261,7 @@ int stream_new(const struct ahead_maker *maker, const struct stream_options *o, 
     s->maker = *maker;
     s->budget = query_budget(q);
     s->by_time = o->order_ts;
+    s->refuse = o->refuse;
     s->skip = o->offset;
     s->left = o->limit;
     int rc = o->order_ts ? positions_by_time(q, s, err, &positions, &count)
@@ -374,7 +376,10 @@ static int next_in_order(struct stream *s, struct err *err, struct item **ret, u
         int rc = ahead_next(s->ahead, err, &item);
         if (rc < 0)
             return rc;
-        s->now = item;
+        if (item && s->refuse && s->refuse(s->maker.arg, item))
+            s->maker.drop(s->maker.arg, item);
+        else
+            s->now = item;
     }
     *ret = s->now;
     *ret_run = s->now->count - s->now->at;
@@ -423,6 +428,12 @@ void stream_take(struct stream *s, uint32_t n)
 {
     s->left -= n;
     pass(s, n);
+}
+
+void stream_left(const struct stream *s, uint64_t *ret_limit, uint64_t *ret_offset)
+{
+    *ret_limit = s->left;
+    *ret_offset = s->skip;
 }
 
 void stream_free(struct stream *s)

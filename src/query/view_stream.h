@@ -29,6 +29,7 @@ int item_sort(struct item *item);
 struct stream_options {
     bool order_ts;
     uint64_t limit, offset;
+    bool (*refuse)(void *arg, const struct item *item); /* maker's arg; true: leave the item out. May be NULL; in file order only */
 };
 struct stream;
 /* Makers' items begin with a struct item. */
@@ -37,6 +38,8 @@ int stream_new(const struct ahead_maker *maker, const struct stream_options *o, 
 int stream_next(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run);
 /* Takes n objects of the item of the last stream_next, which may be gone then. */
 void stream_take(struct stream *s, uint32_t n);
+/* How much of limit and offset is left. */
+void stream_left(const struct stream *s, uint64_t *ret_limit, uint64_t *ret_offset);
 void stream_free(struct stream *s);
 /* Number of selected objects of each place, first ts (ITEM_NO_KEY where one has none): *new* arrays, `ret_first` may be NULL. */
 #define ITEM_NO_KEY (-((__int128)1 << 100))

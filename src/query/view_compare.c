@@ -1,0 +1,262 @@
+/* view_compare.c - walks the objects of two contents side by side, 1,024 at a time. */
+#include "view_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 1024 };
+
+/* One of the two contents, and the window at hand: rows [first, first + count) of its chunk. */
+struct walk {
+    struct index *ix;
+    struct content *content;
+    struct chunk_view *view; /* while a window is read                                  */
+    bool began;              /* the chunk: its rows, and the window where count > 0     */
+    uint32_t rows, first, count;
+    uint64_t text_end; /* of the last object of the window, in the file's text    */
+    bool values, times;
+    uint64_t start[WINDOW], hash[WINDOW];
+    int64_t gaps[WINDOW], lens[WINDOW], numbers[WINDOW];
+    double doubles[WINDOW];
+    uint32_t codes[WINDOW];
+    uint64_t valid[WINDOW / 64];
+};
+
+static bool before(struct row_at a, struct row_at b)
+{
+    return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
+}
+
+/* ---- what an object is ------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t path, uint64_t kind, uint64_t value)
+{
+    uint64_t words[] = {path, kind, value};
+
+    return text_hash((struct text){(const char *)words, sizeof(words)});
+}
+
+/* 5 and 5.0 are one number: which of them a column tells depends on the other rows of the chunk. */
+static uint64_t hash_number(uint64_t path, double d)
+{
+    uint64_t bits;
+
+    d = d == 0 ? 0 : d;
+    memcpy(&bits, &d, sizeof(bits));
+    return mix(path, 'd', bits);
+}
+
+static uint64_t hash_integer(uint64_t path, int64_t i)
+{
+    double d = (double)i;
+    bool exact = d >= -0x1p63 && d < 0x1p63 && (int64_t)d == i;
+
+    return exact ? hash_number(path, d) : mix(path, 'i', (uint64_t)i);
+}
+
+static uint64_t hash_entry(uint64_t path, const struct column_entry *e)
+{
+    if (e->type == TRACE_INT)
+        return hash_integer(path, e->i);
+    if (e->type == TRACE_BOOL)
+        return mix(path, 'b', (uint64_t)e->i);
+    if (e->type == TRACE_DOUBLE)
+        return hash_number(path, e->d);
+    return mix(path, 't', text_hash(e->text));
+}
+
+static int hash_dictionary(struct walk *w, const struct column *c, uint64_t path, uint64_t *out)
+{
+    struct column_entry e;
+    int rc = column_read_codes(w->view, c, w->first, w->count, w->codes);
+
+    for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
+        if (i > 0 && w->codes[i] == w->codes[i - 1]) {
+            out[i] = out[i - 1];
+            continue;
+        }
+        if (w->codes[i] >= c->entries)
+            continue; /* null */
+        rc = column_entry(w->view, c, w->codes[i], &e);
+        out[i] = rc == 0 ? hash_entry(path, &e) : 0;
+    }
+    return rc;
+}
+
+static int hash_integers(struct walk *w, const struct column *c, uint64_t path, uint64_t *out)
+{
+    uint64_t scale = c->type == COLUMN_TIME && !c->nano ? 1000 : 1;
+    int rc = column_read_i64(w->view, c, w->first, w->count, w->numbers);
+
+    for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
+        if (c->type == COLUMN_INT)
+            out[i] = hash_integer(path, w->numbers[i]);
+        else
+            out[i] = mix(path, c->type == COLUMN_TIME ? 'n' : 'b', (uint64_t)w->numbers[i] * scale);
+    }
+    return rc;
+}
+
+static int hash_column(struct walk *w, const struct column *c)
+{
+    uint64_t path = text_hash(c->path), out[WINDOW] = {0};
+    int rc = c->nulls ? column_read_valid(w->view, c, w->first, w->count, w->valid) : 0;
+
+    if (rc == 0 && (c->type == COLUMN_TEXT || c->type == COLUMN_MIXED)) {
+        rc = hash_dictionary(w, c, path, out);
+    } else if (rc == 0 && c->type == COLUMN_DOUBLE) {
+        rc = column_read_f64(w->view, c, w->first, w->count, w->doubles);
+        for (uint32_t i = 0; rc == 0 && i < w->count; i++)
+            out[i] = hash_number(path, w->doubles[i]);
+    } else if (rc == 0) {
+        rc = hash_integers(w, c, path, out);
+    }
+    for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
+        if (!c->nulls || (w->valid[i / 64] >> (i % 64) & 1))
+            w->hash[i] += out[i]; /* in any order: that of columns depends on the chunk */
+    }
+    return rc;
+}
+
+/* Columns that are made of the others, or of where the chunk begins. */
+static bool is_derived(struct text path)
+{
+    return text_eq(path, TEXT("size")) ||
+           (path.len && path.ptr[0] == '@' && !text_eq(path, TEXT("@other")));
+}
+
+static int hash_window(struct walk *w)
+{
+    uint32_t n = chunk_column_count(w->view);
+    struct column c;
+    int rc = 0;
+
+    memset(w->hash, 0, sizeof(w->hash));
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        chunk_column(w->view, i, &c);
+        if (!is_derived(c.path) && (w->times || c.type != COLUMN_TIME))
+            rc = hash_column(w, &c);
+    }
+    return rc;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------ */
+
+static int find_lengths(struct walk *w, struct column *gap, struct column *len)
+{
+    int rc = chunk_find(w->view, TEXT("@gap"), gap);
+
+    rc = rc < 0 ? rc : chunk_find(w->view, TEXT("@len"), len);
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
+}
+
+static int next_window(struct walk *w, const struct column *gap, const struct column *len)
+{
+    uint32_t left = w->rows - (w->first + w->count);
+
+    w->first += w->count;
+    w->count = left < WINDOW ? left : WINDOW;
+    int rc = column_read_i64(w->view, gap, w->first, w->count, w->gaps);
+    rc = rc < 0 ? rc : column_read_i64(w->view, len, w->first, w->count, w->lens);
+    for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
+        w->start[i] = w->text_end + (uint64_t)w->gaps[i];
+        w->text_end = w->start[i] + (uint64_t)w->lens[i];
+    }
+    return rc;
+}
+
+/* Reads windows of the chunk until the one of row content->at.row: at.row < rows. */
+static int read_windows(struct walk *w)
+{
+    const struct content *c = w->content;
+    struct column gap, len;
+    int rc = chunk_open(w->ix, c->snapshot, c->file, c->at.chunk, &w->view);
+
+    if (rc < 0)
+        return rc;
+    rc = find_lengths(w, &gap, &len);
+    while (rc == 0 && c->at.row >= w->first + w->count)
+        rc = next_window(w, &gap, &len);
+    if (rc == 0 && w->values)
+        rc = hash_window(w);
+    chunk_close(w->view); /* one at a time is open, and not for long */
+    return rc;
+}
+
+static void begin_chunk(struct walk *w)
+{
+    const struct index_chunk *info = &w->content->file->chunks[w->content->at.chunk];
+
+    w->began = true;
+    w->rows = info->rows;
+    w->first = w->count = 0;
+    w->text_end = info->text_offset;
+}
+
+/* Brings the object at content->at into the window. 0, ERR_END, or an error. */
+static int walk_to(struct walk *w)
+{
+    struct content *c = w->content;
+
+    while (before(c->at, c->end)) {
+        if (!w->began)
+            begin_chunk(w);
+        if (c->at.row < w->rows)
+            return c->at.row < w->first + w->count ? 0 : read_windows(w);
+        c->at = (struct row_at){c->at.chunk + 1, 0};
+        w->began = false;
+    }
+    return ERR_END;
+}
+
+/* ---- side by side --------------------------------------------------------------------------------------- */
+
+static bool same_object(const struct walk *a, const struct walk *b)
+{
+    uint32_t i = a->content->at.row - a->first, k = b->content->at.row - b->first;
+
+    return a->start[i] == b->start[k] && a->lens[i] == b->lens[k] &&
+           (!a->values || a->hash[i] == b->hash[k]);
+}
+
+static int compare(struct walk *old, struct walk *new, struct budget *budget, enum compared *ret)
+{
+    for (;;) {
+        int rc = walk_to(old);
+        if (rc == ERR_END) {
+            *ret = COMPARED_OLD_ENDS;
+            return 0;
+        }
+        rc = rc < 0 ? rc : walk_to(new);
+        if (rc == ERR_END) {
+            *ret = COMPARED_NEW_ENDS;
+            return 0;
+        }
+        if (rc == 0 && new->content->at.row % WINDOW == 0)
+            rc = budget_check(budget);
+        if (rc < 0)
+            return rc;
+        if (!same_object(old, new)) {
+            *ret = COMPARED_DIFFER;
+            return 0;
+        }
+        old->content->at.row++;
+        new->content->at.row++;
+    }
+}
+
+int content_compare(struct index *ix, struct content *old, struct content *new, bool values,
+                    struct budget *budget, enum compared *ret)
+{
+    struct walk *walks = calloc(2, sizeof(*walks));
+    bool times = old->file->unit == new->file->unit;
+
+    if (!walks)
+        return -ENOMEM;
+    walks[0] = (struct walk){.ix = ix, .content = old, .values = values, .times = times};
+    walks[1] = (struct walk){.ix = ix, .content = new, .values = values, .times = times};
+    int rc = compare(&walks[0], &walks[1], budget, ret);
+    free(walks);
+    return rc;
+}

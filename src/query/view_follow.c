@@ -1,0 +1,406 @@
+/* view_follow.c - what has been told of each file, and what of a newer snapshot has not.
+ *
+ * A file that only grew keeps its id and its chunks but the last one, whose objects are compared by where they stand. One
+ * that was read anew is compared object by object with what was told; for that the older snapshot is kept until it is read
+ * as far as that. */
+#include "view_follow.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view_compare.h"
+
+#define GONE_NS 120000000000LL /* a file that comes back after so long is a new one */
+
+/* What has been told under a name. */
+struct known {
+    struct snapshot
+        *snapshot; /* of `file`; `held`: with a reference, for it is not follow.latest  */
+    const struct index_file *file;
+    struct row_at told; /* the first object that has not been                                */
+    char *twin_name;    /* X.gz (X), as long as it repeats X (X.gz), which is `file`; else NULL */
+    bool held;
+    int64_t gone_ns; /* since when there is nothing to compare with, 0 = there is         */
+    /* As far as the file with new_id was found equal to that with old_id; the last chunk may be made anew. */
+    uint32_t old_id, new_id;
+    struct row_at old_at, new_at;
+};
+
+struct follow {
+    pthread_mutex_t lock; /* known.told, while a query runs */
+    struct snapshot *latest;
+    struct known *known; /* by name */
+    size_t count;
+    struct budget *budget;
+    size_t charged;
+};
+
+/* One call of follow_query. */
+struct step {
+    struct follow *follow;
+    struct query *query;
+    struct snapshot *snapshot;
+    struct known *out;
+    size_t count;
+    struct row_at *start; /* of each of query_files: its first new object */
+    size_t file;          /* while places are gone through                */
+    int64_t now_ns;
+};
+
+static bool is_before(struct row_at a, struct row_at b)
+{
+    return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
+}
+
+static struct row_at end_of(const struct index_file *f)
+{
+    return (struct row_at){f->chunk_count, 0};
+}
+
+/* ---- the list of what is known ------------------------------------------------------------------------ */
+
+static const char *name_of(const struct known *k)
+{
+    return k->twin_name ? k->twin_name : k->file->name;
+}
+
+static struct known *find(struct known *list, size_t count, const char *name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int cmp = strcmp(name_of(&list[middle]), name);
+        if (cmp == 0)
+            return &list[middle];
+        if (cmp < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static void known_free(struct known *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].twin_name);
+        if (list[i].held)
+            snapshot_release(list[i].snapshot);
+    }
+    free(list);
+}
+
+int follow_new(struct follow **ret)
+{
+    struct follow *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        return -ENOMEM;
+    pthread_mutex_init(&f->lock, NULL);
+    *ret = f;
+    return 0;
+}
+
+void follow_free(struct follow *f)
+{
+    if (!f)
+        return;
+    known_free(f->known, f->count);
+    snapshot_release(f->latest);
+    if (f->budget)
+        budget_release(f->budget, f->charged);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+/* All of the file counts as told. */
+static void add_told(struct step *s, const struct index_file *n)
+{
+    s->out[s->count++] = (struct known){.snapshot = s->snapshot, .file = n, .told = end_of(n)};
+}
+
+/* Keeps what is known of a name. */
+static int add_kept(struct step *s, const struct known *k, const char *twin_name)
+{
+    struct known *to = &s->out[s->count];
+
+    *to = *k;
+    to->twin_name = twin_name ? strdup(twin_name) : NULL;
+    if (twin_name && !to->twin_name)
+        return -ENOMEM;
+    to->held = k->snapshot != s->snapshot;
+    if (to->held)
+        snapshot_ref(to->snapshot);
+    s->count++;
+    return 0;
+}
+
+/* There is nothing to compare with: not yet, or not any more. */
+static int wait_for(struct step *s, const struct known *k, bool gone)
+{
+    int64_t since = !gone ? 0 : k->gone_ns ? k->gone_ns : s->now_ns;
+
+    if (since && s->now_ns - since > GONE_NS)
+        return 0;
+    int rc = add_kept(s, k, k->twin_name);
+    if (rc == 0)
+        s->out[s->count - 1].gone_ns = since;
+    return rc;
+}
+
+/* ---- judging a file ------------------------------------------------------------------------------------- */
+
+/* What was told of X.gz where `name` is X, and the other way round. */
+static const struct known *find_twin(struct step *s, const char *name)
+{
+    size_t len = strlen(name);
+    struct buf other = {0};
+
+    if (len > 3 && strcmp(name + len - 3, ".gz") == 0)
+        buf_append(&other, name, len - 3);
+    else
+        buf_printf(&other, "%s.gz", name);
+    buf_putc(&other, '\0');
+    struct known *k = NULL;
+    if (!other.error)
+        k = find(s->out, s->count, other.data);
+    if (!other.error && !k)
+        k = find(s->follow->known, s->follow->count, other.data);
+    buf_done(&other);
+    return k && !k->twin_name && k->file->chunk_count ? k : NULL;
+}
+
+/* Of the same file, grown or not: chunks of the same version are the same. */
+static int judge_grown(struct step *s, const struct known *k, const struct index_file *n,
+                       struct row_at *start)
+{
+    const struct index_file *o = k->file;
+    uint32_t i = 0, most = k->told.chunk < n->chunk_count ? k->told.chunk : n->chunk_count;
+    enum compared found;
+
+    while (i < most && o->chunks[i].number == n->chunks[i].number &&
+           o->chunks[i].version == n->chunks[i].version)
+        i++;
+    struct content old = {k->snapshot, o, {i, 0}, k->told},
+                   new = {s->snapshot, n, {i, 0}, end_of(n)};
+    int rc =
+        content_compare(query_index(s->query), &old, &new, false, query_budget(s->query), &found);
+    *start = new.at;
+    if (rc == 0)
+        add_told(s, n);
+    return rc;
+}
+
+/* In two steps, so that it can go on where the last chunk, which may be made anew, begins. */
+static int compare_anew(struct step *s, struct known *k, const struct index_file *n,
+                        enum compared *ret, struct row_at *ret_at)
+{
+    struct index *ix = query_index(s->query);
+    struct budget *budget = query_budget(s->query);
+    struct content old = {k->snapshot, k->file, {0, 0}, k->told},
+                   new = {s->snapshot, n, {0, 0}, {n->chunk_count ? n->chunk_count - 1 : 0, 0}};
+
+    if (k->old_id == k->file->id && k->new_id == n->id && k->new_at.chunk <= new.end.chunk) {
+        old.at = k->old_at;
+        new.at = k->new_at;
+    }
+    int rc = content_compare(ix, &old, &new, true, budget, ret);
+    k->old_id = k->file->id;
+    k->new_id = n->id;
+    k->old_at = old.at;
+    k->new_at = new.at;
+    if (rc == 0 && *ret == COMPARED_NEW_ENDS) {
+        new.end = end_of(n);
+        rc = content_compare(ix, &old, &new, true, budget, ret);
+    }
+    *ret_at = new.at;
+    return rc;
+}
+
+/* Of a file that was read from its start: another content, or the same again. */
+static int judge_anew(struct step *s, const struct known *before, const struct index_file *n,
+                      bool twin, struct row_at *start)
+{
+    struct known k = *before;
+    enum compared found;
+    int rc = compare_anew(s, &k, n, &found, start);
+    bool reading = n->state == INDEX_PENDING || n->state == INDEX_INDEXING;
+
+    k.gone_ns = 0;
+    if (rc < 0)
+        return rc;
+    if (found == COMPARED_DIFFER && twin)
+        *start = (struct row_at){0, 0}; /* two files with a common beginning */
+    if (found == COMPARED_NEW_ENDS && (reading || (twin && n->state != INDEX_READY)))
+        return add_kept(s, &k, twin ? n->name : NULL);
+    add_told(s, n);
+    return 0;
+}
+
+static int judge(struct step *s, const struct index_file *n, const struct known *old,
+                 struct row_at *start)
+{
+    const struct known *twin = NULL;
+
+    *start = end_of(n);
+    if (n->id == 0)
+        return old ? wait_for(s, old, n->state == INDEX_FAILED) : 0;
+    if (old && !old->twin_name && !is_before((struct row_at){0, 0}, old->told))
+        old = NULL;
+    if (!old || old->twin_name)
+        twin = find_twin(s, n->name);
+    if (twin && old && old->new_id == n->id && old->old_id == twin->file->id) {
+        struct known both = *twin; /* as it is now, and how far it was compared before */
+        both.old_id = old->old_id;
+        both.new_id = old->new_id;
+        both.old_at = old->old_at;
+        both.new_at = old->new_at;
+        return judge_anew(s, &both, n, true, start);
+    }
+    if (twin || (old && old->twin_name))
+        return judge_anew(s, twin ? twin : old, n, true, start);
+    if (old)
+        return old->file->id == n->id ? judge_grown(s, old, n, start)
+                                      : judge_anew(s, old, n, false, start);
+    *start = (struct row_at){0, 0};
+    add_told(s, n);
+    return 0;
+}
+
+/* ---- all files ---------------------------------------------------------------------------------------------- */
+
+/* Both lists are in the order of names. */
+static int judge_all(struct step *s)
+{
+    const struct follow *f = s->follow;
+    const uint32_t *files;
+    size_t count = query_files(s->query, &files), at = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct index_file *n = snapshot_file(s->snapshot, files[i]);
+        int cmp = 1;
+        while (rc == 0 && at < f->count && (cmp = strcmp(name_of(&f->known[at]), n->name)) < 0)
+            rc = wait_for(s, &f->known[at++], true);
+        bool same = at < f->count && cmp == 0;
+        rc = rc < 0 ? rc : judge(s, n, same ? &f->known[at] : NULL, &s->start[i]);
+        at += same;
+    }
+    while (rc == 0 && at < f->count)
+        rc = wait_for(s, &f->known[at++], true);
+    return rc;
+}
+
+static bool keep_place(void *arg, struct scan_place *place)
+{
+    struct step *s = arg;
+    const uint32_t *files;
+
+    query_files(s->query, &files);
+    while (files[s->file] != place->file)
+        s->file++;
+    struct row_at start = s->start[s->file];
+    if (place->chunk < start.chunk)
+        return false;
+    place->first_row = place->chunk == start.chunk ? start.row : 0;
+    return place->first_row < snapshot_file(s->snapshot, place->file)->chunks[place->chunk].rows;
+}
+
+static void take_over(struct step *s, struct budget *budget, size_t charged)
+{
+    struct follow *f = s->follow;
+
+    known_free(f->known, f->count);
+    f->known = s->out;
+    f->count = s->count;
+    snapshot_release(f->latest);
+    f->latest = snapshot_ref(s->snapshot);
+    if (f->budget)
+        budget_release(f->budget, f->charged);
+    f->budget = budget;
+    f->charged = charged;
+}
+
+static int follow_step(struct follow *f, struct query *q, struct snapshot *snapshot,
+                       struct budget *budget)
+{
+    const uint32_t *files;
+    size_t count = query_files(q, &files) + f->count, bytes = (count + 1) * sizeof(struct known);
+    struct step s = {.follow = f, .query = q, .snapshot = snapshot, .now_ns = clock_mono_ns()};
+    int rc = budget ? budget_charge(budget, bytes) : 0;
+
+    if (rc < 0)
+        return rc;
+    s.out = malloc(bytes);
+    s.start = malloc((count + 1) * sizeof(*s.start));
+    rc = s.out && s.start ? judge_all(&s) : -ENOMEM;
+    if (rc == 0) {
+        scan_keep_places(q, keep_place, &s);
+        take_over(&s, budget, bytes);
+    } else {
+        known_free(s.out, s.count);
+        if (budget)
+            budget_release(budget, bytes);
+    }
+    free(s.start);
+    return rc;
+}
+
+int follow_query(struct follow *f, const struct query_env *env, struct snapshot *snapshot,
+                 const struct selection *selection, struct budget *budget, struct err *err,
+                 struct query **ret)
+{
+    struct selection chosen = *selection;
+    struct query *q = NULL;
+    const struct scan_place *places;
+    bool first = !f->latest;
+
+    chosen.may_vanish = chosen.may_vanish || !first;
+    int rc = query_open(env, snapshot, &chosen, budget, err, &q);
+    if (rc < 0)
+        return rc;
+    rc = follow_step(f, q, snapshot, budget);
+    bool any = rc == 0 && (first || scan_places(q, &places) > 0);
+    *ret = any ? q : NULL;
+    if (!any)
+        query_close(q);
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+/* ---- lines that cannot be read ---------------------------------------------------------------------------------- */
+
+static struct known *known_of(struct follow *f, const struct query *q, size_t position,
+                              struct scan_place *ret)
+{
+    const struct scan_place *places;
+
+    scan_places(q, &places);
+    *ret = places[position];
+    return find(f->known, f->count, snapshot_file(f->latest, ret->file)->name);
+}
+
+void follow_lose(struct follow *f, const struct query *q, size_t position)
+{
+    struct scan_place place;
+    struct known *k = known_of(f, q, position, &place);
+    struct row_at from = {place.chunk, place.first_row};
+
+    pthread_mutex_lock(&f->lock);
+    if (k && is_before(from, k->told))
+        k->told = from;
+    pthread_mutex_unlock(&f->lock);
+}
+
+bool follow_is_lost(struct follow *f, const struct query *q, size_t position)
+{
+    struct scan_place place;
+    struct known *k = known_of(f, q, position, &place);
+
+    pthread_mutex_lock(&f->lock);
+    bool lost = k && k->told.chunk <= place.chunk;
+    pthread_mutex_unlock(&f->lock);
+    return lost;
+}
