@@ -1,6 +1,7 @@
 /* kv.c - the only caller of LMDB. See kv.h for the contract. */
 #include "kv_batch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
@@ -19,6 +20,8 @@
     (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
 #define TURNSTILE_NS 100000000
+#define REOPEN_NS \
+    3000000000LL /* reads wait so long for an environment that is being opened again */
 
 /* Of a limited file: branches, leaves and the list of free pages that a deletion writes anew. */
 #define RESERVE_MIN (1ull << 20)
@@ -46,7 +49,10 @@ struct kv {
 struct kv_read {
     struct kv *kv;
     MDB_txn *txn;
+    bool borrowed;         /* the transaction is that of an outer read */
+    struct kv_read *outer; /* of the same thread */
 };
+static _Thread_local struct kv_read *innermost;
 
 /* ---- errors ---- */
 
@@ -323,11 +329,12 @@ static void open_gate(struct kv *kv)
     pthread_mutex_unlock(&kv->turnstile);
 }
 
-static void pass_gate(struct kv *kv)
+/* `held`: by the calling thread, which therefore must not wait. */
+static void pass_gate(struct kv *kv, const struct kv_read *held)
 {
     struct timespec until;
 
-    if (atomic_load(&kv->moving)) {
+    if (atomic_load(&kv->moving) && !held) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += TURNSTILE_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
@@ -373,6 +380,16 @@ static int reopen(struct kv *kv)
         rc = open_tables(kv, NULL);
     open_gate(kv);
     return rc;
+}
+
+static bool is_dead(struct kv *kv)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+
+    if (rc == 0)
+        mdb_txn_abort(txn);
+    return rc == MDB_PANIC;
 }
 
 /* LMDB tells a write that was cut short for want of space as an I/O error. */
@@ -436,17 +453,14 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         grow_map(kv, kv_map_size(kv) + 1); /* if not, MAP_FULL tells */
     for (int tries = 0;; tries++) {
         rc = apply_batch(kv, b);
-        if (rc == MDB_MAP_FULL && tries < 20) {
-            if (grow_map(kv, kv_map_size(kv) + 1))
-                return ERR_STORE_FULL;
-        } else if (rc == MDB_PANIC && tries == 0) {
-            int failed = reopen(kv);
-            if (failed)
-                return failed;
-        } else {
+        if (rc != MDB_MAP_FULL || tries == 20)
             break;
-        }
+        if (grow_map(kv, kv_map_size(kv) + 1))
+            return ERR_STORE_FULL;
     }
+    if (rc && is_dead(kv))
+        reopen(
+            kv); /* at once: nobody can read meanwhile. Without success the next commit tries again */
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;
     if (rc)
@@ -491,52 +505,109 @@ static int txn_renew(struct kv *kv, MDB_txn **ret)
     return 0;
 }
 
+static struct kv_read *held_read(const struct kv *kv)
+{
+    struct kv_read *r = innermost;
+
+    while (r && r->kv != kv)
+        r = r->outer;
+    return r;
+}
+
+/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
+static int follow_map(struct kv *kv, MDB_txn **ret)
+{
+    pthread_rwlock_unlock(&kv->gate);
+    pthread_rwlock_wrlock(&kv->gate);
+    drain_pool(kv);
+    mdb_env_set_mapsize(kv->env, 0);
+    pthread_rwlock_unlock(&kv->gate);
+    pthread_rwlock_rdlock(&kv->gate);
+    return txn_renew(kv, ret);
+}
+
+/* The environment is dead until the writer has opened it again, which it does as soon as nobody reads. */
+static int await_reopening(struct kv *kv, MDB_txn **ret)
+{
+    int rc = MDB_PANIC;
+
+    for (int64_t end = clock_mono_ns() + REOPEN_NS; rc == MDB_PANIC && clock_mono_ns() < end;) {
+        pthread_rwlock_unlock(&kv->gate);
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+        pass_gate(kv, NULL);
+        rc = kv->env ? txn_renew(kv, ret) : MDB_PANIC;
+    }
+    return rc == MDB_PANIC ? EIO : rc;
+}
+
 int kv_read_begin(struct kv *kv, struct kv_read **ret)
 {
-    struct kv_read *r = malloc(sizeof *r);
+    struct kv_read *r = calloc(1, sizeof *r), *held = held_read(kv);
     int rc;
 
     if (!r)
         return -ENOMEM;
     r->kv = kv;
-    pass_gate(kv);
-    rc = kv->env ? txn_renew(kv, &r->txn) : EIO;
-    if (rc == MDB_MAP_RESIZED) {
-        /* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
-        pthread_rwlock_unlock(&kv->gate);
-        pthread_rwlock_wrlock(&kv->gate);
-        drain_pool(kv);
-        mdb_env_set_mapsize(kv->env, 0);
-        pthread_rwlock_unlock(&kv->gate);
-        pthread_rwlock_rdlock(&kv->gate);
-        rc = txn_renew(kv, &r->txn);
+    pass_gate(kv, held);
+    rc = kv->env ? txn_renew(kv, &r->txn) : MDB_PANIC;
+    if (rc == MDB_MAP_RESIZED && !held)
+        rc = follow_map(kv, &r->txn);
+    if (rc == MDB_PANIC && !held)
+        rc = await_reopening(kv, &r->txn);
+    if (rc && held) { /* what it sees cannot be less than what the caller knows of */
+        r->txn = held->txn;
+        r->borrowed = true;
+        rc = 0;
     }
     if (rc) {
         pthread_rwlock_unlock(&kv->gate);
         free(r);
         return code_of(rc);
     }
+    r->outer = innermost;
+    innermost = r;
     *ret = r;
     return 0;
 }
 
+/* The transaction goes to one who borrowed it, if there is one. */
+static bool hand_over(const struct kv_read *from)
+{
+    for (struct kv_read *r = innermost; r; r = r->outer) {
+        if (r->txn == from->txn && r->borrowed) {
+            r->borrowed = from->borrowed;
+            return true;
+        }
+    }
+    return from->borrowed;
+}
+
+static void give_back(struct kv *kv, MDB_txn *txn)
+{
+    mdb_txn_reset(txn);
+    pthread_mutex_lock(&kv->pool_lock);
+    if (kv->pooled < POOL_MAX) {
+        kv->pool[kv->pooled++] = txn;
+        txn = NULL;
+    }
+    pthread_mutex_unlock(&kv->pool_lock);
+    if (txn)
+        mdb_txn_abort(txn);
+}
+
 void kv_read_end(struct kv_read *r)
 {
-    struct kv *kv;
+    struct kv_read **at = &innermost;
 
     if (!r)
         return;
-    kv = r->kv;
-    mdb_txn_reset(r->txn);
-    pthread_mutex_lock(&kv->pool_lock);
-    if (kv->pooled < POOL_MAX) {
-        kv->pool[kv->pooled++] = r->txn;
-        r->txn = NULL;
-    }
-    pthread_mutex_unlock(&kv->pool_lock);
-    if (r->txn)
-        mdb_txn_abort(r->txn);
-    pthread_rwlock_unlock(&kv->gate);
+    while (*at && *at != r)
+        at = &(*at)->outer;
+    assert(*at); /* ends on the thread that began it */
+    *at = r->outer;
+    if (!hand_over(r))
+        give_back(r->kv, r->txn);
+    pthread_rwlock_unlock(&r->kv->gate);
     free(r);
 }
 
