@@ -191,6 +191,48 @@ int rows_go_on(struct rows *r, struct query *q, struct err *err);
 bool rows_may_go_on(const struct rows *r);
 void rows_close(struct rows *r);
 
+/* ---- /aggregate ------------------------------------------------------------------------------------------------ */
+
+/* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one per (class, cat, name, pid,
+ * tid, hhash, fhash, bucket, group_keys) and whose counters are read by API.md section 1; and the general one, which groups
+ * all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts are borrowed for the call only. */
+struct aggregate_options {
+    int64_t interval_ns;             /* of the buckets; 0 = all in one                                   */
+    bool relative;                   /* time_bucket, ts, te from the smallest ts of the selection on      */
+    bool split;                      /* durations and sizes are shared out over the buckets they cover    */
+    const char *const *group_keys, *const *metric_fields;  /* pipeline: paths; a bare name is an argument */
+    size_t group_key_count, metric_field_count;
+    const char *const *percentiles;  /* decimal texts in [0, 1]: "0.999" is told as p99.9                 */
+    size_t percentile_count;
+    bool exact, shape;               /* percentiles from all values; skew and kurtosis, too               */
+    const char *const *boundaries;   /* "event:field:output": output is a column                          */
+    size_t boundary_count;
+    bool parents;                    /* columns parent_pid, root_pid                                      */
+    const char *const *group_by, *const *aggregates, *const *sort; /* "count", "p99:dur", "name=sum:size"; sort: "-x" descending */
+    size_t group_by_count, aggregate_count, sort_count;
+    const char *having;              /* DSL over the columns of the rows; NULL                            */
+    uint64_t top;                    /* 0 = all; else that many rows by `top_by`, the rest as one "(other)" */
+    const char *top_by;
+    uint64_t limit, offset;          /* in rows; limit UINT64_MAX = all                                   */
+};
+enum aggregate_unit { AGGREGATE_PLAIN, AGGREGATE_US, AGGREGATE_BYTES, AGGREGATE_BYTES_PER_S };
+struct aggregate_column {
+    const char *name;
+    enum value_type type;            /* of all its values but null; VALUE_NULL: of several types           */
+    enum aggregate_unit unit;
+    bool key;
+    bool optional;                   /* of some rows only: JSON leaves it out where it is null              */
+};
+struct aggregate;
+/* Does the whole work but the telling. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
+int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err, struct aggregate **ret);
+size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
+uint64_t aggregate_rows(const struct aggregate *a);              /* that the cursor gives in all              */
+/* Next rows, at most `want` (and some 2,000): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
+int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
+void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */
+void aggregate_close(struct aggregate *a);
+
 /* ---- following: what comes after an answer ------------------------------------------------------------------- */
 
 /* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long as a file that was in
