@@ -2,7 +2,6 @@
 
 import glob
 import os
-import re
 import shutil
 import signal
 import socket
@@ -91,11 +90,6 @@ def is_running(pid):
             return f.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
-
-
-def timeless(text):
-    """Without the time that it took."""
-    return re.sub(r"(Processing Time|Indexed in).*", "", text)
 
 
 class Relay:

@@ -1,6 +1,6 @@
 # bash completion of dftracerctl and the dftracer_* commands. The client says what there is: dftracerctl --words [COMMAND].
 _dftracerctl() {
-    local command=${1##*/} word=$2 previous=$3 program=dftracerctl takes='' choices=() name argument
+    local command=${1##*/} word=$2 previous=$3 program=dftracerctl takes='' choices=() short long argument
     [[ $1 != */* ]] || program=${1%/*}/dftracerctl
     COMPREPLY=()
     if [[ $command = dftracerctl ]]; then
@@ -10,9 +10,10 @@ _dftracerctl() {
         fi
         command=dftracer_${COMP_WORDS[1]}
     fi
-    while read -r name argument; do
-        [[ $name != "$previous" ]] || takes=$argument
-        choices+=("$name")
+    while read -r short long argument _; do
+        [[ $short != "$previous" && $long != "$previous" ]] || takes=$argument
+        [[ $short = - ]] || choices+=("$short")
+        choices+=("$long")
     done < <("$program" --words "${command#dftracer_}")
     case $takes,$word in
     *'|'*) mapfile -t COMPREPLY < <(compgen -W "${takes//|/ }" -- "$word") ;;
