@@ -30,5 +30,6 @@ int index_text_check(const struct index_file *file, int fd)
     identity_of_stat(&st, &now);
     if (now.size == file->compressed_bytes && now.mtime_ns == file->mtime_ns)
         return 0;
-    return now.size < file->compressed_bytes ? ERR_STALE : compare_edges(file, fd);
+    /* What is as long as before and newer was written to in place, if only perhaps. */
+    return now.size <= file->compressed_bytes ? ERR_STALE : compare_edges(file, fd);
 }

@@ -27,7 +27,8 @@ static int read_piece(struct text_range *r, uint64_t from, uint64_t to, size_t *
     int rc = budget_check(r->budget);
 
     *ret_len = n;
-    return rc < 0 ? rc : trace_text_read(r->text, from, r->piece, n);
+    rc = rc < 0 ? rc : trace_text_read(r->text, from, r->piece, n);
+    return rc < 0 ? rc : index_text_check(r->file, r->fd);
 }
 
 /* ---- line_bytes ---- */

@@ -45,6 +45,7 @@ class Writer:
         self.ledger, self.files, self.serial = Ledger(), {}, 0
         self.done = {}  # operations by name
         self.go, self.idle, self.over = threading.Event(), threading.Event(), False
+        self.log = open(root + ".log", "w", buffering=1)
         for folder in FOLDERS:
             os.makedirs(os.path.join(root, folder), exist_ok=True)
 
@@ -279,7 +280,9 @@ class Writer:
                  self.touch, self.add_junk, self.damage), (40, 4, 5, 3, 5, 4, 1, 5, 2, 3, 3))[0]  # fmt: skip
             if file.frozen and operation in (self.grow, self.cut, self.add_junk, self.damage):
                 operation = self.replace
+            self.log.write("%.3f %s %s\n" % (time.time(), operation.__name__, file.path))
             operation(file)
+            self.log.write("%.3f  %s %d:%s%s\n" % (time.time(), file.path, file.serial, file.ranges, " damaged" * file.damaged))
         self.done[operation.__name__] = self.done.get(operation.__name__, 0) + 1
 
     def settle(self):
