@@ -33,6 +33,7 @@ struct index_options {
     bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
     unsigned commit_ms;             /* what was read is committed after so long at the latest, 0 = 500               */
     bool on_demand;                 /* files are listed (INDEX_PENDING, not counted as pending) until index_want    */
+    int64_t purge_ms;               /* a file that has been missing for so long is forgotten; 0 = one hour           */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
@@ -51,6 +52,9 @@ uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use 
 int index_offer(struct index *ix, const char *name, const char *path);
 /* The file is gone: state missing; purged later. */
 int index_forget(struct index *ix, const char *name);
+/* A root that cannot be read says nothing of its files: what is missing there is not purged while it is held. `label`: names
+ * that begin with it and '/'; "" is all. Nothing is purged before index_listed either. 0, -ENOMEM. */
+int index_hold(struct index *ix, const char *label, bool hold);
 /* All files that exist at start have been offered: progress is meaningful from now on. */
 void index_listed(struct index *ix);
 /* How a file is to be indexed anew; zero = as the index does it. Kept with the file, so that going on (after a crash, or
@@ -73,6 +77,8 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
 /* With index_options.on_demand: somebody asks for this file, index it. Nothing where it is asked for already, or has been
  * indexed once (by an earlier process, too). Cheap. ERR_NOT_FOUND. */
 int index_want(struct index *ix, const char *name);
+/* Pending, but nobody asked for it. */
+bool index_is_unasked(struct index *ix, const char *name);
 
 struct index_progress {
     bool listed;                    /* index_listed was called                                           */
@@ -83,6 +89,8 @@ struct index_progress {
                                      * when there is room, which forgotten files make at once                  */
 };
 void index_progress(struct index *ix, struct index_progress *ret);
+struct index_file;
+uint64_t index_file_done(const struct index_file *file); /* compressed bytes of a snapshot's file that are indexed  */
 /* Called (from index threads, must not block) after each commit and state change; one watcher. */
 void index_on_change(struct index *ix, void (*call)(void *arg), void *arg);
 /* While any query runs, ingest yields between chunks: counts +1 / -1. */

@@ -277,6 +277,7 @@ static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
     else
         walk(w, root, w->roots->paths[root], w->roots->labels[root], 0, stop);
     w->told[root] &= w->unreadable[root];
+    index_hold(w->index, w->roots->labels[root], w->unreadable[root]);
 }
 
 int watch_scan(struct watch *w, atomic_bool *stop)

@@ -225,6 +225,7 @@ void catalog_done(struct index *ix)
         free(ix->entries[i]);
     }
     forks_done(ix);
+    free(ix->roots);
     free(ix->entries);
     free(ix->by_id);
     intern_free(ix->entry_names);

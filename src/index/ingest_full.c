@@ -145,9 +145,6 @@ void full_tick(struct writer *w)
 
     if (!ix->full)
         return;
-    if (kv_batch_empty(w->batch))
-        w->first_ns = now;
-    collect_garbage(w); /* of what was purged a moment ago */
     pthread_mutex_lock(&ix->lock);
     forgotten = ix->forgotten;
     ix->forgotten = false;

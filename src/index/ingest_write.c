@@ -12,8 +12,7 @@
 #define COMMIT_SHARE 32       /* of the store */
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
-#define PURGE_NS 600000000000LL /* missing for so long: forgotten */
-#define RETRY_NS 2000000000LL   /* after a failed commit */
+#define RETRY_NS 2000000000LL /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 
@@ -454,28 +453,53 @@ static void commit(struct writer *w, bool clean)
 
 /* ---- time ---- */
 
-/* Files that have been missing for long, or whose room is needed, are forgotten; their entry stays, for it costs little and may come back. */
+static bool has_work(const struct writer *w)
+{
+    return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
+}
+
+static bool is_held(const struct index *ix, const char *name)
+{
+    for (uint32_t i = 0; i < ix->root_count; i++) {
+        size_t n = strlen(ix->roots[i].label);
+
+        if (ix->roots[i].held &&
+            (n == 0 || (strncmp(name, ix->roots[i].label, n) == 0 && name[n] == '/')))
+            return true;
+    }
+    return false;
+}
+
+static bool may_purge(const struct index *ix, const struct entry *e, int64_t now)
+{
+    if (e->view->pub.state != INDEX_MISSING || e->view->pub.id == 0 || e->run)
+        return false;
+    return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) && !is_held(ix, e->name);
+}
+
+/* Files that have been missing for long, or whose room is needed, are forgotten; their entry stays, for it costs little and
+ * may come back. */
 static void purge_missing(struct writer *w)
 {
     struct index *ix = w->ix;
     int64_t now = clock_real_ns();
 
     pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
+    for (uint32_t i = 0; i < ix->entry_count && ix->listed; i++) {
         struct entry *e = ix->entries[i];
         struct kv_key path = path_key(e->name);
         struct view *v;
 
-        if (e->view->pub.state != INDEX_MISSING || e->view->pub.id == 0 || e->run ||
-            (!ix->full && now - e->view->missing_since_ns < PURGE_NS))
+        if (!may_purge(ix, e, now))
             continue;
         v = view_empty(e->name, e->path, INDEX_MISSING);
         if (!v)
             break;
+        if (!has_work(w))
+            w->first_ns = clock_mono_ns();
         drop_id(w, e->view->pub.id);
         kv_delete(w->batch, KV_PATH, &path);
         catalog_publish(ix, e, v);
-        w->first_ns = clock_mono_ns();
     }
     pthread_mutex_unlock(&ix->lock);
 }
@@ -503,6 +527,10 @@ static void look_again(struct writer *w)
         return;
     w->tick_ns = now;
     purge_missing(w);
+    if (!has_work(w)) {
+        w->first_ns = now;
+        collect_garbage(w); /* of the last commit, once nobody reads it any more */
+    }
     full_tick(w);
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < ix->entry_count && !ingest_stopping(w->in); i++) {
@@ -521,11 +549,6 @@ static void look_again(struct writer *w)
 static int64_t commit_ns(const struct writer *w)
 {
     return w->ix->options.commit_ms * 1000000LL;
-}
-
-static bool has_work(const struct writer *w)
-{
-    return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
 }
 
 /* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what is garbage are free

@@ -129,7 +129,7 @@ struct index {
     struct index_options options; /* with defaults filled in */
     struct terms *terms;
     uint64_t checkpoint_most;
-    int64_t settle_ns;
+    int64_t settle_ns, purge_ns;
     int lock_fd;
     struct kv *kv;
     struct texts *texts;
@@ -146,6 +146,11 @@ struct index {
     uint32_t by_id_cap;
     struct entry *queue_head, *queue_tail;
     struct arena strings;
+    struct held {
+        const char *label;
+        bool held;
+    } *roots; /* those that index_hold has named */
+    uint32_t root_count, root_cap;
     bool listed;
     bool full;      /* the store can grow no more: readers wait (ingest_full.c) */
     bool forgotten; /* a file went since */

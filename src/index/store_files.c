@@ -117,6 +117,28 @@ int index_forget(struct index *ix, const char *name)
     return rc;
 }
 
+int index_hold(struct index *ix, const char *label, bool hold)
+{
+    uint32_t i = 0;
+    int rc = 0;
+
+    pthread_mutex_lock(&ix->lock);
+    while (i < ix->root_count && strcmp(ix->roots[i].label, label) != 0)
+        i++;
+    if (i == ix->root_count && hold) {
+        const char *copy = arena_strdup(&ix->strings, text_of(label));
+
+        if (copy && ARRAY_ROOM(ix->roots, ix->root_count, ix->root_cap))
+            ix->roots[ix->root_count++].label = copy;
+        else
+            rc = -ENOMEM;
+    }
+    if (i < ix->root_count)
+        ix->roots[i].held = hold;
+    pthread_mutex_unlock(&ix->lock);
+    return rc;
+}
+
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct terms *terms = NULL;
@@ -174,6 +196,15 @@ int index_want(struct index *ix, const char *name)
     return rc;
 }
 
+bool index_is_unasked(struct index *ix, const char *name)
+{
+    pthread_mutex_lock(&ix->lock);
+    const struct entry *e = catalog_entry(ix, name, NULL, false);
+    bool unasked = e && catalog_is_unasked(ix, e);
+    pthread_mutex_unlock(&ix->lock);
+    return unasked;
+}
+
 void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
@@ -220,6 +251,15 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         p->files_failed++;
     else
         p->files_ready++;
+}
+
+uint64_t index_file_done(const struct index_file *file)
+{
+    uint64_t done = view_of_file(file)->body->consumed;
+
+    if (file->state != INDEX_PENDING && file->state != INDEX_INDEXING)
+        return file->compressed_bytes;
+    return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
 void index_progress(struct index *ix, struct index_progress *ret)

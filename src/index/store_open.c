@@ -65,6 +65,7 @@ static int fill_options(struct index *ix, const struct index_options *options)
     *o = *options;
     fill_limits(ix);
     ix->read_only = o->read_only;
+    ix->purge_ns = (o->purge_ms > 0 ? o->purge_ms : 3600000) * 1000000LL;
     ix->settle_ns = o->settle_ms == 0  ? 10000000000LL
                     : o->settle_ms < 0 ? 0
                                        : o->settle_ms * 1000000LL;
@@ -286,6 +287,8 @@ static void drop_state(struct index *ix)
     ix->kv = NULL;
     catalog_done(ix);
     ix->entries = ix->by_id = NULL;
+    ix->roots = NULL;
+    ix->root_count = ix->root_cap = 0;
     ix->entry_count = ix->entry_cap = ix->by_id_cap = 0;
     ix->entry_names = NULL;
     lines_done(ix);

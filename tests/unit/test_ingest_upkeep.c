@@ -1,0 +1,115 @@
+/* room: index */
+/* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten, and questions come first. */
+#include "index_world.h"
+
+static uint32_t id_of(struct index *ix, const char *name)
+{
+    struct snapshot *s;
+    uint32_t id = wait_for(ix, name, INDEX_READY, &s)->id;
+
+    snapshot_release(s);
+    return id;
+}
+
+static void write_events(const char *name, int n)
+{
+    struct buf b = {0};
+
+    put_events(&b, 0, n, 7);
+    write_file(name, "w", b.data, b.len);
+    buf_done(&b);
+}
+
+/* Gone and back: true if it was forgotten meanwhile, so that it had to be read anew. */
+static bool was_forgotten(struct index *ix, const char *name, uint32_t id)
+{
+    offer(ix, name);
+    return id_of(ix, name) != id;
+}
+
+/* What has been missing for purge_ms is forgotten; not before all roots were listed, and not where the root is held. */
+static void missing_files(void)
+{
+    static const char *const names[] = {"a.pfw", "away/a.pfw", "awayness/a.pfw"};
+    uint32_t id[3];
+    struct index *ix;
+
+    world();
+    mkdir(path_of("away"), 0700);
+    mkdir(path_of("awayness"), 0700);
+    ix = open_with((struct index_options){.settle_ms = -1, .purge_ms = 1});
+    for (int i = 0; i < 3; i++) {
+        write_events(names[i], 10 + i);
+        offer(ix, names[i]);
+        id[i] = id_of(ix, names[i]);
+    }
+    CHECK_INT(index_hold(ix, "away", true), 0);
+    CHECK_INT(index_forget(ix, "a.pfw"), 0);
+    nanosleep(&(struct timespec){2, 200000000}, NULL); /* it looks each second */
+    CHECK(!was_forgotten(ix, "a.pfw", id[0]));
+    index_listed(ix);
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT(index_forget(ix, "a.pfw"), 0);
+        CHECK_INT(index_forget(ix, "away/a.pfw"), 0);
+        CHECK_INT(index_forget(ix, "awayness/a.pfw"), 0);
+        nanosleep(&(struct timespec){1, 500000000}, NULL);
+        CHECK(!was_forgotten(ix, "away/a.pfw", id[1]));
+        if (was_forgotten(ix, "awayness/a.pfw", id[2]) && was_forgotten(ix, "a.pfw", id[0]))
+            break;
+    }
+    CHECK(id_of(ix, "a.pfw") != id[0]);
+    CHECK(id_of(ix, "awayness/a.pfw") != id[2]);
+    /* The root can be read again, and the file is not in it. */
+    CHECK_INT(index_hold(ix, "away", false), 0);
+    CHECK_INT(index_forget(ix, "away/a.pfw"), 0);
+    for (int i = 0; i < 20; i++) {
+        nanosleep(&(struct timespec){1, 0}, NULL);
+        if (was_forgotten(ix, "away/a.pfw", id[1]))
+            break;
+        CHECK_INT(index_forget(ix, "away/a.pfw"), 0);
+    }
+    CHECK(id_of(ix, "away/a.pfw") != id[1]);
+    index_close(ix);
+    world_end();
+}
+
+static int64_t time_to_read(struct index *ix, const char *name, uint64_t events)
+{
+    int64_t begin = clock_mono_ns();
+    struct snapshot *s;
+    uint64_t got;
+
+    offer(ix, name);
+    do {
+        got = wait_for(ix, name, INDEX_READY, &s)->counts.events;
+        snapshot_release(s);
+    } while (got != events);
+    return clock_mono_ns() - begin;
+}
+
+/* While a question runs the reader rests 20 ms before each chunk, so it takes that long at least, and gets through. */
+static void questions_first(void)
+{
+    enum { EVENTS = 22000 };
+    struct snapshot *s;
+    struct index *ix;
+    int64_t took;
+
+    world();
+    write_events("a.pfw", EVENTS);
+    write_events("b.pfw", EVENTS);
+    ix = open_index(-1, 65536);
+    index_query_running(ix, 1);
+    took = time_to_read(ix, "a.pfw", EVENTS);
+    CHECK(wait_for(ix, "a.pfw", INDEX_READY, &s)->chunk_count > 30);
+    CHECK(took >= snapshot_file(s, 0)->chunk_count * 20000000LL);
+    snapshot_release(s);
+    index_query_running(ix, -1);
+    CHECK(time_to_read(ix, "b.pfw", EVENTS) < took);
+    index_close(ix);
+    world_end();
+}
+
+static const struct check_test tests[] = {
+    {"missing_files", missing_files}, {"questions_first", questions_first}, {NULL, NULL}};
+CHECK_MAIN(tests)
