@@ -143,14 +143,15 @@ static const char **split_dimensions(char *list)
 
 static int start_index(struct daemon *d, struct err *err)
 {
-    struct index_options o = {.path = d->index_path,
-                              .checkpoint_size = d->options.checkpoint_size,
-                              .map_size = d->options.map_size,
-                              .map_max = d->options.max_index_size,
-                              .workers = (unsigned)d->options.executor_threads,
-                              /* Whoever starts a daemon for one question means files as they are. */
-                              .settle_ms = d->options.on_demand ? -1 : 0,
-                              .on_demand = d->options.on_demand};
+    struct index_options o = {
+        .path = d->index_path,
+        .checkpoint_size = d->options.checkpoint_size,
+        .map_size = d->options.map_size,
+        .map_max = d->options.max_index_size,
+        .workers = (unsigned)d->options.executor_threads,
+        /* Whoever starts a daemon for one question means files as they are. */
+        .settle_ms = d->options.on_demand ? -1 : (int64_t)d->options.settle_ms,
+        .on_demand = d->options.on_demand};
     if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
         return -ENOMEM;
     if (d->dimensions)

@@ -54,6 +54,10 @@ const struct option_spec option_table[] = {
      NULL, "longest time of a query", "Queries that take longer are answered with 504, or cut."},
     {"rescan", 0, OPTION_MS, AT(rescan_ms), 10, TIME_MOST, 0, "TIME", "2s", NULL,
      "how often the directories are read", NULL},
+    {"settle", 0, OPTION_MS, AT(settle_ms), 1, TIME_MOST, 0, "TIME", "10s", NULL,
+     "a file that has not changed for so long is complete",
+     "Until then answers that concern it say that they are incomplete, and a last line without an "
+     "end is not counted. With --on-demand every file is complete as it is."},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
      "end when no request was served for so long", "For daemons that are started on demand."},
     {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
@@ -75,7 +79,9 @@ const struct option_spec option_table[] = {
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
      "the configuration file; /dev/null for none", NULL},
     {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "check options, directories, index place and token, then exit", NULL},
+     "check options, directories, index place and token, then exit",
+     "Prints ok and ends with 0, or prints what is wrong and ends with 2 (options) or 1 (all "
+     "else)."},
     {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
      "like --check, and print the effective configuration", NULL},
     {"version", 'V', OPTION_FLAG, AT(version), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL,
