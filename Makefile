@@ -219,8 +219,15 @@ check:
 	    $(MAKE) BUILD=$(BUILD) TALLY=$(B)/check.tally $$suite || true; done
 	@tests/run --total $(B)/check.tally
 
+# ThreadSanitizer has something to say of tests with threads only. Scripts that say "# sanitizers: no" in a line look at
+# the client or at documents: the daemon's part in them is tested by others.
+THREADED := pthread|pool_new|index_open|query_store\.h
+UNIT_RUN = $(if $(filter -tsan,$(SUITE_SUFFIX)),$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell \
+    grep -lE '$(THREADED)' $(UNIT_SOURCES))),$(UNIT))
+SCRIPTS_RUN = $(if $(SUITE_SUFFIX),$(shell grep -L '^\# sanitizers: no' $1),$1)
+
 check-unit: $(B)/config.mk
-	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT)' $(UNIT)
+	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT_RUN)' $(UNIT_RUN)
 
 # A fuzz target without a corpus yet is still run, on the empty input.
 check-fuzz: $(B)/config.mk
@@ -230,7 +237,8 @@ check-lint:
 	@$(RUN_SUITE) lint $(call executables,tests/lint/*)
 
 check-http check-golden check-fault: check-%: $(B)/config.mk
-	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' $(call executables,tests/$*/test_*)
+	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' \
+	    $(call SCRIPTS_RUN,$(call executables,tests/$*/test_*))
 
 check-sanitizers:
 	@$(MAKE) check-asan; a=$$?; $(MAKE) check-tsan; b=$$?; test $$a = 0 -a $$b = 0
