@@ -69,12 +69,14 @@ struct endpoint {
 };
 
 struct metrics;
+struct cache;
 /* What the server knows, for all endpoints. */
 struct http_context {
     const struct http_options *options;
     struct query_env env;
     int64_t started_ns;
     struct metrics *metrics;   /* counters of requests; NULL in unit tests                              */
+    struct cache *cache;       /* of whole answers; NULL in unit tests                                  */
 };
 
 /* One request as an endpoint sees it. */
@@ -105,9 +107,9 @@ const struct param *request_param(const struct request *rq, const char *name); /
 bool request_flag(const struct request *rq, const char *name);
 uint64_t request_uint(const struct request *rq, const char *name);
 const char *request_text(const struct request *rq, const char *name);          /* NULL when not set */
-/* In next(): rq->snapshot becomes the newest one; true when that is another generation. All that was opened on the old one
- * must be closed before. A stream that follows must not keep an old snapshot while it waits: its chunks cannot be
- * deleted. */
+/* In next(): rq->snapshot becomes the newest one; true when that is another generation. What borrows from the old one
+ * must be closed before (a query has a reference of its own). A stream that follows must not keep an old snapshot while it
+ * waits: its chunks cannot be deleted. */
 bool request_repin(struct request *rq);
 
 /* ---- params.c ---- */

@@ -199,7 +199,7 @@ static int open_metrics(struct request *rq)
 static int next_metrics(struct request *rq, struct buf *out)
 {
     write_build(rq->http->options, out);
-    metrics_write(rq->http->metrics, out);
+    metrics_write(rq->http->metrics, rq->http->cache, out);
     write_index(rq->http, out);
     write_process(rq->http, out);
     return ERR_END;

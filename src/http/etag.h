@@ -4,8 +4,8 @@
 
 #include "exchange.h"
 
-/* Fills x->etag from the generation, the roots and the request's parameters and format. Weak: content codings share it.
- * None for a stream that follows the index: it has no generation. */
+/* Fills x->etag from the generation, the roots and the request's parameters and format, and x->key from the same and the
+ * content coding. Weak: content codings share it. None where the answer depends on something else as well. */
 void etag_make(struct exchange *x);
 /* If-None-Match (a list, or NULL) against an ETag, by weak comparison. `*` does not match here: whether there is an
  * answer at all is known only after the query has been opened. */

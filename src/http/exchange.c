@@ -1,4 +1,4 @@
-/* exchange.c - the work side of a request: open, produce, hand over, cancel. */
+/* exchange.c - an answer as it is made and taken: steps of work, what is pending, waiting, leaving. */
 #include "exchange.h"
 
 #include "etag.h"
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
-#define REJUDGE_NS 1000000000ll
 
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
@@ -27,6 +26,9 @@ struct exchange *exchange_new(struct http *h, const char *uri)
 
 static void exchange_free(struct exchange *x)
 {
+    if (x->place.leads)
+        cache_settle(x->rq.http->cache, &x->place, NULL, false);
+    cache_answer_release(x->whole);
     if (x->rq.endpoint && x->rq.endpoint->close)
         x->rq.endpoint->close(&x->rq);
     if (x->rq.snapshot)
@@ -101,8 +103,7 @@ static int encode(struct exchange *x, struct buf *plain, enum encode_end end, st
     return encoder_put(x->encoder, (struct text){plain->data, plain->len}, end, out);
 }
 
-/* One step of work: fills `out` with what the client is to get. */
-static int step(struct exchange *x, bool first, struct buf *out)
+int exchange_step(struct exchange *x, bool first, struct buf *out)
 {
     struct buf plain = {0};
     int rc = produce(x, &plain);
@@ -128,8 +129,7 @@ static void drop_taken(struct exchange *x)
     x->read_at = 0;
 }
 
-/* Makes the step's bytes visible to the content reader. Caller holds the lock. */
-static void hand_over(struct exchange *x, struct buf *fresh, int rc)
+void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
 {
     drop_taken(x);
     if (x->pending.len == 0) {
@@ -174,6 +174,7 @@ void exchange_set_deadline(struct exchange *x)
     int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED);
     int64_t until = clock_mono_ns() + longest_ms * 1000000;
     bool own = x->until_ns && !x->waited && x->until_ns < until;
+    x->place.limit_ns = until;
     x->rq.budget.deadline_ns = own ? x->until_ns : until;
 }
 
@@ -191,126 +192,14 @@ static void job_more(void *arg)
     struct exchange *x = arg;
     struct buf fresh = {0};
     begin_step(x);
-    int rc = step(x, false, &fresh);
+    int rc = exchange_step(x, false, &fresh);
     pthread_mutex_lock(&x->lock);
-    hand_over(x, &fresh, rc);
+    exchange_hand_over(x, &fresh, rc);
     x->job = false;
     want_more(x);
     http_resume(x);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
-}
-
-void exchange_pin(struct exchange *x)
-{
-    x->seen_changes = http_changes(x->http);
-    x->rq.snapshot = index_snapshot(x->rq.http->options->index);
-}
-
-void exchange_unpin(struct exchange *x)
-{
-    snapshot_release(x->rq.snapshot);
-    x->rq.snapshot = NULL;
-}
-
-bool exchange_validate(struct exchange *x)
-{
-    etag_make(x);
-    x->not_modified = etag_matches(x->if_none_match, x->etag);
-    return x->not_modified;
-}
-
-static int open_and_begin(struct exchange *x, struct buf *fresh)
-{
-    int rc = budget_check(&x->rq.budget);
-    if (rc == 0)
-        rc = x->rq.endpoint->open(&x->rq);
-    return rc < 0 ? rc : step(x, true, fresh);
-}
-
-/* The job of x, and its reference. */
-static void open_now(struct exchange *x)
-{
-    struct buf fresh = {0};
-    x->stepped_ns = clock_mono_ns();
-    int rc = open_and_begin(x, &fresh);
-    http_opening(x->http, -1);
-    pthread_mutex_lock(&x->lock);
-    x->job = false;
-    if (x->abandoned) {
-        buf_done(&fresh);
-    } else {
-        hand_over(x, &fresh, rc);
-        x->phase = EXCHANGE_READY;
-        http_resume(x);
-    }
-    pthread_mutex_unlock(&x->lock);
-    exchange_unref(x);
-}
-
-static void job_open(void *arg)
-{
-    http_want(arg);
-    open_now(arg);
-}
-
-/* Is the index ready for it? Then the snapshot that this was judged on stays pinned. */
-static bool judge(struct exchange *x)
-{
-    x->stepped_ns = clock_mono_ns();
-    exchange_pin(x);
-    if (http_is_ready(x))
-        return true;
-    exchange_unpin(x);
-    return false;
-}
-
-/* A parked request whose client has the answer, or that goes on to open() in the same job: true. Caller holds the lock. */
-static bool unpark(struct exchange *x)
-{
-    if (x->phase != EXCHANGE_PARKED)
-        return false;
-    x->phase = x->not_modified ? EXCHANGE_READY : EXCHANGE_WORKING;
-    x->ended = x->not_modified;
-    if (x->ended)
-        http_resume(x);
-    return !x->ended;
-}
-
-static void job_judge(void *arg)
-{
-    struct exchange *x = arg;
-    bool ready = judge(x);
-    if (ready) {
-        exchange_set_deadline(x);
-        exchange_validate(x);
-    }
-    pthread_mutex_lock(&x->lock);
-    bool open = ready && unpark(x);
-    x->job = open;
-    pthread_mutex_unlock(&x->lock);
-    if (!open) {
-        exchange_unref(x);
-        return;
-    }
-    http_opening(x->http, 1);
-    open_now(x);
-}
-
-int exchange_submit(struct exchange *x, bool park)
-{
-    x->job = true;
-    x->refs++;
-    http_opening(x->http, !park);
-    int rc = pool_submit(http_pool(x->http), park ? job_judge : job_open, x);
-    if (rc < 0) {
-        http_opening(x->http, -!park);
-        x->job = false;
-        x->refs--;
-        return rc;
-    }
-    x->phase = park ? EXCHANGE_PARKED : EXCHANGE_WORKING;
-    return 0;
 }
 
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)
@@ -365,8 +254,7 @@ void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
     pthread_mutex_unlock(&x->lock);
 }
 
-/* Caller holds the lock. */
-static void answer_now(struct exchange *x, int code)
+void exchange_answer_now(struct exchange *x, int code)
 {
     x->unready = x->phase == EXCHANGE_PARKED;
     x->phase = EXCHANGE_READY;
@@ -376,39 +264,44 @@ static void answer_now(struct exchange *x, int code)
     http_resume(x);
 }
 
-/* Now and then without a reason, should a change have gone untold. */
-static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
+/* Its client does not want the work any more: it is stopped, unless others wait for it, too. Caller holds the lock. */
+static void stop_work(struct exchange *x, int code)
 {
-    return age >= REJUDGE_NS || (age >= gap_ns && x->seen_changes != http_changes(x->http));
-}
-
-void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
-{
-    pthread_mutex_lock(&x->lock);
-    if (x->phase == EXCHANGE_PARKED && !x->job && is_rejudged(x, now - x->stepped_ns, gap_ns) &&
-        exchange_submit(x, true) < 0)
-        answer_now(x, ERR_CANCELLED);
-    pthread_mutex_unlock(&x->lock);
+    bool joined = false;
+    bool unwanted =
+        !x->rq.http || !x->rq.http->cache || cache_leave(x->rq.http->cache, &x->place, &joined);
+    if (unwanted)
+        budget_cancel(&x->rq.budget, code);
+    if (joined) {
+        x->refs--;
+        http_opening(x->http, -1);
+    }
 }
 
 void exchange_abandon(struct exchange *x, int code)
 {
-    budget_cancel(&x->rq.budget, code);
     pthread_mutex_lock(&x->lock);
-    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_WORKING)
-        answer_now(x, code);
+    stop_work(x, code);
+    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED || x->phase == EXCHANGE_WORKING)
+        exchange_answer_now(x, code);
     pthread_mutex_unlock(&x->lock);
 }
 
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
 {
-    budget_cancel(&x->rq.budget, code);
     pthread_mutex_lock(&x->lock);
+    stop_work(x, code);
     x->gone |= client_gone;
-    /* A running job notices the budget and resumes; nobody else would wake a parked connection. */
-    if (x->phase == EXCHANGE_PARKED)
-        answer_now(x, code);
+    /* A running job notices the budget and resumes; nobody else would wake these. */
+    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED)
+        exchange_answer_now(x, code);
     else if (client_gone)
         http_resume(x);
     pthread_mutex_unlock(&x->lock);
+}
+
+void exchange_completed(struct exchange *x)
+{
+    stop_work(x, ERR_CANCELLED);
+    x->connection = NULL;
 }

@@ -4,7 +4,7 @@
  * open() and then next() whenever there is room; the libmicrohttpd thread copies out what is pending. No worker waits
  * for a client: a job ends when the room is used up, and the content reader submits the next one.
  *
- *   RECEIVING -> PARKED (wait=ready) -> WORKING (open) -> READY -> STREAMING -> closed
+ *   RECEIVING -> PARKED (wait=ready) -> JOINED or WORKING (open) -> READY -> STREAMING -> closed
  *
  * A parked request holds no snapshot; a short job judges, now and whenever the index has changed, whether the files that
  * it selects are ready, and then goes on to open().
@@ -17,12 +17,17 @@
 #ifndef DFT_HTTP_EXCHANGE_H
 #define DFT_HTTP_EXCHANGE_H
 
+#include "cache.h"
 #include "encode.h"
 #include "endpoint.h"
 
 #include <pthread.h>
 
-enum exchange_phase { EXCHANGE_RECEIVING, EXCHANGE_PARKED, EXCHANGE_WORKING, EXCHANGE_READY, EXCHANGE_STREAMING };
+enum exchange_phase {
+    EXCHANGE_RECEIVING, EXCHANGE_PARKED,
+    EXCHANGE_JOINED,                  /* another request computes the same answer; counts as one that is opened */
+    EXCHANGE_WORKING, EXCHANGE_READY, EXCHANGE_STREAMING
+};
 
 #define EXCHANGE_STEP_BYTES (256u << 10)   /* a job ends when it has made so much                     */
 #define EXCHANGE_ROOM_BYTES (128u << 10)   /* less than this pending: the next job is submitted       */
@@ -45,6 +50,10 @@ struct exchange {
     char etag[72];
     const char *if_none_match;        /* in the arena, or NULL                                        */
     bool not_modified;                /* the client has this answer already                           */
+    bool shared;                      /* the answer is determined by `key`                            */
+    struct cache_key key;
+    struct cache_place place;
+    struct cache_answer *whole;       /* the answer, kept in the cache; then nothing is pending       */
     int64_t until_ns;                 /* the client's own `timeout`, 0 = none                         */
     void *connection;                 /* struct MHD_Connection; NULL once completed                   */
     int fd;
@@ -78,17 +87,29 @@ void exchange_unpin(struct exchange *x);
 bool exchange_validate(struct exchange *x);
 /* Starts the clock of the work to come: the daemon's limit and the client's own. */
 void exchange_set_deadline(struct exchange *x);
-/* Hands the request to a worker: open(), and the first pieces; `park`: only when the index is ready for it. Caller holds
- * x->lock. 0, or -EPIPE when stopping. */
-int exchange_submit(struct exchange *x, bool park);
+/* Looks for the answer in the cache; it is whole then. */
+bool exchange_find(struct exchange *x);
+/* Hands the request to a worker: open(), and the first pieces; unless another one computes the answer already, or it has
+ * come meanwhile (READY). `park`: only when the index is ready for it. Caller holds x->lock. 0, or -EPIPE when stopping. */
+int exchange_start(struct exchange *x, bool park);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold the lock. */
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2 broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
-/* Stops the request's work and wakes its connection, wherever it is. Caller does not hold the lock. */
+/* Stops the request's work (unless others wait for it, too) and wakes its connection, wherever it is. Caller does not hold
+ * the lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
-/* Answers with `code` at once a request that is parked, or whose open() is queued or running, and stops that. */
+/* Answers with `code` at once a request that is parked or joined, or whose open() is queued or running, and stops that. */
 void exchange_abandon(struct exchange *x, int code);
+/* libmicrohttpd is done with it. Caller holds the lock. */
+void exchange_completed(struct exchange *x);
+
+/* For exchange_open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_WAIT, ERR_END, or why not. */
+int exchange_step(struct exchange *x, bool first, struct buf *out);
+/* Makes the step's bytes visible to the content reader, and its result. Caller holds the lock. */
+void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc);
+/* As exchange_abandon(), without stopping the work. Caller holds the lock. */
+void exchange_answer_now(struct exchange *x, int code);
 
 /* Goes on with a stream that waits, if there is a reason. A change of the index is one only `gap_ns` after the last step
  * began. Caller does not hold the lock. */

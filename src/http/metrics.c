@@ -1,6 +1,7 @@
 /* metrics.c - requests, counted. */
 #include "metrics.h"
 
+#include "cache.h"
 #include "endpoint.h"
 
 /* Other statuses are told as code="other". */
@@ -128,7 +129,28 @@ static void write_durations(struct metrics_endpoint *e, const char *path, struct
                path, seconds, path, n);
 }
 
-void metrics_write(struct metrics *m, struct buf *out)
+static void write_cache(struct cache *cache, struct buf *out)
+{
+    struct cache_counts c;
+    cache_counts(cache, &c);
+    const struct {
+        const char *name, *type, *help;
+        uint64_t value;
+    } rows[] = {
+        {"cache_hits_total", "counter", "Requests answered from the cache of answers.", c.hits},
+        {"cache_misses_total", "counter", "Requests whose answer had to be computed.", c.misses},
+        {"cache_joined_total", "counter", "Requests that waited for the answer to another one.",
+         c.joined},
+        {"cache_bytes", "gauge", "Memory of the cache of answers.", c.bytes},
+        {"cache_entries", "gauge", "Answers in the cache.", c.entries},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        head(out, rows[i].name, rows[i].type, rows[i].help);
+        buf_printf(out, "dftracerd_%s %llu\n", rows[i].name, (unsigned long long)rows[i].value);
+    }
+}
+
+void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
 {
     head(out, "http_requests_total", "counter", "Requests answered.");
     each_endpoint(m, out, write_codes);
@@ -146,4 +168,5 @@ void metrics_write(struct metrics *m, struct buf *out)
     head(out, "http_requests_queued", "gauge",
          "Requests that wait for a worker or are being opened by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
+    write_cache(cache, out);
 }

@@ -33,7 +33,8 @@ void metrics_queued(struct metrics *m, int delta);
 /* Everything that the first walk found is indexed or has failed, by what index_progress() tells. Once so, it stays so,
  * whatever grows, comes or is indexed anew; but not while indexing has stopped on an error with files left to do. */
 bool metrics_ready(struct metrics *m, const struct index_progress *p);
+struct cache;
 /* The counters in Prometheus text format 0.0.4. */
-void metrics_write(struct metrics *m, struct buf *out);
+void metrics_write(struct metrics *m, struct cache *cache, struct buf *out);
 
 #endif

@@ -144,12 +144,12 @@ static bool is_to_wait(struct exchange *x)
 static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
     read_conditions(x, c);
-    if (!server_admits(x->http))
-        return refuse_busy(x, c, "too many requests are waiting; try again", 0);
     exchange_pin(x);
     bool park = is_to_wait(x);
-    if (!park && exchange_validate(x))
+    if (!park && (exchange_validate(x) || exchange_find(x)))
         return response_answer(x, c);
+    if (!server_admits(x->http))
+        return refuse_busy(x, c, "too many requests are waiting; try again", 0);
     if (!park)
         exchange_set_deadline(x);
     if (!server_start_exchange(x, park))
@@ -230,13 +230,12 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         return;
     *state = NULL;
     server_end_exchange(x);
-    budget_cancel(&x->rq.budget, ERR_CANCELLED);
     bool cut = why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
     pthread_mutex_lock(&x->lock);
     if (x->connection)
         metrics_completed(&x->http->metrics, x->rq.endpoint, x->status,
                           clock_mono_ns() - x->rq.started_ns, x->sent, cut);
-    x->connection = NULL;
+    exchange_completed(x);
     log_access(x, cut);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);

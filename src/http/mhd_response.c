@@ -154,9 +154,27 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
+static void release_answer(void *answer)
+{
+    cache_answer_release(answer);
+}
+
+static struct MHD_Response *kept(struct exchange *x)
+{
+    struct cache_answer *a = cache_answer_ref(x->whole);
+    x->sent = x->head ? 0 : a->len;
+    struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
+        a->len, a->data ? a->data : (void *)"", release_answer, a);
+    if (!r)
+        cache_answer_release(a);
+    return r;
+}
+
 /* The whole answer is there: a body with a length. No job runs any more. */
 static struct MHD_Response *whole(struct exchange *x)
 {
+    if (x->whole)
+        return kept(x);
     size_t len = x->pending.len;
     char *data = x->pending.data;
     x->pending = (struct buf){0};

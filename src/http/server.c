@@ -66,10 +66,12 @@ bool server_start_exchange(struct exchange *x, bool park)
     struct http *h = x->http;
     pthread_mutex_lock(&h->table_lock);
     pthread_mutex_lock(&x->lock);
-    bool ok = !h->stopping && exchange_submit(x, park) == 0;
+    bool ok = !h->stopping && exchange_start(x, park) == 0;
     if (ok) {
         table_add(h, x);
         http_suspend(x);
+        if (x->phase == EXCHANGE_READY)
+            http_resume(x);
     }
     pthread_mutex_unlock(&x->lock);
     pthread_mutex_unlock(&h->table_lock);
@@ -129,6 +131,9 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     int rc = pool_new(workers, "query", &h->pool);
     if (rc < 0)
         return err_set(err, rc, "cannot start query workers: %s", err_text(rc));
+    struct cache *cache = cache_new(CACHE_BYTES);
+    if (!cache)
+        return -ENOMEM;
     h->context = (struct http_context){
         .options = &h->options,
         .env = {.index = o->index,
@@ -138,6 +143,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
                 .root_count = o->root_count},
         .started_ns = clock_mono_ns(),
         .metrics = &h->metrics,
+        .cache = cache,
     };
     return 0;
 }
@@ -243,6 +249,7 @@ void http_stop(struct http *h, int grace_ms)
     for (size_t i = 0; i < h->listeners; i++)
         if (h->daemons[i])
             MHD_stop_daemon(h->daemons[i]);
+    cache_free(h->context.cache);
     listen_close(h);
     free(h->own_token);
     free(h->own_users);

@@ -59,13 +59,13 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
     bool judged = phase == EXCHANGE_PARKED && !x->job;
-    int64_t until = phase == EXCHANGE_PARKED ? x->until_ns : x->rq.budget.deadline_ns;
+    int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING)
         exchange_wake(x, pace->now, pace->wake_gap);
-    if (phase != EXCHANGE_PARKED && phase != EXCHANGE_WORKING)
+    if (phase != EXCHANGE_PARKED && phase != EXCHANGE_JOINED && phase != EXCHANGE_WORKING)
         return;
-    if (until && pace->now >= until)
+    if ((own && pace->now >= own) || (limit && pace->now >= limit))
         exchange_abandon(x, ERR_DEADLINE);
     else if (judged && store_error(x->http, stopped) < 0)
         exchange_abandon(x, *stopped);

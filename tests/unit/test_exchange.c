@@ -120,7 +120,7 @@ static struct exchange *begin(enum coding coding)
     atomic_store(&calls, 0);
     next_wait_ms = 0;
     pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_submit(x, false), 0);
+    CHECK_INT(exchange_start(x, false), 0);
     pthread_mutex_unlock(&x->lock);
     until_quiet(x);
     CHECK_INT(x->phase, EXCHANGE_READY);
@@ -311,7 +311,7 @@ static void parks(void)
     atomic_store(&judged, 0);
     atomic_store(&ready, false);
     pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_submit(x, true), 0);
+    CHECK_INT(exchange_start(x, true), 0);
     http_suspend(x);
     pthread_mutex_unlock(&x->lock);
     until_quiet(x);

@@ -1,0 +1,307 @@
+/* cache.c - a hash table of answers in the order of their use, and a list of computations under way. */
+#include "cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 8192u
+#define OVERHEAD 256 /* of an entry: struct, allocations, its part of the table */
+
+/* Without an answer: such answers are too long, nobody should wait for one. */
+struct entry {
+    struct hash128 hash;
+    struct cache_answer *answer;
+    struct entry *chain;
+    struct entry *older, *newer; /* by use */
+};
+struct cache_flight {
+    struct cache_key key;
+    struct cache_place *leader;
+    struct cache_place *joined;
+    struct cache_flight *next;
+};
+struct cache {
+    pthread_mutex_t lock;
+    size_t bytes_max, bytes, count;
+    uint64_t generation; /* of all entries */
+    struct entry *oldest, *newest;
+    struct cache_flight *flights; /* few: as many as queries run or wait for a worker */
+    uint64_t hits, misses, joined;
+    struct entry *buckets[BUCKETS];
+};
+
+/* ---- answers ---- */
+
+struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete)
+{
+    size_t type = strlen(content_type) + 1;
+    if (body->error || body->len > CACHE_ANSWER_BYTES ||
+        type > sizeof((struct cache_answer){0}).content_type)
+        return NULL;
+    struct cache_answer *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    atomic_init(&a->refs, 1);
+    a->incomplete = incomplete;
+    memcpy(a->content_type, content_type, type);
+    a->len = body->len;
+    char *tight = body->len ? realloc(body->data, body->len) : NULL;
+    a->data = tight ? tight : body->data;
+    *body = (struct buf){0};
+    return a;
+}
+
+struct cache_answer *cache_answer_ref(struct cache_answer *a)
+{
+    atomic_fetch_add(&a->refs, 1);
+    return a;
+}
+
+void cache_answer_release(struct cache_answer *a)
+{
+    if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
+        return;
+    free(a->data);
+    free(a);
+}
+
+/* ---- entries: under the lock ---- */
+
+static bool same(struct hash128 a, struct hash128 b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+static size_t cost(const struct entry *e)
+{
+    return OVERHEAD + (e->answer ? sizeof *e->answer + e->answer->len : 0);
+}
+
+static struct entry **slot_of(struct cache *c, struct hash128 hash)
+{
+    struct entry **slot = &c->buckets[hash.low % BUCKETS];
+    while (*slot && !same((*slot)->hash, hash))
+        slot = &(*slot)->chain;
+    return slot;
+}
+
+static void link_newest(struct cache *c, struct entry *e)
+{
+    e->newer = NULL;
+    e->older = c->newest;
+    *(c->newest ? &c->newest->newer : &c->oldest) = e;
+    c->newest = e;
+}
+
+static void unlink_use(struct cache *c, struct entry *e)
+{
+    *(e->older ? &e->older->newer : &c->oldest) = e->newer;
+    *(e->newer ? &e->newer->older : &c->newest) = e->older;
+}
+
+static void drop_oldest(struct cache *c)
+{
+    struct entry *e = c->oldest;
+    *slot_of(c, e->hash) = e->chain;
+    unlink_use(c, e);
+    c->bytes -= cost(e);
+    c->count--;
+    cache_answer_release(e->answer);
+    free(e);
+}
+
+/* False: the key is of a generation that has passed. */
+static bool move_on(struct cache *c, uint64_t generation)
+{
+    if (generation > c->generation) {
+        while (c->oldest)
+            drop_oldest(c);
+        c->generation = generation;
+    }
+    return generation == c->generation;
+}
+
+static struct entry *use(struct cache *c, const struct cache_key *key)
+{
+    struct entry *e = move_on(c, key->generation) ? *slot_of(c, key->hash) : NULL;
+    if (e && e != c->newest) {
+        unlink_use(c, e);
+        link_newest(c, e);
+    }
+    return e;
+}
+
+static void keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
+{
+    if (!move_on(c, key->generation) || *slot_of(c, key->hash))
+        return;
+    struct entry *e = calloc(1, sizeof *e);
+    if (!e)
+        return;
+    e->hash = key->hash;
+    e->answer = answer ? cache_answer_ref(answer) : NULL;
+    while (c->oldest && c->bytes + cost(e) > c->bytes_max)
+        drop_oldest(c);
+    *slot_of(c, key->hash) = e;
+    link_newest(c, e);
+    c->bytes += cost(e);
+    c->count++;
+}
+
+/* ---- flights: under the lock ---- */
+
+static struct cache_flight *find_flight(struct cache *c, const struct cache_key *key)
+{
+    struct cache_flight *f = c->flights;
+    while (f && !(f->key.generation == key->generation && same(f->key.hash, key->hash)))
+        f = f->next;
+    return f;
+}
+
+static bool lead(struct cache *c, const struct cache_key *key, struct cache_place *p)
+{
+    struct cache_flight *f = calloc(1, sizeof *f);
+    if (!f)
+        return false;
+    *f = (struct cache_flight){.key = *key, .leader = p, .next = c->flights};
+    c->flights = f;
+    p->flight = f;
+    p->leads = true;
+    return true;
+}
+
+/* The leader works for others from now on: what its own client allows is no limit any more. */
+static void join(struct cache_flight *f, struct cache_place *p)
+{
+    p->flight = f;
+    p->next = f->joined;
+    if (f->joined)
+        f->joined->prev = p;
+    f->joined = p;
+    struct budget *b = f->leader->budget;
+    if (atomic_load(&b->deadline_ns) < f->leader->limit_ns)
+        atomic_store(&b->deadline_ns, f->leader->limit_ns);
+}
+
+static void unjoin(struct cache_place *p)
+{
+    *(p->prev ? &p->prev->next : &p->flight->joined) = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    p->flight = NULL;
+}
+
+/* Ends p's flight; those that joined, in a list. */
+static struct cache_place *land(struct cache *c, struct cache_place *p)
+{
+    struct cache_flight *f = p->flight, **slot = &c->flights;
+    struct cache_place *joined = f->joined;
+    while (*slot != f)
+        slot = &(*slot)->next;
+    *slot = f->next;
+    for (struct cache_place *j = joined; j; j = j->next)
+        j->flight = NULL;
+    free(f);
+    p->flight = NULL;
+    return joined;
+}
+
+/* ---- doors ---- */
+
+struct cache *cache_new(size_t bytes)
+{
+    struct cache *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->bytes_max = bytes;
+    return c;
+}
+
+void cache_free(struct cache *c)
+{
+    if (!c)
+        return;
+    while (c->oldest)
+        drop_oldest(c);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+struct cache_answer *cache_find(struct cache *c, const struct cache_key *key)
+{
+    pthread_mutex_lock(&c->lock);
+    struct entry *e = use(c, key);
+    struct cache_answer *a = e && e->answer ? cache_answer_ref(e->answer) : NULL;
+    c->hits += a != NULL;
+    pthread_mutex_unlock(&c->lock);
+    return a;
+}
+
+enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct cache_place *p,
+                          struct cache_answer **ret_answer)
+{
+    enum cache_turn turn = CACHE_ALONE;
+    pthread_mutex_lock(&c->lock);
+    struct entry *e = use(c, key);
+    struct cache_flight *f = e ? NULL : find_flight(c, key);
+    if (e && e->answer) {
+        *ret_answer = cache_answer_ref(e->answer);
+        turn = CACHE_HIT;
+    } else if (f) {
+        join(f, p);
+        turn = CACHE_JOIN;
+    } else if (!e && lead(c, key, p)) {
+        turn = CACHE_LEAD;
+    }
+    c->hits += turn == CACHE_HIT;
+    c->joined += turn == CACHE_JOIN;
+    c->misses += turn == CACHE_LEAD || turn == CACHE_ALONE;
+    pthread_mutex_unlock(&c->lock);
+    return turn;
+}
+
+void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer,
+                  bool too_long)
+{
+    struct cache_place *joined = NULL;
+    pthread_mutex_lock(&c->lock);
+    if (p->leads && p->flight) {
+        if (answer || too_long)
+            keep(c, &p->flight->key, answer);
+        joined = land(c, p);
+    }
+    pthread_mutex_unlock(&c->lock);
+    while (joined) {
+        struct cache_place *j = joined;
+        joined = j->next;
+        j->call(j, answer);
+    }
+}
+
+bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined)
+{
+    bool alone = true;
+    *ret_joined = false;
+    pthread_mutex_lock(&c->lock);
+    struct cache_flight *f = p->flight;
+    if (f && p->leads) {
+        p->left = true;
+        alone = !f->joined;
+    } else if (f) {
+        unjoin(p);
+        *ret_joined = true;
+        if (!f->joined && f->leader->left)
+            budget_cancel(f->leader->budget, ERR_CANCELLED);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return alone;
+}
+
+void cache_counts(struct cache *c, struct cache_counts *ret)
+{
+    pthread_mutex_lock(&c->lock);
+    *ret = (struct cache_counts){c->hits, c->misses, c->joined, c->bytes, c->count};
+    pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,65 @@
+/* cache.h - whole small answers, kept by what they depend on; and identical requests that share one computation.
+ *
+ * A request asks with its key before it is opened. It gets the answer, or leads: it computes and must settle; or joins: it
+ * is called when the leader settles; or goes alone, because answers of this kind do not fit in here.
+ * Keys belong to a generation of the index. The first request of a newer one throws all older answers away: nobody will
+ * ask for them again.
+ * Threads:  any; no call is made under the cache's lock, which is a leaf.
+ * Memory:   answers are counted; a place belongs to its request and must have left or be settled before it goes.
+ */
+#ifndef DFT_HTTP_CACHE_H
+#define DFT_HTTP_CACHE_H
+
+#include "dftracerd/base.h"
+
+#define CACHE_BYTES (32u << 20)         /* of all answers with what surrounds them; the least recently used leave       */
+#define CACHE_ANSWER_BYTES (256u << 10) /* longer ones are not kept                                                 */
+
+/* The body with its content coding, and what the headers tell of it besides the request. Immutable. */
+struct cache_answer {
+    atomic_uint refs;
+    size_t len;
+    char *data;
+    char content_type[96];
+    bool incomplete;
+};
+/* *new*, one reference; takes the body (and leaves it empty) unless it returns NULL: too long, or no memory. */
+struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete);
+struct cache_answer *cache_answer_ref(struct cache_answer *a);
+void cache_answer_release(struct cache_answer *a);      /* NULL-safe */
+
+struct cache_key { struct hash128 hash; uint64_t generation; };
+
+/* A request's place in a computation. Zero-initialise; `call`, `budget` and `limit_ns` are set before it asks. */
+struct cache_flight;
+struct cache_place {
+    /* To one that joined, once: the answer (borrowed), or NULL when it has to compute by itself. */
+    void (*call)(struct cache_place *p, struct cache_answer *answer);
+    struct budget *budget;              /* of a leader: stopped when nobody wants the answer any more                  */
+    int64_t limit_ns;                   /* of a leader: its deadline once others wait, too (not its client's own)     */
+    struct cache_flight *flight;        /* the rest is the cache's                                                     */
+    struct cache_place *prev, *next;
+    bool leads, left;
+};
+
+enum cache_turn { CACHE_HIT, CACHE_LEAD, CACHE_JOIN, CACHE_ALONE };
+
+struct cache;
+struct cache *cache_new(size_t bytes);                  /* *new* or NULL */
+void cache_free(struct cache *c);                       /* NULL-safe; all places must be out of it */
+/* *ret_answer: a new reference with CACHE_HIT. Without memory: CACHE_ALONE. */
+enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct cache_place *p, struct cache_answer **ret_answer);
+/* Only looks: the answer (a new reference) or NULL. */
+struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
+/* The leader's result: kept, and given to those that joined. NULL: they go on by themselves, and if `too_long` so will
+ * later ones with the same key. Nothing where p does not lead. */
+void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer, bool too_long);
+/* Its client is gone, or was answered otherwise. One that joined is not called any more (*ret_joined: it was still there).
+ * When nobody is left that wants the answer, the leader's budget is cancelled. True: nobody (else) waits for the work of
+ * p; also where p has no place. */
+bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined);
+
+struct cache_counts { uint64_t hits, misses, joined, bytes, entries; };
+void cache_counts(struct cache *c, struct cache_counts *ret);
+
+#endif

@@ -1,0 +1,251 @@
+/* exchange_open.c - from a checked request to its first bytes: its snapshot, whether the index is ready, an answer that is
+ * there already or being made by another request, open(). */
+#include "etag.h"
+
+#define REJUDGE_NS 1000000000ll
+
+void exchange_pin(struct exchange *x)
+{
+    x->seen_changes = http_changes(x->http);
+    x->rq.snapshot = index_snapshot(x->rq.http->options->index);
+}
+
+void exchange_unpin(struct exchange *x)
+{
+    snapshot_release(x->rq.snapshot);
+    x->rq.snapshot = NULL;
+}
+
+bool exchange_validate(struct exchange *x)
+{
+    etag_make(x);
+    x->not_modified = etag_matches(x->if_none_match, x->etag);
+    return x->not_modified;
+}
+
+/* ---- answers shared with other requests ---- */
+
+/* Takes the reference. Caller holds the lock, or nobody else knows x. */
+static void take_whole(struct exchange *x, struct cache_answer *answer)
+{
+    x->whole = answer;
+    x->ended = true;
+    x->rq.content_type = answer->content_type;
+    x->rq.incomplete = answer->incomplete;
+}
+
+bool exchange_find(struct exchange *x)
+{
+    struct cache_answer *answer = x->shared ? cache_find(x->rq.http->cache, &x->key) : NULL;
+    if (answer)
+        take_whole(x, answer);
+    return answer != NULL;
+}
+
+/* What was made for others must be what all would get. `wait=no` asks for no file, so that answer may stay incomplete. */
+static bool is_for_all(const struct exchange *x)
+{
+    const struct param *wait = request_param(&x->rq, "wait");
+    bool content = wait && wait->given && text_eq(wait->text, TEXT("no"));
+    return x->rq.status == 200 && !(x->rq.incomplete && content);
+}
+
+/* The leader's first step is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns. */
+static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh)
+{
+    const struct request *rq = &x->rq;
+    if (!x->place.leads)
+        return NULL;
+    bool too_long = rc == 0 || rc == NEXT_WAIT || fresh->len > CACHE_ANSWER_BYTES;
+    const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
+    struct cache_answer *answer =
+        rc == ERR_END && is_for_all(x) ? cache_answer_new(fresh, type, rq->incomplete) : NULL;
+    cache_settle(rq->http->cache, &x->place, answer, too_long);
+    return answer;
+}
+
+static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
+{
+    x->job = true;
+    x->refs++;
+    x->phase = phase;
+    int rc = pool_submit(http_pool(x->http), job, x);
+    if (rc == 0)
+        return 0;
+    x->job = false;
+    x->refs--;
+    return rc;
+}
+
+static void job_open(void *arg);
+
+/* Caller holds the lock. */
+static void open_alone(struct exchange *x)
+{
+    exchange_set_deadline(x);
+    http_opening(x->http, 1);
+    if (submit(x, EXCHANGE_WORKING, job_open) == 0)
+        return;
+    http_opening(x->http, -1);
+    exchange_answer_now(x, ERR_CANCELLED);
+}
+
+/* The leader is done. It may have been answered otherwise meanwhile. */
+static void on_settled(struct cache_place *place, struct cache_answer *answer)
+{
+    struct exchange *x = (struct exchange *)((char *)place - offsetof(struct exchange, place));
+    http_opening(x->http, -1);
+    pthread_mutex_lock(&x->lock);
+    if (x->phase == EXCHANGE_JOINED && answer) {
+        take_whole(x, cache_answer_ref(answer));
+        x->phase = EXCHANGE_READY;
+        http_resume(x);
+    } else if (x->phase == EXCHANGE_JOINED) {
+        open_alone(x);
+    }
+    pthread_mutex_unlock(&x->lock);
+    exchange_unref(x);
+}
+
+/* True: it has to be opened, and counts as such. Else it has an answer, or gets one. Caller holds the lock. */
+static bool needs_work(struct exchange *x)
+{
+    struct cache_answer *answer;
+    enum cache_turn turn = CACHE_ALONE;
+    x->place.call = on_settled;
+    x->place.budget = &x->rq.budget;
+    if (x->shared)
+        turn = cache_ask(x->rq.http->cache, &x->key, &x->place, &answer);
+    if (turn == CACHE_HIT) {
+        take_whole(x, answer);
+        x->phase = EXCHANGE_READY;
+        return false;
+    }
+    http_opening(x->http, 1);
+    if (turn == CACHE_JOIN) {
+        x->refs++;
+        x->phase = EXCHANGE_JOINED;
+        return false;
+    }
+    x->phase = EXCHANGE_WORKING;
+    return true;
+}
+
+/* ---- opening ---- */
+
+static int open_and_begin(struct exchange *x, struct buf *fresh)
+{
+    int rc = budget_check(&x->rq.budget);
+    if (rc == 0)
+        rc = x->rq.endpoint->open(&x->rq);
+    return rc < 0 ? rc : exchange_step(x, true, fresh);
+}
+
+/* The job of x, and its reference. */
+static void open_now(struct exchange *x)
+{
+    struct buf fresh = {0};
+    x->stepped_ns = clock_mono_ns();
+    int rc = open_and_begin(x, &fresh);
+    struct cache_answer *whole = settle(x, rc, &fresh);
+    http_opening(x->http, -1);
+    pthread_mutex_lock(&x->lock);
+    x->job = false;
+    if (x->abandoned) {
+        buf_done(&fresh);
+        cache_answer_release(whole);
+    } else {
+        if (whole)
+            take_whole(x, whole);
+        else
+            exchange_hand_over(x, &fresh, rc);
+        x->phase = EXCHANGE_READY;
+        http_resume(x);
+    }
+    pthread_mutex_unlock(&x->lock);
+    exchange_unref(x);
+}
+
+static void job_open(void *arg)
+{
+    http_want(arg);
+    open_now(arg);
+}
+
+/* ---- wait=ready ---- */
+
+/* Is the index ready for it? Then the snapshot that this was judged on stays pinned. */
+static bool judge(struct exchange *x)
+{
+    x->stepped_ns = clock_mono_ns();
+    exchange_pin(x);
+    if (http_is_ready(x))
+        return true;
+    exchange_unpin(x);
+    return false;
+}
+
+/* Nobody else touches a parked request but those who answer it under its lock. True: this job goes on to open(). */
+static bool unpark(struct exchange *x)
+{
+    exchange_set_deadline(x);
+    exchange_validate(x);
+    pthread_mutex_lock(&x->lock);
+    bool parked = x->phase == EXCHANGE_PARKED;
+    bool work = parked && !x->not_modified && needs_work(x);
+    if (parked && x->not_modified) {
+        x->phase = EXCHANGE_READY;
+        x->ended = true;
+    }
+    if (x->phase == EXCHANGE_READY)
+        http_resume(x);
+    x->job = work;
+    pthread_mutex_unlock(&x->lock);
+    return work;
+}
+
+static void stay_parked(struct exchange *x)
+{
+    pthread_mutex_lock(&x->lock);
+    x->job = false;
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void job_judge(void *arg)
+{
+    struct exchange *x = arg;
+    bool ready = judge(x);
+    if (!ready)
+        stay_parked(x);
+    if (ready && unpark(x))
+        open_now(x);
+    else
+        exchange_unref(x);
+}
+
+/* Now and then without a reason, should a change have gone untold. */
+static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
+{
+    return age >= REJUDGE_NS || (age >= gap_ns && x->seen_changes != http_changes(x->http));
+}
+
+void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->phase == EXCHANGE_PARKED && !x->job && is_rejudged(x, now - x->stepped_ns, gap_ns) &&
+        submit(x, EXCHANGE_PARKED, job_judge) < 0)
+        exchange_answer_now(x, ERR_CANCELLED);
+    pthread_mutex_unlock(&x->lock);
+}
+
+int exchange_start(struct exchange *x, bool park)
+{
+    if (park)
+        return submit(x, EXCHANGE_PARKED, job_judge);
+    if (!needs_work(x))
+        return 0;
+    int rc = submit(x, EXCHANGE_WORKING, job_open);
+    if (rc < 0)
+        http_opening(x->http, -1);
+    return rc;
+}
