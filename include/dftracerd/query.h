@@ -93,6 +93,9 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot, c
 
 /* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of caches, and fuzzing. */
 int query_normalise(struct text dsl, struct err *err, struct buf *out);
+/* The column in which the values of a path of the language stand ("ret": args.ret), in the arena. -EINVAL where it is
+ * derived (te, host ...) or no path; -ENOMEM. */
+int query_stored_path(struct text path, struct arena *arena, const char **ret);
 
 /* ---- /stats --------------------------------------------------------------------------------------------- */
 

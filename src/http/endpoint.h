@@ -17,6 +17,8 @@ enum param_type {
     PARAM_TIME_RANGE,  /* "a,b" decimal microseconds or with unit   -> .ns, .ns_to                      */
     PARAM_CHOICE,      /* one of `choices`, separated by '|'        -> .text                            */
     PARAM_LIST,        /* comma-separated texts                     -> .items                           */
+    PARAM_BYTES,       /* "4MiB"; bare bytes                        -> .number                          */
+    PARAM_NUMBER,      /* a JSON number                             -> .real                            */
 };
 struct param_spec {
     const char *name;
@@ -34,6 +36,7 @@ struct param {
     struct text text;          /* NUL-terminated, too                                                   */
     uint64_t number;
     int64_t ns, ns_to;
+    double real;
     const char **items;        /* repeatable and PARAM_LIST                                             */
     size_t count;
 };

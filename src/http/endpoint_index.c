@@ -1,83 +1,184 @@
-/* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST). */
+/* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on until it is done. */
 #include "endpoint.h"
 #include "metrics.h"
 
 #include <stdlib.h>
+
+#define LINE_NS 500000000ll   /* between two lines of `follow`, at least... */
+#define QUIET_NS 5000000000ll /* ...and at most */
+#define DIMENSIONS_MOST 25    /* besides the seven that every file has */
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
     {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
     {"force", PARAM_BOOL, false, "false", NULL,
-     "POST: index all of the chosen files anew; otherwise only those that have failed"},
+     "POST: index all of the chosen files anew; otherwise those that have failed or that nobody "
+     "asked for yet"},
+    {"dimensions", PARAM_LIST, false, NULL, NULL,
+     "POST: further columns that have bloom filters in these files, for instance ret,args.level"},
+    {"checkpoint_size", PARAM_BYTES, false, NULL, NULL,
+     "POST: text of a chunk of these files, 64KiB to 1GiB"},
+    {"false_positive_rate", PARAM_NUMBER, false, NULL, NULL,
+     "POST: of the bloom filters of these files, from 0.000001 to below 1"},
+    {"expected_entries", PARAM_UINT, false, NULL, NULL,
+     "POST: distinct values that a bloom filter of these files has room for at least, 1 to "
+     "1048576"},
+    {"follow", PARAM_BOOL, false, "false", NULL,
+     "a line of progress again and again, until it is done"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL, "follow: end after so long in any case"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON};
+static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON};
 
 struct state {
-    struct index_progress progress; /* of the chosen files */
+    struct index_file_options options;
+    bool has_options;
     uint64_t queued;
+    struct index_progress told; /* in the last line of `follow` */
+    int64_t told_ns;            /* 0: none yet */
 };
 
-static void add_file(struct index_progress *p, const struct index_file *f)
+/* ---- parameters ---- */
+
+/* Paths as in queries, as columns that are stored. */
+static int read_dimensions(struct request *rq, struct index_file_options *o)
 {
-    bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
-    p->files++;
-    p->files_pending += pending;
-    p->files_failed += f->state == INDEX_FAILED;
-    p->files_ready += !pending && f->state != INDEX_FAILED;
-    p->bytes += f->compressed_bytes;
-    p->bytes_done += pending ? 0 : f->compressed_bytes;
+    const struct param *p = request_param(rq, "dimensions");
+    const char **paths = arena_alloc(&rq->arena, (p->count + 1) * sizeof *paths);
+    if (!paths)
+        return -ENOMEM;
+    if (p->count > DIMENSIONS_MOST)
+        return err_set_param(&rq->err, ERR_PARAM, "dimensions",
+                             "`dimensions` has %zu paths, at most %d", p->count, DIMENSIONS_MOST);
+    for (size_t i = 0; i < p->count; i++) {
+        int rc = query_stored_path(text_of(p->items[i]), &rq->arena, &paths[i]);
+        if (rc == -EINVAL)
+            return err_set_param(&rq->err, ERR_PARAM, "dimensions",
+                                 "`dimensions`: %.100s is not a column of the traces", p->items[i]);
+        if (rc < 0)
+            return rc;
+    }
+    o->extra_dimensions = p->count ? paths : NULL;
+    return 0;
 }
 
-/* Rebuilding makes a file pending: what is told is how it is after that. */
-static int rebuild(struct request *rq, struct state *s, const struct index_file *f)
+static int out_of_range(struct request *rq, const char *name, const char *range)
 {
-    if (f->state != INDEX_FAILED && !request_flag(rq, "force"))
-        return 0;
-    int rc = index_rebuild(rq->http->options->index, f->name, NULL);
-    s->queued += rc == 0;
-    return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
+    return err_set_param(&rq->err, ERR_PARAM, name, "bad value \"%.100s\" for `%s`: expected %s",
+                         request_text(rq, name), name, range);
 }
 
-static int choose(struct request *rq, struct snapshot *snapshot, uint32_t **ret, size_t *ret_count)
+static int read_options(struct request *rq, struct state *s)
+{
+    const struct param *size = request_param(rq, "checkpoint_size"),
+                       *rate = request_param(rq, "false_positive_rate"),
+                       *entries = request_param(rq, "expected_entries");
+    s->has_options = size->set || rate->set || entries->set || request_param(rq, "dimensions")->set;
+    if (size->set && (size->number < INDEX_CHECKPOINT_MIN || size->number > INDEX_CHECKPOINT_MAX))
+        return out_of_range(rq, "checkpoint_size", "64KiB to 1GiB");
+    if (rate->set && !(rate->real >= 1e-6 && rate->real < 1))
+        return out_of_range(rq, "false_positive_rate", "a number from 0.000001 to below 1");
+    if (entries->set && (entries->number < 1 || entries->number > INDEX_EXPECTED_MAX))
+        return out_of_range(rq, "expected_entries", "1 to 1048576");
+    s->options = (struct index_file_options){.checkpoint_size = size->number,
+                                             .bloom_rate = rate->set ? rate->real : 0,
+                                             .expected_entries = entries->number};
+    return read_dimensions(rq, &s->options);
+}
+
+/* What changes something is not to be had by GET. */
+static int refuse_changes(struct request *rq)
+{
+    static const char *const names[] = {"force", "dimensions", "checkpoint_size",
+                                        "false_positive_rate", "expected_entries"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct param *p = request_param(rq, names[i]);
+        if (p->given && (p->spec->type != PARAM_BOOL || p->number))
+            return err_set_param(&rq->err, ERR_PARAM, names[i],
+                                 "`%s` changes something: it needs POST with a JSON body",
+                                 names[i]);
+    }
+    return 0;
+}
+
+static int choose(struct request *rq, const struct state *s, struct snapshot *snapshot,
+                  uint32_t **ret, size_t *ret_count)
 {
     struct selection chosen;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
+    chosen.may_vanish = s->told_ns != 0;
     return query_select_files(&rq->http->env, snapshot, &chosen, &rq->err, ret, ret_count);
+}
+
+/* ---- indexing anew ---- */
+
+static int rebuild(struct request *rq, struct state *s, const struct index_file *f)
+{
+    struct index *ix = rq->http->options->index;
+    bool unasked = f->state == INDEX_PENDING && index_is_unasked(ix, f->name);
+    if (f->state != INDEX_FAILED && !unasked && !request_flag(rq, "force"))
+        return 0;
+    int rc = unasked && !s->has_options
+                 ? index_want(ix, f->name)
+                 : index_rebuild(ix, f->name, s->has_options ? &s->options : NULL);
+    s->queued += rc == 0;
+    return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
 }
 
 static int rebuild_chosen(struct request *rq, struct state *s)
 {
-    struct snapshot *snapshot = index_snapshot(rq->http->options->index);
     uint32_t *files = NULL;
     size_t count = 0;
-    int rc = choose(rq, snapshot, &files, &count);
+    int rc = read_options(rq, s);
+    if (rc < 0)
+        return rc;
+    struct snapshot *snapshot = index_snapshot(rq->http->options->index);
+    rc = choose(rq, s, snapshot, &files, &count);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = rebuild(rq, s, snapshot_file(snapshot, files[i]));
     free(files);
     snapshot_release(snapshot);
+    if (rc == -EINVAL) /* what the index itself has against them */
+        return err_set_param(&rq->err, ERR_PARAM, "dimensions",
+                             "`dimensions`: too many, too long or not a column");
     return rc;
 }
 
-/* Of all files the index knows more: what is done of those that are being read. */
-static int read_progress(struct request *rq, struct state *s)
+/* ---- progress ---- */
+
+static void add_file(struct index *ix, struct index_progress *p, const struct index_file *f)
 {
-    struct index_progress all;
+    bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
+    p->files++;
+    if (f->state == INDEX_PENDING && index_is_unasked(ix, f->name)) {
+        p->files_unasked++;
+        return;
+    }
+    p->files_pending += pending;
+    p->files_failed += f->state == INDEX_FAILED;
+    p->files_ready += !pending && f->state != INDEX_FAILED;
+    p->bytes += f->compressed_bytes;
+    p->bytes_done += index_file_done(f);
+}
+
+static int read_progress(struct request *rq, const struct state *s, struct index_progress *ret)
+{
+    struct index *ix = rq->http->options->index;
     uint32_t *files = NULL;
     size_t count = 0;
-    index_progress(rq->http->options->index, &all);
-    struct snapshot *snapshot = index_snapshot(rq->http->options->index);
-    int rc = choose(rq, snapshot, &files, &count);
+    index_progress(ix, ret);
+    if (!request_param(rq, "dir")->count && !request_param(rq, "file")->count &&
+        request_flag(rq, "recursive"))
+        return 0;
+    struct snapshot *snapshot = index_snapshot(ix);
+    int rc = choose(rq, s, snapshot, &files, &count);
+    *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
     for (size_t i = 0; i < count; i++)
-        add_file(&s->progress, snapshot_file(snapshot, files[i]));
-    s->progress.listed = all.listed;
-    s->progress.store_error = all.store_error;
-    if (!request_param(rq, "dir")->count && !request_param(rq, "file")->count)
-        s->progress = all;
+        add_file(ix, ret, snapshot_file(snapshot, files[i]));
     free(files);
     snapshot_release(snapshot);
     return rc;
@@ -86,45 +187,47 @@ static int read_progress(struct request *rq, struct state *s)
 static int open_index(struct request *rq)
 {
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    bool follow = request_flag(rq, "follow");
     if (!s)
         return -ENOMEM;
-    rq->format = FORMAT_JSON;
-    if (!rq->post && request_flag(rq, "force"))
-        return err_set_param(&rq->err, ERR_PARAM, "force",
-                             "`force` changes something: it needs POST with a JSON body");
-    int rc = rq->post ? rebuild_chosen(rq, s) : 0;
-    return rc < 0 ? rc : read_progress(rq, s);
+    if (follow && rq->pretty)
+        return err_set_param(&rq->err, ERR_PARAM, "pretty", "`follow` is a line each");
+    rq->format = follow ? FORMAT_NDJSON : rq->format;
+    int rc = rq->post ? rebuild_chosen(rq, s) : refuse_changes(rq);
+    struct index_progress p; /* a file that does not exist is told before the answer begins */
+    return rc < 0 ? rc : read_progress(rq, s, &p);
+}
+
+static bool is_done(const struct index_progress *p)
+{
+    return p->listed && p->files_pending == 0;
 }
 
 static const char *state_name(const struct index_progress *p)
 {
     if (p->store_error)
         return "stopped";
-    return p->listed && p->files_pending == 0 ? "ready" : "indexing";
+    if (!is_done(p))
+        return "indexing";
+    return p->files_failed ? "failed" : "ready";
 }
 
-/* The speed since the daemon was asked before, -1 when it is not known: nothing was done, or that is long ago. */
-static double speed(struct request *rq, const struct index_progress *p)
+static void write_speed(struct request *rq, const struct index_progress *p, struct jw *j)
 {
-    struct metrics *m = rq->http->metrics;
-    struct index_progress all;
-    if (!m)
-        return -1;
-    index_progress(rq->http->options->index, &all);
-    int64_t now = clock_mono_ns(), before = atomic_exchange(&m->index_asked_ns, now);
-    int64_t done =
-        (int64_t)all.bytes_done - (int64_t)atomic_exchange(&m->index_asked_bytes, all.bytes_done);
-    if (!before || now - before > 60 * 1000000000ll || now <= before || done <= 0 ||
-        !p->files_pending)
-        return -1;
-    return (double)done * 1e9 / (double)(now - before);
+    double rate = rq->http->metrics ? rate_bytes_per_s(&rq->http->metrics->rate) : -1;
+    struct value speed = {.type = VALUE_NULL}, eta = {.type = VALUE_NULL};
+    if (rate >= 0 && p->files_pending)
+        speed = (struct value){.type = VALUE_DOUBLE, .d = rate};
+    if (rate > 0 && p->files_pending)
+        eta = (struct value){.type = VALUE_DOUBLE, .d = (double)(p->bytes - p->bytes_done) / rate};
+    jw_key(j, "bytes_per_s");
+    jw_value(j, &speed);
+    jw_key(j, "eta_s");
+    jw_value(j, &eta);
 }
 
-static int next_index(struct request *rq, struct buf *out)
+static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
-    const struct state *s = rq->state;
-    const struct index_progress *p = &s->progress;
-    double rate = speed(rq, p);
     const struct {
         const char *name;
         uint64_t value;
@@ -133,6 +236,7 @@ static int next_index(struct request *rq, struct buf *out)
                   {"files_failed", p->files_failed},
                   {"bytes", p->bytes},
                   {"bytes_done", p->bytes_done}};
+    const struct state *s = rq->state;
     struct jw j;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
@@ -142,18 +246,56 @@ static int next_index(struct request *rq, struct buf *out)
         jw_key(&j, counts[i].name);
         jw_uint(&j, counts[i].value);
     }
-    struct value none = {.type = VALUE_NULL}, v = {.type = VALUE_DOUBLE, .d = rate};
-    jw_key(&j, "bytes_per_s");
-    jw_value(&j, rate > 0 ? &v : &none);
-    v.d = p->bytes > p->bytes_done ? (double)(p->bytes - p->bytes_done) / rate : 0;
-    jw_key(&j, "eta_s");
-    jw_value(&j, rate > 0 ? &v : &none);
+    write_speed(rq, p, &j);
+    if (p->files_unasked) {
+        jw_key(&j, "files_unasked");
+        jw_uint(&j, p->files_unasked);
+    }
     if (rq->post) {
         jw_key(&j, "queued");
         jw_uint(&j, s->queued);
     }
     jw_end(&j, '}');
     jw_finish(&j);
+}
+
+static bool is_same(const struct index_progress *a, const struct index_progress *b)
+{
+    return a->files == b->files && a->files_ready == b->files_ready &&
+           a->files_failed == b->files_failed && a->files_pending == b->files_pending &&
+           a->bytes == b->bytes && a->bytes_done == b->bytes_done;
+}
+
+/* A line when something has changed or nothing has been said for long. */
+static int follow(struct request *rq, struct state *s, struct buf *out)
+{
+    struct index_progress p;
+    int64_t now = clock_mono_ns(), since = now - s->told_ns;
+    int rc = read_progress(rq, s, &p);
+    if (rc < 0)
+        return rc;
+    bool last = is_done(&p) || p.store_error || rq->ending;
+    int64_t gap = is_same(&p, &s->told) ? QUIET_NS : LINE_NS;
+    if (s->told_ns && !last && since < gap) {
+        rq->wait_ms = (gap - since) / 1000000 + 1;
+        return NEXT_WAIT;
+    }
+    write_progress(rq, &p, out);
+    s->told = p;
+    s->told_ns = now;
+    rq->wait_ms = QUIET_NS / 1000000;
+    return last ? ERR_END : NEXT_WAIT;
+}
+
+static int next_index(struct request *rq, struct buf *out)
+{
+    struct index_progress p;
+    if (request_flag(rq, "follow"))
+        return follow(rq, rq->state, out);
+    int rc = read_progress(rq, rq->state, &p);
+    if (rc < 0)
+        return rc;
+    write_progress(rq, &p, out);
     return ERR_END;
 }
 
@@ -163,7 +305,7 @@ const struct endpoint endpoint_index = {
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,
-    .format_count = 1,
+    .format_count = 2,
     .immediate = true,
     .changes = true,
     .open = open_index,

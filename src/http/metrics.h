@@ -2,7 +2,7 @@
 #ifndef DFT_HTTP_METRICS_H
 #define DFT_HTTP_METRICS_H
 
-#include "dftracerd/base.h"
+#include "rate.h"
 
 #define METRICS_ENDPOINTS 64   /* of the router's table; the last one stands for unknown paths */
 #define METRICS_CODES 24
@@ -19,8 +19,7 @@ struct metrics {
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
     atomic_ullong sent_bytes, cut;             /* cut: answers that did not end properly */
     atomic_int in_flight, queued;
-    atomic_llong index_asked_ns;               /* when /index was asked last, and what it said */
-    atomic_ullong index_asked_bytes;
+    struct rate rate;                          /* of the index; the tick samples it */
     atomic_bool was_ready;
 };
 

@@ -188,6 +188,12 @@ static int parse_value(struct request *rq, struct param *p)
         return is_choice(p->spec->choices, p->text) ? 0 : bad(rq, p, p->spec->choices);
     case PARAM_LIST:
         return split_list(rq, p, p->text);
+    case PARAM_BYTES:
+        return num_parse_bytes(p->text, &p->number) < 0
+                   ? bad(rq, p, "a size such as 4MiB, 4MB or 4096")
+                   : 0;
+    case PARAM_NUMBER:
+        return num_parse_double(p->text, &p->real) < 0 ? bad(rq, p, "a number") : 0;
     }
     return 0;
 }

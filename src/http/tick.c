@@ -143,6 +143,7 @@ static void *run(void *arg)
         pthread_mutex_unlock(&h->tick_lock);
         ticked_ns = clock_mono_ns();
         tick(h);
+        rate_tick(&h->metrics.rate, h->options.index, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
             looked_ns = ticked_ns;

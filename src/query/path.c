@@ -1,9 +1,11 @@
 /* path.c - top-level fields, aliases, derived names; any other bare name is an argument. */
 #include "path.h"
-#include "dftracerd/trace.h"
+#include "dftracerd/query.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { STORED_MAX = 4000 }; /* bytes of a path that can be a dimension */
 
 static const struct {
     const char *path;
@@ -96,4 +98,19 @@ int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
     if (rc == 0)
         *ret = info;
     return rc;
+}
+
+int query_stored_path(struct text path, struct arena *arena, const char **ret)
+{
+    struct path_info info;
+    int rc = path.len && path.len <= STORED_MAX && path.ptr[0] != '@'
+                 ? path_resolve(path, arena, &info)
+                 : -EINVAL;
+
+    if (rc < 0)
+        return rc;
+    if (info.kind != PATH_COLUMN && info.kind != PATH_DUR)
+        return -EINVAL;
+    *ret = arena_strdup(arena, info.other.len ? info.other : info.column);
+    return *ret ? 0 : -ENOMEM;
 }

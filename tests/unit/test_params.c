@@ -11,6 +11,8 @@ static const struct param_spec specs[] = {
     {"kind", PARAM_CHOICE, false, NULL, "one|two", ""},
     {"list", PARAM_LIST, false, NULL, NULL, ""},
     {"many", PARAM_TEXT, true, NULL, NULL, ""},
+    {"bytes", PARAM_BYTES, false, NULL, NULL, ""},
+    {"number", PARAM_NUMBER, false, NULL, NULL, ""},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const groups[] = {specs, NULL};
@@ -73,6 +75,9 @@ static void reads_values(void)
     CHECK_STOP(list->count == 3 && many->count == 2);
     CHECK_STR(list->items[1], "b");
     CHECK_STR(many->items[1], "y&");
+    CHECK_INT(form("bytes=4MiB&number=0.25"), 0);
+    CHECK_INT(request_param(&rq, "bytes")->number, 4 << 20);
+    CHECK(request_param(&rq, "number")->real == 0.25);
     CHECK_INT(form(""), 0);
     CHECK_INT(request_uint(&rq, "count"), 10);
     CHECK(!request_flag(&rq, "flag"));
@@ -85,14 +90,17 @@ static void names_what_is_wrong(void)
     static const struct {
         const char *form, *param;
     } cases[] = {
-        {"other=1", "other"},      {"count=-1", "count"},
-        {"count=1x", "count"},     {"count=", "count"},
-        {"flag=maybe", "flag"},    {"time=5 apples", "time"},
-        {"time=-1", "time"},       {"range=1", "range"},
-        {"range=1,b", "range"},    {"kind=three", "kind"},
-        {"kind=one|two", "kind"},  {"kind=", "kind"},
-        {"word=a&word=b", "word"}, {"word=%ff", "word"},
-        {"word=%zz", "word"},      {"count=18446744073709551616", "count"},
+        {"other=1", "other"},       {"count=-1", "count"},
+        {"count=1x", "count"},      {"count=", "count"},
+        {"flag=maybe", "flag"},     {"time=5 apples", "time"},
+        {"time=-1", "time"},        {"range=1", "range"},
+        {"range=1,b", "range"},     {"kind=three", "kind"},
+        {"kind=one|two", "kind"},   {"kind=", "kind"},
+        {"word=a&word=b", "word"},  {"word=%ff", "word"},
+        {"word=%zz", "word"},       {"count=18446744073709551616", "count"},
+        {"bytes=4 MB ", "bytes"},   {"bytes=-1", "bytes"},
+        {"number=", "number"},      {"number=.5", "number"},
+        {"number=1e999", "number"}, {"number=nan", "number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_INT(form(cases[i].form), ERR_PARAM);
