@@ -85,13 +85,15 @@ uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size)
 
 void damages_add(struct damages *d, const struct trace_damage *one)
 {
-    if (d->count == DAMAGES_MAX ||
-        grow((void **)&d->list, &d->cap, d->count, sizeof(*d->list)) < 0) {
-        if (d->count && one->file_to > d->list[d->count - 1].file_to)
+    if (d->count == DAMAGES_MAX) {
+        if (one->file_to > d->list[d->count - 1].file_to)
             d->list[d->count - 1].file_to = one->file_to;
         return;
     }
-    d->list[d->count++] = *one;
+    if (grow((void **)&d->list, &d->cap, d->count, sizeof(*d->list)) < 0)
+        d->lost = true;
+    else
+        d->list[d->count++] = *one;
 }
 
 void damages_done(struct damages *d)

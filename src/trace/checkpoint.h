@@ -30,6 +30,7 @@ uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size);
 struct damages {
     struct trace_damage *list;
     size_t count, cap;
+    bool lost;                              /* there was no memory for one: reading must not go on */
 };
 void damages_add(struct damages *d, const struct trace_damage *one);
 void damages_done(struct damages *d);

@@ -117,6 +117,8 @@ static int step(struct trace_reader *r, struct output *out)
 /* An unreadable place ends the text like the end of the file; other errors are no matter of the file's content. */
 static int check_read_error(struct trace_reader *r)
 {
+    if (r->damages.lost)
+        return -ENOMEM;
     if (!r->in.error)
         return 0;
     if (r->in.error != EIO)
@@ -134,7 +136,7 @@ ssize_t trace_reader_read(struct trace_reader *r, char *data, size_t len)
     struct output out = {(uint8_t *)data, len, 0};
     int rc = 1;
     while (rc > 0 && out.done < len)
-        rc = r->failed ? 0 : step(r, &out);
+        rc = r->failed || r->damages.lost ? 0 : step(r, &out);
     if (r->inflate)
         inflate_pause(r->inflate);
     if (rc >= 0)

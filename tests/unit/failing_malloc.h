@@ -1,79 +1,141 @@
 /* failing_malloc.h - makes the n-th allocation of the test program fail. Include in one file of it.
  *
- *   for (unsigned n = 0; failing_malloc_next(n); n++) { ... code under test ... }
+ *   for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n)) { ... code under test ... }
  *
- * Each round fails the allocation number n (from 0) of the thread that runs it; the loop ends after
- * the first round in which the code made no more than n. Sanitizers have their own malloc: the loop
- * body then never runs and FAILING_MALLOC is 0.
+ * Each round fails the allocation number n (from 0) of the thread that runs it, or, with failing_malloc_everywhere, of
+ * the whole program; the loop ends after the first round in which no more than n were made. The libraries' allocations
+ * count, and starting a thread is one, too. Works under AddressSanitizer, which then sees what is leaked or used after an
+ * error; with ThreadSanitizer (whose malloc is needed before it is ready) the loop body never runs and FAILING_MALLOC is 0.
  */
 #ifndef DFTRACERD_FAILING_MALLOC_H
 #define DFTRACERD_FAILING_MALLOC_H
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define FAILING_MALLOC 0
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define FAILING_MALLOC 0
-#endif
-#ifndef FAILING_MALLOC
+#else
 #define FAILING_MALLOC 1
 #endif
 
 /* Allocations until one fails; below 0: none will. */
 static _Thread_local long failing_malloc_left = -1;
-static _Thread_local bool failing_malloc_hit = true;
+static atomic_long failing_malloc_left_anywhere = -1;
+static atomic_bool failing_malloc_hit = true;
+static bool failing_malloc_all; /* threads */
 
 /* Stops failing; for checks within the loop that allocate themselves. */
 static inline void failing_malloc_stop(void)
 {
     failing_malloc_left = -1;
+    atomic_store(&failing_malloc_left_anywhere, -1);
 }
 
 static inline bool failing_malloc_next(unsigned n)
 {
-    bool again = FAILING_MALLOC && (n == 0 || failing_malloc_hit);
+    bool again = FAILING_MALLOC && (n == 0 || atomic_load(&failing_malloc_hit));
 
-    failing_malloc_hit = false;
-    failing_malloc_left = again ? (long)n : -1;
+    atomic_store(&failing_malloc_hit, false);
+    failing_malloc_left = again && !failing_malloc_all ? (long)n : -1;
+    atomic_store(&failing_malloc_left_anywhere, again && failing_malloc_all ? (long)n : -1);
     return again;
 }
 
+/* The next n worth trying: the first ones one by one, then ever larger steps. */
+static inline unsigned failing_malloc_more(unsigned n)
+{
+    return n + 1 + n / 48;
+}
+
+static inline void failing_malloc_everywhere(bool all)
+{
+    failing_malloc_all = all;
+}
+
 #if FAILING_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *old, size_t size);
+#ifdef __SANITIZE_ADDRESS__
+#define FAILING_REAL(name) __interceptor_##name
+#else
+#define FAILING_REAL(name) __libc_##name
+#endif
+void *FAILING_REAL(malloc)(size_t size);
+void *FAILING_REAL(calloc)(size_t n, size_t size);
+void *FAILING_REAL(realloc)(void *old, size_t size);
+void *FAILING_REAL(memalign)(size_t alignment, size_t size);
 void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
+int posix_memalign(void **ret, size_t alignment, size_t size);
 
 static bool failing_malloc_now(void)
 {
-    if (failing_malloc_left < 0 || failing_malloc_left-- > 0)
-        return false;
-    failing_malloc_hit = true;
-    errno = ENOMEM;
-    return true;
+    bool now = false;
+
+    if (failing_malloc_left >= 0)
+        now = failing_malloc_left-- == 0;
+    else if (atomic_load_explicit(&failing_malloc_left_anywhere, memory_order_relaxed) >= 0)
+        now = atomic_fetch_sub(&failing_malloc_left_anywhere, 1) == 0;
+    if (now) {
+        atomic_store(&failing_malloc_hit, true);
+        errno = ENOMEM;
+    }
+    return now;
 }
 
 void *malloc(size_t size)
 {
-    return failing_malloc_now() ? NULL : __libc_malloc(size);
+    return failing_malloc_now() ? NULL : FAILING_REAL(malloc)(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return failing_malloc_now() ? NULL : __libc_calloc(n, size);
+    return failing_malloc_now() ? NULL : FAILING_REAL(calloc)(n, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return failing_malloc_now() ? NULL : __libc_realloc(old, size);
+    return failing_malloc_now() ? NULL : FAILING_REAL(realloc)(old, size);
+}
+
+int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+    void *p = failing_malloc_now() ? NULL : FAILING_REAL(memalign)(alignment, size);
+
+    if (p)
+        *ret = p;
+    return p ? 0 : ENOMEM;
+}
+
+/* The sanitizer's would not come by malloc. */
+char *strndup(const char *text, size_t most)
+{
+    size_t len = strnlen(text, most);
+    char *copy = malloc(len + 1);
+
+    if (copy) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+char *strdup(const char *text)
+{
+    return strndup(text, strlen(text));
+}
+
+int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *), void *arg)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return failing_malloc_now() ? EAGAIN : real(ret, attributes, start, arg);
 }
 #endif
 

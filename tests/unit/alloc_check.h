@@ -1,0 +1,58 @@
+/* alloc_check.h - an operation, once for each of its allocations, which then fails. */
+#ifndef DFTRACERD_ALLOC_CHECK_H
+#define DFTRACERD_ALLOC_CHECK_H
+
+#include "check.h"
+#include "dftracerd/base.h"
+#include "failing_malloc.h"
+
+/* Writes what it found out. 0 or an error. */
+typedef int alloc_operation(void *arg, struct buf *answer);
+
+/* Says where they differ. */
+static bool alloc_same(const struct buf *got, const struct buf *want)
+{
+    size_t i = 0, least = got->len < want->len ? got->len : want->len;
+
+    while (i < least && got->data[i] == want->data[i])
+        i++;
+    if (i == got->len && i == want->len)
+        return true;
+    i = i > 40 ? i - 40 : 0;
+    printf("    got: %.*s\n    not: %.*s\n", (int)(got->len - i < 100 ? got->len - i : 100),
+           got->data + i, (int)(want->len - i < 100 ? want->len - i : 100), want->data + i);
+    return false;
+}
+
+/* Without memory it says so, or does without; and the next time nothing of it is left. */
+static void __attribute__((unused)) alloc_check(const char *name, alloc_operation *run, void *arg)
+{
+    struct buf want = {0}, got = {0};
+    unsigned rounds = 0, failed = 0, bad = 0;
+
+    CHECK_INT(run(arg, &want), 0);
+    CHECK(want.len > 0);
+    for (unsigned n = 0; failing_malloc_next(n) && bad < 5; n = failing_malloc_more(n), rounds++) {
+        unsigned before = bad;
+        int rc = run(arg, &got);
+
+        failing_malloc_stop();
+        rc = rc == 0 ? got.error : rc;
+        failed += rc < 0;
+        if (rc < 0 ? !CHECK_INT(rc, -ENOMEM) : !CHECK(alloc_same(&got, &want)))
+            bad++;
+        buf_done(&got);
+        if (!CHECK_INT(run(arg, &got), 0) || !CHECK(alloc_same(&got, &want)))
+            bad++;
+        buf_done(&got);
+        if (bad > before)
+            printf("    %s, allocation %u: %s\n", name, n, err_text(rc));
+    }
+    if (FAILING_MALLOC) {
+        printf("%s: %u rounds, %u without an answer\n", name, rounds, failed);
+        CHECK(rounds > 1 && failed > 0);
+    }
+    buf_done(&want);
+}
+
+#endif
