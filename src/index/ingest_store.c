@@ -167,6 +167,16 @@ static struct view *failed_view(struct run *run)
     return v;
 }
 
+/* A file that cannot be read is tried each minute: that alone is no news. */
+static bool failed_as_before(const struct run *run)
+{
+    const struct view *now = run->entry->view;
+
+    return now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
+           strcmp(now->pub.error, err_text(run->error)) == 0 &&
+           identity_same(&now->body->identity, &run->identity);
+}
+
 /* The view that is published after the commit; NULL: nothing changes. */
 static struct view *store_read_run(struct writer *w, struct run *run)
 {
@@ -185,6 +195,8 @@ static struct view *store_read_run(struct writer *w, struct run *run)
             drop_id(w, run->old_id);
         return run_over(run) ? view_empty(run->entry->name, run->entry->path, INDEX_PENDING) : NULL;
     }
+    if (state == INDEX_FAILED && failed_as_before(run))
+        return NULL;
     if (state == INDEX_FAILED) {
         if (run->id && (run->stored || !run->fresh))
             drop_id(w, run->id);

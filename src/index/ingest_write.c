@@ -14,7 +14,6 @@
 #define TICK_NS 1000000000LL
 #define RETRY_NS 2000000000LL /* after a failed commit */
 #define FAILED_RETRY_NS 60000000000LL
-#define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 
 void run_free(struct run *r)
 {
@@ -337,7 +336,7 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     struct buf value = {0};
 
     pthread_mutex_lock(&w->ix->lock);
-    generation = w->ix->generation + changes + 1;
+    generation = w->ix->generation + changes;
     if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
     if (clean)
@@ -423,6 +422,16 @@ static void drop_pending(struct pending *list, uint32_t count)
     }
 }
 
+/* Each is a generation. */
+static uint32_t views_of(const struct pending *list, uint32_t count)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        n += list[i].view != NULL;
+    return n;
+}
+
 static void commit(struct writer *w, bool clean)
 {
     struct pending *list = NULL;
@@ -435,7 +444,7 @@ static void commit(struct writer *w, bool clean)
     if (!list)
         return;
     if (!kv_batch_empty(w->batch) || clean) {
-        put_generation(w, count, clean);
+        put_generation(w, views_of(list, count), clean);
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);
@@ -499,7 +508,8 @@ static void purge_missing(struct writer *w)
             w->first_ns = clock_mono_ns();
         drop_id(w, e->view->pub.id);
         kv_delete(w->batch, KV_PATH, &path);
-        catalog_publish(ix, e, v);
+        view_release(e->view); /* nobody saw it: no change */
+        e->view = v;
     }
     pthread_mutex_unlock(&ix->lock);
 }

@@ -25,6 +25,7 @@
 #define STORE_SCHEMA \
     5 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
+#define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
 /* What a builder holds, by the text of its chunk: measured two and a half times. */

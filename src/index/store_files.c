@@ -208,8 +208,7 @@ bool index_is_unasked(struct index *ix, const char *name)
 void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    ix->listed = true;
-    catalog_changed(ix);
+    ix->listed = true; /* no change of what answers tell: the generation stays */
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);
 }

@@ -107,6 +107,19 @@ static uint64_t meta_u(struct kv_read *r, const char *name)
     return rec_u(&rec);
 }
 
+/* The store is as a clean end, or a crash, has left it. From now on a crash jumps over the generations that are told: ahead of
+ * the first change. */
+static void leave_generations(struct index *ix, struct kv_batch *b)
+{
+    struct kv_key key = meta_key("generation");
+    struct buf value = {0};
+
+    ix->generation_stored = ix->generation + GENERATIONS_AHEAD;
+    rec_put_u(&value, ix->generation_stored);
+    kv_put(b, KV_META, &key, value.data, value.len);
+    buf_done(&value);
+}
+
 static int write_schema(struct index *ix, struct err *err)
 {
     struct kv_batch *b = kv_batch_new();
@@ -124,6 +137,7 @@ static int write_schema(struct index *ix, struct err *err)
     schema_text(ix, &text);
     kv_put(b, KV_META, &schema, text.data, text.len);
     kv_put(b, KV_META, &uuid, ix->uuid, 32);
+    leave_generations(ix, b);
     rc = text.error ? text.error : kv_commit(ix->kv, b);
     buf_done(&text);
     kv_batch_free(b);
@@ -195,7 +209,9 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
     ix->next_file = (uint32_t)meta_u(r, "next_file");
     if (ix->next_file == 0)
         ix->next_file = 1;
-    return catalog_load(ix, r, err);
+    rc = catalog_load(ix, r, err);
+    ix->generation = ix->generation_stored; /* loading is no change */
+    return rc;
 }
 
 /* What was to be deleted when the process ended: nobody reads it now. */
@@ -221,18 +237,23 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
     return c.error;
 }
 
+/* What cannot be written now, on a full disk, stays for the next start; but for the generations, which must not come again. */
 static int clean_up(struct index *ix)
 {
     struct kv_batch *b = kv_batch_new();
     struct kv_read *r;
+    uint16_t random = 0;
     int rc = b ? kv_read_begin(ix->kv, &r) : -ENOMEM;
 
     if (rc == 0) {
         rc = collect_garbage(ix, r, b);
         kv_read_end(r);
     }
-    if (rc == 0)
-        rc = kv_commit_freeing(ix->kv, b);
+    if (rc == 0) {
+        leave_generations(ix, b);
+        if (kv_commit_freeing(ix->kv, b) < 0 && getrandom(&random, sizeof random, 0) > 0)
+            ix->generation += (1ull << 32) + random;
+    }
     kv_batch_free(b);
     return rc;
 }
