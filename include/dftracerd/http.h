@@ -34,6 +34,10 @@ struct http_options {
     const uid_t *allow_users; size_t allow_user_count;
     unsigned workers;                /* request workers and query threads, 0 = CPUs                             */
     struct http_limits limits;
+    bool (*looked)(void *arg, int64_t since_ns); /* for wait=fresh: what had changed in the roots by then (clock_mono_ns) is
+                                        offered to the index. If not, it is to be soon, and http_index_changed to be
+                                        called. Any thread; NULL = nobody can tell                              */
+    void *looked_arg;
     const char *version, *build;     /* texts                                                                   */
     void (*log)(void *arg, int syslog_level, const char *line);  /* access lines; any thread                    */
     void *log_arg;

@@ -111,7 +111,7 @@ static int on_reload(void *arg)
 
 /* ---- start ---- */
 
-/* From threads of the index, one of which may still be here when the callback has been taken away. */
+/* From threads of the index, one of which may still be here when the callback has been taken away, and the watcher. */
 static void on_index_change(void *arg)
 {
     struct daemon *d = arg;
@@ -119,6 +119,13 @@ static void on_index_change(void *arg)
     if (d->http)
         http_index_changed(d->http);
     pthread_mutex_unlock(&d->lock);
+}
+
+/* Any thread. */
+static bool on_look_asked(void *arg, int64_t since_ns)
+{
+    struct daemon *d = arg;
+    return watch_looked(d->watch, since_ns);
 }
 
 /* One descriptor a connection: take what we are allowed to. */
@@ -159,6 +166,8 @@ static int start_index(struct daemon *d, struct err *err)
     int rc = index_open(&o, err, &d->index);
     if (rc == 0)
         rc = watch_new(d->index, &d->roots, &d->watch);
+    if (rc == 0)
+        watch_on_look(d->watch, on_index_change, d);
     return rc;
 }
 
@@ -201,6 +210,8 @@ static int start_http(struct daemon *d, struct err *err)
         .allow_user_count = d->peers.user_count,
         .workers = (unsigned)o->executor_threads,
         .limits = {.query_time_ms = (int64_t)o->query_timeout_ms},
+        .looked = on_look_asked,
+        .looked_arg = d,
         .version = DFT_VERSION,
         .build = DFT_BUILD_SUMMARY,
         .log = log_http,

@@ -21,6 +21,7 @@
     50000000ll /* a burst of changes is looked at once                                      */
 #define HINTS_NS \
     250000000ll /* and what is written to all the time so often: each look reads its last chunk */
+#define LOOK_NS 2000000000ll /* who waits for a look does not wait for a walk that takes longer */
 #define WALK_SHARE \
     20 /* a walk may take 1/20 of the time                                          */
 
@@ -41,6 +42,10 @@ struct watch {
     bool deep;                      /* directories that are not read, too */
     struct notify *notify;          /* NULL: none                        */
     int wake_fd;
+    atomic_bool asked;         /* for a look                          */
+    _Atomic int64_t looked_ns; /* when the last look began that is over */
+    void (*on_look)(void *arg);
+    void *on_look_arg;
 };
 
 static bool ends_with(const char *s, const char *tail)
@@ -334,41 +339,101 @@ static void wait_for_news(struct watch *w, int64_t until_ns)
     struct pollfd fds[] = {{.fd = w->wake_fd, .events = POLLIN},
                            {.fd = w->notify ? notify_fd(w->notify) : -1, .events = POLLIN}};
     int64_t ms = (until_ns - clock_mono_ns() + 999999) / 1000000;
+    uint64_t ignored;
     poll(fds, 2, ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms);
+    if (read(w->wake_fd, &ignored, sizeof ignored) < 0)
+        return; /* nobody woke us */
 }
 
-/* When the next walk begins: slower where a walk takes long. */
-static int64_t scan_timed(struct watch *w, uint64_t rescan_ms, int64_t *ret_took, atomic_bool *stop)
+struct schedule {
+    int64_t rescan_ns, next_walk, took;
+    int64_t hints_at, hints_done;
+};
+
+/* The next walk begins later where a walk takes long. */
+static void walk_roots(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
-    int64_t begin = clock_mono_ns(), rest = (int64_t)rescan_ms * 1000000;
+    int64_t begin = clock_mono_ns();
     watch_scan(w, stop);
-    *ret_took = clock_mono_ns() - begin;
-    if (rest < *ret_took * (WALK_SHARE - 1))
-        rest = *ret_took * (WALK_SHARE - 1);
-    return begin + *ret_took + rest;
+    s->took = clock_mono_ns() - begin;
+    int64_t rest = s->took * (WALK_SHARE - 1);
+    s->next_walk = begin + s->took + (rest > s->rescan_ns ? rest : s->rescan_ns);
+}
+
+/* False when everything has to be walked. */
+static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
+{
+    s->hints_at = INT64_MAX;
+    s->hints_done = clock_mono_ns();
+    return look_at_hints(w, stop);
+}
+
+static bool hints_tell_all(const struct watch *w)
+{
+    bool all = w->notify && !w->limited;
+    for (size_t i = 0; i < w->roots->count && all; i++)
+        all = !w->network[i];
+    return all;
+}
+
+/* Without delay, for somebody who waits. What inotify has to tell by now is read first. */
+static void look_now(struct watch *w, struct schedule *s, atomic_bool *stop)
+{
+    if (w->notify)
+        notify_read(w->notify);
+    bool enough = hints_tell_all(w) && follow_hints(w, s, stop);
+    if (!enough && s->took < LOOK_NS)
+        walk_roots(w, s, stop);
+}
+
+static void note_look(struct watch *w, int64_t begin_ns)
+{
+    atomic_store(&w->looked_ns, begin_ns);
+    if (w->on_look)
+        w->on_look(w->on_look_arg);
+}
+
+static void plan_hints(struct schedule *s)
+{
+    int64_t now = clock_mono_ns();
+    s->hints_at =
+        s->hints_done + HINTS_NS > now + DEBOUNCE_NS ? s->hints_done + HINTS_NS : now + DEBOUNCE_NS;
 }
 
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
 {
-    int64_t next_walk = 0, hints_at = INT64_MAX, hints_done = 0, took = 0;
+    struct schedule s = {.rescan_ns = (int64_t)rescan_ms * 1000000, .hints_at = INT64_MAX};
     while (!atomic_load(stop)) {
+        bool asked = atomic_exchange(&w->asked, false);
         int64_t now = clock_mono_ns();
-        if (now >= next_walk) {
-            next_walk = scan_timed(w, rescan_ms, &took, stop);
-        } else if (now >= hints_at) {
-            hints_at = INT64_MAX;
-            hints_done = now;
-            if (!look_at_hints(w, stop) && now + 3 * took < next_walk)
-                next_walk = now + 3 * took;
-        } else {
-            wait_for_news(w, hints_at < next_walk ? hints_at : next_walk);
-        }
-        if (w->notify && notify_read(w->notify) && hints_at == INT64_MAX) {
-            now = clock_mono_ns();
-            hints_at = hints_done + HINTS_NS > now + DEBOUNCE_NS ? hints_done + HINTS_NS
-                                                                 : now + DEBOUNCE_NS;
-        }
+        if (now >= s.next_walk)
+            walk_roots(w, &s, stop);
+        else if (asked)
+            look_now(w, &s, stop);
+        else if (now < s.hints_at)
+            wait_for_news(w, s.hints_at < s.next_walk ? s.hints_at : s.next_walk);
+        else if (!follow_hints(w, &s, stop) && now + 3 * s.took < s.next_walk)
+            s.next_walk = now + 3 * s.took;
+        if (asked)
+            note_look(w, now);
+        if (w->notify && notify_read(w->notify) && s.hints_at == INT64_MAX)
+            plan_hints(&s);
     }
+}
+
+bool watch_looked(struct watch *w, int64_t since_ns)
+{
+    if (atomic_load(&w->looked_ns) >= since_ns)
+        return true;
+    atomic_store(&w->asked, true);
+    watch_wake(w);
+    return false;
+}
+
+void watch_on_look(struct watch *w, void (*call)(void *arg), void *arg)
+{
+    w->on_look = call;
+    w->on_look_arg = arg;
 }
 
 void watch_wake(struct watch *w)

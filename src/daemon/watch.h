@@ -14,6 +14,12 @@ void watch_free(struct watch *w);
 int watch_scan(struct watch *w, atomic_bool *stop);
 /* Scans every `rescan_ms`, less often where a scan takes more than a twentieth of that, until `stop`. */
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop);
+/* Whether watch_run has looked at the roots, with a look that began at `since_ns` (clock_mono_ns) or later: what had changed
+ * by then is offered to the index. If not, it looks at once, and calls what watch_on_look was given when it has. Where a
+ * look has to be a walk of seconds, changes are left to the next walk. Any thread. */
+bool watch_looked(struct watch *w, int64_t since_ns);
+/* Before watch_run. */
+void watch_on_look(struct watch *w, void (*call)(void *arg), void *arg);
 /* So that watch_run looks at `stop`. Any thread. */
 void watch_wake(struct watch *w);
 

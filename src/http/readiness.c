@@ -3,6 +3,11 @@
 #include "readiness.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FRESH_NS \
+    10000000000ll /* a file that changes all the time, by a clock that is late, is waited for no longer */
 
 bool readiness_is_known(struct http *h, uint64_t generation)
 {
@@ -46,8 +51,38 @@ static bool is_all_ready(struct exchange *x)
     return true;
 }
 
+/* ---- wait=fresh ---- */
+
+bool readiness_is_fresh_asked(const struct exchange *x)
+{
+    const char *wait = request_text(&x->rq, "wait");
+    return wait && strcmp(wait, "fresh") == 0;
+}
+
+static int64_t time_ns(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* What was indexed is what is there, or was read after the request came. Of a changed file the index is told. */
+static bool is_current(const struct request *rq, const struct index_file *f)
+{
+    struct stat st;
+    int64_t age = clock_mono_ns() - rq->started_ns;
+    if (f->state == INDEX_FAILED || age > FRESH_NS || stat(f->path, &st) < 0)
+        return true;
+    if (f->inode == st.st_ino && f->device == st.st_dev &&
+        f->compressed_bytes == (uint64_t)st.st_size && f->mtime_ns == time_ns(st.st_mtim) &&
+        f->ctime_ns == time_ns(st.st_ctim))
+        return true;
+    index_offer(rq->http->options->index, f->name, f->path);
+    return f->ctime_ns >= clock_real_ns() - age;
+}
+
+/* ---- of a selection ---- */
+
 /* Asks for the selected files that are pending; whether none was, nor is being indexed. */
-static bool want_selected(struct request *rq)
+static bool want_selected(struct request *rq, bool fresh)
 {
     struct selection chosen;
     struct err ignored = {0};
@@ -60,7 +95,7 @@ static bool want_selected(struct request *rq)
         count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct index_file *f = snapshot_file(rq->snapshot, files[i]);
-        ready = ready && !is_pending(f);
+        ready = !is_pending(f) && (!fresh || is_current(rq, f)) && ready;
         if (f->state == INDEX_PENDING)
             index_want(rq->http->options->index, f->name);
     }
@@ -71,7 +106,11 @@ static bool want_selected(struct request *rq)
 
 bool readiness_of(struct exchange *x)
 {
-    return is_all_ready(x) || (want_selected(&x->rq) && is_listed(x->http));
+    const struct http_options *o = &x->http->options;
+    bool fresh = readiness_is_fresh_asked(x);
+    if (fresh && o->looked && !o->looked(o->looked_arg, x->rq.started_ns))
+        return false;
+    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && is_listed(x->http));
 }
 
 void readiness_want(struct exchange *x)
@@ -79,5 +118,5 @@ void readiness_want(struct exchange *x)
     const struct param *wait = request_param(&x->rq, "wait");
     bool no = !wait || (wait->given && text_eq(wait->text, TEXT("no")));
     if (!no && !is_all_ready(x))
-        want_selected(&x->rq);
+        want_selected(&x->rq, false);
 }

@@ -24,8 +24,9 @@ const struct param_spec selection_params[] = {
 const struct param_spec answer_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
-    {"wait", PARAM_CHOICE, false, "no", "no|ready",
-     "ready: answer when the chosen files are indexed; no: with what is there"},
+    {"wait", PARAM_CHOICE, false, "no", "no|ready|fresh",
+     "ready: answer when the chosen files are indexed; fresh: as they are by now; no: with what is "
+     "there"},
     {"timeout", PARAM_DURATION, false, NULL, NULL, "longest time this request may take"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
