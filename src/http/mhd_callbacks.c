@@ -3,6 +3,7 @@
 #include "readiness.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,16 +36,6 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     return exchange_new(arg, uri);
 }
 
-/* Different from all others, not secret: a number at random for each thread, and a count. */
-static struct hash128 new_id(void)
-{
-    static _Thread_local uint64_t thread[2];
-    if (!thread[0] && getrandom(thread, sizeof thread, 0) != (ssize_t)sizeof thread)
-        thread[0] = (uint64_t)clock_mono_ns() << 1 | 1;
-    thread[1]++;
-    return text_hash128((struct text){(const char *)thread, sizeof thread});
-}
-
 static void set_id(struct exchange *x, const char *given)
 {
     static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
@@ -53,7 +44,11 @@ static void set_id(struct exchange *x, const char *given)
         memcpy(x->id, given, n + 1);
         return;
     }
-    exchange_hex(new_id(), x->id);
+    uint64_t r[2] = {0};
+    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
+        r[0] = (uint64_t)clock_mono_ns();
+    snprintf(x->id, sizeof x->id, "%016llx%016llx", (unsigned long long)r[0],
+             (unsigned long long)r[1]);
 }
 
 static enum access_peer find_peer(struct exchange *x)
@@ -206,37 +201,19 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 
 /* ---- a request or a connection is over ---- */
 
-static void put_word(struct buf *line, const char *before, const char *word)
-{
-    buf_puts(line, before);
-    buf_puts(line, word);
-}
-
-static void put_number(struct buf *line, const char *before, uint64_t number)
-{
-    char digits[24];
-    num_format_u64(number, digits);
-    put_word(line, before, digits);
-}
-
 static void log_access(struct exchange *x, bool cut)
 {
     const struct http_options *o = &x->http->options;
     struct buf line = {0};
+    double ms = (double)(clock_mono_ns() - x->rq.started_ns) / 1e6;
     if (!o->log)
         return;
-    buf_reserve(&line, 256);
-    put_word(&line, "request id=", *x->id ? x->id : "-");
-    put_word(&line, " method=", x->method ? x->method : "-");
-    buf_puts(&line, " path=");
+    buf_printf(&line, "request id=%s method=%s path=", *x->id ? x->id : "-",
+               x->method ? x->method : "-");
     buf_json_text(&line, text_of(x->path ? x->path : x->uri));
-    put_number(&line, " status=", (uint64_t)x->status);
-    put_number(&line, " bytes=", x->sent);
-    uint64_t tenths = (uint64_t)(clock_mono_ns() - x->rq.started_ns + 50000) / 100000;
-    put_number(&line, " ms=", tenths / 10);
-    put_number(&line, ".", tenths % 10);
+    buf_printf(&line, " status=%d bytes=%llu ms=%.1f", x->status, (unsigned long long)x->sent, ms);
     if (x->error)
-        put_word(&line, " error=", err_name(x->error));
+        buf_printf(&line, " error=%s", err_name(x->error));
     buf_puts(&line, cut ? " cut=true" : "");
     buf_putc(&line, '\0');
     if (!line.error)
