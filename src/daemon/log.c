@@ -28,16 +28,26 @@ int log_set_level(const char *name)
     return -EINVAL;
 }
 
+static size_t plain_length(const char *line)
+{
+    size_t n = 0;
+    while ((unsigned char)line[n] >= 0x20 && line[n] != 0x7f)
+        n++;
+    return n;
+}
+
 static void write_line(int level, const char *line)
 {
     struct buf out = {0};
+    buf_reserve(&out, 256);
     if (getenv("JOURNAL_STREAM"))
         buf_printf(&out, "<%d>", level);
-    for (; *line; line++) {
-        if ((unsigned char)*line < 0x20 || *line == 0x7f)
-            buf_printf(&out, "\\x%02x", (unsigned char)*line);
-        else
-            buf_putc(&out, *line);
+    while (*line) {
+        size_t plain = plain_length(line);
+        buf_append(&out, line, plain);
+        line += plain;
+        if (*line)
+            buf_printf(&out, "\\x%02x", (unsigned char)*line++);
     }
     buf_putc(&out, '\n');
     /* Nobody reads: say less. */

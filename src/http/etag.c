@@ -1,30 +1,48 @@
 /* etag.c - validators. */
 #include "etag.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Parameters that make an answer which no generation determines: it goes on, tells how long it took, looks at a file. */
 static bool is_fleeting(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (request_flag(rq, names[i]))
-            return true;
+    for (size_t i = 0; i < rq->param_count; i++)
+        for (size_t k = 0; rq->params[i].given && k < sizeof names / sizeof *names; k++)
+            if (rq->params[i].number && strcmp(rq->params[i].spec->name, names[k]) == 0)
+                return true;
     return false;
+}
+
+static void put_number(struct buf *out, uint64_t number)
+{
+    char digits[24];
+    buf_append(out, digits, num_format_u64(number, digits));
+}
+
+/* All that an answer depends on besides the request. */
+static void put_world(struct exchange *x, struct buf *out)
+{
+    const struct http_options *o = x->rq.http->options;
+    buf_puts(out, snapshot_uuid(x->rq.snapshot));
+    put_number(out, snapshot_generation(x->rq.snapshot));
+    buf_puts(out, o->version);
+    for (size_t i = 0; i < o->root_count; i++) {
+        buf_putc(out, '\n');
+        buf_puts(out, o->root_labels[i]);
+        buf_putc(out, '=');
+        buf_puts(out, o->root_paths[i]);
+    }
+    buf_putc(out, '\n');
 }
 
 void etag_make(struct exchange *x)
 {
-    const struct http_options *o = x->rq.http->options;
     struct buf key = {0};
     if (is_fleeting(&x->rq))
         return;
-    buf_printf(&key, "%s %llu %s", snapshot_uuid(x->rq.snapshot),
-               (unsigned long long)snapshot_generation(x->rq.snapshot), o->version);
-    for (size_t i = 0; i < o->root_count; i++)
-        buf_printf(&key, "\n%s=%s", o->root_labels[i], o->root_paths[i]);
-    buf_putc(&key, '\n');
+    buf_reserve(&key, 1000);
+    put_world(x, &key);
     params_normalised(&x->rq, &key);
     buf_puts(&key, x->rq.format_given ? "+" : "");
     if (!key.error) {
@@ -32,8 +50,9 @@ void etag_make(struct exchange *x)
         x->key = (struct cache_key){h, snapshot_generation(x->rq.snapshot)};
         x->key.hash.low += x->coding;
         x->shared = x->rq.http->cache && !x->rq.endpoint->changes;
-        snprintf(x->etag, sizeof x->etag, "W/\"%016llx%016llx\"", (unsigned long long)h.high,
-                 (unsigned long long)h.low);
+        memcpy(x->etag, "W/\"", 3);
+        exchange_hex(h, x->etag + 3);
+        strcat(x->etag, "\"");
     }
     buf_done(&key);
 }

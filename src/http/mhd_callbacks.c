@@ -3,7 +3,6 @@
 #include "readiness.h"
 
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,6 +35,16 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     return exchange_new(arg, uri);
 }
 
+/* Different from all others, not secret: a number at random for each thread, and a count. */
+static struct hash128 new_id(void)
+{
+    static _Thread_local uint64_t thread[2];
+    if (!thread[0] && getrandom(thread, sizeof thread, 0) != (ssize_t)sizeof thread)
+        thread[0] = (uint64_t)clock_mono_ns() << 1 | 1;
+    thread[1]++;
+    return text_hash128((struct text){(const char *)thread, sizeof thread});
+}
+
 static void set_id(struct exchange *x, const char *given)
 {
     static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
@@ -44,11 +53,7 @@ static void set_id(struct exchange *x, const char *given)
         memcpy(x->id, given, n + 1);
         return;
     }
-    uint64_t r[2] = {0};
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
-        r[0] = (uint64_t)clock_mono_ns();
-    snprintf(x->id, sizeof x->id, "%016llx%016llx", (unsigned long long)r[0],
-             (unsigned long long)r[1]);
+    exchange_hex(new_id(), x->id);
 }
 
 static enum access_peer find_peer(struct exchange *x)
@@ -133,9 +138,8 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
 static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
-    bool ready = wait && strcmp(wait, "ready") == 0 &&
-                 !readiness_is_known(x->http, snapshot_generation(x->rq.snapshot));
-    if (!ready && !readiness_is_fresh_asked(x))
+    if (!wait || strcmp(wait, "ready") != 0 ||
+        readiness_is_known(x->http, snapshot_generation(x->rq.snapshot)))
         return false;
     exchange_unpin(x);
     return true;
@@ -201,19 +205,37 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 
 /* ---- a request or a connection is over ---- */
 
+static void put_word(struct buf *line, const char *before, const char *word)
+{
+    buf_puts(line, before);
+    buf_puts(line, word);
+}
+
+static void put_number(struct buf *line, const char *before, uint64_t number)
+{
+    char digits[24];
+    num_format_u64(number, digits);
+    put_word(line, before, digits);
+}
+
 static void log_access(struct exchange *x, bool cut)
 {
     const struct http_options *o = &x->http->options;
     struct buf line = {0};
-    double ms = (double)(clock_mono_ns() - x->rq.started_ns) / 1e6;
     if (!o->log)
         return;
-    buf_printf(&line, "request id=%s method=%s path=", *x->id ? x->id : "-",
-               x->method ? x->method : "-");
+    buf_reserve(&line, 256);
+    put_word(&line, "request id=", *x->id ? x->id : "-");
+    put_word(&line, " method=", x->method ? x->method : "-");
+    buf_puts(&line, " path=");
     buf_json_text(&line, text_of(x->path ? x->path : x->uri));
-    buf_printf(&line, " status=%d bytes=%llu ms=%.1f", x->status, (unsigned long long)x->sent, ms);
+    put_number(&line, " status=", (uint64_t)x->status);
+    put_number(&line, " bytes=", x->sent);
+    uint64_t tenths = (uint64_t)(clock_mono_ns() - x->rq.started_ns + 50000) / 100000;
+    put_number(&line, " ms=", tenths / 10);
+    put_number(&line, ".", tenths % 10);
     if (x->error)
-        buf_printf(&line, " error=%s", err_name(x->error));
+        put_word(&line, " error=", err_name(x->error));
     buf_puts(&line, cut ? " cut=true" : "");
     buf_putc(&line, '\0');
     if (!line.error)

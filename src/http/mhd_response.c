@@ -4,7 +4,6 @@
 #include "server.h"
 
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,8 +65,7 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
     const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
     MHD_add_response_header(r, "Content-Type", type);
     if (rq->snapshot) {
-        snprintf(number, sizeof number, "%llu",
-                 (unsigned long long)snapshot_generation(rq->snapshot));
+        num_format_u64(snapshot_generation(rq->snapshot), number);
         MHD_add_response_header(r, "X-Dftracer-Generation", number);
     }
     if (rq->incomplete)

@@ -366,6 +366,16 @@ static bool is_about_time(const char *name)
     return strcmp(name, "wait") == 0 || strcmp(name, "timeout") == 0;
 }
 
+/* With its length, so that no value can look like another parameter. Without printf: each request comes here. */
+static void put_value(struct buf *out, char before, struct text value)
+{
+    char length[24];
+    buf_putc(out, before);
+    buf_append(out, length, num_format_u64(value.len, length));
+    buf_putc(out, ':');
+    buf_text(out, value);
+}
+
 void params_normalised(const struct request *rq, struct buf *out)
 {
     buf_puts(out, rq->endpoint->path);
@@ -373,13 +383,14 @@ void params_normalised(const struct request *rq, struct buf *out)
         const struct param *p = &rq->params[i];
         if (!p->set || is_about_time(p->spec->name))
             continue;
-        buf_printf(out, "\n%s=", p->spec->name);
-        if (!p->items) {
-            buf_printf(out, "%zu:", p->text.len);
-            buf_text(out, p->text);
-        }
+        buf_putc(out, '\n');
+        buf_puts(out, p->spec->name);
+        if (!p->items)
+            put_value(out, '=', p->text);
         for (size_t k = 0; k < p->count; k++)
-            buf_printf(out, "%s%zu:%s", k ? "," : "", strlen(p->items[k]), p->items[k]);
+            put_value(out, k ? ',' : '=', text_of(p->items[k]));
     }
-    buf_printf(out, "\n=%s%s", format_name(rq->format), rq->own_format ? "+" : "");
+    buf_puts(out, "\n=");
+    buf_puts(out, format_name(rq->format));
+    buf_puts(out, rq->own_format ? "+" : "");
 }

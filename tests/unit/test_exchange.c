@@ -88,7 +88,7 @@ static const struct endpoint waits = {.path = "/waits",
                                       .params = no_params,
                                       .open = open_nothing,
                                       .next = next_waits};
-static struct http_options options = {.limits = {.query_time_ms = 300000}};
+static struct http_options options = {.limits = {.query_time_ms = 300000}, .version = "1"};
 static struct http_context context = {.options = &options};
 
 /* ---- one stream -------------------------------------------------------------------------------------- */
