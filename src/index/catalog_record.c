@@ -146,13 +146,13 @@ static void decode_counts(struct rec *r, struct trace_counts *c)
 
 static int decode_damage(struct rec *r, struct body *b)
 {
-    uint64_t count = rec_u(r), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
+    uint64_t count = rec_choice(r, UINT32_MAX), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
     struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
 
     if (!list)
         return -ENOMEM;
     for (uint64_t i = 0; i < kept; i++) {
-        list[i].kind = (uint8_t)rec_u(r);
+        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_LINE);
         list[i].file_from = rec_u(r);
         list[i].file_to = rec_u(r);
         list[i].text_offset = rec_u(r);
@@ -258,8 +258,8 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     b->tail_final = flags >> 2 & 1;
     f->finished = flags >> 3 & 1;
     f->has_time = flags >> 4 & 1;
-    f->format = (enum trace_format)rec_u(r);
-    f->unit = (enum trace_unit)rec_u(r);
+    f->format = (enum trace_format)rec_choice(r, TRACE_GZIP);
+    f->unit = (enum trace_unit)rec_choice(r, TRACE_SEC);
     f->text_bytes = rec_u(r);
     f->members = rec_u(r);
     f->index_bytes = rec_u(r);
@@ -295,13 +295,11 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     b->ix = ix;
     b->pub.name = arena_strdup(&b->arena, rec_text(&r));
     b->pub.path = arena_strdup(&b->arena, rec_text(&r));
-    state = rec_u(&r);
-    before = rec_u(&r);
+    state = rec_choice(&r, INDEX_MISSING);
+    before = rec_choice(&r, INDEX_MISSING);
     missing_since = rec_i(&r);
     if (b->pub.name && b->pub.path)
         rc = decode_body(ix, &r, b);
-    if (rc == 0 && state > INDEX_MISSING)
-        rc = ERR_CORRUPT;
     if (rc) {
         body_release(b);
         return rc;

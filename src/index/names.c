@@ -18,6 +18,7 @@
  * Most of a line is its hash and its name, which are shared texts: a control byte stands for them, as no valid line has one.
  */
 #define RECORDS_PACKED_FROM 4096
+#define SECTION_MAX (1ull << 29) /* more are not the records of one chunk */
 
 enum { HASH_MARK = 1, VALUE_MARK = 2, HASH_MARKED = 0x80, VALUE_MARKED = 0x40 };
 
@@ -61,12 +62,13 @@ static void encode_line(struct index *ix, const struct index_name *n, struct tex
 static size_t decoded_len(struct index *ix, const struct index_name *n, uint8_t marks,
                           struct text line)
 {
-    size_t len = line.len;
+    struct text hash = texts_get(ix->texts, n->hash), value = texts_get(ix->texts, n->value);
+    size_t len = 0;
 
-    if (marks & HASH_MARKED)
-        len += texts_get(ix->texts, n->hash).len;
-    if (marks & VALUE_MARKED)
-        len += texts_get(ix->texts, n->value).len;
+    for (size_t i = 0; i < line.len; i++)
+        len += line.ptr[i] == HASH_MARK && marks & HASH_MARKED     ? hash.len
+               : line.ptr[i] == VALUE_MARK && marks & VALUE_MARKED ? value.len
+                                                                   : 1;
     return len;
 }
 
@@ -153,7 +155,7 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
 
     *ret = stored;
     *ret_own = NULL;
-    if (r->bad || len > (1ull << 32) || stored.len > len)
+    if (r->bad || len > SECTION_MAX || stored.len > len)
         return ERR_CORRUPT;
     if (stored.len == len)
         return 0;
@@ -175,6 +177,7 @@ static int decode_records(struct index *ix, struct rec *r, struct index_name *na
 
         marks[i] = (uint8_t)rec_u(r);
         n->kind = marks[i] & 0x3f;
+        r->bad = r->bad || n->kind > INDEX_CM;
         n->hash = texts_get_ref(ix->texts, r);
         n->value = texts_get_ref(ix->texts, r);
         n->pid = rec_i(r);
@@ -187,7 +190,7 @@ static int decode_records(struct index *ix, struct rec *r, struct index_name *na
 
 static int split_lines(struct text lines, struct text *out, uint32_t count)
 {
-    const char *p = lines.ptr, *end = p + lines.len;
+    const char *p = lines.len ? lines.ptr : "", *end = p + lines.len;
 
     for (uint32_t i = 0; i < count; i++) {
         const char *nl = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -209,6 +212,8 @@ static int expand_lines(struct index *ix, const struct index_name *names, const 
 
     for (uint32_t i = 0; i < count; i++)
         total += decoded_len(ix, &names[i], marks[i], lines[i]);
+    if (total > SECTION_MAX)
+        return ERR_CORRUPT;
     at = bytes = malloc(total);
     if (!bytes)
         return -ENOMEM;

@@ -352,7 +352,7 @@ static void decode_processes(struct rec *r, struct texts *texts, struct part *p)
 static void decode_facts(struct rec *r, struct texts *texts, struct part *p)
 {
     for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad; n--) {
-        uint64_t head = rec_u(r);
+        uint64_t head = rec_choice(r, FACT_FORK << 1 | 1);
         struct part_fact f = {.kind = (uint8_t)(head >> 1), .host_is_hash = head & 1};
 
         f.host = texts_get_ref(texts, r);
@@ -378,7 +378,7 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
     p->text_sum.high = rec_u(r);
     p->text_sum.low = rec_u(r);
     p->finished = rec_u(r) != 0;
-    p->unit_seen = (uint8_t)rec_u(r);
+    p->unit_seen = (uint8_t)rec_choice(r, TRACE_SEC + 1);
     p->version = texts_get_ref(texts, r);
     decode_processes(r, texts, p);
     decode_facts(r, texts, p);

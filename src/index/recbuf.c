@@ -93,6 +93,16 @@ struct text rec_text(struct rec *r)
     return t;
 }
 
+uint64_t rec_choice(struct rec *r, uint64_t most)
+{
+    uint64_t v = rec_u(r);
+
+    if (v <= most)
+        return v;
+    r->bad = true;
+    return 0;
+}
+
 uint64_t rec_count(struct rec *r, size_t min_bytes)
 {
     uint64_t n = rec_u(r);

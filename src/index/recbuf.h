@@ -21,6 +21,7 @@ uint64_t rec_u(struct rec *r);
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
 struct text rec_text(struct rec *r); /* borrowed from the record */
+uint64_t rec_choice(struct rec *r, uint64_t most); /* at most that: more is bad (0) */
 /* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0). */
 uint64_t rec_count(struct rec *r, size_t min_bytes);
 

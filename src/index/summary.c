@@ -213,9 +213,18 @@ static void encode_moments(const struct moments *m, struct buf *out)
     rec_put_i128(out, m->max);
 }
 
+/* What no trace can have would overflow when it is added up. */
+static bool are_plausible(const struct moments *m)
+{
+    const __int128 most = (__int128)1 << 74, count = (__int128)m->count;
+
+    return m->min >= -most && m->min <= m->max && m->max <= most && m->sum >= m->min * count &&
+           m->sum <= m->max * count;
+}
+
 static void decode_moments(struct rec *r, struct moments *m)
 {
-    m->count = rec_u(r);
+    m->count = rec_choice(r, 1ull << 40);
     if (m->count == 0)
         return;
     m->nano = rec_u(r) != 0;
@@ -224,6 +233,7 @@ static void decode_moments(struct rec *r, struct moments *m)
     m->squares_high = rec_u(r);
     m->min = rec_i128(r);
     m->max = rec_i128(r);
+    r->bad = r->bad || !are_plausible(m);
 }
 
 static void encode_histogram(const struct histogram *h, struct buf *out)

@@ -59,7 +59,7 @@ static int add_dimension(struct terms *t, struct text path)
         return -EINVAL;
     if (terms_find(t, path) >= 0)
         return 0;
-    if (t->dimension_count == CHUNK_DIMENSIONS_MAX)
+    if (t->dimension_count == CHUNK_DIMENSIONS_MAX || memchr(path.ptr ? path.ptr : "", 0, path.len))
         return -EINVAL;
     copy = arena_strdup(&t->arena, path);
     if (!copy)
