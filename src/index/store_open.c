@@ -128,7 +128,9 @@ static int write_schema(struct index *ix, struct err *err)
     uint8_t random[16];
     int rc;
 
-    if (!b || getrandom(random, sizeof random, 0) != sizeof random) {
+    if (!b)
+        return err_set(err, -ENOMEM, "no memory");
+    if (getrandom(random, sizeof random, 0) != sizeof random) {
         kv_batch_free(b);
         return err_set(err, -EIO, "no random numbers");
     }
