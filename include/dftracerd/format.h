@@ -50,10 +50,15 @@ void format_table_free(struct format_table *t);
 
 /* /stats as API.md section 5 has it: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables of commands-behaviour 5.3). */
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty, struct buf *out);
-/* /info. `detail`: 0 totals, 1 with files, 2 with chunks and columns. */
-struct format_info_options { unsigned detail; bool pretty; const char *const *root_labels, *const *root_paths; size_t root_count; };
-int format_info(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
-                const struct format_info_options *options, enum format f, struct buf *out);
+/* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and columns. All borrowed until
+ * format_info_free; `files` are positions in the snapshot. ERR_FORMAT, -ENOMEM. */
+struct format_info;
+struct format_info_options { unsigned detail; bool pretty, all; }; /* all: no file was named, so what has vanished is told, too */
+int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files, size_t count,
+                    const struct format_info_options *options, enum format f, struct format_info **ret);
+/* 0 more to come, ERR_END, or what opening and scanning a query says. */
+int format_info_next(struct format_info *i, struct budget *budget, struct err *err, struct buf *out);
+void format_info_free(struct format_info *i);
 int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
 #endif

@@ -142,6 +142,14 @@ const char *snapshot_uuid(const struct snapshot *s);     /* of the store, for ET
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */
 
+/* Files that are known but answer nothing, by name: X.gz with the text of X, or one that has vanished. *new*; names borrowed
+ * until index_close. Of the present moment. -ENOMEM. */
+struct index_hidden {
+    const char *name;
+    const char *duplicate_of;       /* NULL: it has vanished                                             */
+};
+int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count);
+
 /* ---- texts -------------------------------------------------------------------------------------------- */
 
 /* Texts have ids that are equal iff the texts are equal, for the life of the process (ids of the store, and beyond

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PIECE = 64 << 10 }; /* bytes written at once, about */
+
 /* ---- distinct processes, threads and hosts ------------------------------------------------------- */
 
 /* A thread by ids, all hosts resolved. */
@@ -230,8 +232,7 @@ static const char *unit_name(enum trace_unit unit)
     return names[unit];
 }
 
-static int put_file(struct jw *j, struct index *ix, struct snapshot *s, const struct index_file *f,
-                    unsigned detail)
+static void put_file(struct jw *j, const struct index_file *f)
 {
     const struct trace_counts *c = &f->counts;
     const struct {
@@ -250,7 +251,6 @@ static int put_file(struct jw *j, struct index *ix, struct snapshot *s, const st
         {"chunks", f->chunk_count},
         {"checkpoint_size", f->checkpoint_size},
     };
-    int rc = 0;
 
     jw_begin(j, '{');
     jw_key(j, "path");
@@ -271,71 +271,209 @@ static int put_file(struct jw *j, struct index *ix, struct snapshot *s, const st
     jw_key(j, "tracer_version");
     jw_str(j, f->tracer_version);
     put_uint(j, "index_bytes", f->index_bytes);
-    if (detail > 1)
-        rc = info_columns(j, ix, s, f);
-    jw_end(j, '}');
-    return rc;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------ */
 
-static void put_roots(struct jw *j, const struct format_info_options *o)
+static void put_roots(struct jw *j, const struct query_env *env)
 {
     jw_key(j, "roots");
     jw_begin(j, '[');
-    for (size_t i = 0; i < o->root_count; i++) {
+    for (size_t i = 0; i < env->root_count; i++) {
+        const char *network = index_network_name(env->root_paths[i]);
         jw_begin(j, '{');
         jw_key(j, "path");
-        jw_str(j, o->root_paths[i]);
-        if (o->root_labels && o->root_labels[i] && o->root_labels[i][0]) {
+        jw_str(j, env->root_paths[i]);
+        if (env->root_labels && env->root_labels[i] && env->root_labels[i][0]) {
             jw_key(j, "label");
-            jw_str(j, o->root_labels[i]);
+            jw_str(j, env->root_labels[i]);
+        }
+        if (network) { /* changes are seen by walking only */
+            jw_key(j, "network");
+            jw_str(j, network);
         }
         jw_end(j, '}');
     }
     jw_end(j, ']');
 }
 
-static int put_info(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
-                    const struct format_info_options *o, const struct info_totals *t,
-                    struct buf *out)
+/* Where the store is, how large, and why it takes nothing, if so. */
+static void put_index(struct jw *j, struct index *ix)
 {
-    struct jw j;
-    int rc = 0;
+    struct index_progress p;
 
-    jw_init(&j, out, o->pretty);
-    jw_begin(&j, '{');
-    put_uint(&j, "generation", snapshot_generation(s));
-    jw_key(&j, "complete");
-    jw_bool(&j, t->incomplete == 0);
-    put_roots(&j, o);
-    put_totals(&j, t);
-    if (o->detail) {
-        jw_key(&j, "files");
-        jw_begin(&j, '[');
-        for (size_t i = 0; i < count && rc == 0; i++)
-            rc = put_file(&j, ix, s, snapshot_file(s, files[i]), o->detail);
-        jw_end(&j, ']');
+    index_progress(ix, &p);
+    jw_key(j, "index");
+    jw_begin(j, '{');
+    jw_key(j, "path");
+    jw_str(j, index_path(ix));
+    put_uint(j, "bytes", index_bytes(ix));
+    jw_key(j, "error");
+    jw_str(j, p.store_error ? err_text(p.store_error) : NULL);
+    jw_end(j, '}');
+}
+
+/* ---- files that answer nothing ---------------------------------------------------------------------------- */
+
+static bool is_chosen(const struct format_info *i, const char *name)
+{
+    size_t low = 0, high = i->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int cmp = strcmp(snapshot_file(i->snapshot, i->files[middle])->name, name);
+        if (cmp == 0)
+            return true;
+        if (cmp < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    jw_end(&j, '}');
-    jw_finish(&j);
+    return false;
+}
+
+/* Duplicates of the files that are told; what has vanished is in no choice of files. */
+static int find_hidden(struct format_info *i)
+{
+    size_t n = 0;
+    int rc = index_hidden(i->env->index, &i->hidden, &i->hidden_count);
+
+    for (size_t k = 0; rc == 0 && k < i->hidden_count; k++) {
+        const struct index_hidden *h = &i->hidden[k];
+        if (h->duplicate_of ? is_chosen(i, h->duplicate_of) : i->options.all)
+            i->hidden[n++] = *h;
+    }
+    i->hidden_count = rc == 0 ? n : 0;
     return rc;
 }
 
-int format_info(struct index *ix, struct snapshot *s, const uint32_t *files, size_t count,
-                const struct format_info_options *options, enum format f, struct buf *out)
+static void put_duplicates(struct format_info *i)
+{
+    struct jw *j = &i->jw;
+
+    jw_key(j, "duplicates");
+    jw_begin(j, '[');
+    for (size_t k = 0; k < i->hidden_count; k++) {
+        if (!i->hidden[k].duplicate_of)
+            continue;
+        jw_begin(j, '{');
+        jw_key(j, "path");
+        jw_str(j, i->hidden[k].name);
+        jw_key(j, "duplicate_of");
+        jw_str(j, i->hidden[k].duplicate_of);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static void put_missing(struct format_info *i)
+{
+    struct jw *j = &i->jw;
+
+    jw_key(j, "missing");
+    jw_begin(j, '[');
+    for (size_t k = 0; k < i->hidden_count; k++) {
+        if (!i->hidden[k].duplicate_of)
+            jw_str(j, i->hidden[k].name);
+    }
+    jw_end(j, ']');
+}
+
+/* ---- piece by piece ---------------------------------------------------------------------------------------- */
+
+static void put_head(struct format_info *i, const struct info_totals *t)
+{
+    struct jw *j = &i->jw;
+
+    jw_begin(j, '{');
+    put_uint(j, "generation", snapshot_generation(i->snapshot));
+    jw_key(j, "complete");
+    jw_bool(j, t->incomplete == 0);
+    put_roots(j, i->env);
+    put_index(j, i->env->index);
+    put_totals(j, t);
+    if (i->options.detail) {
+        put_duplicates(i);
+        put_missing(i);
+        jw_key(j, "files");
+        jw_begin(j, '[');
+    }
+}
+
+static int begin(struct format_info *i, struct buf *out)
 {
     struct info_totals totals = {.started_ns = clock_mono_ns()};
 
-    if (f != FORMAT_JSON && f != FORMAT_TEXT && f != FORMAT_NDJSON)
-        return ERR_FORMAT;
-    for (size_t i = 0; i < count; i++)
-        add_file(&totals, snapshot_file(s, files[i]));
-    if (f == FORMAT_TEXT) {
-        info_text(s, files, count, options->detail, &totals, out);
-        return out->error;
+    i->begun = true;
+    for (size_t k = 0; k < i->count; k++)
+        add_file(&totals, snapshot_file(i->snapshot, i->files[k]));
+    if (i->format == FORMAT_TEXT) {
+        info_text(i->snapshot, i->files, i->count, i->options.detail, &totals, out);
+        return ERR_END;
     }
-    int rc = count_processes(ix, s, files, count, &totals);
-    rc = rc < 0 ? rc : put_info(ix, s, files, count, options, &totals, out);
-    return rc < 0 ? rc : out->error;
+    int rc = count_processes(i->env->index, i->snapshot, i->files, i->count, &totals);
+    if (rc == 0 && i->options.detail)
+        rc = find_hidden(i);
+    if (rc == 0)
+        put_head(i, &totals);
+    return rc;
+}
+
+static int next_file(struct format_info *i, struct budget *budget, struct err *err)
+{
+    const struct index_file *f = snapshot_file(i->snapshot, i->files[i->next++]);
+
+    put_file(&i->jw, f);
+    int rc = i->options.detail > 1 ? info_columns(i, f, budget, err) : 0;
+    jw_end(&i->jw, '}');
+    return rc;
+}
+
+int format_info_next(struct format_info *i, struct budget *budget, struct err *err, struct buf *out)
+{
+    size_t before = out->len;
+    int rc = 0;
+
+    i->jw.out = out;
+    if (!i->begun)
+        rc = begin(i, out);
+    while (rc == 0 && i->options.detail && i->next < i->count && out->len - before < PIECE)
+        rc = next_file(i, budget, err);
+    if (rc < 0 || (i->options.detail && i->next < i->count))
+        return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+    if (i->options.detail)
+        jw_end(&i->jw, ']');
+    jw_end(&i->jw, '}');
+    jw_finish(&i->jw);
+    return ERR_END;
+}
+
+int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files,
+                    size_t count, const struct format_info_options *options, enum format f,
+                    struct format_info **ret)
+{
+    struct format_info *i = calloc(1, sizeof(*i));
+
+    if (f != FORMAT_JSON && f != FORMAT_TEXT) {
+        free(i);
+        return ERR_FORMAT;
+    }
+    if (!i)
+        return -ENOMEM;
+    *i = (struct format_info){.env = env,
+                              .snapshot = s,
+                              .files = files,
+                              .count = count,
+                              .options = *options,
+                              .format = f};
+    jw_init(&i->jw, NULL, options->pretty);
+    *ret = i;
+    return 0;
+}
+
+void format_info_free(struct format_info *i)
+{
+    if (i)
+        free(i->hidden);
+    free(i);
 }

@@ -4,6 +4,18 @@
 
 #include "text_number.h"
 
+struct format_info {
+    const struct query_env *env;
+    struct snapshot *snapshot;
+    const uint32_t *files;
+    size_t count, next; /* next: the file to be written */
+    struct format_info_options options;
+    enum format format;
+    struct jw jw;
+    bool begun;
+    struct index_hidden *hidden;
+    size_t hidden_count;
+};
 struct info_totals {
     uint64_t files, ready, pending, failed, damaged, incomplete;
     uint64_t compressed_bytes, text_bytes, index_bytes, chunks, processes, threads, hosts;
@@ -14,8 +26,10 @@ struct info_totals {
 };
 /* "ready", "damaged" ... */
 const char *info_state(const struct index_file *f);
-/* Members `chunk_list` and `columns` of a file. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */
-int info_columns(struct jw *j, struct index *ix, struct snapshot *s, const struct index_file *f);
+/* Members `chunk_list` and `columns` of a file. 0, or what /schema of this file says. */
+int info_columns(struct format_info *i, const struct index_file *f, struct budget *budget, struct err *err);
+/* What /schema tells of a column. */
+void schema_put_column(struct jw *j, const struct schema_column *c);
 void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned detail, const struct info_totals *t,
                struct buf *out);
 

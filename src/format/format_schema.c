@@ -1,5 +1,5 @@
 /* format_schema.c - the answer of /schema. */
-#include "dftracerd/format.h"
+#include "format_info.h"
 
 static const char *const names[] = {"path",           "type", "rows", "distinct",
                                     "distinct_exact", "min",  "max",  "bloom"};
@@ -17,24 +17,29 @@ static void row_of(const struct schema_column *c, struct value *row)
     row[7] = (struct value){.type = VALUE_BOOL, .i = c->bloom};
 }
 
-static void write_json(const struct schema *s, bool pretty, struct buf *out)
+void schema_put_column(struct jw *j, const struct schema_column *c)
 {
     struct value row[COLUMNS];
+
+    row_of(c, row);
+    jw_begin(j, '{');
+    for (size_t k = 0; k < COLUMNS; k++) {
+        jw_key(j, names[k]);
+        jw_value(j, &row[k]);
+    }
+    jw_end(j, '}');
+}
+
+static void write_json(const struct schema *s, bool pretty, struct buf *out)
+{
     struct jw j;
 
     jw_init(&j, out, pretty);
     jw_begin(&j, '{');
     jw_key(&j, "columns");
     jw_begin(&j, '[');
-    for (size_t i = 0; i < s->count; i++) {
-        row_of(&s->columns[i], row);
-        jw_begin(&j, '{');
-        for (size_t k = 0; k < COLUMNS; k++) {
-            jw_key(&j, names[k]);
-            jw_value(&j, &row[k]);
-        }
-        jw_end(&j, '}');
-    }
+    for (size_t i = 0; i < s->count; i++)
+        schema_put_column(&j, &s->columns[i]);
     jw_end(&j, ']');
     jw_end(&j, '}');
     jw_finish(&j);

@@ -29,6 +29,7 @@ static unsigned detail_of(const struct request *rq)
 struct state {
     uint32_t *files;
     size_t count;
+    struct format_info *info;
 };
 
 static bool is_complete(const struct snapshot *snapshot, const struct state *s)
@@ -53,29 +54,29 @@ static int open_info(struct request *rq)
     selection_read_files(rq, &chosen);
     int rc =
         query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->files, &s->count);
-    if (rc == 0)
-        rq->incomplete = !is_complete(rq->snapshot, s);
-    return rc;
+    if (rc < 0)
+        return rc;
+    rq->incomplete = !is_complete(rq->snapshot, s);
+    struct format_info_options options = {.detail = detail_of(rq),
+                                          .pretty = rq->pretty,
+                                          .all = !chosen.dir_count && !chosen.file_count};
+    return format_info_new(&rq->http->env, rq->snapshot, s->files, s->count, &options, rq->format,
+                           &s->info);
 }
 
 static int next_info(struct request *rq, struct buf *out)
 {
-    const struct http_options *o = rq->http->options;
-    const struct state *s = rq->state;
-    struct format_info_options options = {.detail = detail_of(rq),
-                                          .pretty = rq->pretty,
-                                          .root_labels = o->root_labels,
-                                          .root_paths = o->root_paths,
-                                          .root_count = o->root_count};
-    int rc = format_info(o->index, rq->snapshot, s->files, s->count, &options, rq->format, out);
-    return rc < 0 ? rc : ERR_END;
+    struct state *s = rq->state;
+    return format_info_next(s->info, &rq->budget, &rq->err, out);
 }
 
 static void close_info(struct request *rq)
 {
     struct state *s = rq->state;
-    if (s)
-        free(s->files);
+    if (!s)
+        return;
+    format_info_free(s->info);
+    free(s->files);
 }
 
 const struct endpoint endpoint_info = {

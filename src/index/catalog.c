@@ -284,6 +284,34 @@ uint64_t catalog_oldest(struct index *ix)
     return oldest;
 }
 
+static void sort_entries(struct index *ix)
+{
+    if (!ix->sorted && ix->entry_count)
+        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
+    ix->sorted = true;
+}
+
+int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
+{
+    struct index_hidden *list;
+    size_t n = 0;
+
+    pthread_mutex_lock(&ix->lock);
+    sort_entries(ix);
+    list = malloc((ix->entry_count + 1) * sizeof *list);
+    for (uint32_t i = 0; list && i < ix->entry_count; i++) {
+        const struct entry *e = ix->entries[i];
+        bool missing = e->view->pub.state == INDEX_MISSING && e->view->pub.id != 0;
+
+        if (missing || catalog_is_duplicate(e))
+            list[n++] = (struct index_hidden){e->name, missing ? NULL : e->plain->name};
+    }
+    pthread_mutex_unlock(&ix->lock);
+    *ret = list;
+    *ret_count = n;
+    return list ? 0 : -ENOMEM;
+}
+
 static struct snapshot *make_snapshot(struct index *ix)
 {
     struct snapshot *s = calloc(1, sizeof *s);
@@ -295,11 +323,7 @@ static struct snapshot *make_snapshot(struct index *ix)
         free(s);
         return NULL;
     }
-    if (!ix->sorted) {
-        if (ix->entry_count)
-            qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
-        ix->sorted = true;
-    }
+    sort_entries(ix);
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         if (ix->entries[i]->view->pub.state != INDEX_MISSING &&

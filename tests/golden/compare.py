@@ -10,7 +10,7 @@ from oracle import info, reader, stats, view
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
 ONLY_THE_DAEMON_KNOWS = {
-    "": {"generation", "name_conflicts", "roots", "elapsed_ms"},
+    "": {"generation", "name_conflicts", "roots", "elapsed_ms", "index", "duplicates", "missing"},
     "chunks": {"scanned", "skipped", "answered_from_summary"},
     "totals": {"index_bytes"},
     "files[]": {"error", "checkpoint_size", "index_bytes", "columns", "duplicate_of", "damage"},

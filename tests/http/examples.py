@@ -17,7 +17,7 @@ NOT_RUN = ("make", "sudo", "systemctl", "dftracerd", "export", "git")
 # What differs from one run to the next.
 VOLATILE = [
     (r'"generation":\d+', '"generation":N'), (r'"complete":(true|false)', '"complete":B'), (r"X-Dftracer-Generation: \d+", "generation"),
-    (r'"(index|compressed)_bytes":\d+', '"bytes":N'), (r'"bytes(_done)?":\d+', '"bytes":N'), (r'"path":"/[^"]*/traces"', '"path":"/traces"'),
+    (r'"(index|compressed)_bytes":\d+', '"bytes":N'), (r'"bytes(_done)?":\d+', '"bytes":N'), (r'"path":"/[^"]*/(traces|index)"', '"path":"/"'),
     (r'"scanned":\d+,"skipped":\d+', '"scanned":N'),  # reading ahead may meet a chunk more
     (r'"elapsed_ms":\d+', '"elapsed_ms":N'), (r"Processing Time:.*", "Processing Time"), (r"Date: .*", "Date"),
     (r'W/"[0-9a-f]{32}"', "ETag"), (r"(Compressed|Savings|Index Store):.*", "bytes"), (r"X-Dftracer-Complete: false\n", ""),

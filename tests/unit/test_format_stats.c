@@ -216,13 +216,18 @@ static const char trace[] =
 
 static char *info_of(struct store *s, unsigned detail, enum format f)
 {
-    struct format_info_options options = {
-        .detail = detail, .root_paths = &s->root, .root_labels = &s->label, .root_count = 1};
+    struct format_info_options options = {.detail = detail};
+    struct format_info *info;
     struct buf out = {0};
     uint32_t files[] = {0, 1};
+    struct err err = {0};
 
     CHECK_INT(snapshot_file_count(s->snapshot), 2);
-    CHECK_INT(format_info(s->index, s->snapshot, files, 2, &options, f, &out), 0);
+    if (CHECK_INT(format_info_new(&s->env, s->snapshot, files, 2, &options, f, &info), 0)) {
+        CHECK_INT(format_info_next(info, NULL, &err, &out), ERR_END);
+        format_info_free(info);
+    }
+    err_done(&err);
     return buf_steal(&out, NULL);
 }
 
@@ -257,12 +262,10 @@ static void info(void)
     got = info_of(&s, 2, FORMAT_JSON);
     CHECK(strstr(got, "\"files\":[{\"path\":\"a.pfw\",\"state\":\"") != NULL);
     CHECK(strstr(got, "\"chunk_list\":[{\"number\":0,\"objects\":3,\"text_offset\":0,") != NULL);
-    CHECK(
-        strstr(got,
-               "{\"path\":\"pid\",\"type\":\"int\",\"rows\":3,\"chunks\":1,\"min\":1,\"max\":1}") !=
-        NULL);
-    CHECK(strstr(got, "{\"path\":\"dur\",\"type\":\"time\",\"rows\":1,\"chunks\":1,\"min\":2.5,"
-                      "\"max\":2.5}") != NULL);
+    CHECK(strstr(got, "{\"path\":\"pid\",\"type\":\"int\",\"rows\":3,\"distinct\":1,"
+                      "\"distinct_exact\":true,\"min\":1,\"max\":1,\"bloom\":true}") != NULL);
+    CHECK(strstr(got, "{\"path\":\"dur\",\"type\":\"float\",\"rows\":1,\"distinct\":1,"
+                      "\"distinct_exact\":true,\"min\":2.5,\"max\":2.5,\"bloom\":false}") != NULL);
     CHECK(strstr(got, "\"path\":\"@len\"") == NULL);
     free(got);
     got = info_of(&s, 0, FORMAT_TEXT);
