@@ -138,8 +138,9 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
 static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
-    if (!wait || strcmp(wait, "ready") != 0 ||
-        readiness_is_known(x->http, snapshot_generation(x->rq.snapshot)))
+    bool ready = wait && strcmp(wait, "ready") == 0 &&
+                 !readiness_is_known(x->http, snapshot_generation(x->rq.snapshot));
+    if (!ready && !readiness_is_fresh_asked(x))
         return false;
     exchange_unpin(x);
     return true;
