@@ -28,13 +28,20 @@ struct trace_checkpoint {
     uint8_t kind;                /* enum trace_checkpoint_kind                                         */
     uint32_t window_len;         /* bytes at `window`: raw-deflated preset window (at most 32 KiB of text), 0 at a member start */
     const uint8_t *window;       /* owner as the function says                                         */
+    /* With these a reader that starts here tells members and damage as one that started at 0. */
+    uint64_t members;            /* gzip members begun before                                          */
+    bool in_member;              /* TRACE_AT_BLOCK, and the rest is known: the member's checksum is checked */
+    uint32_t crc;                /* CRC-32 of the member's text before                                 */
+    uint64_t member_start;       /* file offset of the member                                          */
+    uint64_t member_text;        /* text of the member before                                          */
 };
 enum trace_checkpoint_kind { TRACE_AT_PLAIN, TRACE_AT_MEMBER, TRACE_AT_BLOCK };
 
 enum trace_damage_kind {
     TRACE_DAMAGE_DATA = 1,       /* deflate data does not decode: lost up to the next member           */
     TRACE_DAMAGE_CRC,            /* member decoded, its checksum or length is wrong: text kept as it is (no newline
-                                  * is put behind it); not checked where reading began inside the member */
+                                  * is put behind it); not checked where reading began inside a member of which the
+                                  * checkpoint does not know what was before                           */
     TRACE_DAMAGE_CUT,            /* the file ends inside a member                                      */
     TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member (zero bytes are padding) */
     TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
@@ -55,7 +62,7 @@ struct trace_reader_info {
     enum trace_engine engine;
     uint64_t file_offset;        /* bytes of the file consumed                                         */
     uint64_t text_offset;        /* bytes of text delivered                                            */
-    uint64_t members;            /* gzip members begun                                                 */
+    uint64_t members;            /* gzip members begun, those before the checkpoint included           */
     bool in_member;              /* at the end of the file: it stopped inside a member                 */
     bool empty;                  /* the file has no byte (format is PLAIN then)                        */
 };

@@ -362,19 +362,15 @@ static void dump_checkpoints(struct dump *d, uint32_t file)
         return;
     kv_begin(r, KV_CHECKPOINT, &prefix, &c);
     while (kv_next(&c)) {
-        struct rec rec = rec_of(c.value);
-        uint64_t offset = rec_u(&rec), bits = rec_u(&rec), kind = rec_u(&rec),
-                 members = rec_u(&rec);
-        struct text window = rec_text(&rec);
+        struct trace_checkpoint at = {0};
 
-        (void)members; /* known or not known depends on where reading began */
+        c.error = checkpoint_decode(c.key, c.value, &at);
         buf_printf(d->out,
-                   "  checkpoint %" PRIu64 " at %" PRIu64 " bits %" PRIu64 " kind %" PRIu64
-                   " window %016" PRIx64 "\n",
-                   kv_get_u64((const uint8_t *)c.key.ptr + 4), offset, bits, kind,
-                   text_hash(window));
-        if (rec.bad)
-            c.error = ERR_CORRUPT;
+                   "  checkpoint %" PRIu64 " at %" PRIu64 " bits %d kind %d members %" PRIu64
+                   " member %d %" PRIu64 " %" PRIu64 " %08" PRIx32 " window %016" PRIx64 "\n",
+                   at.text_offset, at.file_offset, at.bits, at.kind, at.members, at.in_member,
+                   at.member_start, at.member_text, at.crc,
+                   text_hash((struct text){(const char *)at.window, at.window_len}));
     }
     d->rc = c.error;
     kv_end(&c);

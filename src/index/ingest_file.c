@@ -297,7 +297,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     if (!r->ended && r->chunk_count)
         f->text_bytes =
             r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
-    f->members = r->members_before + r->info.members;
+    f->members = r->info.members;
     f->index_bytes = r->index_bytes;
     f->checkpoint_size = r->terms->checkpoint_size;
     f->unit = r->unit;

@@ -20,8 +20,7 @@ struct reader {
     uint64_t skip_to, seq;
     uint32_t kept; /* stored chunks that the run goes on behind */
     size_t checkpoints_taken, damage_taken;
-    uint64_t members_seen; /* begun when the checkpoints were last looked at */
-    char *edge;            /* EDGE_BYTES */
+    char *edge; /* EDGE_BYTES */
 };
 
 /* ---- identity ---- */
@@ -132,42 +131,24 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
 
 static int find_start(struct reader *r, struct kv_read *kv)
 {
-    struct run *run = r->run;
-    uint64_t offset = r->skip_to;
+    uint8_t *window;
     int rc;
 
-    while (offset > 0) {
-        struct kv_key key = kv_key_of_u32(run->id);
-        struct text k, v;
-        struct rec rec;
-        struct text window;
-        uint64_t members;
-
-        kv_key_u64(&key, offset - 1); /* damage noticed at skip_to itself must be met again */
-        rc = kv_find_below(kv, KV_CHECKPOINT, &key, 4, &k, &v);
-        if (rc)
-            return rc == -ENOENT ? 0 : rc;
-        rec = rec_of(v);
-        r->from.text_offset = offset = kv_get_u64((const uint8_t *)k.ptr + 4);
-        r->from.file_offset = rec_u(&rec);
-        r->from.bits = (uint8_t)rec_u(&rec);
-        r->from.kind = (uint8_t)rec_u(&rec);
-        members = rec_u(&rec);
-        window = rec_text(&rec);
-        if (rec.bad)
-            return ERR_CORRUPT;
-        if (members == 0)
-            continue; /* how many members began before is not known: start earlier */
-        run->members_before = members - 1;
-        r->from.window_len = (uint32_t)window.len;
-        r->from.window = malloc(window.len + 1);
-        if (!r->from.window)
-            return -ENOMEM;
-        if (window.len)
-            memcpy((void *)r->from.window, window.ptr, window.len);
-        r->resumed = true;
+    if (r->skip_to == 0)
         return 0;
+    /* Before skip_to: damage noticed at that very place must be met again. */
+    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &r->from);
+    if (rc)
+        return rc == -ENOENT ? 0 : rc;
+    window = malloc(r->from.window_len + 1);
+    if (!window) {
+        r->from.window = NULL;
+        return -ENOMEM;
     }
+    if (r->from.window_len)
+        memcpy(window, r->from.window, r->from.window_len);
+    r->from.window = window;
+    r->resumed = true;
     return 0;
 }
 
@@ -271,7 +252,7 @@ static void forget_resumed(struct reader *r)
     run->base = NULL;
     run->chunk_count = 0;
     run->damage_count = 0;
-    run->index_bytes = run->members_before = 0;
+    run->index_bytes = 0;
     run->hashes_lost = false;
     r->resumed = false;
     r->skip_to = 0;
@@ -361,38 +342,17 @@ static int plan(struct reader *r, bool rebuild)
 
 /* ---- reading ---- */
 
-static int copy_checkpoint(struct reader *r, struct result *to, const struct trace_checkpoint *from,
-                           uint64_t members)
+static int copy_checkpoint(struct result *to, const struct trace_checkpoint *from)
 {
-    struct stored_checkpoint *c = &to->checkpoints[to->checkpoint_count];
     uint8_t *window = malloc(from->window_len + 1);
 
-    (void)r;
     if (!window)
         return -ENOMEM;
     if (from->window_len)
         memcpy(window, from->window, from->window_len);
-    c->pub = *from;
-    c->pub.window = window;
-    c->members = members;
-    to->checkpoint_count++;
+    to->checkpoints[to->checkpoint_count] = *from;
+    to->checkpoints[to->checkpoint_count++].window = window;
     return 0;
-}
-
-/* Members begun before a checkpoint: certain only if none began since the last look. */
-static uint64_t members_at(const struct reader *r, const struct trace_checkpoint *c, uint64_t now)
-{
-    uint64_t before = r->run->members_before;
-
-    if (c->text_offset == 0)
-        return 0;
-    if (c->kind == TRACE_AT_BLOCK && now == r->members_seen && now > 0)
-        return before + now - 1;
-    if (c->kind == TRACE_AT_MEMBER && now == r->members_seen + 1)
-        return before + now - 1;
-    if (c->kind == TRACE_AT_PLAIN)
-        return 0;
-    return UINT64_MAX;
 }
 
 static int take_checkpoints(struct reader *r, struct result *to)
@@ -409,20 +369,10 @@ static int take_checkpoints(struct reader *r, struct result *to)
             return -ENOMEM;
     }
     for (; i < n && rc == 0; i++)
-        rc = copy_checkpoint(r, to, &list[i], members_at(r, &list[i], to->info.members));
+        rc = copy_checkpoint(to, &list[i]);
     r->checkpoints_taken = n;
-    r->members_seen = to->info.members;
     trace_reader_drop_checkpoints(r->trace, n);
     return rc;
-}
-
-/* A reader that began inside a member takes its checkpoint for the member's start. The first member starts at 0. */
-static struct trace_damage as_from_the_start(const struct reader *r, struct trace_damage d)
-{
-    if (r->resumed && r->from.kind == TRACE_AT_BLOCK && r->run->members_before == 0 &&
-        d.file_from == r->from.file_offset)
-        d.file_from = 0;
-    return d;
 }
 
 /* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets the rest again. */
@@ -441,7 +391,7 @@ static int take_damage_below(struct reader *r, struct result *to, uint64_t below
         return -ENOMEM;
     for (; from < end; from++) {
         if (list[from].text_offset >= r->skip_to)
-            to->damage[to->damage_count++] = as_from_the_start(r, list[from]);
+            to->damage[to->damage_count++] = list[from];
     }
     return 0;
 }

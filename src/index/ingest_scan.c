@@ -22,7 +22,7 @@ void result_free(struct result *r)
     buf_done(&r->value);
     part_free(r->part);
     for (uint32_t i = 0; i < r->checkpoint_count; i++)
-        free((void *)r->checkpoints[i].pub.window);
+        free((void *)r->checkpoints[i].window);
     free(r->checkpoints);
     free(r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)

@@ -50,16 +50,12 @@ static void put_checkpoints(struct writer *w, const struct run *run, const struc
     struct buf value = {0};
 
     for (uint32_t i = 0; i < r->checkpoint_count; i++) {
-        const struct stored_checkpoint *c = &r->checkpoints[i];
+        const struct trace_checkpoint *c = &r->checkpoints[i];
         struct kv_key key = kv_key_of_u32(run->id);
 
-        kv_key_u64(&key, c->pub.text_offset);
+        kv_key_u64(&key, c->text_offset);
         buf_clear(&value);
-        rec_put_u(&value, c->pub.file_offset);
-        rec_put_u(&value, c->pub.bits);
-        rec_put_u(&value, c->pub.kind);
-        rec_put_u(&value, c->members + 1); /* 0: not known */
-        rec_put_text(&value, (struct text){(const char *)c->pub.window, c->pub.window_len});
+        checkpoint_encode(c, &value);
         kv_put(w->batch, KV_CHECKPOINT, &key, value.data, value.len);
     }
     buf_done(&value);
@@ -286,6 +282,12 @@ static void receive(struct writer *w, struct result *r)
 
 /* ---- commit ---- */
 
+/* What has nothing to do with the file, and may be over in a moment. */
+static bool is_shortage(int error)
+{
+    return error == -ENOMEM || error == -EAGAIN || error == -EMFILE || error == -ENFILE;
+}
+
 static void finish_entry(struct writer *w, struct run *run)
 {
     struct index *ix = w->ix;
@@ -294,7 +296,8 @@ static void finish_entry(struct writer *w, struct run *run)
     e->run = NULL;
     if (run->abandoned)
         full_queue(run);
-    e->check_ns = clock_mono_ns() + (run->error ? FAILED_RETRY_NS : TICK_NS);
+    e->check_ns =
+        clock_mono_ns() + (run->error && !is_shortage(run->error) ? FAILED_RETRY_NS : TICK_NS);
     if (e->again && !ingest_stopping(w->in)) {
         e->again = false;
         catalog_queue(ix, e, true);

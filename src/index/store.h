@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    5 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    6 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
@@ -150,7 +150,7 @@ struct index {
     struct held {
         const char *label;
         bool held;
-    } *roots; /* those that index_hold has named */
+    } * roots; /* those that index_hold has named */
     uint32_t root_count, root_cap;
     bool listed;
     bool full;      /* the store can grow no more: readers wait (ingest_full.c) */
@@ -235,6 +235,15 @@ void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
                  uint32_t b_count, struct index_name *out);
 
+/* ---- checkpoint_record.c: the value of table `checkpoint` ---- */
+
+void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out);
+/* The window is borrowed from the value. 0, ERR_CORRUPT. */
+int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret);
+/* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT, ERR_STORE. */
+int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
+                    struct trace_checkpoint *ret);
+
 /* ---- ingest ---- */
 
 struct span {
@@ -267,7 +276,6 @@ struct run {
     uint32_t damage_count, damage_cap;
     uint64_t index_bytes;
     struct trace_reader_info info;
-    uint64_t members_before;
     int error;            /* reading ended with it */
     bool ended, finished; /* finished: the file was taken not to grow any more */
     uint32_t old_id;      /* what this run replaces, 0 = none */
@@ -293,7 +301,7 @@ struct result {
     struct buf value;
     uint32_t rows, version;
     struct part *part;
-    struct stored_checkpoint *checkpoints;
+    struct trace_checkpoint *checkpoints;
     uint32_t checkpoint_count;
     struct trace_damage *damage;
     uint32_t damage_count;
@@ -305,11 +313,6 @@ struct result {
     int error;
     size_t credits;
 };
-struct stored_checkpoint {
-    struct trace_checkpoint pub;
-    uint64_t members; /* begun before it, UINT64_MAX unknown */
-};
-
 struct ingest {
     struct index *ix;
     pthread_mutex_t lock;

@@ -240,7 +240,8 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         return;
     }
     p->bytes += f->compressed_bytes;
-    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild) {
+    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild ||
+        (f->state == INDEX_READY && (e->queued || e->run))) { /* changed, as it seems */
         p->files_pending++;
         p->bytes_done += e->view->body->consumed;
         return;
@@ -344,30 +345,18 @@ static _Thread_local char window_bytes[40 << 10];
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
-    struct kv_key key = kv_key_of_u32(b->pub.id);
-    struct text k, v, window;
     struct kv_read *r;
-    struct rec rec;
     int rc = kv_read_begin(b->ix->kv, &r);
 
     if (rc)
         return rc;
-    kv_key_u64(&key, text_offset);
-    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &k, &v);
+    rc = checkpoint_find(r, b->pub.id, text_offset, ret);
+    if (rc == 0 && ret->window_len > sizeof window_bytes)
+        rc = ERR_CORRUPT;
     if (rc == 0) {
-        rec = rec_of(v);
-        ret->text_offset = kv_get_u64((const uint8_t *)k.ptr + 4);
-        ret->file_offset = rec_u(&rec);
-        ret->bits = (uint8_t)rec_u(&rec);
-        ret->kind = (uint8_t)rec_u(&rec);
-        rec_u(&rec);
-        window = rec_text(&rec);
-        if (rec.bad || window.len > sizeof window_bytes)
-            rc = ERR_CORRUPT;
-        else if (window.len)
-            memcpy(window_bytes, window.ptr, window.len);
+        if (ret->window_len)
+            memcpy(window_bytes, ret->window, ret->window_len);
         ret->window = (const uint8_t *)window_bytes;
-        ret->window_len = (uint32_t)window.len;
     }
     kv_read_end(r);
     return rc == -ENOENT ? ERR_CORRUPT : rc;

@@ -21,7 +21,17 @@ bool member_is_open(const struct trace_reader *r)
 static int add_checkpoint(struct trace_reader *r, uint8_t kind, uint64_t bit)
 {
     const struct inflate *f = r->inflate;
-    struct trace_checkpoint at = {r->text, bit >> 3, bit & 7, kind, 0, NULL};
+    struct trace_checkpoint at = {.text_offset = r->text,
+                                  .file_offset = bit >> 3,
+                                  .bits = bit & 7,
+                                  .kind = kind,
+                                  .members = r->members};
+    if (kind == TRACE_AT_BLOCK && !r->partial) {
+        at.in_member = true;
+        at.crc = r->crc;
+        at.member_start = r->member_start;
+        at.member_text = r->member_text;
+    }
     r->next_checkpoint = checkpoint_after(r->text, r->checkpoint_size);
     return checkpoints_add(&r->checkpoints, &at, f->history,
                            kind == TRACE_AT_BLOCK ? f->history_len : 0);
@@ -188,8 +198,8 @@ static int step_body(struct trace_reader *r, struct output *out)
     return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
 }
 
-/* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the member (where it
- * cannot be checked) is the same. */
+/* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the member (where it may not
+ * be known) is the same. */
 static int step_trailer(struct trace_reader *r)
 {
     input_seek(&r->in, (r->inflate->bit + 7) >> 3);

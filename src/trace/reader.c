@@ -161,9 +161,11 @@ static int seek_block(struct trace_reader *r, const struct trace_checkpoint *fro
         return len;
     inflate_start(r->inflate, from->file_offset * 8 + from->bits, window, (uint32_t)len);
     r->state = READER_BLOCK;
-    r->partial = true;
-    r->members = 1;
-    r->member_start = from->file_offset;
+    r->partial = !from->in_member;
+    r->members = from->members ? from->members : 1;
+    r->member_start = r->partial ? from->file_offset : from->member_start;
+    r->member_text = from->member_text;
+    r->crc = from->crc;
     if (len)
         r->last_byte = window[len - 1];
     return 0;
@@ -179,7 +181,8 @@ int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from)
     input_seek(&r->in, from->file_offset);
     r->text = from->text_offset;
     r->next_checkpoint = checkpoint_after(r->text, r->checkpoint_size);
-    r->members = r->reread = 0;
+    r->members = from->members;
+    r->reread = 0;
     r->last_byte = '\n';
     r->partial = r->resumed = r->broken = r->finished = r->failed = false;
     r->in.error = 0;

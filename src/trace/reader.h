@@ -32,7 +32,7 @@ struct trace_reader {
     uint64_t reread;             /* bytes of the file that searches went back over                */
     uint32_t crc;
     uint8_t last_byte;           /* of the text; '\n' where it is not known                       */
-    bool partial;                /* reading began inside the member: checksum and length unknown  */
+    bool partial;                /* reading began inside the member, and nobody knows its checksum so far */
     bool resumed;                /* the next member follows damage: it gets a checkpoint...       */
     bool broken;                 /* ...and a newline before it, if the text does not end in one   */
     bool finished;

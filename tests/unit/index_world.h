@@ -57,6 +57,14 @@ static void write_file(const char *name, const char *mode, const char *data, siz
         abort();
 }
 
+static void read_file(const char *name, char *data, size_t len)
+{
+    FILE *f = fopen(path_of(name), "r");
+
+    if (!f || fread(data, 1, len, f) != len || fclose(f) != 0)
+        abort();
+}
+
 static void write_gz(const char *name, const char *data, size_t len)
 {
     gzFile f = gzopen(path_of(name), "wb");

@@ -381,6 +381,73 @@ static void growing(bool gzip)
     world_end();
 }
 
+/* A gzip member, or several, that arrive in pieces, the last with a wrong checksum: found, and told as by one who reads the file
+ * at once. */
+static void growing_in_members(void)
+{
+    struct buf b = {0}, before, after;
+    struct snapshot *s;
+    const struct index_file *f;
+    struct index *ix;
+    struct stat st;
+
+    for (int members = 1; members <= 40; members += 39) {
+        char *packed = NULL;
+        size_t len, done = 0, part;
+
+        world();
+        buf_clear(&b);
+        put_events(&b, 0, 6000, 7);
+        for (int i = 0; i < members; i++) {
+            size_t from = b.len * (size_t)i / (size_t)members,
+                   to = b.len * (size_t)(i + 1) / (size_t)members;
+            gzFile g = gzopen(path_of("whole"), "ab1");
+
+            gzwrite(g, b.data + from, (unsigned)(to - from));
+            gzclose(g);
+        }
+        stat(path_of("whole"), &st);
+        len = (size_t)st.st_size;
+        packed = malloc(len);
+        read_file("whole", packed, len);
+        packed[len - 6] ^= 1;
+        ix = open_index(300, 65536);
+        for (int step = 1; step <= 4; step++) {
+            part = len * (size_t)step / 4 - done;
+            write_file("g.pfw.gz", "a", packed + done, part);
+            done += part;
+            offer(ix, "g.pfw.gz");
+            for (;; rest()) {
+                f = wait_for(ix, "g.pfw.gz", INDEX_GROWING, &s);
+                if (f->compressed_bytes == done)
+                    break;
+                snapshot_release(s);
+            }
+            snapshot_release(s);
+        }
+        f = wait_for(ix, "g.pfw.gz", INDEX_READY, &s);
+        CHECK_INT(f->members, members);
+        CHECK_INT(f->counts.events, 6000);
+        if (CHECK_INT(f->damage_count, 1)) {
+            CHECK_INT(f->damage[0].kind, TRACE_DAMAGE_CRC);
+            CHECK_INT(f->damage[0].file_to, len);
+            CHECK(members > 1 ? f->damage[0].file_from > len / 2 : f->damage[0].file_from == 0);
+        }
+        snapshot_release(s);
+        after = dump_of(ix);
+        index_rebuild(ix, "g.pfw.gz", NULL);
+        wait_quiet(ix);
+        before = dump_of(ix);
+        CHECK_STR(after.data, before.data);
+        index_close(ix);
+        buf_done(&before);
+        buf_done(&after);
+        free(packed);
+        world_end();
+    }
+    buf_done(&b);
+}
+
 static void growing_plain(void)
 {
     growing(false);
@@ -599,6 +666,7 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"snapshots_pin", snapshots_pin},
                                           {"growing_plain", growing_plain},
                                           {"growing_gzip", growing_gzip},
+                                          {"growing_in_members", growing_in_members},
                                           {"goes_on", goes_on},
                                           {"units", units},
                                           {"text_of_rows", text_of_rows},

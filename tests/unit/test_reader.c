@@ -492,6 +492,22 @@ static void growing(void)
 
 /* ---- checkpoints ---------------------------------------------------------------------------------------------- */
 
+/* From any place on, a reader tells members and damage as one that began at 0. */
+static void check_resumed(const struct reading *r, const struct reading *all)
+{
+    struct trace_reader_info got, want;
+    trace_reader_info(r->reader, &got);
+    trace_reader_info(all->reader, &want);
+    CHECK_INT(got.members, want.members);
+    CHECK_INT(r->damage_count, all->damage_count);
+    for (size_t i = 0; i < r->damage_count && i < all->damage_count; i++) {
+        CHECK_INT(r->damage[i].kind, all->damage[i].kind);
+        CHECK_INT(r->damage[i].file_from, all->damage[i].file_from);
+        CHECK_INT(r->damage[i].file_to, all->damage[i].file_to);
+        CHECK_INT(r->damage[i].text_offset, all->damage[i].text_offset);
+    }
+}
+
 static void resume_everywhere(const struct bytes *file)
 {
     int fd = memory_file(file->data, file->len);
@@ -511,7 +527,12 @@ static void resume_everywhere(const struct bytes *file)
                 CHECK_INT(r.checkpoints[k].text_offset, all.checkpoints[i + k].text_offset);
                 CHECK_INT(r.checkpoints[k].bits, all.checkpoints[i + k].bits);
                 CHECK_INT(r.checkpoints[k].window_len, all.checkpoints[i + k].window_len);
+                CHECK_INT(r.checkpoints[k].members, all.checkpoints[i + k].members);
+                CHECK_INT(r.checkpoints[k].crc, all.checkpoints[i + k].crc);
+                CHECK_INT(r.checkpoints[k].member_text, all.checkpoints[i + k].member_text);
+                CHECK_INT(r.checkpoints[k].member_start, all.checkpoints[i + k].member_start);
             }
+            check_resumed(&r, &all);
             reading_done(&r);
         }
     }
@@ -536,6 +557,8 @@ static void resume(void)
             add_member(&file, text.data + at,
                        text.len - at < kinds[i].part ? text.len - at : kinds[i].part,
                        kinds[i].level, kinds[i].strategy, NULL);
+        resume_everywhere(&file);
+        file.data[file.len - 5] ^= 1; /* of the last checksum */
         resume_everywhere(&file);
         bytes_done(&file);
         resume_everywhere(&text);

@@ -1,0 +1,57 @@
+/* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
+#include "store.h"
+
+void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
+{
+    rec_put_u(out, c->file_offset);
+    rec_put_u(out, c->bits);
+    rec_put_u(out, c->kind);
+    rec_put_u(out, c->members);
+    rec_put_u(out, c->in_member);
+    if (c->in_member) {
+        rec_put_u(out, c->crc);
+        rec_put_u(out, c->file_offset - c->member_start);
+        rec_put_u(out, c->member_text);
+    }
+    rec_put_text(out, (struct text){(const char *)c->window, c->window_len});
+}
+
+int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret)
+{
+    struct rec r = rec_of(value);
+    struct trace_checkpoint c = {0};
+    struct text window;
+
+    if (key.len != 12)
+        return ERR_CORRUPT;
+    c.text_offset = kv_get_u64((const uint8_t *)key.ptr + 4);
+    c.file_offset = rec_u(&r);
+    c.bits = (uint8_t)rec_u(&r);
+    c.kind = (uint8_t)rec_u(&r);
+    c.members = rec_u(&r);
+    c.in_member = rec_u(&r) != 0;
+    if (c.in_member) {
+        c.crc = (uint32_t)rec_u(&r);
+        c.member_start = c.file_offset - rec_u(&r);
+        c.member_text = rec_u(&r);
+    }
+    window = rec_text(&r);
+    if (r.bad || c.member_start > c.file_offset)
+        return ERR_CORRUPT;
+    c.window = (const uint8_t *)window.ptr;
+    c.window_len = (uint32_t)window.len;
+    *ret = c;
+    return 0;
+}
+
+int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
+                    struct trace_checkpoint *ret)
+{
+    struct kv_key key = kv_key_of_u32(file);
+    struct text k, v;
+    int rc;
+
+    kv_key_u64(&key, text_offset);
+    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &k, &v);
+    return rc ? rc : checkpoint_decode(k, v, ret);
+}
