@@ -40,6 +40,17 @@ struct view *view_of_body(struct body *b, enum index_state state)
     return v;
 }
 
+/* Leaves what a run needs that takes its place. */
+static void hide(struct view *v)
+{
+    v->hidden = true;
+    v->pub = (struct index_file){.id = v->pub.id,
+                                 .state = v->pub.state,
+                                 .name = v->pub.name,
+                                 .path = v->pub.path,
+                                 .checkpoint_size = v->pub.checkpoint_size};
+}
+
 struct view *view_with_state(struct view *v, enum index_state state)
 {
     struct view *copy;
@@ -49,8 +60,19 @@ struct view *view_with_state(struct view *v, enum index_state state)
     if (copy) {
         copy->state_before = v->state_before;
         copy->missing_since_ns = v->missing_since_ns;
+        if (v->hidden)
+            hide(copy);
     }
     return copy;
+}
+
+struct view *view_hidden(struct view *old)
+{
+    struct view *v = view_with_state(old, INDEX_PENDING);
+
+    if (v)
+        hide(v);
+    return v;
 }
 
 struct view *view_empty(const char *name, const char *path, enum index_state state)
@@ -202,6 +224,25 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
     view_release(e->view);
     e->view = v;
     catalog_changed(ix);
+}
+
+void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
+{
+    bool missing = e->view->pub.state == INDEX_MISSING;
+    struct view *hidden = missing ? view_with_state(v, INDEX_MISSING) : NULL;
+
+    if (e->replaced && !missing)
+        hidden = view_hidden(v);
+    if (hidden) {
+        hidden->state_before = (uint8_t)v->pub.state;
+        hidden->missing_since_ns = e->view->missing_since_ns;
+        view_release(v);
+    }
+    if (hidden && !e->record_dirty) {
+        e->record_dirty = true;
+        ix->records_dirty++;
+    }
+    catalog_publish(ix, e, hidden ? hidden : v);
 }
 
 void catalog_notify(struct index *ix)

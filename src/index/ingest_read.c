@@ -291,7 +291,7 @@ static void publish_indexing(struct reader *r)
         v = view_with_state(run->old, INDEX_INDEXING);
     }
     if (v)
-        catalog_publish(ix, run->entry, v);
+        catalog_publish_run(ix, run->entry, v);
     pthread_mutex_unlock(&ix->lock);
 }
 
@@ -564,7 +564,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     e->unit_fixed = false;
     e->unit = TRACE_US;
     *ret_rebuild = run->rebuild = e->rebuild;
-    e->rebuild = false;
+    e->rebuild = e->replaced = false;
     e->asked = true;
     e->run = run;
     return run;

@@ -367,7 +367,7 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
     for (uint32_t i = 0; i < count; i++) {
         list[i].run->committed = list[i].run->committed || list[i].run->stored;
         if (list[i].view)
-            catalog_publish(ix, list[i].run->entry, list[i].view);
+            catalog_publish_run(ix, list[i].run->entry, list[i].view);
         if (list[i].over)
             finish_entry(w, list[i].run);
     }

@@ -68,6 +68,7 @@ struct view {
     struct index_file pub; /* body->pub with the state of now */
     struct index_process *
         linked; /* pub.processes where forks in other files told parents; NULL: those of the body */
+    bool hidden;              /* by view_hidden(): pub is empty */
     uint8_t state_before;     /* of a missing file */
     int64_t missing_since_ns; /* real time */
 };
@@ -81,6 +82,7 @@ struct entry {
     struct entry *plain; /* of X.gz: X, where that was offered, too */
     struct run *run;     /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
+    bool replaced;           /* the view is of another file that had the name; for the next run */
     bool asked;              /* on demand: somebody wants it, or it has been read once */
     struct terms *terms;     /* of the next run, when asked for; NULL: those of the last */
     bool record_dirty;       /* its state is to be stored by the next commit */
@@ -186,6 +188,8 @@ bool catalog_is_unasked(const struct index *ix, const struct entry *e);
 /* Something that answers tell has changed. */
 void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
+/* What a run has found; not told where the file has gone or is another one meanwhile. */
+void catalog_publish_run(struct index *ix, struct entry *e, struct view *v);
 /* X.gz beside an X of the same text: it counts nowhere, as if it were missing. */
 bool catalog_is_duplicate(const struct entry *e);
 uint64_t
@@ -199,6 +203,8 @@ struct view *
 view_of_body(struct body *b,
              enum index_state state); /* *new*, takes the reference; NULL without memory */
 struct view *view_with_state(struct view *v, enum index_state state);
+/* PENDING, and nothing told of it: it is of a file that had gone when another one came under its name. */
+struct view *view_hidden(struct view *old);
 struct view *view_empty(const char *name, const char *path, enum index_state state);
 struct view *view_ref(struct view *v);
 void view_release(struct view *v);

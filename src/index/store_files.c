@@ -11,13 +11,18 @@
 
 /* ---- offered, gone ---- */
 
-static void revive(struct index *ix, struct entry *e)
+static void revive(struct index *ix, struct entry *e, const struct identity *now)
 {
     enum index_state before = e->view->state_before;
-    struct view *v = view_with_state(e->view, e->view->pub.id ? before : INDEX_PENDING);
+    bool known = e->view->pub.id != 0,
+         same = !e->view->hidden && identity_same(&e->view->body->identity, now);
+    struct view *v = known && !same ? view_hidden(e->view)
+                                    : view_with_state(e->view, known ? before : INDEX_PENDING);
 
     if (!v)
         return;
+    e->replaced = known && !same;
+    e->rebuild = e->rebuild || e->replaced;
     catalog_publish(ix, e, v);
     if (!e->record_dirty) {
         e->record_dirty = true;
@@ -63,7 +68,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
         e->path = copy ? copy : e->path;
     }
     if (e->view->pub.state == INDEX_MISSING)
-        revive(ix, e);
+        revive(ix, e, &now);
     if (!e->offered || !identity_same(&e->seen, &now)) {
         e->seen = now;
         e->stable_since_ns = mono;
