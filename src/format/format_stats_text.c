@@ -96,7 +96,7 @@ static void put_tables(const struct stats *s, struct buf *out)
     }
     if (name.error)
         out->error = name.error;
-    buf_done(&name);
+    put_done(out, &name);
 }
 
 /* ---- durations -------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void put_histogram(const struct stats *s, struct buf *out)
         buf_putc(out, '\n');
         buf_clear(&label);
     }
-    buf_done(&label);
+    put_done(out, &label);
 }
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void put_number_cell(struct buf *out, const struct value *v, unsigned dig
     buf_putc(out, ' ');
     put_fixed(&cell, v, digits);
     put_padded(out, (struct text){cell.data, cell.len}, width);
-    buf_done(&cell);
+    put_done(out, &cell);
 }
 
 static void put_duration_row(const struct stats *s, const struct stats_group *g, int cat,
@@ -286,7 +286,7 @@ static void put_duration_tables(const struct stats *s, struct buf *out)
                 put_duration_row(s, &s->groups[i], cat, &name, out);
         }
     }
-    buf_done(&name);
+    put_done(out, &name);
 }
 
 static void put_io_table(const struct stats *s, struct buf *out)
@@ -315,7 +315,7 @@ static void put_io_table(const struct stats *s, struct buf *out)
         put_number_cell(out, &g->offset.quantiles[p50], 0, 16);
         buf_putc(out, '\n');
     }
-    buf_done(&name);
+    put_done(out, &name);
 }
 
 /* ---- the frame --------------------------------------------------------------------------------------------- */

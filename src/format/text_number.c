@@ -88,3 +88,9 @@ void put_padded(struct buf *out, struct text text, int width)
     if (width < 0)
         put_spaces(out, pad);
 }
+
+void put_done(struct buf *out, struct buf *text)
+{
+    out->error = out->error ? out->error : text->error;
+    buf_done(text);
+}

@@ -12,5 +12,7 @@ void put_size(struct buf *out, uint64_t bytes);                   /* 1.25 MB (13
 void put_spaces(struct buf *out, size_t n);
 /* Appends `text`, padded to the width on the left (width > 0) or on the right (width < 0). */
 void put_padded(struct buf *out, struct text text, int width);
+/* Frees a text of which parts went into `out`; memory that it lacked is lacking there. */
+void put_done(struct buf *out, struct buf *text);
 
 #endif

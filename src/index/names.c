@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* ---- stored form: a section of (count, records), a section of lines ----
  *
@@ -164,7 +165,9 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
         return -ENOMEM;
     got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
     *ret = (struct text){*ret_own, len};
-    return ZSTD_isError(got) || got != len ? ERR_CORRUPT : 0;
+    if (got == len)
+        return 0;
+    return ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? -ENOMEM : ERR_CORRUPT;
 }
 
 static int decode_records(struct index *ix, struct rec *r, struct index_name *names, uint8_t *marks,

@@ -1,7 +1,7 @@
 /* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked before it is used: the
  * bytes come from a disk. */
 #ifndef __clang__
-#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "pack_block.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
@@ -51,7 +52,8 @@ static int open_kind(struct pack_stream *s)
         return s->len < blocks * sizeof(struct pack_entry) ? ERR_CORRUPT : 0;
     case PACK_ALIGNED: {
         unsigned w = s->head.width;
-        if ((w != 1 && w != 2 && w != 4 && w != 8) || s->head.delta > 1 || s->len < 8u * s->head.delta)
+        if ((w != 1 && w != 2 && w != 4 && w != 8) || s->head.delta > 1 ||
+            s->len < 8u * s->head.delta)
             return ERR_CORRUPT;
         return 0;
     }
@@ -92,7 +94,11 @@ void pack_close(struct pack_stream *s)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------ */
 
-struct cut { const uint8_t *at; size_t left; bool bad; };
+struct cut {
+    const uint8_t *at;
+    size_t left;
+    bool bad;
+};
 
 static const uint8_t *take(struct cut *c, size_t n)
 {
@@ -117,7 +123,10 @@ static uint64_t take_base(struct cut *c, unsigned bytes)
     return zigzag >> 1 ^ -(zigzag & 1);
 }
 
-static bool width_ok(unsigned width) { return width <= 57 || width == 64; }
+static bool width_ok(unsigned width)
+{
+    return width <= 57 || width == 64;
+}
 
 static void open_patches(struct cut *c, struct pack_block *b, size_t n)
 {
@@ -132,7 +141,8 @@ static void open_patches(struct cut *c, struct pack_block *b, size_t n)
 int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b)
 {
     size_t blocks = ((size_t)s->head.count + PACK_BLOCK - 1) / PACK_BLOCK;
-    struct cut c = {s->payload + blocks * sizeof(struct pack_entry), s->len - blocks * sizeof(struct pack_entry), false};
+    struct cut c = {s->payload + blocks * sizeof(struct pack_entry),
+                    s->len - blocks * sizeof(struct pack_entry), false};
     struct pack_entry entry;
 
     memcpy(&entry, s->payload + number * sizeof(entry), sizeof(entry));
@@ -188,12 +198,14 @@ static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out)
     } \
     return at == n ? 0 : ERR_CORRUPT
 
-static int runs_u64(const uint64_t *end, const uint64_t *value, const struct pack_block *b, size_t n, uint64_t *out)
+static int runs_u64(const uint64_t *end, const uint64_t *value, const struct pack_block *b,
+                    size_t n, uint64_t *out)
 {
     FILL_RUNS(uint64_t);
 }
 
-static int runs_u32(const uint64_t *end, const uint64_t *value, const struct pack_block *b, size_t n, uint32_t *out)
+static int runs_u32(const uint64_t *end, const uint64_t *value, const struct pack_block *b,
+                    size_t n, uint32_t *out)
 {
     FILL_RUNS(uint32_t);
 }
@@ -251,6 +263,14 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
 
 /* ---- aligned ------------------------------------------------------------------------------------------------- */
 
+/* 0, or why zstd gave `got` for the `want` bytes that it should. */
+static int inflated(size_t got, size_t want)
+{
+    if (got == want)
+        return 0;
+    return ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? -ENOMEM : ERR_CORRUPT;
+}
+
 int pack_inflate(struct pack_stream *s)
 {
     size_t count = s->head.count, skip = 8u * s->head.delta, bytes = count * s->head.width;
@@ -262,10 +282,11 @@ int pack_inflate(struct pack_stream *s)
     s->heap = malloc(bytes + PACK_SLACK);
     if (s->heap == NULL)
         return -ENOMEM;
-    if (ZSTD_decompress(s->heap, bytes, s->payload + skip, s->len - skip) != bytes) {
+    int rc = inflated(ZSTD_decompress(s->heap, bytes, s->payload + skip, s->len - skip), bytes);
+    if (rc < 0) {
         free(s->heap);
         s->heap = NULL;
-        return ERR_CORRUPT;
+        return rc;
     }
     if (!s->head.delta || count == 0)
         return 0;
@@ -287,7 +308,10 @@ int pack_inflate(struct pack_stream *s)
 
 /* ---- doors ------------------------------------------------------------------------------------------------------ */
 
-static size_t block_rows(uint32_t done, uint32_t n) { return n - done < PACK_BLOCK ? n - done : PACK_BLOCK; }
+static size_t block_rows(uint32_t done, uint32_t n)
+{
+    return n - done < PACK_BLOCK ? n - done : PACK_BLOCK;
+}
 
 /* A block is read whole (its layout depends on its length): where fewer values are wanted, beside `out`. */
 static int read_blocks(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
@@ -408,11 +432,14 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
     out = malloc((size_t)head[0] + 1);
     if (out == NULL)
         return -ENOMEM;
-    if (head[1] == 0) {
+    int rc = 0;
+    if (head[1] == 0)
         memcpy(out, from, head[0]);
-    } else if (ZSTD_decompress(out, head[0], from, head[1]) != head[0]) {
+    else
+        rc = inflated(ZSTD_decompress(out, head[0], from, head[1]), head[0]);
+    if (rc < 0) {
         free(out);
-        return ERR_CORRUPT;
+        return rc;
     }
     out[head[0]] = 0;
     *ret = out;

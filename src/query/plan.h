@@ -161,6 +161,7 @@ struct scan_worker {
     struct scan_chunk chunk;
     struct scan_batch batch;
     uint64_t serial; /* of the chunk, from 1                                           */
+    int error;       /* of a column that was asked for its shape: the chunk fails      */
     struct bound **bound;
     unsigned bound_count;
     struct test_state *tests;

@@ -145,6 +145,7 @@ static int open_place(struct scan_worker *w, size_t position)
         return rc;
     c->rows = chunk_rows(c->view);
     w->interest = NULL;
+    w->error = 0;
     w->serial++;
     return 0;
 }
@@ -158,6 +159,7 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
         rc = run_batch(w, first, hooks);
     if (rc == ERR_END)
         rc = 0;
+    rc = rc ? rc : w->error;
     return rc == 0 && hooks->end ? hooks->end(hooks->arg, &w->chunk) : rc;
 }
 

@@ -23,18 +23,30 @@ static int key_of_integer(struct query *q, const struct bound *b, int64_t value,
 
 /* ---- a chunk ---------------------------------------------------------------------------------------------------------- */
 
-enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
+/* NULL: the worker remembers why. */
+static struct bound *bound_of(struct scan_chunk *c, const struct source *s)
 {
     struct bound *b;
+    int rc = source_bind(c->worker, s, &b);
 
-    return source_bind(c->worker, s, &b) < 0 ? SHAPE_NULL : b->shape;
+    if (rc == 0)
+        return b;
+    c->worker->error = c->worker->error ? c->worker->error : rc;
+    return NULL;
+}
+
+enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
+{
+    const struct bound *b = bound_of(c, s);
+
+    return b ? b->shape : SHAPE_NULL;
 }
 
 bool scan_is_nano(struct scan_chunk *c, const struct source *s)
 {
-    struct bound *b;
+    const struct bound *b = bound_of(c, s);
 
-    return source_bind(c->worker, s, &b) == 0 && b->nano;
+    return b && b->nano;
 }
 
 static int make_key_table(struct scan_worker *w, struct bound *b)

@@ -32,7 +32,7 @@ static void __attribute__((unused)) alloc_check(const char *name, alloc_operatio
 
     CHECK_INT(run(arg, &want), 0);
     CHECK(want.len > 0);
-    for (unsigned n = 0; failing_malloc_next(n) && bad < 5; n = failing_malloc_more(n), rounds++) {
+    for (unsigned n = 0; bad < 5 && failing_malloc_next(n); n = failing_malloc_more(n), rounds++) {
         unsigned before = bad;
         int rc = run(arg, &got);
 
@@ -45,8 +45,10 @@ static void __attribute__((unused)) alloc_check(const char *name, alloc_operatio
         if (!CHECK_INT(run(arg, &got), 0) || !CHECK(alloc_same(&got, &want)))
             bad++;
         buf_done(&got);
-        if (bad > before)
+        if (bad > before) {
             printf("    %s, allocation %u: %s\n", name, n, err_text(rc));
+            failing_malloc_tell();
+        }
     }
     if (FAILING_MALLOC) {
         printf("%s: %u rounds, %u without an answer\n", name, rounds, failed);

@@ -12,10 +12,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
@@ -29,6 +32,16 @@ static _Thread_local long failing_malloc_left = -1;
 static atomic_long failing_malloc_left_anywhere = -1;
 static atomic_bool failing_malloc_hit = true;
 static bool failing_malloc_all; /* threads */
+/* Threads that are being started: the sanitizer needs memory for them, and cannot do without. */
+static atomic_int failing_malloc_starting;
+static void *failing_malloc_stack[24];
+static int failing_malloc_depth;
+
+/* Who asked for the memory that was refused last: places for addr2line. */
+static inline void failing_malloc_tell(void)
+{
+    backtrace_symbols_fd(failing_malloc_stack, failing_malloc_depth, 1);
+}
 
 /* Stops failing; for checks within the loop that allocate themselves. */
 static inline void failing_malloc_stop(void)
@@ -41,6 +54,8 @@ static inline bool failing_malloc_next(unsigned n)
 {
     bool again = FAILING_MALLOC && (n == 0 || atomic_load(&failing_malloc_hit));
 
+    while (atomic_load(&failing_malloc_starting) > 0)
+        sched_yield();
     atomic_store(&failing_malloc_hit, false);
     failing_malloc_left = again && !failing_malloc_all ? (long)n : -1;
     atomic_store(&failing_malloc_left_anywhere, again && failing_malloc_all ? (long)n : -1);
@@ -77,12 +92,15 @@ static bool failing_malloc_now(void)
 {
     bool now = false;
 
+    if (atomic_load_explicit(&failing_malloc_starting, memory_order_relaxed) > 0)
+        return false;
     if (failing_malloc_left >= 0)
         now = failing_malloc_left-- == 0;
     else if (atomic_load_explicit(&failing_malloc_left_anywhere, memory_order_relaxed) >= 0)
         now = atomic_fetch_sub(&failing_malloc_left_anywhere, 1) == 0;
     if (now) {
         atomic_store(&failing_malloc_hit, true);
+        failing_malloc_depth = backtrace(failing_malloc_stack, 24);
         errno = ENOMEM;
     }
     return now;
@@ -130,12 +148,35 @@ char *strdup(const char *text)
     return strndup(text, strlen(text));
 }
 
+struct failing_malloc_thread { void *(*start)(void *); void *arg; };
+
+static void *failing_malloc_thread(void *arg)
+{
+    struct failing_malloc_thread t = *(struct failing_malloc_thread *)arg;
+
+    free(arg);
+    atomic_fetch_sub(&failing_malloc_starting, 1);
+    return t.start(t.arg);
+}
+
 int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *), void *arg)
 {
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    struct failing_malloc_thread *t;
+    int rc;
 
+    if (failing_malloc_now())
+        return EAGAIN;
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-    return failing_malloc_now() ? EAGAIN : real(ret, attributes, start, arg);
+    atomic_fetch_add(&failing_malloc_starting, 1);
+    t = malloc(sizeof(*t));
+    *t = (struct failing_malloc_thread){start, arg};
+    rc = real(ret, attributes, failing_malloc_thread, t);
+    if (rc == 0)
+        return 0;
+    atomic_fetch_sub(&failing_malloc_starting, 1);
+    free(t);
+    return rc;
 }
 #endif
 

@@ -1,0 +1,302 @@
+/* room: format */
+/* Questions while memory is short: each says so, gives back what it charged to its budget, and is answered the next time.
+ * With and without a pool: then the allocation that fails may be that of any thread. */
+#include "alloc_check.h"
+#include "dftracerd/format.h"
+#include "query_store.h"
+
+static struct store store;
+
+struct question {
+    const char *name, *query, *preset, *group_by, *file;
+    enum stats_report report;
+    enum format format;
+    bool exact, ordered, scan, metadata;
+    uint64_t offset;
+};
+
+static void make_store(void)
+{
+    struct buf b = {0};
+
+    for (int pid = 1; pid <= 3; pid++) {
+        char name[32];
+
+        buf_clear(&b);
+        buf_printf(&b,
+                   "{\"name\":\"HH\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"node%d\","
+                   "\"value\":\"h%d\"}}\n",
+                   pid, pid, pid);
+        buf_printf(&b,
+                   "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank\",\"value\":"
+                   "\"%d\"}}\n",
+                   pid, pid);
+        for (int i = 0; i < 4000; i++) {
+            if (i < 20)
+                buf_printf(&b,
+                           "{\"name\":\"FH\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"/d/"
+                           "%d\",\"value\":\"f%d\"}}\n",
+                           pid, i, i);
+            buf_printf(&b,
+                       "{\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d%s,\"dur\":%"
+                       "d,\"ph\":\"X\",\"args\":{\"hhash\":\"h%d\","
+                       "\"fhash\":\"f%d\",\"ret\":%d,\"d\":%d.25,\"t\":\"text \\u00e9 "
+                       "%d\",\"m\":%s,\"a\":[\"x%d\",null]}}\n",
+                       i % 3 ? "read" : "write", i % 5 ? "POSIX" : "STDIO", pid, i % 4, i * 10,
+                       i % 7 ? "" : ".5", i * 37 % 1000, pid, i % 25, i % 11 ? 4096 : -1, i,
+                       i % 900, i % 2 ? "1" : "\"one\"", i % 40);
+        }
+        snprintf(name, sizeof(name), "d%d/t.pfw", pid % 2);
+        name[2] = (char)('a' + pid);
+        name[3] = '/';
+        snprintf(name, sizeof(name), "d%d/t%d.pfw", pid % 2, pid);
+        store_file(&store, name, b.data, b.len);
+    }
+    buf_done(&b);
+    CHECK(store_ingest(&store, 65536, 1));
+}
+
+/* ---- asking ---- */
+
+static int open_query(const struct question *q, struct budget *budget, struct err *err,
+                      struct query **ret)
+{
+    struct selection selection;
+
+    selection_init(&selection);
+    selection.query = text_of(q->query);
+    selection.preset = q->preset;
+    if (q->file) {
+        selection.files = &q->file;
+        selection.file_count = 1;
+    }
+    return query_open(&store.env, store.snapshot, &selection, budget, err, ret);
+}
+
+/* Everything is given back, whatever came of it; `rc` is what err tells. */
+static int settle(int rc, struct query *q, const struct budget *budget, struct err *err,
+                  struct buf *answer)
+{
+    query_close(q);
+    CHECK_INT(budget->memory_used, 0);
+    CHECK(rc == 0 || rc == ERR_END || err->code == 0 || err->code == rc);
+    err_done(err);
+    buf_putc(answer, '\n');
+    return rc == ERR_END ? 0 : rc;
+}
+
+static int ask_stats(void *arg, struct buf *answer)
+{
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct stats *stats = NULL;
+    struct stats_options options = {.report = a->report,
+                                    .exact = a->exact,
+                                    .no_summary = a->scan,
+                                    .top_n = 10,
+                                    .top_n_pid_tid = 10};
+    int rc = open_query(a, &budget, &err, &q);
+
+    if (a->group_by) {
+        options.group_by = &a->group_by;
+        options.group_by_count = 1;
+    }
+    rc = rc ? rc : stats_run(q, &options, &err, &stats);
+    if (rc == 0) {
+        stats->elapsed_ns = 0;
+        rc = format_stats(stats, a->query ? a->query : "", a->format, false, answer);
+    }
+    stats_free(stats);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int ask_view(void *arg, struct buf *answer)
+{
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct view *v = NULL;
+    struct view_options options = {
+        .order_ts = a->ordered, .no_metadata = !a->metadata, .limit = 3000, .offset = a->offset};
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : view_open(q, &options, &err, &v);
+    while (rc == 0 && answer->error == 0)
+        rc = view_next(v, 65536, answer, &err);
+    view_close(v);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int write_rows(struct rows *rows, size_t columns, struct format_table *table,
+                      struct err *err, struct buf *answer)
+{
+    const struct value *values;
+    size_t count;
+    int rc;
+
+    while ((rc = rows_next(rows, err, &values, &count)) == 0)
+        for (size_t i = 0; i < count; i++)
+            format_table_row(table, values + i * columns, answer);
+    if (rc == ERR_END)
+        format_table_end(table, answer);
+    return rc;
+}
+
+static int ask_rows(void *arg, struct buf *answer)
+{
+    static const char *const columns[] = {"name", "host",   "file",   "rank",   "ts",    "dur",
+                                          "size", "args.d", "args.m", "args.a", "args.t"};
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct rows *rows = NULL;
+    struct format_table *table = NULL;
+    struct rows_options options = {.columns = columns,
+                                   .column_count = sizeof(columns) / sizeof(*columns),
+                                   .order_ts = a->ordered,
+                                   .limit = 2000};
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : rows_open(q, &options, &err, &rows);
+    rc = rc ? rc : format_table_new(a->format, columns, options.column_count, &table);
+    rc = rc ? rc : write_rows(rows, options.column_count, table, &err, answer);
+    format_table_free(table);
+    rows_close(rows);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int ask_schema(void *arg, struct buf *answer)
+{
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct schema *schema = NULL;
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : schema_run(q, &err, &schema);
+    rc = rc ? rc : format_schema(schema, a->format, true, answer);
+    schema_free(schema);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int ask_counts(void *arg, struct buf *answer)
+{
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    uint64_t counts[8] = {0}, n = 0;
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : query_count_files(q, &err, counts);
+    rc = rc ? rc : view_count(q, UINT64_MAX, 10, &err, &n);
+    buf_printf(answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 ", %" PRIu64, counts[0], counts[1],
+               counts[2], n);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int ask_text(void *arg, struct buf *answer)
+{
+    static const struct {
+        enum text_mode mode;
+        uint64_t start, end;
+    } ranges[] = {
+        {TEXT_BYTES, 100000, 300000}, {TEXT_LINES, 900, 1000}, {TEXT_LINE_BYTES, 70000, 90000}};
+    struct budget budget = {0};
+    struct err err = {0};
+    int rc = ERR_END;
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges) && rc == ERR_END; i++) {
+        struct text_range *r = NULL;
+
+        rc = text_range_open(store.index, store.snapshot, snapshot_file(store.snapshot, 1),
+                             ranges[i].mode, ranges[i].start, ranges[i].end, &budget, &err, &r);
+        while (rc == 0 && answer->error == 0)
+            rc = text_range_next(r, answer, &err);
+        text_range_close(r);
+    }
+    return settle(rc, NULL, &budget, &err, answer);
+}
+
+/* ---- questions ---- */
+
+static const struct {
+    alloc_operation *ask;
+    struct question question;
+} cases[] = {
+    {ask_stats, {.name = "summary", .report = STATS_SUMMARY}},
+    {ask_stats,
+     {.name = "detailed by file",
+      .report = STATS_DETAILED,
+      .group_by = "file",
+      .format = FORMAT_TEXT,
+      .exact = true}},
+    {ask_stats,
+     {.name = "detailed, filtered",
+      .report = STATS_DETAILED,
+      .group_by = "args.t",
+      .query = "cat == 'POSIX' and (name ~ '^r' or args.m in [1, 'one']) and not (file like "
+               "'/d/1%') and dur > 5us"}},
+    {ask_stats,
+     {.name = "threads of a preset",
+      .report = STATS_PID_TIDS,
+      .preset = "io",
+      .format = FORMAT_CSV}},
+    {ask_stats,
+     {.name = "names by scan", .report = STATS_NAMES, .scan = true, .file = "**/t*.pfw"}},
+    {ask_view, {.name = "lines", .query = "args.d > 1000.5 and 'x1' in args.a", .metadata = true}},
+    {ask_view, {.name = "lines in order of time", .ordered = true, .offset = 100}},
+    {ask_rows, {.name = "rows", .query = "host == 'node2' or rank == 1", .format = FORMAT_NDJSON}},
+    {ask_rows, {.name = "rows in order of time", .ordered = true, .format = FORMAT_CSV}},
+    {ask_rows, {.name = "rows as a table", .query = "ret < 0", .format = FORMAT_TEXT}},
+    {ask_schema, {.name = "schema"}},
+    {ask_schema, {.name = "schema, filtered", .query = "tid == 2", .format = FORMAT_CSV}},
+    {ask_counts, {.name = "counts", .query = "size >= 1KiB"}},
+    {ask_text, {.name = "text"}},
+};
+
+static void ask_all(void)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        alloc_check(cases[i].question.name, cases[i].ask, (void *)(uintptr_t)&cases[i].question);
+}
+
+static void alone(void)
+{
+    ask_all();
+}
+
+static void with_a_pool(void)
+{
+    struct pool *pool = NULL;
+
+    CHECK_INT(pool_new(2, "test", &pool), 0);
+    store.env.pool = pool;
+    failing_malloc_everywhere(true);
+    ask_all();
+    failing_malloc_everywhere(false);
+    store.env.pool = NULL;
+    pool_free(pool);
+}
+
+static const struct check_test tests[] = {
+    {"alone", alone},
+    {"with_a_pool", with_a_pool},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (!store_begin(&store))
+        return 1;
+    make_store();
+    int status = check_main(tests, argc, argv);
+    store_end(&store);
+    return status;
+}
