@@ -142,8 +142,8 @@ const char *snapshot_uuid(const struct snapshot *s);     /* of the store, for ET
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */
 
-/* Files that are known but answer nothing, by name: X.gz with the text of X, or one that has vanished. *new*; names borrowed
- * until index_close. Of the present moment. -ENOMEM. */
+/* Files that are known but answer nothing, by name: X.gz with the text of X, another name of a file, or one that has
+ * vanished. *new*; names borrowed until index_close. Of the present moment. -ENOMEM. */
 struct index_hidden {
     const char *name;
     const char *duplicate_of;       /* NULL: it has vanished                                             */

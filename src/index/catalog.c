@@ -139,14 +139,37 @@ static void pair_up(struct index *ix, struct entry *e)
     buf_done(&packed);
 }
 
-bool catalog_is_duplicate(const struct entry *e)
+static bool has_text_of(const struct view *a, const struct view *b)
 {
-    const struct view *a = e->view, *b = e->plain ? e->plain->view : NULL;
-
-    return b && a->pub.state == INDEX_READY && b->pub.state == INDEX_READY &&
+    return a->pub.state == INDEX_READY && b->pub.state == INDEX_READY &&
            a->pub.text_bytes == b->pub.text_bytes &&
            a->body->text_sum.high == b->body->text_sum.high &&
            a->body->text_sum.low == b->body->text_sum.low;
+}
+
+const struct entry *catalog_duplicate_of(const struct entry *e)
+{
+    if (e->link_of)
+        return e->link_of;
+    return e->plain && !e->plain->link_of && has_text_of(e->view, e->plain->view) ? e->plain : NULL;
+}
+
+bool catalog_is_hidden(const struct entry *e)
+{
+    return e->view->pub.state == INDEX_MISSING || (e->unsettled && e->view->pub.id == 0) ||
+           catalog_duplicate_of(e);
+}
+
+bool catalog_is_news(const struct entry *e, int64_t mono_ns)
+{
+    const struct index_file *f = &e->view->pub;
+    bool same = identity_same(&e->view->body->identity, &e->seen);
+
+    if (f->state == INDEX_FAILED || f->state == INDEX_GROWING)
+        return !same || mono_ns >= e->check_ns;
+    if (f->state == INDEX_READY)
+        return !same;
+    return true;
 }
 
 static struct entry *entry_new(struct index *ix, int64_t id, const char *name, const char *path)
@@ -243,6 +266,16 @@ void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
         ix->records_dirty++;
     }
     catalog_publish(ix, e, hidden ? hidden : v);
+}
+
+void catalog_show_size(struct index *ix, struct entry *e)
+{
+    struct view *v = view_with_state(e->view, INDEX_PENDING);
+
+    if (!v)
+        return;
+    v->pub.compressed_bytes = e->seen.size;
+    catalog_publish(ix, e, v);
 }
 
 void catalog_notify(struct index *ix)
@@ -342,10 +375,10 @@ int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
     list = malloc((ix->entry_count + 1) * sizeof *list);
     for (uint32_t i = 0; list && i < ix->entry_count; i++) {
         const struct entry *e = ix->entries[i];
-        bool missing = e->view->pub.state == INDEX_MISSING && e->view->pub.id != 0;
+        const struct entry *other = catalog_duplicate_of(e);
 
-        if (missing || catalog_is_duplicate(e))
-            list[n++] = (struct index_hidden){e->name, missing ? NULL : e->plain->name};
+        if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
+            list[n++] = (struct index_hidden){e->name, other ? other->name : NULL};
     }
     pthread_mutex_unlock(&ix->lock);
     *ret = list;
@@ -367,8 +400,7 @@ static struct snapshot *make_snapshot(struct index *ix)
     sort_entries(ix);
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entry_count; i++) {
-        if (ix->entries[i]->view->pub.state != INDEX_MISSING &&
-            !catalog_is_duplicate(ix->entries[i]))
+        if (!catalog_is_hidden(ix->entries[i]))
             s->views[s->count++] = view_ref(ix->entries[i]->view);
     }
     pthread_mutex_init(&s->lock, NULL);

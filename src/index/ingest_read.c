@@ -588,7 +588,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
         e->queued = false;
         if (e->run)
             e->again = true;
-        else if (e->view->pub.state != INDEX_MISSING)
+        else if (e->view->pub.state != INDEX_MISSING && !e->link_of)
             run = new_run(ix, e, ret_rebuild);
     }
     if (run) {

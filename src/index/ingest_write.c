@@ -484,7 +484,11 @@ static bool is_held(const struct index *ix, const char *name)
 
 static bool may_purge(const struct index *ix, const struct entry *e, int64_t now)
 {
-    if (e->view->pub.state != INDEX_MISSING || e->view->pub.id == 0 || e->run)
+    if (e->view->pub.id == 0 || e->run)
+        return false;
+    if (e->link_of)
+        return true; /* read before its other name was known */
+    if (e->view->pub.state != INDEX_MISSING)
         return false;
     return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) && !is_held(ix, e->name);
 }
@@ -504,7 +508,7 @@ static void purge_missing(struct writer *w)
 
         if (!may_purge(ix, e, now))
             continue;
-        v = view_empty(e->name, e->path, INDEX_MISSING);
+        v = view_empty(e->name, e->path, e->link_of ? INDEX_PENDING : INDEX_MISSING);
         if (!v)
             break;
         if (!has_work(w))
@@ -539,6 +543,10 @@ static void look_again(struct writer *w)
     if (now - w->tick_ns < TICK_NS)
         return;
     w->tick_ns = now;
+    pthread_mutex_lock(&ix->lock);
+    if (ix->listed)
+        links_settle(ix);
+    pthread_mutex_unlock(&ix->lock);
     purge_missing(w);
     if (!has_work(w)) {
         w->first_ns = now;

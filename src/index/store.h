@@ -82,14 +82,18 @@ struct entry {
     struct entry *plain; /* of X.gz: X, where that was offered, too */
     struct run *run;     /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
-    bool replaced;           /* the view is of another file that had the name; for the next run */
-    bool asked;              /* on demand: somebody wants it, or it has been read once */
-    struct terms *terms;     /* of the next run, when asked for; NULL: those of the last */
-    bool record_dirty;       /* its state is to be stored by the next commit */
-    enum trace_unit unit;    /* of the next run, when unit_fixed: the trace has said it */
-    struct identity seen;    /* by the last stat: size, inode, times */
-    int64_t stable_since_ns; /* monotonic: when `seen` last changed */
-    int64_t check_ns;        /* monotonic: not looked at before */
+    bool replaced;          /* the view is of another file that had the name; for the next run */
+    uint64_t device, inode; /* by the last offer */
+    bool symlink, linked;   /* linked: a symlink, or a file of several names */
+    bool unsettled;         /* which of its names answers is not known yet: it is not seen */
+    const struct entry *link_of; /* another name of the same file answers for it */
+    bool asked;                  /* on demand: somebody wants it, or it has been read once */
+    struct terms *terms;         /* of the next run, when asked for; NULL: those of the last */
+    bool record_dirty;           /* its state is to be stored by the next commit */
+    enum trace_unit unit;        /* of the next run, when unit_fixed: the trace has said it */
+    struct identity seen;        /* by the last stat: size, inode, times */
+    int64_t stable_since_ns;     /* monotonic: when `seen` last changed */
+    int64_t check_ns;            /* monotonic: not looked at before */
     struct entry *next_queued;
 };
 
@@ -155,8 +159,10 @@ struct index {
     } * roots; /* those that index_hold has named */
     uint32_t root_count, root_cap;
     bool listed;
-    bool full;      /* the store can grow no more: readers wait (ingest_full.c) */
-    bool forgotten; /* a file went since */
+    uint32_t link_count; /* entries that are linked */
+    bool links_dirty;    /* names came, went, or lead to other files (links.c) */
+    bool full;           /* the store can grow no more: readers wait (ingest_full.c) */
+    bool forgotten;      /* a file went since */
     int store_error;
     uint64_t generation, generation_stored;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
@@ -190,8 +196,14 @@ void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
 /* What a run has found; not told where the file has gone or is another one meanwhile. */
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v);
-/* X.gz beside an X of the same text: it counts nowhere, as if it were missing. */
-bool catalog_is_duplicate(const struct entry *e);
+/* The entry that answers for this one: another name of its file, or for X.gz the X of the same text. NULL: none. */
+const struct entry *catalog_duplicate_of(const struct entry *e);
+/* It counts nowhere: missing, a duplicate, or not known yet whether it is one. */
+bool catalog_is_hidden(const struct entry *e);
+/* One that waits to be read is told with its size. */
+void catalog_show_size(struct index *ix, struct entry *e);
+/* Whether a reader has to look at it, by what the last offer has seen. */
+bool catalog_is_news(const struct entry *e, int64_t mono_ns);
 uint64_t
 catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
 void catalog_notify(struct index *ix); /* without the lock */
@@ -212,6 +224,13 @@ static inline struct view *view_of_file(const struct index_file *f)
 {
     return (struct view *)((char *)f - __builtin_offsetof(struct view, pub));
 }
+
+/* ---- links.c: one file of several names; under index.lock ---- */
+
+/* What an offer has found at the path (st NULL: nothing). */
+void links_note(struct index *ix, struct entry *e, const void *stat, bool symlink);
+/* Decides which names answer, and queues what is to be read. */
+void links_settle(struct index *ix);
 
 /* ---- forks.c: parents that other files know; under index.lock ---- */
 

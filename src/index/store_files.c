@@ -30,19 +30,19 @@ static void revive(struct index *ix, struct entry *e, const struct identity *now
     }
 }
 
-/* Whether a reader has to look at it. */
-static bool is_news(const struct entry *e, const struct identity *now, int64_t mono_ns)
+/* As stat, and whether the name itself is a symlink. */
+static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
 {
-    const struct index_file *f = &e->view->pub;
-    bool same = identity_same(&e->view->body->identity, now);
+    if (lstat(path, st) < 0)
+        return false;
+    *ret_symlink = S_ISLNK(st->st_mode);
+    return !*ret_symlink || stat(path, st) == 0;
+}
 
-    if (f->state == INDEX_FAILED)
-        return !same || mono_ns >= e->check_ns;
-    if (f->state == INDEX_READY)
-        return !same;
-    if (f->state == INDEX_GROWING)
-        return !same || mono_ns >= e->check_ns;
-    return true;
+static void offer_to_readers(struct index *ix, struct entry *e, int64_t mono)
+{
+    if (!e->link_of && !e->unsettled && !catalog_is_unasked(ix, e) && catalog_is_news(e, mono))
+        catalog_queue(ix, e, false);
 }
 
 int index_offer(struct index *ix, const char *name, const char *path)
@@ -50,7 +50,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     struct identity now = {0};
     struct stat st;
     struct entry *e;
-    bool there = stat(path, &st) == 0;
+    bool symlink = false, there = look_at(path, &st, &symlink);
     int64_t mono = clock_mono_ns();
 
     if (!ix->ingest)
@@ -67,26 +67,20 @@ int index_offer(struct index *ix, const char *name, const char *path)
         const char *copy = arena_strdup(&ix->strings, text_of(path));
         e->path = copy ? copy : e->path;
     }
+    links_note(ix, e, there ? &st : NULL, symlink);
     if (e->view->pub.state == INDEX_MISSING)
         revive(ix, e, &now);
     if (!e->offered || !identity_same(&e->seen, &now)) {
         e->seen = now;
         e->stable_since_ns = mono;
-        if (e->view->pub.state == INDEX_PENDING && there) {
-            struct view *v = view_with_state(e->view, INDEX_PENDING);
-
-            if (v) {
-                v->pub.compressed_bytes = now.size;
-                catalog_publish(ix, e, v);
-            }
-        }
+        if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
+            catalog_show_size(ix, e);
     }
     e->offered = true;
-    if (e->run) {
+    if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, &now);
-    } else if (!catalog_is_unasked(ix, e) && is_news(e, &now, mono)) {
-        catalog_queue(ix, e, false);
-    }
+    else
+        offer_to_readers(ix, e, mono);
     pthread_mutex_unlock(&ix->lock);
     return 0;
 }
@@ -111,6 +105,7 @@ int index_forget(struct index *ix, const char *name)
                 ix->records_dirty++;
             }
             e->offered = false;
+            ix->links_dirty = ix->links_dirty || ix->link_count > 0;
             ix->forgotten = true;
         }
     }
@@ -161,7 +156,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
         return rc;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    if (e && e->view->pub.state == INDEX_MISSING)
+    if (e && catalog_is_hidden(e))
         e = NULL;
     if (e) {
         terms_release(e->terms);
@@ -191,7 +186,7 @@ int index_want(struct index *ix, const char *name)
         return -EROFS;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    if (!e || e->view->pub.state == INDEX_MISSING)
+    if (!e || catalog_is_hidden(e))
         rc = ERR_NOT_FOUND;
     else if (catalog_is_unasked(ix, e))
         catalog_queue(ix, e, false);
@@ -213,6 +208,7 @@ bool index_is_unasked(struct index *ix, const char *name)
 void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
+    links_settle(ix);
     ix->listed = true; /* no change of what answers tell: the generation stays */
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);
@@ -237,7 +233,7 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
 {
     const struct index_file *f = &e->view->pub;
 
-    if (f->state == INDEX_MISSING || catalog_is_duplicate(e))
+    if (catalog_is_hidden(e))
         return;
     p->files++;
     if (catalog_is_unasked(ix, e)) {

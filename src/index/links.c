@@ -1,0 +1,93 @@
+/* links.c - one file of several names: hard links, and symlinks that lead to it. One name answers, the smallest that is no
+ * symlink, or of symlinks alone the smallest; the others are duplicates of it, and not read.
+ *
+ * Which names there are is known when the roots have been listed, and later a second after the last one came: until
+ * then a name that might be such a one is neither seen nor read.
+ */
+#include "store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void links_note(struct index *ix, struct entry *e, const void *stat, bool symlink)
+{
+    const struct stat *st = stat;
+    bool linked = st && (symlink || st->st_nlink > 1), moved;
+
+    moved = !e->offered || !st || st->st_dev != e->device || st->st_ino != e->inode;
+    if (!moved && linked == e->linked && symlink == e->symlink)
+        return;
+    ix->link_count += linked;
+    ix->link_count -= e->linked;
+    e->linked = linked;
+    e->symlink = symlink;
+    e->device = st ? st->st_dev : 0;
+    e->inode = st ? st->st_ino : 0;
+    e->unsettled = linked;
+    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    if (x->symlink != y->symlink)
+        return x->symlink - y->symlink;
+    return strcmp(x->name, y->name);
+}
+
+static bool same_file(const struct entry *a, const struct entry *b)
+{
+    return a->inode != 0 && a->device == b->device && a->inode == b->inode;
+}
+
+static void settle(struct index *ix, struct entry *e, const struct entry *of)
+{
+    bool was_hidden = catalog_is_hidden(e), was_link = e->link_of || e->unsettled;
+
+    e->link_of = of;
+    e->unsettled = false;
+    if (catalog_is_hidden(e) != was_hidden)
+        catalog_changed(ix);
+    if (of || !was_link)
+        return;
+    /* It answers from now on. */
+    if (e->view->pub.state == INDEX_PENDING)
+        catalog_show_size(ix, e);
+    if (!e->run && !catalog_is_unasked(ix, e) && catalog_is_news(e, clock_mono_ns()))
+        catalog_queue(ix, e, false);
+}
+
+void links_settle(struct index *ix)
+{
+    struct entry **list, *first = NULL;
+    uint32_t n = 0;
+
+    if (!ix->links_dirty)
+        return;
+    list = malloc((ix->entry_count + 1) * sizeof(struct entry *));
+    if (!list)
+        return; /* the next time */
+    ix->links_dirty = false;
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        struct entry *e = ix->entries[i];
+
+        if (e->offered && e->view->pub.state != INDEX_MISSING)
+            list[n++] = e;
+        else
+            e->link_of = NULL;
+    }
+    qsort(list, n, sizeof(struct entry *), compare);
+    for (uint32_t i = 0; i < n; i++) {
+        bool another = first && same_file(first, list[i]);
+
+        first = another ? first : list[i];
+        settle(ix, list[i], another ? first : NULL);
+    }
+    free(list);
+}
