@@ -61,4 +61,21 @@ int format_info_next(struct format_info *i, struct budget *budget, struct err *e
 void format_info_free(struct format_info *i);
 int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
+/* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
+ * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */
+enum aggregate_events { AGGREGATE_COUNTER, AGGREGATE_ASYNC, AGGREGATE_REGULAR };
+struct format_aggregate_options {
+    enum format format;
+    bool pretty, summary;            /* summary: a last line {"summary":{...}} (NDJSON)                  */
+    enum aggregate_events events;    /* PERFETTO                                                         */
+    int64_t started_ns;              /* of the request, for the summary                                  */
+    struct budget *budget;           /* borrowed                                                         */
+};
+struct format_aggregate;
+/* aggregate and query are borrowed. ERR_FORMAT, ERR_PARAM, -ENOMEM. */
+int format_aggregate_new(struct aggregate *a, struct query *q, const struct format_aggregate_options *o, struct err *err,
+                         struct format_aggregate **ret);
+int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);  /* 0 more, ERR_END: that was all */
+void format_aggregate_free(struct format_aggregate *f);
+
 #endif

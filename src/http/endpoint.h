@@ -144,7 +144,7 @@ int selection_read(struct request *rq, struct selection *ret);
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
-extern const struct endpoint endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
+extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
     endpoint_openapi, endpoint_index, endpoint_gen_fake_trace;
 
 #endif

@@ -17,6 +17,7 @@ static const struct {
     {"/view", "View", NULL},
     {"/event-count", "EventCount", NULL},
     {"/schema", "Schema", NULL},
+    {"/aggregate", "Aggregate", NULL},
     {"/read", "ReadCheck", NULL},
     {"/metrics", NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL},

@@ -95,6 +95,12 @@ const char openapi_schemas[] =
     "'additionalProperties':false,'required':['kind','query','suggested'],'properties':{"
     "'kind':{'enum':['single','and','or','negative']},'query':{'type':'string'},'suggested':{'type':'boolean'},"
     "'events':" COUNT ",'files':" COUNT ",'files_total':" COUNT ",'chunks_skipped':" COUNT ",'chunks_total':" COUNT "}}}}},"
+"'Aggregate':{'anyOf':["
+    "{'type':'object','additionalProperties':false,'required':['rows','files','damaged_files','generation','complete'],'properties':{"
+    "'rows':{'type':'array','items':{'type':'object','description':'the columns of the row'}},'files':" COUNT ","
+    "'damaged_files':" COUNT ",'scanned':" COUNT ",'skipped':" COUNT ",'generation':" COUNT ",'complete':{'type':'boolean'}}},"
+    "{'type':'object','additionalProperties':false,'required':['traceEvents'],'properties':{'traceEvents':{'type':'array',"
+    "'items':{'type':'object'}}}}]},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],'properties':{'openapi':{'const':'3.1.0'},"
     "'info':{'type':'object'},'paths':{'type':'object'}}}";
 /* clang-format on */

@@ -10,6 +10,7 @@ static const struct endpoint *const table[] = {
     &endpoint_info,
     &endpoint_stats,
     &endpoint_view,
+    &endpoint_aggregate,
     &endpoint_event_count,
     &endpoint_schema,
     &endpoint_read,

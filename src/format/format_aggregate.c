@@ -1,0 +1,219 @@
+/* format_aggregate.c - rows of /aggregate: NDJSON and JSON here, CSV and text by the table, Perfetto by its own writer. */
+#include "format_aggregate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_AT_ONCE = 1024 };
+
+struct format_aggregate {
+    struct aggregate *aggregate;
+    struct query *query;
+    struct format_aggregate_options o;
+    const struct aggregate_column *columns;
+    size_t count;
+    struct buf keys; /* `"a":` one after the other */
+    size_t *key_end;
+    struct format_table *table;
+    struct perfetto *perfetto;
+    struct jw jw;
+    bool begun;
+    uint64_t rows;
+};
+
+static int make_keys(struct format_aggregate *f)
+{
+    f->key_end = calloc(f->count + 1, sizeof(*f->key_end));
+    for (size_t i = 0; i < f->count && f->key_end; i++) {
+        jw_escape(&f->keys, text_of(f->columns[i].name));
+        buf_putc(&f->keys, ':');
+        f->key_end[i] = f->keys.len;
+    }
+    return f->key_end && !f->keys.error ? 0 : -ENOMEM;
+}
+
+static int make_table(struct format_aggregate *f)
+{
+    const char **names = malloc((f->count + 1) * sizeof(*names));
+
+    for (size_t i = 0; names && i < f->count; i++)
+        names[i] = f->columns[i].name;
+    int rc = names ? format_table_new(f->o.format, names, f->count, &f->table) : -ENOMEM;
+    free(names);
+    return rc;
+}
+
+int format_aggregate_new(struct aggregate *a, struct query *q,
+                         const struct format_aggregate_options *o, struct err *err,
+                         struct format_aggregate **ret)
+{
+    struct format_aggregate *f = calloc(1, sizeof(*f));
+    int rc = 0;
+
+    if (!f)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    f->aggregate = a;
+    f->query = q;
+    f->o = *o;
+    f->count = aggregate_columns(a, &f->columns);
+    if (o->format == FORMAT_CSV || o->format == FORMAT_TEXT)
+        rc = make_table(f);
+    else if (o->format == FORMAT_PERFETTO)
+        rc = perfetto_new(a, o->budget, o->events, err, &f->perfetto);
+    else
+        rc = o->format == FORMAT_JSON || o->format == FORMAT_NDJSON ? make_keys(f) : ERR_FORMAT;
+    if (rc < 0) {
+        format_aggregate_free(f);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = f;
+    return 0;
+}
+
+void format_aggregate_free(struct format_aggregate *f)
+{
+    if (!f)
+        return;
+    format_table_free(f->table);
+    perfetto_free(f->perfetto);
+    buf_done(&f->keys);
+    free(f->key_end);
+    free(f);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+static bool left_out(const struct format_aggregate *f, size_t column, const struct value *v)
+{
+    return f->columns[column].optional && v->type == VALUE_NULL;
+}
+
+static void ndjson_row(struct format_aggregate *f, const struct value *values, struct buf *out)
+{
+    bool first = true;
+    size_t start = 0;
+
+    for (size_t i = 0; i < f->count; start = f->key_end[i++]) {
+        size_t len = f->key_end[i] - start;
+        if (left_out(f, i, &values[i]))
+            continue;
+        char *to = buf_reserve(out, len + 80);
+        if (!to)
+            return;
+        *to = first ? '{' : ',';
+        memcpy(to + 1, f->keys.data + start, len);
+        size_t digits = value_number(&values[i], to + 1 + len);
+        out->len += 1 + len + digits;
+        if (digits == 0)
+            value_json(out, &values[i]);
+        first = false;
+    }
+    buf_puts(out, first ? "{}\n" : "}\n");
+}
+
+static void json_row(struct format_aggregate *f, const struct value *values)
+{
+    jw_begin(&f->jw, '{');
+    for (size_t i = 0; i < f->count; i++) {
+        if (left_out(f, i, &values[i]))
+            continue;
+        jw_key(&f->jw, f->columns[i].name);
+        jw_value(&f->jw, &values[i]);
+    }
+    jw_end(&f->jw, '}');
+}
+
+/* ---- before and after --------------------------------------------------------------------------------- */
+
+static void begin(struct format_aggregate *f, struct buf *out)
+{
+    f->begun = true;
+    if (f->o.format == FORMAT_PERFETTO)
+        perfetto_begin(f->perfetto, out);
+    if (f->o.format != FORMAT_JSON)
+        return;
+    jw_init(&f->jw, out, f->o.pretty);
+    jw_begin(&f->jw, '{');
+    jw_key(&f->jw, "rows");
+    jw_begin(&f->jw, '[');
+}
+
+static void tell(struct jw *j, const char *key, uint64_t value)
+{
+    jw_key(j, key);
+    jw_uint(j, value);
+}
+
+/* What the rows were made from. */
+static void tell_counters(struct format_aggregate *f, struct jw *j)
+{
+    struct query_counters c;
+
+    query_counters(f->query, &c);
+    tell(j, "files", c.files);
+    tell(j, "damaged_files", c.damaged_files);
+    tell(j, "scanned", c.chunks_scanned);
+    tell(j, "skipped", c.chunks_skipped);
+    tell(j, "generation", c.generation);
+    jw_key(j, "complete");
+    jw_bool(j, query_complete(f->query));
+}
+
+static void write_summary(struct format_aggregate *f, struct buf *out)
+{
+    struct jw j;
+
+    jw_init(&j, out, false);
+    jw_begin(&j, '{');
+    jw_key(&j, "summary");
+    jw_begin(&j, '{');
+    tell(&j, "rows", f->rows);
+    tell_counters(f, &j);
+    tell(&j, "elapsed_ms", (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
+    jw_end(&j, '}');
+    jw_end(&j, '}');
+    jw_finish(&j);
+}
+
+static void end(struct format_aggregate *f, struct buf *out)
+{
+    if (f->table)
+        format_table_end(f->table, out);
+    if (f->perfetto)
+        perfetto_end(f->perfetto, out);
+    if (f->o.format == FORMAT_JSON) {
+        f->jw.out = out;
+        jw_end(&f->jw, ']');
+        tell_counters(f, &f->jw);
+        jw_end(&f->jw, '}');
+        jw_finish(&f->jw);
+    }
+    if (f->o.format == FORMAT_NDJSON && f->o.summary)
+        write_summary(f, out);
+}
+
+int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out)
+{
+    const struct value *values;
+    size_t n;
+
+    if (!f->begun)
+        begin(f, out);
+    int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
+    if (rc == ERR_END)
+        end(f, out);
+    f->jw.out = out;
+    for (size_t i = 0; rc == 0 && i < n; i++, values += f->count) {
+        if (f->table)
+            format_table_row(f->table, values, out);
+        else if (f->perfetto)
+            perfetto_row(f->perfetto, values, out);
+        else if (f->o.format == FORMAT_JSON)
+            json_row(f, values);
+        else
+            ndjson_row(f, values, out);
+    }
+    f->rows += rc == 0 ? n : 0;
+    return out->error ? out->error : rc;
+}

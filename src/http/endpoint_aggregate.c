@@ -1,0 +1,214 @@
+/* endpoint_aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
+#include "endpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT,
+                                      FORMAT_PERFETTO};
+
+static const struct param_spec own_params[] = {
+    {"time_interval", PARAM_TEXT, false, "5000", NULL,
+     "length of the buckets, milliseconds or with a unit; 0 = all in one"},
+    {"relative", PARAM_BOOL, false, "false", NULL, "times from the first event on"},
+    {"bucket", PARAM_CHOICE, false, "start", "start|split",
+     "start: an event belongs to the bucket in which it starts; split: durations and sizes are "
+     "shared out over the buckets"},
+    {"group_keys", PARAM_LIST, false, NULL, NULL, "more key columns, for instance epoch,step"},
+    {"metric_fields", PARAM_LIST, false, NULL, NULL, "arguments that are summed up, too"},
+    {"compute_percentiles", PARAM_BOOL, false, "false", NULL, "percentiles of durations and sizes"},
+    {"percentiles", PARAM_LIST, false, NULL, NULL,
+     "which ones, 0 to 1; giving them asks for them; default 0.25,0.5,0.75,0.9"},
+    {"relative_accuracy", PARAM_TEXT, false, "0.01", NULL,
+     "of the percentiles; below 0.004 all values are kept"},
+    {"exact", PARAM_BOOL, false, "false", NULL, "percentiles from all values"},
+    {"shape", PARAM_BOOL, false, "false", NULL, "also skewness and kurtosis"},
+    {"boundary_events", PARAM_LIST, false, NULL, NULL,
+     "event:field:output - rows get the value of the event of their process around them as column "
+     "output"},
+    {"track_process_parents", PARAM_BOOL, false, "true", NULL, "columns parent_pid and root_pid"},
+    {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular",
+     "events of format=perfetto"},
+    {"group_by", PARAM_LIST, false, NULL, NULL,
+     "the general form: any columns, time_bucket, dirname(column), basename(column)"},
+    {"agg", PARAM_LIST, false, NULL, NULL,
+     "the general form: count, sum:dur, p99.9:size, busy, ...; name=sum:dur names a column"},
+    {"sort", PARAM_LIST, false, NULL, NULL,
+     "the general form: columns of the answer, -column descending"},
+    {"having", PARAM_TEXT, false, NULL, NULL,
+     "the general form: a filter on the columns of the answer"},
+    {"top", PARAM_UINT, false, NULL, NULL,
+     "the general form: so many rows with the most `by`, the rest as one row (other)"},
+    {"by", PARAM_TEXT, false, NULL, NULL, "the column that `top` looks at"},
+    {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, page_params,
+                                                  answer_params, NULL};
+
+struct state {
+    struct query *query;
+    struct aggregate *aggregate;
+    struct format_aggregate *writer;
+};
+
+static const char *const *items_of(const struct request *rq, const char *name, size_t *ret_count)
+{
+    const struct param *p = request_param(rq, name);
+    *ret_count = p->set ? p->count : 0;
+    return (const char *const *)p->items;
+}
+
+static int bad(struct request *rq, const char *param, const char *why)
+{
+    return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
+}
+
+static int read_numbers(struct request *rq, struct aggregate_options *o)
+{
+    double accuracy;
+    struct text interval = request_param(rq, "time_interval")->text,
+                relative = request_param(rq, "relative_accuracy")->text;
+    if (num_parse_duration(interval, 1000000, &o->interval_ns) < 0 || o->interval_ns < 0)
+        return bad(rq, "time_interval", "is no length of time, as 5000 or 5s");
+    if (num_parse_double(relative, &accuracy) < 0 || !(accuracy > 0 && accuracy < 1))
+        return bad(rq, "relative_accuracy", "is no number between 0 and 1");
+    o->exact = request_flag(rq, "exact") || accuracy < 0.004; /* a bin tells within 0.4 % */
+    return 0;
+}
+
+/* Percentiles are computed where they are asked for in either way, unless that is said not to be. */
+static void read_percentiles(const struct request *rq, struct aggregate_options *o)
+{
+    const struct param *compute = request_param(rq, "compute_percentiles"),
+                       *list = request_param(rq, "percentiles");
+    static const char *const usual[] = {"0.25", "0.5", "0.75", "0.9"};
+    if (!(compute->given ? compute->number : list->given))
+        return;
+    o->percentiles = items_of(rq, "percentiles", &o->percentile_count);
+    if (!list->given) {
+        o->percentiles = usual;
+        o->percentile_count = 4;
+    }
+}
+
+/* Parameters of one form only, in the other. */
+static int check_form(struct request *rq, bool general)
+{
+    static const char *const pipeline[] = {
+        "group_keys", "metric_fields",   "compute_percentiles", "percentiles",
+        "shape",      "boundary_events", "event_format",        NULL};
+    static const char *const wide[] = {"sort", "having", "top", "by", NULL};
+    for (const char *const *name = general ? pipeline : wide; *name; name++)
+        if (request_param(rq, *name)->given)
+            return bad(rq, *name,
+                       general ? "does not go with `group_by` and `agg`"
+                               : "needs `group_by` or `agg`");
+    if (request_param(rq, "top")->given != request_param(rq, "by")->given)
+        return bad(rq, request_param(rq, "top")->given ? "top" : "by",
+                   "and its partner (top=N&by=column) go together");
+    if (general && rq->format == FORMAT_PERFETTO)
+        return bad(rq, "format", "=perfetto does not go with `group_by` and `agg`");
+    return 0;
+}
+
+static int read_general(struct request *rq, struct aggregate_options *o)
+{
+    static const char *const usual[] = {"count", "sum:dur"};
+    o->group_by = items_of(rq, "group_by", &o->group_by_count);
+    o->aggregates = items_of(rq, "agg", &o->aggregate_count);
+    o->sort = items_of(rq, "sort", &o->sort_count);
+    if (request_param(rq, "agg")->given && o->aggregate_count == 0)
+        return bad(rq, "agg", "is empty");
+    if (o->group_by_count && o->aggregate_count == 0) {
+        o->aggregates = usual;
+        o->aggregate_count = 2;
+    }
+    o->having = request_text(rq, "having");
+    o->top_by = request_text(rq, "by");
+    o->top = request_param(rq, "top")->given ? request_uint(rq, "top") : 0;
+    if (request_param(rq, "top")->given && o->top == 0)
+        return bad(rq, "top", "is 0");
+    return check_form(rq, o->aggregate_count > 0);
+}
+
+static int read_options(struct request *rq, struct aggregate_options *o)
+{
+    const struct param *limit = request_param(rq, "limit");
+    const char *bucket = request_text(rq, "bucket"), *events = request_text(rq, "event_format");
+    o->relative = request_flag(rq, "relative");
+    o->split = strcmp(bucket, "split") == 0;
+    o->shape = request_flag(rq, "shape");
+    o->group_keys = items_of(rq, "group_keys", &o->group_key_count);
+    o->metric_fields = items_of(rq, "metric_fields", &o->metric_field_count);
+    o->boundaries = items_of(rq, "boundary_events", &o->boundary_count);
+    o->parents = request_flag(rq, "track_process_parents");
+    o->limit = limit->set ? limit->number : UINT64_MAX;
+    o->offset = request_uint(rq, "offset");
+    read_percentiles(rq, o);
+    int rc = read_numbers(rq, o);
+    rc = rc < 0 ? rc : read_general(rq, o);
+    if (rc == 0 && o->interval_ns == 0 && o->split)
+        return bad(rq, "time_interval", "is 0, but bucket=split needs buckets");
+    if (rc == 0 && o->interval_ns == 0 && rq->format == FORMAT_PERFETTO &&
+        strcmp(events, "counter") == 0)
+        return bad(rq, "time_interval", "is 0, but counters need the time of a bucket");
+    return rc;
+}
+
+static int open_writer(struct request *rq, struct state *s)
+{
+    const char *events = request_text(rq, "event_format");
+    struct format_aggregate_options o = {.format = rq->format,
+                                         .pretty = rq->pretty,
+                                         .summary = request_flag(rq, "summary"),
+                                         .events = strcmp(events, "async") == 0 ? AGGREGATE_ASYNC
+                                                   : strcmp(events, "regular") == 0
+                                                       ? AGGREGATE_REGULAR
+                                                       : AGGREGATE_COUNTER,
+                                         .started_ns = rq->started_ns,
+                                         .budget = &rq->budget};
+    return format_aggregate_new(s->aggregate, s->query, &o, &rq->err, &s->writer);
+}
+
+static int open_aggregate(struct request *rq)
+{
+    struct aggregate_options options = {0};
+    struct selection chosen;
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    int rc = read_options(rq, &options);
+    rc = rc < 0 ? rc : selection_read(rq, &chosen);
+    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
+    rc = rc < 0 ? rc : aggregate_open(s->query, &options, &rq->err, &s->aggregate);
+    return rc < 0 ? rc : open_writer(rq, s);
+}
+
+static int next_aggregate(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    return format_aggregate_next(s->writer, &rq->err, out);
+}
+
+static void close_aggregate(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    format_aggregate_free(s->writer);
+    aggregate_close(s->aggregate);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_aggregate = {
+    .path = "/aggregate",
+    .summary = "counters per time bucket and key",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 5,
+    .open = open_aggregate,
+    .next = next_aggregate,
+    .close = close_aggregate,
+};

@@ -1,0 +1,176 @@
+/* aggregate_cell.c - sums of one measure of one group: small cells for integers, moments of four orders for doubles. */
+#include "aggregate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct moments *more_of(struct aggregate_found *f, struct cell *c)
+{
+    if (c->more >> 1)
+        return &f->more[(c->more >> 1) - 1];
+    if (f->more_count == f->more_cap) {
+        uint32_t cap = f->more_cap ? f->more_cap * 2 : 64;
+        if (budget_charge(f->plan->budget, (cap - f->more_cap) * sizeof(*f->more)) < 0)
+            return NULL;
+        f->charged += (cap - f->more_cap) * sizeof(*f->more);
+        struct moments *grown = realloc(f->more, cap * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        f->more = grown;
+        f->more_cap = cap;
+    }
+    memset(&f->more[f->more_count], 0, sizeof(*f->more));
+    c->more |= ++f->more_count << 1;
+    return &f->more[f->more_count - 1];
+}
+
+/* Why there was no moments to be had. */
+static int no_more(struct aggregate_found *f)
+{
+    int rc = budget_charge(f->plan->budget, (f->more_cap + 64) * sizeof(*f->more));
+
+    if (rc == 0)
+        budget_release(f->plan->budget, (f->more_cap + 64) * sizeof(*f->more));
+    return rc < 0 ? rc : -ENOMEM;
+}
+
+static void part_of(const struct cell *c, struct moments_part *ret)
+{
+    *ret = (struct moments_part){
+        .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
+}
+
+static void cell_clear(struct cell *c)
+{
+    c->min = INT64_MAX;
+    c->max = INT64_MIN;
+    c->sum = 0;
+    c->squares = 0;
+    c->count = 0;
+}
+
+/* Moves what the cell holds itself into its moments. */
+static int cell_fold(struct aggregate_found *f, struct cell *c)
+{
+    struct moments_part part;
+
+    if (c->count == 0)
+        return 0;
+    struct moments *m = more_of(f, c);
+    if (!m)
+        return no_more(f);
+    part_of(c, &part);
+    moments_add_part(m, &part, c->more & 1);
+    cell_clear(c);
+    return 0;
+}
+
+int cell_add(struct aggregate_found *f, struct cell *c, int64_t value, bool nano)
+{
+    int rc = cell_fold(f, c);
+
+    if (rc < 0)
+        return rc;
+    c->more = (c->more & ~1u) | nano;
+    if (cell_add_quickly(c, value, nano))
+        return 0;
+    struct moments *m = more_of(f, c);
+    if (!m)
+        return no_more(f);
+    moments_add(m, value, nano);
+    return 0;
+}
+
+int cell_add_many(struct aggregate_found *f, struct cell *c, uint64_t n, int64_t sum, int64_t min,
+                  int64_t max, bool nano)
+{
+    struct moments m = {.count = n, .nano = nano, .sum = sum, .min = min, .max = max};
+    struct moments *into = more_of(f, c);
+
+    if (!into)
+        return no_more(f);
+    moments_merge(into, &m);
+    return 0;
+}
+
+void cell_moments(const struct aggregate_found *f, const struct cell *c, struct moments *ret)
+{
+    struct moments_part part;
+
+    memset(ret, 0, sizeof(*ret));
+    if (c->more >> 1)
+        *ret = f->more[(c->more >> 1) - 1];
+    if (c->count == 0)
+        return;
+    part_of(c, &part);
+    moments_add_part(ret, &part, c->more & 1);
+}
+
+static bool merge_quickly(struct cell *c, const struct cell *other)
+{
+    uint64_t squares;
+
+    if (c->count == 0)
+        c->more = (c->more & ~1u) | (other->more & 1);
+    if (((c->more ^ other->more) & 1) || c->count + other->count > CELL_COUNT_MAX ||
+        __builtin_add_overflow(c->squares, other->squares, &squares))
+        return false;
+    c->squares = squares;
+    c->sum += other->sum;
+    c->min = other->min < c->min ? other->min : c->min;
+    c->max = other->max > c->max ? other->max : c->max;
+    c->count += other->count;
+    return true;
+}
+
+int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate_found *from,
+               const struct cell *other)
+{
+    struct moments_part part;
+    bool done = other->count == 0 || merge_quickly(c, other);
+
+    if (done && other->more >> 1 == 0)
+        return 0;
+    struct moments *m = more_of(f, c);
+    if (!m)
+        return no_more(f);
+    if (!done) {
+        part_of(other, &part);
+        moments_add_part(m, &part, other->more & 1);
+    }
+    if (other->more >> 1)
+        moments_merge(m, &from->more[(other->more >> 1) - 1]);
+    return 0;
+}
+
+/* ---- doubles ------------------------------------------------------------------------------------ */
+
+void fine_add(struct fine *f, double value, bool shape)
+{
+    if (shape) {
+        double n1 = (double)f->m.count, n = n1 + 1, delta = value - f->m.mean, part = delta / n;
+        double term = delta * part * n1;
+        f->m4 +=
+            term * part * part * (n * n - 3 * n + 3) + 6 * part * part * f->m.m2 - 4 * part * f->m3;
+        f->m3 += term * part * (n - 2) - 3 * part * f->m.m2;
+    }
+    moments_f64_add(&f->m, value);
+}
+
+void fine_merge(struct fine *f, const struct fine *other)
+{
+    double a = (double)f->m.count, b = (double)other->m.count, n = a + b;
+    double d = other->m.mean - f->m.mean, dn = d / n;
+
+    if (b == 0)
+        return;
+    if (a == 0) {
+        *f = *other;
+        return;
+    }
+    f->m4 += other->m4 + d * dn * dn * dn * a * b * (a * a - a * b + b * b) +
+             6 * dn * dn * (a * a * other->m.m2 + b * b * f->m.m2) +
+             4 * dn * (a * other->m3 - b * f->m3);
+    f->m3 += other->m3 + d * dn * dn * a * b * (a - b) + 3 * dn * (a * other->m.m2 - b * f->m.m2);
+    moments_f64_merge(&f->m, &other->m);
+}

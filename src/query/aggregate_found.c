@@ -1,0 +1,289 @@
+/* aggregate_found.c - groups and what they sum up: made, grown, merged. */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
+{
+    struct aggregate_found *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        return -ENOMEM;
+    f->plan = p;
+    sample_memory_init(&f->memory, p->budget, p->exact);
+    for (unsigned i = 0; i < SETS; i++) {
+        struct aggregate_set *s = &f->set[i];
+        group_map_init(&s->map, p->key_sources, p->width, p->max_groups, p->budget);
+        s->measures = i == SET_SYSTEM ? p->measure_count : p->plain_measures;
+        s->stride = (sizeof(struct record) + s->measures * sizeof(struct cell) + 15) & ~(size_t)15;
+        s->samples = calloc(s->measures + 1, sizeof(*s->samples));
+        s->fine_at = calloc(s->measures + 1, sizeof(*s->fine_at));
+        s->fine_cap = calloc(s->measures + 1, sizeof(*s->fine_cap));
+        s->picks = calloc(p->keep_count + 1, sizeof(*s->picks));
+    }
+    f->distinct = calloc(p->keep_count + 1, sizeof(*f->distinct));
+    for (unsigned i = 0; f->distinct && i < p->keep_count; i++)
+        group_table_init(&f->distinct[i], 2, UINT32_MAX - 1, p->budget);
+    *ret = f;
+    for (unsigned i = 0; i < SETS; i++) {
+        const struct aggregate_set *s = &f->set[i];
+        if (!s->samples || !s->fine_at || !s->fine_cap || !s->picks || !f->distinct) {
+            found_free(f);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void set_done(const struct aggregate_plan *p, struct aggregate_set *s)
+{
+    group_map_done(&s->map);
+    free(s->records);
+    for (unsigned i = 0; i < s->measures; i++) {
+        if (s->samples)
+            free(s->samples[i]);
+        if (s->fine_at)
+            free(s->fine_at[i]);
+    }
+    for (unsigned i = 0; s->picks && i < p->keep_count; i++)
+        free(s->picks[i]);
+    free(s->samples);
+    free(s->fine_at);
+    free(s->fine_cap);
+    free(s->picks);
+}
+
+void found_free(struct aggregate_found *f)
+{
+    if (!f)
+        return;
+    for (unsigned i = 0; i < SETS; i++)
+        set_done(f->plan, &f->set[i]);
+    for (unsigned i = 0; f->distinct && i < f->plan->keep_count; i++)
+        group_table_done(&f->distinct[i]);
+    free(f->distinct);
+    free(f->intervals);
+    free(f->more);
+    sample_memory_done(&f->memory);
+    budget_release(f->plan->budget, f->charged);
+    free(f);
+}
+
+static int grow_zeroed(void **array, size_t each, uint32_t before, uint32_t cap)
+{
+    char *grown = realloc(*array, cap * each);
+
+    if (!grown)
+        return -ENOMEM;
+    memset(grown + before * each, 0, (cap - before) * each);
+    *array = grown;
+    return 0;
+}
+
+static size_t bytes_of_group(const struct aggregate_plan *p, const struct aggregate_set *s)
+{
+    size_t bytes = s->stride + p->keep_count * sizeof(struct pick);
+
+    for (unsigned i = 0; i < s->measures; i++)
+        bytes += p->measures[i].sample ? sizeof(struct sample) : 0;
+    return bytes;
+}
+
+int set_grow(struct aggregate_found *f, unsigned set)
+{
+    const struct aggregate_plan *p = f->plan;
+    struct aggregate_set *s = &f->set[set];
+    uint32_t cap = s->cap ? s->cap : 64;
+    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
+
+    if (s->map.table.count <= s->cap)
+        return 0;
+    while (cap < s->map.table.count)
+        cap *= 2;
+    size_t bytes = (cap - s->cap) * bytes_of_group(p, s);
+    int rc = budget_charge(p->budget, bytes);
+    if (rc < 0)
+        return rc;
+    f->charged += bytes;
+    char *records = realloc(s->records, cap * s->stride);
+    if (!records)
+        return -ENOMEM;
+    s->records = records;
+    for (unsigned i = 0; i < s->measures && rc == 0; i++) {
+        if (p->measures[i].sample)
+            rc = grow_zeroed((void **)&s->samples[i], sizeof(struct sample), s->cap, cap);
+    }
+    for (unsigned i = 0; i < p->keep_count && rc == 0; i++)
+        rc = grow_zeroed((void **)&s->picks[i], sizeof(struct pick), s->cap, cap);
+    for (uint32_t g = s->cap; g < cap && rc == 0; g++) {
+        struct record *r = set_record(s, g);
+        *r = (struct record){.min_ts = most, .max_te = -most};
+        for (unsigned i = 0; i < s->measures; i++)
+            r->cells[i] = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
+    }
+    s->cap = rc < 0 ? s->cap : cap;
+    return rc;
+}
+
+/* ---- parts of texts as keys ------------------------------------------------------------------------ */
+
+static struct text dirname_of(struct text path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+    if (!slash)
+        return TEXT(".");
+    return slash == path.ptr ? TEXT("/") : (struct text){path.ptr, (size_t)(slash - path.ptr)};
+}
+
+static struct text basename_of(struct text path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+    return slash ? (struct text){slash + 1, (size_t)(path.ptr + path.len - slash - 1)} : path;
+}
+
+int plan_keys(const struct aggregate_plan *p, const uint64_t *keys, uint64_t *ret)
+{
+    for (unsigned i = 0; i < p->width; i++) {
+        struct value v;
+        ret[i] = keys[i];
+        if (p->keys[i].part == KEY_WHOLE)
+            continue;
+        query_key_value(p->query, keys[i], &v);
+        if (v.type != VALUE_TEXT)
+            continue;
+        struct column_entry e = {.type = TRACE_TEXT,
+                                 .text_id = INDEX_NO_TEXT,
+                                 .text = p->keys[i].part == KEY_DIRNAME ? dirname_of(v.text)
+                                                                        : basename_of(v.text)};
+        int rc = key_of_entry(p->query, &e, &ret[i]);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- merging ---------------------------------------------------------------------------------------- */
+
+static bool pick_before(const struct pick *a, const struct pick *b)
+{
+    if (a->ts != b->ts)
+        return a->ts < b->ts;
+    return a->place != b->place ? a->place < b->place : a->row < b->row;
+}
+
+void pick_merge(struct pick *into, const struct pick *from, bool last)
+{
+    if (from->has && (!into->has || pick_before(last ? into : from, last ? from : into)))
+        *into = *from;
+}
+
+int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set,
+                uint32_t to, uint32_t g)
+{
+    const struct aggregate_plan *p = into->plan;
+    struct aggregate_set *s = &into->set[set], *t = &from->set[set];
+    struct record *r = set_record(s, to);
+    const struct record *other = set_record(t, g);
+    int rc = 0;
+
+    r->count += other->count;
+    r->min_ts = other->min_ts < r->min_ts ? other->min_ts : r->min_ts;
+    r->max_te = other->max_te > r->max_te ? other->max_te : r->max_te;
+    for (unsigned i = 0; i < s->measures && rc == 0; i++) {
+        rc = cell_merge(into, &r->cells[i], from, &other->cells[i]);
+        if (rc == 0 && s->samples[i])
+            rc = sample_merge(&into->memory, &s->samples[i][to], &t->samples[i][g]);
+    }
+    for (unsigned i = 0; i < p->keep_count; i++)
+        pick_merge(&s->picks[i][to], &t->picks[i][g], p->keeps[i].what == KEEP_LAST);
+    return rc;
+}
+
+static int merge_distinct(struct aggregate_found *into, const struct aggregate_found *from,
+                          const uint32_t *renamed)
+{
+    for (unsigned k = 0; k < into->plan->keep_count; k++) {
+        const struct group_table *t = &from->distinct[k];
+        for (uint32_t i = 0; i < t->count; i++) {
+            const uint64_t *pair = group_table_keys(t, i);
+            int64_t rc =
+                group_table_add(&into->distinct[k], (uint64_t[]){renamed[pair[0]], pair[1]});
+            if (rc < 0)
+                return (int)rc;
+        }
+    }
+    return 0;
+}
+
+int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to)
+{
+    if (f->interval_count == f->interval_cap) {
+        size_t cap = f->interval_cap ? f->interval_cap * 2 : 1024;
+        size_t more = (cap - f->interval_cap) * sizeof(*f->intervals);
+        int rc = budget_charge(f->plan->budget, more);
+        if (rc < 0)
+            return rc;
+        f->charged += more;
+        struct interval *grown = realloc(f->intervals, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        f->intervals = grown;
+        f->interval_cap = cap;
+    }
+    f->intervals[f->interval_count++] = (struct interval){group, from, to};
+    return 0;
+}
+
+/* Members of set 0 that are no arrays by group. */
+static int merge_lists(struct aggregate_found *into, const struct aggregate_found *from,
+                       const uint32_t *renamed)
+{
+    int rc = merge_distinct(into, from, renamed);
+
+    for (size_t i = 0; i < from->interval_count && rc == 0; i++)
+        rc = interval_add(into, renamed[from->intervals[i].group], from->intervals[i].from,
+                          from->intervals[i].to);
+    return rc;
+}
+
+static int merge_set(struct aggregate_found *into, struct aggregate_found *from, unsigned set)
+{
+    const struct aggregate_plan *p = into->plan;
+    const struct group_table *t = &from->set[set].map.table;
+    uint32_t *renamed = p->general ? malloc((t->count + 1) * sizeof(*renamed)) : NULL;
+    uint64_t keys[GROUP_KEYS_MAX];
+    int rc = p->general && !renamed ? -ENOMEM : 0;
+
+    for (uint32_t g = 0; g < t->count && rc == 0; g++) {
+        const uint64_t *told = group_table_keys(t, g);
+        if ((g & 0xFFFF) == 0)
+            rc = budget_check(p->budget);
+        if (p->parts && rc == 0) {
+            rc = plan_keys(p, told, keys);
+            told = keys;
+        }
+        int64_t to = rc < 0 ? rc : group_table_add(&into->set[set].map.table, told);
+        rc = to < 0 ? (int)to : set_grow(into, set);
+        if (rc == 0)
+            rc = merge_group(into, from, set, (uint32_t)to, g);
+        if (renamed)
+            renamed[g] = (uint32_t)to;
+    }
+    if (rc == 0 && renamed && set == 0)
+        rc = merge_lists(into, from, renamed);
+    free(renamed);
+    return rc;
+}
+
+int aggregate_merge(struct aggregate_found *into, struct aggregate_found *from)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < SETS && rc == 0; i++)
+        rc = merge_set(into, from, i);
+    return rc;
+}

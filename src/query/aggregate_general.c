@@ -1,0 +1,298 @@
+/* aggregate_general.c - the general form: group_by any columns, agg = a list of functions, as columns, keys and measures. */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct function {
+    const char *name;
+    enum tell what;
+    bool needs_path, numbers; /* of numbers only */
+    enum value_type type;     /* VALUE_TIME: that of the column */
+} functions[] = {
+    {"count", TELL_COUNT, false, false, VALUE_UINT},
+    {"sum", TELL_SUM, true, true, VALUE_TIME},
+    {"mean", TELL_MEAN, true, true, VALUE_DOUBLE},
+    {"min", TELL_MIN, true, true, VALUE_TIME},
+    {"max", TELL_MAX, true, true, VALUE_TIME},
+    {"std", TELL_STD, true, true, VALUE_DOUBLE},
+    {"skew", TELL_SKEW, true, true, VALUE_DOUBLE},
+    {"kurtosis", TELL_KURTOSIS, true, true, VALUE_DOUBLE},
+    {"distinct", TELL_KEEP, true, false, VALUE_UINT},
+    {"first", TELL_KEEP, true, false, VALUE_NULL},
+    {"last", TELL_KEEP, true, false, VALUE_NULL},
+    {"busy", TELL_BUSY, false, false, VALUE_TIME},
+    {"concurrency", TELL_CONCURRENCY, false, false, VALUE_DOUBLE},
+    {"bandwidth", TELL_BANDWIDTH, false, false, VALUE_DOUBLE},
+};
+static const struct function quantile_function = {"pNN", TELL_QUANTILE, true, true, VALUE_TIME};
+
+/* One of the list: [name=]function[:path] */
+struct item {
+    const struct function *function;
+    const char *name, *path;
+    struct quantile quantile;
+};
+
+static int no_memory(struct err *err)
+{
+    return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+}
+
+static int bad_item(struct err *err, const char *text, const char *why)
+{
+    return err_set_param(err, ERR_PARAM, "agg", "`agg`: \"%.100s\" %s", text, why);
+}
+
+static const struct function *find_function(struct arena *arena, struct text name,
+                                            struct quantile *ret)
+{
+    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+        if (text_eq(name, text_of(functions[i].name)))
+            return &functions[i];
+    }
+    if (name.len > 1 && name.ptr[0] == 'p' &&
+        quantile_parse(arena, (struct text){name.ptr + 1, name.len - 1}, 100, ret) == 0)
+        return &quantile_function;
+    return NULL;
+}
+
+static const char *without_args(const char *path)
+{
+    return strncmp(path, "args.", 5) == 0 ? path + 5 : path;
+}
+
+static int name_item(struct aggregate_plan *p, struct item *it)
+{
+    const char *suffix =
+        it->function == &quantile_function ? it->quantile.name : it->function->name;
+    char room[1200];
+
+    if (it->name)
+        return 0;
+    if (it->path)
+        snprintf(room, sizeof(room), "%.1000s_%.100s", without_args(it->path), suffix);
+    else
+        snprintf(room, sizeof(room), "%.100s", suffix);
+    it->name = arena_strdup(p->arena, text_of(room));
+    return it->name ? 0 : -ENOMEM;
+}
+
+static int parse_item(struct aggregate_plan *p, const char *source, struct item *ret,
+                      struct err *err)
+{
+    struct text rest = text_of(source), function;
+    const char *equals = strchr(source, '='), *colon = strchr(source, ':');
+
+    memset(ret, 0, sizeof(*ret));
+    if (equals && (!colon || equals < colon)) {
+        ret->name = arena_strdup(p->arena, (struct text){source, (size_t)(equals - source)});
+        if (!ret->name)
+            return no_memory(err);
+        if (!*ret->name)
+            return bad_item(err, source, "has no name before the =");
+        rest = text_of(equals + 1);
+    }
+    text_split(&rest, ':', &function);
+    ret->function = find_function(p->arena, function, &ret->quantile);
+    if (!ret->function)
+        return bad_item(err, source,
+                        "is none of count, sum, mean, min, max, std, skew, kurtosis, pNN, "
+                        "distinct, first, last, busy, concurrency, bandwidth");
+    if (ret->function->needs_path != (rest.len > 0))
+        return bad_item(err, source,
+                        ret->function->needs_path ? "needs a column: function:column"
+                                                  : "takes no column");
+    if (rest.len > 1000)
+        return bad_item(err, "...", "has a column of more than 1000 bytes");
+    ret->path = rest.len ? arena_strdup(p->arena, rest) : NULL;
+    if ((rest.len && !ret->path) || name_item(p, ret) < 0)
+        return no_memory(err);
+    return 0;
+}
+
+/* ---- what is kept for it ------------------------------------------------------------------------------------- */
+
+static int measure_of(struct aggregate_plan *p, const char *path, const struct source *also,
+                      unsigned *ret)
+{
+    const struct source *s;
+    int rc = query_source(p->query, text_of(path), &s);
+
+    for (unsigned i = 0; rc == 0 && i < p->measure_count; i++) {
+        if (p->measures[i].source == s && p->measures[i].also == also) {
+            *ret = i;
+            return 0;
+        }
+    }
+    rc = rc < 0 ? rc : plan_measure(p, path, path, ret);
+    if (rc == 0)
+        p->measures[*ret].also = also;
+    return rc;
+}
+
+static int keep_of(struct aggregate_plan *p, const struct item *it, unsigned *ret)
+{
+    struct keep *k = &p->keeps[p->keep_count];
+
+    k->what = it->function->name[0] == 'd'   ? KEEP_DISTINCT
+              : it->function->name[0] == 'f' ? KEEP_FIRST
+                                             : KEEP_LAST;
+    *ret = p->keep_count++;
+    return query_source(p->query, text_of(it->path), &k->source);
+}
+
+static unsigned quantile_number(struct aggregate_plan *p, const struct quantile *q)
+{
+    unsigned i = 0;
+
+    while (i < p->quantile_count && p->quantiles[i].part < q->part)
+        i++;
+    if (i < p->quantile_count && p->quantiles[i].part == q->part)
+        return i;
+    memmove(&p->quantiles[i + 1], &p->quantiles[i],
+            (p->quantile_count - i) * sizeof(*p->quantiles));
+    p->quantiles[i] = *q;
+    p->quantile_count++;
+    return i;
+}
+
+static enum aggregate_unit unit_of(const struct item *it, const struct measure *m)
+{
+    if (it->function->what == TELL_BUSY ||
+        (m && m->time && it->function->what != TELL_SKEW && it->function->what != TELL_KURTOSIS))
+        return AGGREGATE_US;
+    if (it->function->what == TELL_BANDWIDTH)
+        return AGGREGATE_BYTES_PER_S;
+    return m && strcmp(m->name, "size") == 0 ? AGGREGATE_BYTES : AGGREGATE_PLAIN;
+}
+
+static int plan_item(struct aggregate_plan *p, const struct item *it, struct err *err)
+{
+    struct teller t = {.what = it->function->what};
+    const struct measure *m = NULL;
+    int rc = 0;
+
+    if (it->function->numbers) {
+        rc = measure_of(p, it->path, NULL, &t.of);
+        m = rc < 0 ? NULL : &p->measures[t.of];
+        int bad = m ? plan_check_numeric(p, m, "agg", err) : 0;
+        if (bad < 0)
+            return bad;
+        if (m && it->function == &quantile_function) {
+            p->measures[t.of].sample = true;
+            t.quantile = quantile_number(p, &it->quantile);
+        }
+        p->shape |= t.what == TELL_SKEW || t.what == TELL_KURTOSIS;
+    } else if (t.what == TELL_KEEP) {
+        rc = keep_of(p, it, &t.of);
+    } else if (t.what == TELL_BANDWIDTH) {
+        rc = measure_of(p, "size", NULL, &t.of);
+        rc = rc < 0 ? rc : measure_of(p, "dur", p->size, &t.quantile);
+    } else if (t.what == TELL_CONCURRENCY) {
+        rc = measure_of(p, "dur", NULL, &t.of);
+    }
+    p->intervals |= t.what == TELL_BUSY || t.what == TELL_CONCURRENCY;
+    enum value_type type = it->function->type != VALUE_TIME || t.what == TELL_BUSY
+                               ? it->function->type
+                           : m && m->time ? VALUE_TIME
+                                          : VALUE_NULL;
+    rc = rc < 0 ? rc : plan_column(p, it->name, type, unit_of(it, m), t);
+    if (rc == -EEXIST)
+        return err_set_param(
+            err, ERR_PARAM, "agg",
+            "`agg`: two columns would be called \"%.100s\"; name=... calls one otherwise",
+            it->name);
+    return rc < 0 ? no_memory(err) : 0;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+/* dirname(column), basename(column): the part, and *path becomes the column. */
+static enum key_part part_of(struct text *path)
+{
+    static const struct {
+        const char *begin;
+        enum key_part part;
+    } parts[] = {{"dirname(", KEY_DIRNAME}, {"basename(", KEY_BASENAME}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct text begin = text_of(parts[i].begin);
+        if (text_starts(*path, begin) && path->len > begin.len + 1 &&
+            path->ptr[path->len - 1] == ')') {
+            *path = (struct text){path->ptr + begin.len, path->len - begin.len - 1};
+            return parts[i].part;
+        }
+    }
+    return KEY_WHOLE;
+}
+
+static int plan_group_key(struct aggregate_plan *p, const char *name, struct err *err)
+{
+    char *copy = arena_strdup(p->arena, text_of(name));
+    struct text path = text_of(copy);
+    enum value_type type = VALUE_NULL;
+    int rc = 0;
+
+    if (!copy)
+        return no_memory(err);
+    if (p->width == GROUP_KEYS_MAX)
+        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX);
+    struct aggregate_key *k = &p->keys[p->width];
+    *k = (struct aggregate_key){.name = copy, .part = part_of(&path)};
+    p->parts |= k->part != KEY_WHOLE;
+    if (text_eq(path, TEXT("time_bucket"))) {
+        rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, &k->source);
+        p->bucket_key = (int)p->width;
+        type = VALUE_TIME;
+    } else {
+        rc = query_source(p->query, path, &k->source);
+    }
+    if (rc < 0)
+        return no_memory(err);
+    p->key_sources[p->width] = k->source;
+    rc = plan_column(p, copy, type, type == VALUE_TIME ? AGGREGATE_US : AGGREGATE_PLAIN,
+                     (struct teller){TELL_KEY, p->width++, 0});
+    if (rc == -EEXIST)
+        return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is there twice",
+                             name);
+    return rc < 0 ? no_memory(err) : 0;
+}
+
+/* Numbers of quantiles move while others are put between them: the columns are told at the end. */
+static void renumber(struct aggregate_plan *p, const struct item *items, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].function == &quantile_function)
+            p->tellers[first + i].quantile = quantile_number(p, &items[i].quantile);
+    }
+}
+
+int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
+{
+    size_t n = o->aggregate_count;
+    struct item *items = arena_alloc(p->arena, n * sizeof(*items));
+    int rc = 0;
+
+    p->quantiles = arena_alloc(p->arena, (n + 1) * sizeof(*p->quantiles));
+    p->keeps = arena_alloc(p->arena, (n + 1) * sizeof(*p->keeps));
+    if (!items || !p->quantiles || !p->keeps)
+        return no_memory(err);
+    for (size_t i = 0; i < o->group_by_count && rc == 0; i++) {
+        bool both = strcmp(o->group_by[i], "pid_tid") == 0;
+        rc = plan_group_key(p, both ? "pid" : o->group_by[i], err);
+        if (both && rc == 0)
+            rc = plan_group_key(p, "tid", err);
+    }
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = parse_item(p, o->aggregates[i], &items[i], err);
+        rc = rc < 0 ? rc : plan_item(p, &items[i], err);
+    }
+    if (rc == 0)
+        renumber(p, items, p->column_count - n, n);
+    p->plain_measures = p->measure_count;
+    p->split = p->split && p->bucket_key >= 0;
+    return rc;
+}

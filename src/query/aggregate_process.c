@@ -1,0 +1,418 @@
+/* aggregate_process.c - the tree of processes, and the boundary events (epochs ...) of each.
+ *
+ * A process is a pid on a host: the same pid elsewhere is another one. Its parent is what the index knows (start's ppid,
+ * else whose fork or spawn returned it). A row without host belongs to the only process of its pid, if there is one only.
+ */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NOBODY UINT32_MAX
+enum { DEPTH_MAX = 4096 }; /* of the tree: pids that were used again may make circles */
+
+struct process {
+    int64_t pid, ppid;
+    uint32_t host, parent,
+        file; /* host: text id as it stands in objects; parent: number of a process */
+};
+struct span {
+    uint32_t process, boundary, order;
+    bool numbered;             /* no value of its own */
+    __int128 from, to, latest; /* latest: the greatest `to` up to this one */
+    uint64_t key;
+    const char *text;
+};
+struct process_table {
+    const struct aggregate_plan *plan;
+    struct process *processes;
+    uint32_t count, cap;
+    struct span *spans; /* by process, boundary, start */
+    size_t span_count, span_cap;
+    struct arena arena; /* texts of values */
+    size_t charged;
+};
+
+/* ---- processes --------------------------------------------------------------------------------------------- */
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    if ((x->ppid == INT64_MIN) != (y->ppid == INT64_MIN))
+        return x->ppid == INT64_MIN ? 1 : -1;
+    return (x->file > y->file) - (x->file < y->file);
+}
+
+static size_t first_of_pid(const struct process_table *t, int64_t pid)
+{
+    size_t lo = 0, hi = t->count;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (t->processes[mid].pid < pid)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_t host)
+{
+    size_t first = first_of_pid(t, pid), n = 0;
+
+    for (size_t i = first; i < t->count && t->processes[i].pid == pid; i++, n++) {
+        if (t->processes[i].host == host)
+            return (uint32_t)i;
+    }
+    /* A host that is not known on one of the two sides. */
+    if (n == 1 && (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
+        return (uint32_t)first;
+    return NOBODY;
+}
+
+static int add_process(struct process_table *t, const struct index_process *p, uint32_t file)
+{
+    if (t->count == t->cap) {
+        uint32_t cap = t->cap ? t->cap * 2 : 64;
+        size_t more = (cap - t->cap) * sizeof(*t->processes);
+        int rc = budget_charge(t->plan->budget, more);
+        if (rc < 0)
+            return rc;
+        t->charged += more;
+        struct process *grown = realloc(t->processes, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        t->processes = grown;
+        t->cap = cap;
+    }
+    t->processes[t->count++] = (struct process){.pid = p->pid,
+                                                .ppid = p->ppid,
+                                                .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
+                                                .file = file};
+    return 0;
+}
+
+/* One entry a process: the first parent that is known. */
+static void make_unique(struct process_table *t)
+{
+    uint32_t kept = 0;
+
+    if (t->count)
+        qsort(t->processes, t->count, sizeof(*t->processes), compare_processes);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct process *p = &t->processes[i];
+        if (kept == 0 || t->processes[kept - 1].pid != p->pid ||
+            t->processes[kept - 1].host != p->host)
+            t->processes[kept++] = *p;
+    }
+    t->count = kept;
+}
+
+static int read_processes(struct process_table *t)
+{
+    const struct snapshot *s = query_snapshot(t->plan->query);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < snapshot_file_count(s) && rc == 0; i++) {
+        const struct index_file *f = snapshot_file(s, i);
+        for (uint32_t k = 0; k < f->process_count && rc == 0; k++)
+            rc = add_process(t, &f->processes[k], i);
+    }
+    make_unique(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct process *p = &t->processes[i];
+        p->parent =
+            p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
+    }
+    return rc;
+}
+
+void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
+                         struct value *parent, struct value *root)
+{
+    uint32_t at = find_process(t, pid, hhash);
+
+    *parent = (struct value){.type = VALUE_NULL};
+    *root = (struct value){.type = VALUE_INT, .i = pid};
+    if (at == NOBODY)
+        return;
+    if (t->processes[at].ppid != INT64_MIN)
+        *parent = (struct value){.type = VALUE_INT, .i = t->processes[at].ppid};
+    for (unsigned depth = 0; depth < DEPTH_MAX && t->processes[at].parent != NOBODY; depth++)
+        at = t->processes[at].parent;
+    root->i = t->processes[at].pid;
+}
+
+/* ---- boundaries ----------------------------------------------------------------------------------------------- */
+
+struct span_reader {
+    struct process_table *table;
+    struct query *query;
+    const struct source *name, *pid, *hhash, *ts, *dur, **fields;
+};
+
+static int add_span(struct process_table *t, struct span span)
+{
+    if (t->span_count == t->span_cap) {
+        size_t cap = t->span_cap ? t->span_cap * 2 : 64;
+        size_t more = (cap - t->span_cap) * sizeof(*t->spans);
+        int rc = budget_charge(t->plan->budget, more);
+        if (rc < 0)
+            return rc;
+        t->charged += more;
+        struct span *grown = realloc(t->spans, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        t->spans = grown;
+        t->span_cap = cap;
+    }
+    span.order = (uint32_t)t->span_count;
+    t->spans[t->span_count++] = span;
+    return 0;
+}
+
+/* The text of a value; NULL: there is none (*rc -ENOMEM: no memory). */
+static const char *text_of_value(struct arena *arena, const struct value *v, int *rc)
+{
+    char room[64];
+    struct text t = v->text;
+
+    if (v->type == VALUE_NULL)
+        return NULL;
+    if (v->type == VALUE_INT)
+        t = (struct text){room, num_format_i64(v->i, room)};
+    else if (v->type == VALUE_TIME)
+        t = (struct text){room, num_format_milli128(v->wide, room)};
+    else if (v->type == VALUE_DOUBLE)
+        t = (struct text){room, num_format_double(v->d, room)};
+    else if (v->type == VALUE_BOOL)
+        t = v->i ? TEXT("true") : TEXT("false");
+    const char *copy = arena_strdup(arena, t);
+    *rc = copy ? 0 : -ENOMEM;
+    return copy;
+}
+
+static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
+{
+    const struct aggregate_plan *p = r->table->plan;
+    struct value name, pid, host, ts, dur, field;
+    int rc = batch_value(b, r->name, row, &name);
+
+    rc = rc < 0 ? rc : batch_value(b, r->pid, row, &pid);
+    rc = rc < 0 ? rc : batch_value(b, r->hhash, row, &host);
+    rc = rc < 0 ? rc : batch_value(b, r->ts, row, &ts);
+    rc = rc < 0 ? rc : batch_value(b, r->dur, row, &dur);
+    if (rc < 0 || pid.type != VALUE_INT || ts.type != VALUE_TIME || dur.type != VALUE_TIME)
+        return rc;
+    uint32_t hash =
+        host.type == VALUE_TEXT ? index_text_find(query_index(p->query), host.text) : INDEX_NO_TEXT;
+    uint32_t process = find_process(r->table, pid.i, hash);
+    for (unsigned i = 0; i < p->boundary_count && rc == 0 && process != NOBODY; i++) {
+        if (!text_eq(name.text, text_of(p->boundaries[i].event)))
+            continue;
+        rc = batch_value(b, r->fields[i], row, &field);
+        struct span span = {
+            .process = process, .boundary = i, .from = ts.wide, .to = ts.wide + dur.wide};
+        span.text = rc < 0 ? NULL : text_of_value(&r->table->arena, &field, &rc);
+        span.numbered = !span.text;
+        rc = rc < 0 ? rc : add_span(r->table, span);
+    }
+    return rc;
+}
+
+static int read_batch(void *arg, struct scan_batch *b)
+{
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++)
+        rc = read_row(arg, b, batch_row(b, j));
+    return rc;
+}
+
+/* The same files, whatever else the selection asks for. */
+static bool is_selected(void *arg, struct scan_place *place)
+{
+    const uint32_t *files;
+    size_t lo = 0, hi = query_files(arg, &files);
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (files[mid] < place->file)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < query_files(arg, &files) && files[lo] == place->file;
+}
+
+static int open_reader(struct span_reader *r, struct err *err)
+{
+    const struct aggregate_plan *p = r->table->plan;
+    struct selection chosen;
+    struct buf dsl = {0};
+
+    selection_init(&chosen);
+    chosen.phases = PHASE_EVENTS;
+    buf_puts(&dsl, "name in [");
+    for (unsigned i = 0; i < p->boundary_count; i++) {
+        buf_puts(&dsl, i ? "," : "");
+        buf_json_text(&dsl, text_of(p->boundaries[i].event));
+    }
+    buf_putc(&dsl, ']');
+    chosen.query = (struct text){dsl.data, dsl.len};
+    r->fields = calloc(p->boundary_count + 1, sizeof(struct source *));
+    int rc = dsl.error || !r->fields
+                 ? -ENOMEM
+                 : query_open(query_environment(p->query), query_snapshot(p->query), &chosen,
+                              p->budget, err, &r->query);
+    buf_done(&dsl);
+    if (rc < 0)
+        return rc;
+    scan_keep_places(r->query, is_selected, p->query);
+    const struct {
+        const char *path;
+        const struct source **at;
+    } sources[] = {{"name", &r->name},
+                   {"pid", &r->pid},
+                   {"hhash", &r->hhash},
+                   {"ts", &r->ts},
+                   {"dur", &r->dur}};
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
+        rc = query_source(r->query, text_of(sources[i].path), sources[i].at);
+    for (unsigned i = 0; i < p->boundary_count && rc == 0; i++)
+        rc = query_source(r->query, text_of(p->boundaries[i].field), &r->fields[i]);
+    return rc;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->boundary != y->boundary)
+        return x->boundary < y->boundary ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static bool same_kind(const struct span *a, const struct span *b)
+{
+    return a->process == b->process && a->boundary == b->boundary;
+}
+
+/* Sorts, and numbers those without a value from 1 on, by process and boundary. */
+static int finish_spans(struct process_table *t)
+{
+    uint64_t number = 0;
+    char room[32];
+
+    if (t->span_count)
+        qsort(t->spans, t->span_count, sizeof(*t->spans), compare_spans);
+    for (size_t i = 0; i < t->span_count; i++) {
+        struct span *s = &t->spans[i];
+        bool first = i == 0 || !same_kind(s, s - 1);
+        number = first ? 0 : number;
+        s->latest = first || s->to > s[-1].latest ? s->to : s[-1].latest;
+        if (!s->numbered)
+            continue;
+        s->text = arena_strdup(&t->arena, (struct text){room, num_format_u64(++number, room)});
+        if (!s->text)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int read_spans(struct process_table *t, struct err *err)
+{
+    struct span_reader r = {.table = t};
+    struct scan_worker *worker = NULL;
+    const struct scan_place *ignored;
+    int rc = open_reader(&r, err);
+
+    if (rc == 0)
+        rc = scan_worker_new(r.query, &worker);
+    for (size_t i = 0, n = rc < 0 ? 0 : scan_places(r.query, &ignored); i < n && rc == 0; i++)
+        rc = scan_chunk(worker, i, read_batch, &r);
+    scan_worker_free(worker);
+    query_close(r.query);
+    free(r.fields);
+    return rc < 0 ? rc : finish_spans(t);
+}
+
+/* The last of these spans that begin at or before the time, and have not ended. */
+static const struct span *span_at(const struct process_table *t, uint32_t process,
+                                  unsigned boundary, __int128 at)
+{
+    struct span key = {.process = process, .boundary = boundary, .from = at, .order = UINT32_MAX};
+    size_t lo = 0, hi = t->span_count;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (compare_spans(&t->spans[mid], &key) <= 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo > 0 && same_kind(&t->spans[lo - 1], &key) && t->spans[lo - 1].latest > at; lo--) {
+        if (t->spans[lo - 1].to > at)
+            return &t->spans[lo - 1];
+    }
+    return NULL;
+}
+
+struct value process_tell_boundary(const struct process_table *t, unsigned boundary, int64_t pid,
+                                   uint32_t hhash, __int128 at_ns)
+{
+    uint32_t own = find_process(t, pid, hhash);
+    const struct span *s = NULL;
+
+    /* Those of the parent and its parents first, at last those of the process itself. */
+    for (uint32_t p = own == NOBODY ? NOBODY : t->processes[own].parent, depth = 0;
+         p != NOBODY && !s && depth < DEPTH_MAX; p = t->processes[p].parent, depth++)
+        s = span_at(t, p, boundary, at_ns);
+    if (!s && own != NOBODY)
+        s = span_at(t, own, boundary, at_ns);
+    return s ? (struct value){.type = VALUE_TEXT, .text = text_of(s->text)}
+             : (struct value){.type = VALUE_NULL};
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret)
+{
+    struct process_table *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return -ENOMEM;
+    t->plan = p;
+    int rc = read_processes(t);
+    if (rc == 0 && p->boundary_count)
+        rc = read_spans(t, err);
+    if (rc < 0) {
+        process_table_free(t);
+        return rc;
+    }
+    *ret = t;
+    return 0;
+}
+
+void process_table_free(struct process_table *t)
+{
+    if (!t)
+        return;
+    budget_release(t->plan->budget, t->charged);
+    arena_done(&t->arena);
+    free(t->processes);
+    free(t->spans);
+    free(t);
+}

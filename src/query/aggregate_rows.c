@@ -1,0 +1,260 @@
+/* aggregate_rows.c - having (a filter on rows), top (the rest as one row) and sort. */
+#include "aggregate_rows.h"
+#include "dsl.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- columns by name ----------------------------------------------------------------------------------- */
+
+static int find_column(const struct aggregate_plan *p, struct text name)
+{
+    for (size_t i = 0; i < p->column_count; i++) {
+        if (text_eq(text_of(p->columns[i].name), name))
+            return (int)i;
+    }
+    return -1;
+}
+
+static int unknown(struct err *err, const char *param, struct text name)
+{
+    return err_set_param(err, ERR_PARAM, param, "`%s`: there is no column \"%.*s\"", param,
+                         (int)(name.len < 100 ? name.len : 100), name.ptr);
+}
+
+/* ---- having ---------------------------------------------------------------------------------------------- */
+
+struct having {
+    const struct aggregate_plan *plan;
+    const struct value *values;
+    char room[64]; /* digits of a wide value */
+};
+
+static void entry_of(struct having *h, const struct value *v, struct column_entry *ret)
+{
+    *ret = (struct column_entry){
+        .type = TRACE_INT, .i = v->i, .text = v->text, .text_id = INDEX_NO_TEXT};
+    switch (v->type) {
+    case VALUE_DOUBLE:
+        ret->type = TRACE_DOUBLE;
+        ret->d = v->d;
+        break;
+    case VALUE_BOOL:
+        ret->type = TRACE_BOOL;
+        break;
+    case VALUE_TEXT:
+        ret->type = TRACE_TEXT;
+        break;
+    case VALUE_JSON:
+        ret->type = TRACE_JSON;
+        break;
+    case VALUE_TIME:
+        if (v->wide % 1000 == 0 && v->wide / 1000 == (int64_t)(v->wide / 1000)) {
+            ret->i = (int64_t)(v->wide / 1000);
+        } else {
+            ret->type = TRACE_DOUBLE;
+            ret->d = (double)v->wide / 1000;
+        }
+        break;
+    case VALUE_UINT:
+        if (v->u <= INT64_MAX)
+            break;
+        ret->type = TRACE_BIG;
+        ret->text = (struct text){h->room, num_format_u64(v->u, h->room)};
+        break;
+    case VALUE_WIDE:
+        ret->type = TRACE_BIG;
+        ret->text = (struct text){h->room, num_format_i128(v->wide, h->room)};
+        break;
+    default:
+        break;
+    }
+}
+
+static int row_passes(struct having *h, const struct dsl_node *n)
+{
+    struct column_entry e;
+    int rc;
+
+    switch (n->op) {
+    case DSL_AND:
+    case DSL_OR:
+        for (const struct dsl_node *c = n->child; c; c = c->next) {
+            rc = row_passes(h, c);
+            if (rc < 0 || (rc != 0) != (n->op == DSL_AND))
+                return rc;
+        }
+        return n->op == DSL_AND;
+    case DSL_NOT:
+        rc = row_passes(h, n->child);
+        return rc < 0 ? rc : !rc;
+    default:
+        break;
+    }
+    const struct value *v = &h->values[find_column(h->plan, n->path)];
+    struct test t = {.node = n};
+    if (v->type == VALUE_NULL)
+        return n->op == DSL_NULL && !n->negated;
+    entry_of(h, v, &e);
+    return test_entry(&t, &e);
+}
+
+static int check_paths(const struct aggregate_plan *p, const struct dsl_node *n, struct err *err)
+{
+    int rc = 0;
+
+    if (n->op == DSL_AND || n->op == DSL_OR || n->op == DSL_NOT) {
+        for (const struct dsl_node *c = n->child; c && rc == 0; c = c->next)
+            rc = check_paths(p, c, err);
+        return rc;
+    }
+    return find_column(p, n->path) < 0 ? unknown(err, "having", n->path) : 0;
+}
+
+static int filter_rows(struct teller_state *t, const struct dsl_node *root, struct value *values,
+                       struct row_id *rows, size_t *count)
+{
+    struct having h = {.plan = t->plan, .values = values};
+    size_t kept = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < *count && rc >= 0; i++) {
+        rc = i % 1024 ? 0 : budget_check(t->plan->budget);
+        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], values);
+        rc = rc < 0 ? rc : row_passes(&h, root);
+        if (rc > 0)
+            rows[kept++] = rows[i];
+    }
+    *count = kept;
+    return rc < 0 ? rc : 0;
+}
+
+static int apply_having(struct teller_state *t, const char *having, struct value *values,
+                        struct row_id *rows, size_t *count, struct err *err)
+{
+    struct err parse = {0};
+    struct dsl dsl;
+    int rc = dsl_parse(text_of(having), &parse, &dsl);
+
+    if (rc == ERR_QUERY_SYNTAX)
+        rc = err_set_param(err, ERR_PARAM, "having", "`having`: %.300s", parse.text);
+    if (rc == 0 && dsl.root)
+        rc = check_paths(t->plan, dsl.root, err);
+    if (rc == 0 && dsl.root)
+        rc = filter_rows(t, dsl.root, values, rows, count);
+    dsl_done(&dsl);
+    err_done(&parse);
+    return rc;
+}
+
+/* ---- sort ------------------------------------------------------------------------------------------------- */
+
+struct sort_key {
+    unsigned column;
+    bool descending;
+};
+struct sorter {
+    const struct sort_key *keys;
+    size_t width;
+    struct value *values; /* width a row */
+};
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+    const struct sorter *s = arg;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    for (size_t i = 0; i < s->width; i++) {
+        int cmp = value_cmp(&s->values[x * s->width + i], &s->values[y * s->width + i]);
+        if (cmp)
+            return s->keys[i].descending ? -cmp : cmp;
+    }
+    return (x > y) - (x < y); /* by their keys, as they were */
+}
+
+static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t width,
+                     struct value *values, struct row_id *rows, size_t count)
+{
+    size_t bytes = count * (width * sizeof(struct value) + sizeof(size_t) + sizeof(struct row_id));
+    int rc = budget_charge(t->plan->budget, bytes);
+
+    if (rc < 0)
+        return rc;
+    struct sorter s = {keys, width, malloc((count * width + 1) * sizeof(*s.values))};
+    size_t *order = malloc((count + 1) * sizeof(*order));
+    struct row_id *before = malloc((count + 1) * sizeof(*before));
+    rc = s.values && order && before ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = aggregate_tell(t, rows[i], values);
+        for (size_t k = 0; k < width; k++)
+            s.values[i * width + k] = values[keys[k].column];
+        order[i] = i;
+        before[i] = rows[i];
+    }
+    if (rc == 0)
+        qsort_r(order, count, sizeof(*order), compare_rows, &s);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rows[i] = before[order[i]];
+    free(s.values);
+    free(order);
+    free(before);
+    budget_release(t->plan->budget, bytes);
+    return rc;
+}
+
+static int apply_sort(struct teller_state *t, const struct aggregate_options *o,
+                      struct value *values, struct row_id *rows, size_t count, struct err *err)
+{
+    struct sort_key *keys = arena_alloc(t->plan->arena, (o->sort_count + 1) * sizeof(*keys));
+
+    if (!keys)
+        return -ENOMEM;
+    for (size_t i = 0; i < o->sort_count; i++) {
+        struct text name = text_of(o->sort[i]);
+        keys[i].descending = name.len > 1 && name.ptr[0] == '-' && find_column(t->plan, name) < 0;
+        if (keys[i].descending)
+            name = (struct text){name.ptr + 1, name.len - 1};
+        int column = find_column(t->plan, name);
+        if (column < 0)
+            return unknown(err, "sort", name);
+        keys[i].column = (unsigned)column;
+    }
+    return o->sort_count ? sort_rows(t, keys, o->sort_count, values, rows, count) : 0;
+}
+
+/* ---- top --------------------------------------------------------------------------------------------------- */
+
+static int apply_top(struct teller_state *t, const struct aggregate_options *o,
+                     struct value *values, struct row_id **rows, size_t *count, struct err *err)
+{
+    int column = o->top_by ? find_column(t->plan, text_of(o->top_by)) : -1;
+
+    if (column < 0)
+        return unknown(err, "top_by", text_of(o->top_by));
+    struct sort_key key = {(unsigned)column, true};
+    int rc = sort_rows(t, &key, 1, values, *rows, *count);
+    if (rc < 0 || *count <= o->top)
+        return rc;
+    struct row_id other;
+    rc = others_join(t, *rows + o->top, *count - o->top, &other);
+    (*rows)[o->top] = other;
+    *count = o->top + 1;
+    return rc;
+}
+
+int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id **rows,
+                size_t *count, struct err *err)
+{
+    struct value *values = malloc((t->plan->column_count + 1) * sizeof(*values));
+    int rc = values ? 0 : -ENOMEM;
+
+    if (rc == 0 && o->having)
+        rc = apply_having(t, o->having, values, *rows, count, err);
+    if (rc == 0 && o->top)
+        rc = apply_top(t, o, values, rows, count, err);
+    if (rc == 0)
+        rc = apply_sort(t, o, values, *rows, *count, err);
+    free(values);
+    return rc;
+}

@@ -1,0 +1,538 @@
+/* aggregate_scan.c - one pass over the selected rows: groups, counts, spans and measures. */
+#include "aggregate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct job {
+    const struct aggregate_plan *plan;
+    struct aggregate_found *found; /* NULL: nothing yet */
+    struct aggregate_fine *fine;
+};
+
+/* ---- doubles of the present chunk ------------------------------------------------------------------ */
+
+static int grow_at(struct aggregate_set *s, unsigned measure, uint32_t group)
+{
+    uint32_t before = s->fine_cap[measure], cap = before ? before : 64;
+
+    while (cap <= group)
+        cap *= 2;
+    uint32_t *at = realloc(s->fine_at[measure], cap * sizeof(*at));
+    if (!at)
+        return -ENOMEM;
+    memset(at + before, 0, (cap - before) * sizeof(*at));
+    s->fine_at[measure] = at;
+    s->fine_cap[measure] = cap;
+    return 0;
+}
+
+struct fine *worker_fine(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group)
+{
+    struct aggregate_set *s = &w->found->set[set];
+
+    if (group >= s->fine_cap[measure] && grow_at(s, measure, group) < 0)
+        return NULL;
+    uint32_t *at = &s->fine_at[measure][group];
+    if (*at)
+        return &w->entries[*at - 1].fine;
+    if (w->entry_count == w->entry_cap) {
+        uint32_t cap = w->entry_cap ? w->entry_cap * 2 : 64;
+        struct fine_entry *grown = realloc(w->entries, cap * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        w->entries = grown;
+        w->entry_cap = cap;
+    }
+    w->entries[w->entry_count] =
+        (struct fine_entry){.group = group, .set = (uint16_t)set, .measure = (uint16_t)measure};
+    *at = ++w->entry_count;
+    return &w->entries[w->entry_count - 1].fine;
+}
+
+/* The doubles of a chunk on their way to their place in (file, chunk) order. */
+struct part {
+    uint32_t count;
+    struct fine_entry *entries;
+    uint64_t *keys;
+};
+
+static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+{
+    struct aggregate_worker *w = state;
+    unsigned width = w->plan->width;
+    (void)c;
+
+    *ret_part = NULL;
+    if (w->entry_count == 0)
+        return 0;
+    size_t entry_bytes = w->entry_count * sizeof(*w->entries);
+    struct part *p =
+        malloc(sizeof(*p) + entry_bytes + w->entry_count * (width + 1) * sizeof(uint64_t));
+    if (!p)
+        return -ENOMEM;
+    *p = (struct part){w->entry_count, (struct fine_entry *)(p + 1),
+                       (uint64_t *)((char *)(p + 1) + entry_bytes)};
+    memcpy(p->entries, w->entries, entry_bytes);
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct aggregate_set *s = &w->found->set[p->entries[i].set];
+        if (width)
+            memcpy(p->keys + (size_t)i * width,
+                   group_table_keys(&s->map.table, p->entries[i].group), width * sizeof(uint64_t));
+        s->fine_at[p->entries[i].measure][p->entries[i].group] = 0;
+    }
+    w->entry_count = 0;
+    *ret_part = p;
+    return 0;
+}
+
+int fine_grow(const struct aggregate_plan *p, struct aggregate_fine *d, unsigned set,
+              uint32_t count)
+{
+    uint32_t cap = d->cap[set] ? d->cap[set] : 64;
+
+    if (count <= d->cap[set])
+        return 0;
+    while (cap < count)
+        cap *= 2;
+    size_t bytes = (cap - d->cap[set]) * p->measure_count * sizeof(struct fine);
+    int rc = budget_charge(p->budget, bytes);
+    if (rc < 0)
+        return rc;
+    d->charged += bytes;
+    if (!d->fine[set])
+        d->fine[set] = calloc(p->measure_count + 1, sizeof(*d->fine[set]));
+    for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++) {
+        struct fine *grown = realloc(d->fine[set][m], cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        memset(grown + d->cap[set], 0, (cap - d->cap[set]) * sizeof(*grown));
+        d->fine[set][m] = grown;
+    }
+    d->cap[set] = cap;
+    return d->fine[set] ? 0 : -ENOMEM;
+}
+
+static int merge_entry(struct job *job, const struct fine_entry *e, const uint64_t *keys)
+{
+    const struct aggregate_plan *plan = job->plan;
+    struct aggregate_fine *d = job->fine;
+    uint64_t told[GROUP_KEYS_MAX];
+    int rc = plan->parts ? plan_keys(plan, keys, told) : 0;
+    int64_t group = rc < 0 ? rc : group_table_add(&d->table[e->set], plan->parts ? told : keys);
+
+    rc = group < 0 ? (int)group : fine_grow(plan, d, e->set, d->table[e->set].count);
+    if (rc == 0)
+        fine_merge(&d->fine[e->set][e->measure][group], &e->fine);
+    return rc;
+}
+
+static int merge_part(void *arg, size_t position, void *part, bool failed)
+{
+    struct job *job = arg;
+    struct part *p = part;
+    int rc = 0;
+    (void)position;
+
+    for (uint32_t i = 0; p && !failed && i < p->count && rc == 0; i++)
+        rc = merge_entry(job, &p->entries[i], p->keys + (size_t)i * job->plan->width);
+    free(p);
+    return rc;
+}
+
+const struct fine *fine_find(const struct aggregate_plan *p, const struct aggregate_fine *d,
+                             unsigned set, const uint64_t *keys, unsigned measure)
+{
+    int64_t group = d->fine[set] ? group_table_find(&d->table[set], keys) : -ENOENT;
+    (void)p;
+
+    return group < 0 ? NULL : &d->fine[set][measure][group];
+}
+
+void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d)
+{
+    for (unsigned set = 0; set < SETS; set++) {
+        for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++)
+            free(d->fine[set][m]);
+        free(d->fine[set]);
+        if (d->table[set].budget)
+            group_table_done(&d->table[set]);
+    }
+    budget_release(p->budget, d->charged);
+    memset(d, 0, sizeof(*d));
+}
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
+int value_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
+              int64_t value, bool nano)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    struct cell *c = &set_record(s, group)->cells[measure];
+    int rc = cell_add_quickly(c, value, nano) ? 0 : cell_add(w->found, c, value, nano);
+
+    if (rc == 0 && s->samples[measure])
+        rc = sample_add_i64(&w->found->memory, &s->samples[measure][group], value, nano);
+    if (rc == 0 && w->plan->shape) {
+        struct fine *f = worker_fine(w, set, measure, group);
+        if (!f)
+            return -ENOMEM;
+        fine_add(f, nano ? (double)value / 1000 : (double)value, true);
+    }
+    return rc;
+}
+
+int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
+                  double value)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    struct fine *f = worker_fine(w, set, measure, group);
+
+    if (!f)
+        return -ENOMEM;
+    fine_add(f, value, w->plan->shape);
+    return s->samples[measure]
+               ? sample_add_f64(&w->found->memory, &s->samples[measure][group], value)
+               : 0;
+}
+
+/* Which rows have `also`; *ret false: none. */
+static int also_valid(struct scan_batch *b, const struct source *also, const uint64_t **ret_valid,
+                      bool *ret)
+{
+    const int64_t *v;
+    const double *d;
+    int rc = 0;
+
+    *ret = true;
+    *ret_valid = NULL;
+    if (!also)
+        return 0;
+    enum scan_shape shape = scan_shape(b->chunk, also);
+    if (shape == SHAPE_INT || shape == SHAPE_TIME)
+        rc = batch_i64(b, also, &v, ret_valid, NULL);
+    else if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
+        rc = batch_f64(b, also, &d, ret_valid);
+    else
+        *ret = false;
+    return rc;
+}
+
+static int add_i64(struct aggregate_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
+                   const uint64_t *also)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    bool plain = !s->samples[measure] && !w->plan->shape, nano;
+    const int64_t *v;
+    const uint64_t *valid;
+    int rc = batch_i64(b, w->plan->measures[measure].source, &v, &valid, &nano);
+
+    for (uint32_t j = 0, n = b->count; j < n && rc == 0; j++) {
+        uint32_t row = batch_row(b, j), group = w->group[j];
+        if (!batch_is_valid(valid, row) || !batch_is_valid(also, row))
+            continue;
+        if (plain && cell_add_quickly(&set_record(s, group)->cells[measure], v[row], nano))
+            continue;
+        rc = value_add(w, set, measure, group, v[row], nano);
+    }
+    return rc;
+}
+
+static int add_f64(struct aggregate_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
+                   const uint64_t *also)
+{
+    const double *v;
+    const uint64_t *valid;
+    int rc = batch_f64(b, w->plan->measures[measure].source, &v, &valid);
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        if (batch_is_valid(valid, row) && batch_is_valid(also, row))
+            rc = value_add_f64(w, set, measure, w->group[j], v[row]);
+    }
+    return rc;
+}
+
+static int measure_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set,
+                       unsigned measure)
+{
+    const struct measure *m = &w->plan->measures[measure];
+    enum scan_shape shape = scan_shape(b->chunk, m->source);
+    const uint64_t *also;
+    bool any;
+    int rc = also_valid(b, m->also, &also, &any);
+
+    if (rc < 0 || !any)
+        return rc;
+    if (shape == SHAPE_INT || shape == SHAPE_TIME)
+        return add_i64(w, b, set, measure, also);
+    if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
+        return add_f64(w, b, set, measure, also);
+    return 0;
+}
+
+/* ---- counts and times ---------------------------------------------------------------------------------- */
+
+static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    const int64_t *ts, *dur;
+    const uint64_t *valid, *ignored;
+    bool ts_nano, dur_nano = false;
+    int rc = batch_i64(b, w->plan->ts, &ts, &valid, &ts_nano);
+
+    for (uint32_t j = 0, n = b->count; j < n; j++)
+        set_record(s, w->group[j])->count++;
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    rc = batch_i64(b, w->plan->dur, &dur, &ignored, &dur_nano);
+    if (rc < 0 && rc != -EDOM)
+        return rc;
+    int64_t ts_unit = ts_nano ? 1 : 1000, dur_unit = rc == -EDOM ? 0 : dur_nano ? 1 : 1000;
+    dur = dur_unit ? dur : ts;
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        uint32_t row = batch_row(b, j);
+        struct record *r = set_record(s, w->group[j]);
+        if (!batch_is_valid(valid, row))
+            continue;
+        __int128 from = (__int128)ts[row] * ts_unit, to = from + (__int128)dur[row] * dur_unit;
+        r->min_ts = from < r->min_ts ? from : r->min_ts;
+        r->max_te = to > r->max_te ? to : r->max_te;
+    }
+    return 0;
+}
+
+/* ---- values that are kept ---------------------------------------------------------------------------------- */
+
+static int intervals_add(struct aggregate_worker *w, struct scan_batch *b)
+{
+    const int64_t *ts, *dur;
+    const uint64_t *ts_valid, *dur_valid;
+    bool ts_nano, dur_nano;
+    int rc = batch_i64(b, w->plan->ts, &ts, &ts_valid, &ts_nano);
+
+    if (rc == 0)
+        rc = batch_i64(b, w->plan->dur, &dur, &dur_valid, &dur_nano);
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_is_valid(ts_valid, row) || !batch_is_valid(dur_valid, row) || dur[row] <= 0)
+            continue;
+        __int128 from = (__int128)ts[row] * (ts_nano ? 1 : 1000);
+        __int128 to = from + (__int128)dur[row] * (dur_nano ? 1 : 1000);
+        rc = interval_add(w->found, w->group[j], clamp_ns(from), clamp_ns(to));
+    }
+    return rc;
+}
+
+static int picks_add(struct aggregate_worker *w, struct scan_batch *b, unsigned keep,
+                     const uint64_t *keys)
+{
+    struct pick *picks = w->found->set[0].picks[keep];
+    bool last = w->plan->keeps[keep].what == KEEP_LAST, nano;
+    const int64_t *ts;
+    const uint64_t *valid;
+    int rc = batch_i64(b, w->plan->ts, &ts, &valid, &nano);
+
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (keys[row] == QUERY_KEY_NULL || !batch_is_valid(valid, row))
+            continue;
+        struct pick p = {.ts = (__int128)ts[row] * (nano ? 1 : 1000),
+                         .key = keys[row],
+                         .place = (uint32_t)b->chunk->position,
+                         .row = b->first + row,
+                         .has = true};
+        pick_merge(&picks[w->group[j]], &p, last);
+    }
+    return 0;
+}
+
+static int distinct_add(struct aggregate_worker *w, struct scan_batch *b, unsigned keep,
+                        const uint64_t *keys)
+{
+    struct group_table *t = &w->found->distinct[keep];
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (keys[row] == QUERY_KEY_NULL)
+            continue;
+        int64_t rc = group_table_add(t, (uint64_t[]){w->group[j], keys[row]});
+        if (rc < 0)
+            return (int)rc;
+    }
+    return 0;
+}
+
+static int keeps_add(struct aggregate_worker *w, struct scan_batch *b)
+{
+    int rc =
+        w->plan->intervals && !w->plan->split ? intervals_add(w, b) : 0; /* else piece by piece */
+
+    for (unsigned i = 0; i < w->plan->keep_count && rc == 0; i++) {
+        const uint64_t *keys;
+        rc = batch_keys(b, w->plan->keeps[i].source, &keys);
+        if (rc == 0)
+            rc = w->plan->keeps[i].what == KEEP_DISTINCT ? distinct_add(w, b, i, keys)
+                                                         : picks_add(w, b, i, keys);
+    }
+    return rc;
+}
+
+/* ---- batches -------------------------------------------------------------------------------------------------- */
+
+static int rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+{
+    const struct aggregate_plan *p = w->plan;
+    struct aggregate_set *s = &w->found->set[set];
+    int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
+
+    s->bound = true;
+    if (rc == 0)
+        rc = group_map_batch(&s->map, b, w->group);
+    if (rc == 0)
+        rc = set_grow(w->found, set);
+    if (rc < 0)
+        return rc;
+    bool split = p->split && set == SET_EVENT;
+    if (split)
+        rc = split_add(w, b, set);
+    else
+        rc = set == SET_EVENT ? span_add(w, b, set) : counters_add(w, b, set);
+    for (unsigned i = set == SET_EVENT ? 0 : p->plain_measures;
+         i < s->measures && rc == 0 && !split; i++)
+        rc = measure_add(w, b, set, i);
+    return rc == 0 && p->general ? keeps_add(w, b) : rc;
+}
+
+/* Some rows of a batch. It has no mask: what was decoded for a few rows may not be enough. */
+static int some_rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set,
+                         uint32_t count)
+{
+    struct scan_batch some = *b;
+
+    if (count == 0)
+        return 0;
+    some.mask = NULL;
+    some.select = w->rows_of[set];
+    some.count = count;
+    return rows_add(w, &some, set);
+}
+
+static int batch(void *state, struct scan_batch *b)
+{
+    struct aggregate_worker *w = state;
+    uint32_t events = 0, others = 0, count[SETS];
+    const int64_t *class;
+    const uint64_t *valid;
+
+    w->rows += b->count;
+    if (!w->plan->classes || w->only_events)
+        return rows_add(w, b, SET_EVENT);
+    int rc = batch_i64(b, w->plan->class, &class, &valid, NULL);
+    if (rc < 0)
+        return rc;
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        w->rows_of[SET_EVENT][events] = (uint16_t)row;
+        w->rows_of[SETS][others] = (uint16_t)row;
+        events += class[row] == TRACE_EVENT;
+        others += class[row] == TRACE_COUNTER || class[row] == TRACE_AGGREGATED;
+    }
+    if (events == b->count)
+        return rows_add(w, b, SET_EVENT);
+    struct scan_batch all = *b;
+    all.mask = NULL;
+    for (unsigned i = 0; i < w->plan->width && rc == 0; i++) { /* of all rows, not of some first */
+        const uint64_t *ignored;
+        rc = batch_keys(&all, w->plan->key_sources[i], &ignored);
+    }
+    if (rc == 0)
+        rc = some_rows_add(w, b, SET_EVENT, events);
+    if (rc < 0 || others == 0)
+        return rc;
+    rc = counters_sort(w, &all, w->rows_of[SETS], others, count);
+    for (unsigned set = SET_PROFILE; set < SETS && rc == 0; set++)
+        rc = some_rows_add(w, b, set, count[set]);
+    return rc;
+}
+
+/* ---- workers and chunks ----------------------------------------------------------------------------------------- */
+
+static int worker_begin(void *arg, unsigned worker, void **ret_state)
+{
+    struct job *job = arg;
+    struct aggregate_worker *w = calloc(1, sizeof(*w));
+    (void)worker;
+
+    if (!w)
+        return -ENOMEM;
+    w->plan = job->plan;
+    int rc = found_new(job->plan, &w->found);
+    if (rc < 0) {
+        free(w);
+        return rc;
+    }
+    *ret_state = w;
+    return 0;
+}
+
+static int worker_end(void *arg, unsigned worker, void *state, bool failed)
+{
+    struct job *job = arg;
+    struct aggregate_worker *w = state;
+    int rc = 0;
+    (void)worker;
+
+    free(w->entries);
+    if (!failed && !job->found && job->plan->parts)
+        rc = found_new(job->plan, &job->found);
+    if (!failed && rc == 0 && !job->found) {
+        job->found = w->found;
+        w->found = NULL;
+    } else if (!failed && rc == 0) {
+        rc = aggregate_merge(job->found, w->found);
+    }
+    found_free(w->found);
+    free(w);
+    return rc;
+}
+
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct aggregate_worker *w = state;
+
+    for (unsigned i = 0; i < SETS; i++)
+        w->found->set[i].bound = false;
+    w->only_events = c->file->counts.counters + c->file->counts.aggregated == 0 &&
+                     !(query_phases(c->query) & PHASE_METADATA);
+    if (w->rows < SAMPLE_FOLD_ROWS)
+        return 0;
+    w->rows = 0;
+    return sample_fold(&w->found->memory);
+}
+
+int aggregate_scan(const struct aggregate_plan *plan, struct aggregate_found **found,
+                   struct aggregate_fine *fine, struct err *err)
+{
+    struct job job = {.plan = plan, .fine = fine};
+    struct scan_sink sink = {.arg = &job,
+                             .worker_begin = worker_begin,
+                             .chunk_begin = chunk_begin,
+                             .batch = batch,
+                             .chunk_end = chunk_end,
+                             .merge = merge_part,
+                             .worker_end = worker_end};
+
+    memset(fine, 0, sizeof(*fine));
+    for (unsigned i = 0; i < SETS; i++)
+        group_table_init(&fine->table[i], plan->width, plan->max_groups, plan->budget);
+    int rc = scan_run(plan->query, &sink, err);
+    if (rc == 0 && !job.found)
+        rc = found_new(plan, &job.found);
+    *found = job.found;
+    return rc;
+}

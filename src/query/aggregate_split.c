@@ -1,0 +1,156 @@
+/* aggregate_split.c - events shared out over the buckets that they cover (bucket=split).
+ *
+ * The part of an event in a bucket has the time that it spends there, and of its size the share of that time: sizes are
+ * cut at whole bytes so that the parts add up to the whole. An event is counted where it starts.
+ */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* One measure of a batch. */
+struct lane_of {
+    const int64_t *i;
+    const double *d;
+    const uint64_t *valid;
+    bool nano;
+};
+
+static int lane_load(struct scan_batch *b, const struct source *s, struct lane_of *ret)
+{
+    enum scan_shape shape = scan_shape(b->chunk, s);
+
+    memset(ret, 0, sizeof(*ret));
+    if (shape == SHAPE_INT || shape == SHAPE_TIME)
+        return batch_i64(b, s, &ret->i, &ret->valid, &ret->nano);
+    if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
+        return batch_f64(b, s, &ret->d, &ret->valid);
+    return 0;
+}
+
+/* An event, and the part of it in [from, to) of its time; ns. */
+struct piece {
+    uint32_t row, group;
+    __int128 ts, dur, from, to;
+    bool first;
+};
+
+/* The share of `whole` up to `at` of the duration. */
+static __int128 share(__int128 whole, __int128 at, __int128 dur)
+{
+    if (at == dur)
+        return whole;
+    return dur <= INT64_MAX ? whole * at / dur : (__int128)((__float128)whole * at / dur);
+}
+
+static int piece_value(struct aggregate_worker *w, const struct piece *p, unsigned set,
+                       unsigned measure, const struct lane_of *lane)
+{
+    const struct measure *m = &w->plan->measures[measure];
+    bool whole = p->from == 0 && p->to == p->dur;
+
+    if (!(lane->i || lane->d) || !batch_is_valid(lane->valid, p->row))
+        return 0;
+    if (m->source == w->plan->dur)
+        return value_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
+    if (m->source != w->plan->size && !p->first)
+        return 0; /* other values belong to the start */
+    if (m->source != w->plan->size || whole)
+        return lane->i ? value_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
+                       : value_add_f64(w, set, measure, p->group, lane->d[p->row]);
+    if (lane->d)
+        return value_add_f64(w, set, measure, p->group,
+                             lane->d[p->row] * (double)(p->to - p->from) / (double)p->dur);
+    __int128 size = lane->i[p->row];
+    return value_add(w, set, measure, p->group,
+                     (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
+}
+
+static int piece_add(struct aggregate_worker *w, const struct piece *p, unsigned set,
+                     const struct lane_of *lanes)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    struct record *r = set_record(s, p->group);
+    __int128 from = p->ts + p->from, to = p->ts + p->to;
+    int rc = 0;
+
+    r->count += p->first;
+    r->min_ts = from < r->min_ts ? from : r->min_ts;
+    r->max_te = to > r->max_te ? to : r->max_te;
+    for (unsigned i = 0; i < s->measures && rc == 0; i++)
+        rc = piece_value(w, p, set, i, &lanes[i]);
+    if (rc == 0 && w->plan->intervals && to > from)
+        rc = interval_add(w->found, p->group, clamp_ns(from), clamp_ns(to));
+    return rc;
+}
+
+/* The group of the same keys in another bucket; `start` in ns from the origin. */
+static int64_t group_in(struct aggregate_worker *w, unsigned set, uint32_t group, __int128 start)
+{
+    const struct aggregate_plan *p = w->plan;
+    struct aggregate_set *s = &w->found->set[set];
+    uint64_t keys[GROUP_KEYS_MAX];
+
+    if (start > INT64_MAX || start < INT64_MIN)
+        return ERR_ROW_LIMIT;
+    memcpy(keys, group_table_keys(&s->map.table, group), p->width * sizeof(*keys));
+    int rc = key_of_time(p->query, (int64_t)start, true, &keys[p->bucket_key]);
+    int64_t other = rc < 0 ? rc : group_table_add(&s->map.table, keys);
+    rc = other < 0 ? (int)other : set_grow(w->found, set);
+    return rc < 0 ? rc : other;
+}
+
+static int row_add(struct aggregate_worker *w, struct piece *p, unsigned set,
+                   const struct lane_of *lanes)
+{
+    const __int128 step = w->plan->interval_ns, origin = w->plan->origin_ns;
+    __int128 at = p->ts - origin, rest = at % step, bucket = at - rest - (rest < 0 ? step : 0);
+    uint32_t home = p->group;
+    uint64_t pieces = 0;
+    int rc = 0;
+
+    p->from = 0;
+    p->first = true;
+    do {
+        __int128 end = bucket + step - at; /* from the start of the event */
+        p->to = p->dur < end ? p->dur : end;
+        rc = piece_add(w, p, set, lanes);
+        p->from = p->to;
+        p->first = false;
+        bucket += step;
+        if (rc < 0 || p->from >= p->dur)
+            break;
+        int64_t next = group_in(w, set, home, bucket);
+        p->group = (uint32_t)next;
+        rc = next < 0 ? (int)next : ++pieces % 1024 ? 0 : budget_check(w->plan->budget);
+    } while (rc == 0);
+    return rc;
+}
+
+int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+{
+    const struct aggregate_plan *p = w->plan;
+    struct aggregate_set *s = &w->found->set[set];
+    struct lane_of ts, dur, lanes[s->measures + 1];
+    int rc = lane_load(b, p->ts, &ts);
+
+    rc = rc < 0 ? rc : lane_load(b, p->dur, &dur);
+    for (unsigned i = 0; i < s->measures && rc == 0; i++)
+        rc = lane_load(b, p->measures[i].source, &lanes[i]);
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        struct piece piece = {.row = row, .group = w->group[j], .first = true};
+        if (!ts.i || !batch_is_valid(ts.valid, row)) { /* in no bucket: counted only */
+            set_record(s, piece.group)->count++;
+            for (unsigned i = 0; i < s->measures && rc == 0; i++)
+                rc = piece_value(w, &piece, set, i, &lanes[i]);
+            continue;
+        }
+        piece.ts = (__int128)ts.i[row] * (ts.nano ? 1 : 1000);
+        if (dur.i && batch_is_valid(dur.valid, row) && dur.i[row] > 0)
+            piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
+        rc = row_add(w, &piece, set, lanes);
+    }
+    return rc;
+}

@@ -1,0 +1,387 @@
+/* aggregate_tell.c - what was found as the values of rows. */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- before the first row ------------------------------------------------------------------------------ */
+
+static int compare_intervals(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* The length of the union of the intervals of each group. */
+static int measure_busy(struct teller_state *t)
+{
+    struct aggregate_found *f = t->found;
+
+    if (!t->plan->intervals)
+        return 0;
+    t->busy = calloc(f->set[0].map.table.count + 1, sizeof(*t->busy));
+    if (!t->busy)
+        return -ENOMEM;
+    if (f->interval_count)
+        qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    int64_t end = 0;
+    for (size_t i = 0; i < f->interval_count; i++) {
+        const struct interval *v = &f->intervals[i];
+        if (i == 0 || v->group != v[-1].group)
+            end = INT64_MIN;
+        int64_t from = v->from > end ? v->from : end;
+        if (v->to <= from)
+            continue;
+        t->busy[v->group] += v->to - from;
+        end = v->to;
+    }
+    return 0;
+}
+
+static int count_distinct(struct teller_state *t)
+{
+    const struct aggregate_plan *p = t->plan;
+
+    t->distinct = calloc(p->keep_count + 1, sizeof(*t->distinct));
+    if (!t->distinct)
+        return -ENOMEM;
+    for (unsigned k = 0; k < p->keep_count; k++) {
+        const struct group_table *pairs = &t->found->distinct[k];
+        if (p->keeps[k].what != KEEP_DISTINCT)
+            continue;
+        t->distinct[k] = calloc(t->found->set[0].map.table.count + 1, sizeof(uint64_t));
+        if (!t->distinct[k])
+            return -ENOMEM;
+        for (uint32_t i = 0; i < pairs->count; i++)
+            t->distinct[k][group_table_keys(pairs, i)[0]]++;
+    }
+    return 0;
+}
+
+int teller_begin(struct teller_state *t)
+{
+    const struct aggregate_plan *p = t->plan;
+
+    t->told = calloc(p->measure_count + 1, sizeof(*t->told));
+    t->quantiles = calloc((size_t)p->measure_count * p->quantile_count + 1, sizeof(*t->quantiles));
+    if (!t->told || !t->quantiles)
+        return -ENOMEM;
+    int rc = measure_busy(t);
+    return rc < 0 ? rc : count_distinct(t);
+}
+
+void teller_done(struct teller_state *t)
+{
+    for (unsigned k = 0; t->distinct && k < t->plan->keep_count; k++)
+        free(t->distinct[k]);
+    free(t->distinct);
+    free(t->busy);
+    free(t->told);
+    free(t->quantiles);
+    t->distinct = NULL;
+    t->busy = NULL;
+    t->told = NULL;
+    t->quantiles = NULL;
+}
+
+/* ---- a measure ------------------------------------------------------------------------------------------ */
+
+static struct value null_value(void)
+{
+    return (struct value){.type = VALUE_NULL};
+}
+
+static struct value double_value(double d)
+{
+    return (struct value){.type = isfinite(d) ? VALUE_DOUBLE : VALUE_NULL, .d = d};
+}
+
+static struct value whole_value(__int128 v, bool nano, bool time)
+{
+    if (time)
+        return (struct value){.type = VALUE_TIME, .wide = nano ? v : v * 1000};
+    if (v >= INT64_MIN && v <= INT64_MAX)
+        return (struct value){.type = VALUE_INT, .i = (int64_t)v};
+    return (struct value){.type = VALUE_WIDE, .wide = v};
+}
+
+/* By values alone, not by how they are kept, so that equal sums give equal bits. */
+static double std_of(const struct moments *m)
+{
+    __int128 limit = (__int128)1 << 62;
+
+    if (m->squares_high || m->squares >> 64 || m->count >> 32 || m->sum > limit || m->sum < -limit)
+        return moments_std(m);
+    unsigned __int128 top =
+        (unsigned __int128)(uint64_t)m->squares * m->count - (unsigned __int128)(m->sum * m->sum);
+    double v = sqrt((double)top / (double)m->count / (double)(m->count - 1));
+    return m->nano ? v / 1000 : v;
+}
+
+static void join_integers(const struct moments *m, struct moments_f64 *f)
+{
+    double n = (double)m->count, std = m->count > 1 ? moments_std(m) : 0, unit = m->nano ? 1000 : 1;
+    struct moments_f64 whole = {.count = m->count,
+                                .mean = moments_mean(m),
+                                .m2 = std * std * (n - 1),
+                                .min = m->min > m->max ? INFINITY : (double)m->min / unit,
+                                .max = m->min > m->max ? -INFINITY : (double)m->max / unit,
+                                .sum = (double)m->sum / unit};
+
+    moments_f64_merge(f, &whole);
+}
+
+static const struct told *told_of(struct teller_state *t, struct row_id row, unsigned measure)
+{
+    const struct aggregate_plan *p = t->plan;
+    struct told *told = &t->told[measure];
+    const struct aggregate_set *s = &t->found->set[row.set];
+
+    if (told->done)
+        return told;
+    memset(told, 0, sizeof(*told));
+    told->done = true;
+    if (measure >= s->measures)
+        return told;
+    told->weighted = row.set != SET_EVENT && !p->measures[measure].system;
+    cell_moments(t->found, &set_record(s, row.group)->cells[measure], &told->m);
+    told->count = told->m.count;
+    told->fine =
+        fine_find(p, t->fine, row.set, group_table_keys(&s->map.table, row.group), measure);
+    if (!told->fine || told->fine->m.count == 0)
+        return told;
+    bool both = p->shape && !told->weighted; /* then the integers are among the doubles */
+    told->is_f64 = !both || told->fine->m.count > told->m.count;
+    told->all = told->fine->m;
+    if (told->is_f64 && !both && told->m.count)
+        join_integers(&told->m, &told->all);
+    if (told->is_f64)
+        told->count = told->all.count;
+    return told;
+}
+
+static struct value tell_mean(const struct told *t)
+{
+    if (!t->is_f64)
+        return double_value(moments_mean(&t->m));
+    return double_value(t->weighted ? (t->all.sum + t->all.comp) / (double)t->count : t->all.mean);
+}
+
+static struct value tell_std(const struct told *t)
+{
+    if (t->count < 2 || t->weighted)
+        return null_value();
+    return double_value(t->is_f64 ? sqrt(t->all.m2 / (double)(t->count - 1)) : std_of(&t->m));
+}
+
+static struct value tell_shape(const struct told *t, enum tell what)
+{
+    const struct fine *f = t->fine;
+    double n = f ? (double)f->m.count : 0;
+
+    if (!f || t->weighted || !(f->m.m2 > 0) || n < (what == TELL_SKEW ? 3 : 4))
+        return null_value();
+    return double_value(what == TELL_SKEW ? sqrt(n) * f->m3 / pow(f->m.m2, 1.5)
+                                          : n * f->m4 / (f->m.m2 * f->m.m2) - 3);
+}
+
+static struct value tell_end(const struct told *t, bool time, bool greatest)
+{
+    if (t->is_f64)
+        return double_value(greatest ? t->all.max : t->all.min);
+    if (t->m.min > t->m.max)
+        return null_value();
+    return whole_value(greatest ? t->m.max : t->m.min, t->m.nano, time);
+}
+
+static int tell_quantile(struct teller_state *t, struct row_id row, const struct teller *what,
+                         struct value *ret)
+{
+    const struct aggregate_plan *p = t->plan;
+    struct told *told = &t->told[what->of];
+    struct value *all = &t->quantiles[what->of * p->quantile_count];
+    struct sample *samples = t->found->set[row.set].samples[what->of];
+    uint64_t ranks[p->quantile_count + 1];
+
+    if (!told->has_quantiles) {
+        struct value min = tell_end(told, false, false), max = tell_end(told, false, true);
+        double unit = told->m.nano && !told->is_f64 ? 1000 : 1;
+        double lo = (min.type == VALUE_DOUBLE ? min.d
+                     : min.type == VALUE_INT  ? (double)min.i
+                                              : (double)min.wide) /
+                    unit;
+        double hi = (max.type == VALUE_DOUBLE ? max.d
+                     : max.type == VALUE_INT  ? (double)max.i
+                                              : (double)max.wide) /
+                    unit;
+        for (unsigned i = 0; i < p->quantile_count; i++) {
+            const struct quantile *q = &p->quantiles[i];
+            unsigned __int128 rank =
+                ((unsigned __int128)q->part * told->count + q->whole - 1) / q->whole;
+            ranks[i] = rank < 1 ? 1 : (uint64_t)rank;
+        }
+        int rc = sample_ranks(&samples[row.group], ranks, p->quantile_count,
+                              p->measures[what->of].time, lo, hi, all);
+        if (rc < 0)
+            return rc;
+        told->has_quantiles = true;
+    }
+    *ret = all[what->quantile];
+    return 0;
+}
+
+static int tell_measure(struct teller_state *t, struct row_id row, const struct teller *what,
+                        struct value *ret)
+{
+    const struct told *told = told_of(t, row, what->of);
+    bool time = t->plan->measures[what->of].time;
+
+    if (told->count == 0)
+        return 0;
+    switch (what->what) {
+    case TELL_SUM:
+        *ret = told->is_f64 ? double_value(told->all.sum + told->all.comp)
+                            : whole_value(told->m.sum, told->m.nano, time);
+        return 0;
+    case TELL_MIN:
+    case TELL_MAX:
+        *ret = tell_end(told, time, what->what == TELL_MAX);
+        return 0;
+    case TELL_MEAN:
+        *ret = tell_mean(told);
+        return 0;
+    case TELL_STD:
+        *ret = tell_std(told);
+        return 0;
+    case TELL_QUANTILE:
+        return told->weighted || !t->found->set[row.set].samples[what->of]
+                   ? 0
+                   : tell_quantile(t, row, what, ret);
+    default:
+        *ret = tell_shape(told, what->what);
+        return 0;
+    }
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------------- */
+
+static double sum_of(const struct told *t)
+{
+    return t->is_f64 ? t->all.sum + t->all.comp : (double)t->m.sum / (t->m.nano ? 1000 : 1);
+}
+
+/* Numbers made of two measures. */
+static struct value tell_ratio(struct teller_state *t, struct row_id row, const struct teller *what)
+{
+    const struct told *a = told_of(t, row, what->of);
+
+    if (what->what == TELL_CONCURRENCY) {
+        double busy = (double)t->busy[row.group] / 1000;
+        return busy > 0 ? double_value(sum_of(a) / busy) : null_value();
+    }
+    const struct told *b = told_of(t, row, what->quantile); /* of: bytes; quantile: their time */
+    double us = b->count ? sum_of(b) : 0;
+    return a->count && us > 0 ? double_value(sum_of(a) * 1e6 / us) : null_value();
+}
+
+static struct value tell_keep(struct teller_state *t, struct row_id row, unsigned keep)
+{
+    struct value v = {.type = VALUE_NULL};
+    const struct pick *p = &t->found->set[0].picks[keep][row.group];
+
+    if (t->distinct[keep])
+        return (struct value){.type = VALUE_UINT, .u = t->distinct[keep][row.group]};
+    if (p->has)
+        query_key_value(t->plan->query, p->key, &v);
+    return v;
+}
+
+static struct value tell_time(const struct aggregate_plan *p, const struct record *r,
+                              enum tell what)
+{
+    if (r->min_ts > r->max_te)
+        return null_value();
+    return (struct value){.type = VALUE_TIME,
+                          .wide = (what == TELL_TS ? r->min_ts : r->max_te) - p->origin_ns};
+}
+
+static void tell_process(struct teller_state *t, const uint64_t *keys, const struct record *r,
+                         const struct teller *what, struct value *ret)
+{
+    const struct aggregate_plan *p = t->plan;
+    uint64_t pid = keys[p->pid_key], hhash = keys[p->hhash_key];
+    uint32_t host = key_tag(hhash) == KEY_TEXT ? (uint32_t)key_payload(hhash) : INDEX_NO_TEXT;
+    struct value parent, root;
+
+    if (key_tag(pid) != KEY_INT || key_payload(pid) <= 0)
+        return;
+    if (what->what != TELL_BOUNDARY) {
+        process_tell_parent(t->processes, key_payload(pid), host, &parent, &root);
+        *ret = what->what == TELL_PARENT ? parent : root;
+    } else if (r->min_ts <= r->max_te) {
+        __int128 twice = r->min_ts + r->max_te;
+        *ret = process_tell_boundary(t->processes, what->of, key_payload(pid), host,
+                                     twice / 2 - (twice < 0 && twice % 2 != 0));
+    }
+}
+
+int aggregate_tell(struct teller_state *t, struct row_id row, struct value *values)
+{
+    static const char *const classes[] = {"event", "profile", "system"};
+    const struct aggregate_plan *p = t->plan;
+    const struct aggregate_set *s = &t->found->set[row.set];
+    const struct record *r = set_record(s, row.group);
+    const uint64_t *keys = group_table_keys(&s->map.table, row.group);
+    int rc = 0;
+
+    for (unsigned i = 0; i < p->measure_count; i++)
+        t->told[i].done = t->told[i].has_quantiles = false;
+    for (size_t i = 0; i < p->column_count && rc == 0; i++) {
+        const struct teller *what = &p->tellers[i];
+        struct value *v = &values[i];
+        *v = null_value();
+        switch (what->what) {
+        case TELL_CLASS:
+            *v = (struct value){.type = VALUE_TEXT, .text = text_of(classes[row.set])};
+            break;
+        case TELL_KEY:
+            if (key_tag(keys[what->of]) == (enum key_tag)KEY_OTHER)
+                *v = (struct value){.type = VALUE_TEXT, .text = TEXT("(other)")};
+            else
+                query_key_value(p->query, keys[what->of], v);
+            break;
+        case TELL_COUNT:
+            *v = (struct value){.type = VALUE_UINT, .u = r->count};
+            break;
+        case TELL_TS:
+        case TELL_TE:
+            *v = tell_time(p, r, what->what);
+            break;
+        case TELL_KEEP:
+            *v = tell_keep(t, row, what->of);
+            break;
+        case TELL_BUSY:
+            *v = (struct value){.type = VALUE_TIME, .wide = t->busy[row.group]};
+            break;
+        case TELL_CONCURRENCY:
+        case TELL_BANDWIDTH:
+            *v = tell_ratio(t, row, what);
+            break;
+        case TELL_BOUNDARY:
+        case TELL_PARENT:
+        case TELL_ROOT:
+            tell_process(t, keys, r, what, v);
+            break;
+        default:
+            rc = tell_measure(t, row, what, v);
+        }
+    }
+    return rc;
+}
