@@ -52,7 +52,7 @@ void etag_make(struct exchange *x)
         x->shared = x->rq.http->cache && !x->rq.endpoint->changes;
         memcpy(x->etag, "W/\"", 3);
         exchange_hex(h, x->etag + 3);
-        strcat(x->etag, "\"");
+        memcpy(x->etag + 3 + 32, "\"", 2);
     }
     buf_done(&key);
 }
