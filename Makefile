@@ -22,7 +22,8 @@
 
 BUILD  ?= build
 CONFIG ?= $(if $(CI),--enable-werror)
-B      := $(patsubst %/,%,$(BUILD))
+# Relative where it can be, however it was named: the targets in *.d must be those of the next make.
+B      := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 ifeq ($(abspath $B),$(CURDIR))
 $(error BUILD must be a folder of its own)
 endif

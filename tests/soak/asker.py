@@ -260,10 +260,11 @@ class Asker(threading.Thread):
             self.world.judge.check_counts({path: rows.get("id", 0)}, answer.asked, [path])
 
     def part(self):
-        """Lines by number through /read: as the file is, so judged only where it did not change."""
+        """Lines by number through /read: as the file is, so judged only where it did not change and holds nothing but lines of ours."""
         path = self.any_path()
         answer = path and self.get("/read", file=path, mode="lines", start="3", end="400")
-        if answer and not self.world.may_change(path, answer.asked):
+        content = answer and self.world.writer.ledger.present().get(path)
+        if content and not content.junk and not self.world.may_change(path, answer.asked):
             self.world.judge.check_lines(path, answer.asked._replace(complete=False), answer.body.splitlines(), 0, 398)
 
     def again(self):
