@@ -142,7 +142,7 @@ enum trace_type {
     TRACE_INT = 1,               /* .i                                                                 */
     TRACE_DOUBLE,                /* .d, finite                                                         */
     TRACE_BOOL,                  /* .i is 0 or 1                                                       */
-    TRACE_TEXT,                  /* .ptr, len: decoded UTF-8 (escapes resolved), may hold NUL          */
+    TRACE_TEXT,                  /* .ptr, len: decoded UTF-8 (escapes resolved), may hold NUL; 16 bytes can be read at .ptr */
     TRACE_JSON,                  /* .ptr, len: an array or {} as written (repaired where needed)       */
     TRACE_BIG                    /* .ptr, len: decimal digits of an integer beyond int64               */
 };
@@ -176,6 +176,8 @@ struct trace_event {
     uint8_t bad_dur;             /* a dur was there, but beyond int64: absent                           */
     uint32_t offset, len;        /* of the object in the chunk's text ('{' to '}'; a cut-off tail excluded) */
     uint32_t count;
+    uint32_t shape;              /* events of one scanner with the same number have the same fields, types and units in
+                                  * the same order; 0 = nothing is known                                    */
     const struct trace_value *values; /* borrowed until the next call, texts too; no nulls, each field at most once
                                        * (but TRACE_FIELD_OTHER). The dur of 0 that READING.md gives a complete event
                                        * without one is among them, as the last.                                    */

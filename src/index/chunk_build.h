@@ -1,33 +1,91 @@
-/* chunk_build.h - what the parts of the builder share (chunk_builder.c, chunk_size.c, chunk_finish.c, chunk_texts.c). */
+/* chunk_build.h - what the parts of the builder share.
+ *
+ *   chunk_builder.c   life of a builder and of its columns
+ *   chunk_add.c       an event's values go to their columns
+ *   chunk_stage.c     a column's values until the chunk is finished
+ *   chunk_shape.c     events of one shape: what to do with their values is decided once
+ *   chunk_other.c     values of paths beyond the limit, as JSON text
+ *   chunk_size.c      bytes moved
+ *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
+ */
 #ifndef DFTRACERD_INDEX_CHUNK_BUILD_H
 #define DFTRACERD_INDEX_CHUNK_BUILD_H
 
 #include "bloom.h"
 #include "column.h"
 
+/* The first four have a value in every row. */
 enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_BAD_DUR, BUILD_SIZE, BUILD_OTHER, BUILD_SPECIALS };
-#define BUILD_COLUMNS_MAX (CHUNK_PATHS_MAX + BUILD_SPECIALS)
-#define BUILD_MANY 255u              /* column_build.type: several types, see types[] */
-#define BUILD_TO_OTHER 0xFFFFu       /* slot of a field without a column of its own */
+enum {
+    BUILD_COLUMNS_MAX = CHUNK_PATHS_MAX + BUILD_SPECIALS,
+    BUILD_MANY = 255,                /* column_build.type: several types, see types[] */
+    BUILD_TO_OTHER = 0xFFFF,         /* slot of a field without a column of its own */
+    BUILD_SHAPES_MAX = 128,          /* number 0 is none: the row's values were put one by one */
+    BUILD_STEPS_MAX = 4096,          /* values of all shapes */
+    BUILD_HINTS = 256,               /* a power of two */
+    BUILD_DICTIONARIES_KEPT = 64
+};
 
-/* One column while rows come in: its non-null values, without gaps, and the rows they belong to. */
+/* What is done with a value of the column. */
+enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_ANY };
+
+/* One column while rows come in: its non-null values, without gaps. Which rows they belong to: those of the shapes that
+ * have the field, from row `flat` on, and those whose bit is set in `valid`. */
 struct column_build {
     /* touched for every value: one cache line */
+    int64_t *next, *end;             /* in the block that fills: ints, bits of doubles, codes of texts */
+    uint64_t a, b;                   /* BUILD_TEXT: the words of the text put last, */
+    uint32_t len, code;              /* its length (UINT32_MAX: none, or its words do not tell all) and code */
+    uint8_t mark;                    /* of the text put last: chunk_size.c */
+    uint8_t kind;                    /* enum build_kind */
     uint8_t type;                    /* 0 = no value yet, enum trace_type, BUILD_MANY */
-    bool is_time, nano;
-    bool sparse;                     /* a row was without value: `valid` is kept from here on */
-    uint32_t count, cap, words;
-    int64_t *values;                 /* ints, bits of doubles, codes of texts */
-    uint64_t *valid;                 /* `words` words; where not sparse, rows [0, count) have values and this is unused */
-    uint8_t *types;                  /* of the values; only where BUILD_MANY */
-    struct dictionary dict;
-    struct text path;                /* in the builder's arena; the specials': static */
-    bool keep_packed, always_global;
+    bool nano;
+
+    bool is_time, keep_packed, always_global;
+    bool as_double;                  /* BUILD_MANY: integers that are to be doubles like the others */
     int8_t dimension;                /* place in the list of dimensions or -1 */
-    uint16_t skew;                   /* bytes before `values` in its allocation */
+    uint16_t skew;                   /* bytes before `fill` in its allocation */
+    uint32_t full;                   /* values in `kept` */
+    uint32_t words, flat;
+    int64_t *fill;                   /* PACK_BLOCK values */
+    uint64_t *valid;                 /* `words` words */
+    struct dictionary *dict;         /* NULL before the first text */
+    struct buf kept;                 /* full blocks, as narrow as their range allows */
+    struct buf ranges, places;       /* struct pack_range and struct stage_place of each */
+    struct buf types;                /* a byte for each value; only where BUILD_MANY */
+    struct text path;                /* in the builder's arena; the specials': static */
+    uint64_t shapes[BUILD_SHAPES_MAX / 64];
 } __attribute__((aligned(64)));
 
+
+struct stage_place { size_t at; uint8_t bytes; };    /* in `kept`; of each value above the range's min: 0 = all are min */
+
+/* One value of a shape. */
+struct step {
+    uint32_t head;                   /* field, type and unit: step_head() */
+    uint16_t column;
+    uint16_t index;                  /* of the value in its event */
+};
+struct shape {
+    uint64_t hash;
+    uint32_t count;                  /* values of an event */
+    uint32_t first;                  /* in chunk_builder.steps; numbers come before texts */
+    bool regular;                    /* false: its values are put one by one */
+    bool sized;                      /* a value that `size` may come from is there */
+    uint16_t numbers;                /* steps before the first text */
+    int16_t ret, size, image_size, size_sum, ret_sum; /* of the values, -1 = absent or no number */
+    struct column_build *name, *cat; /* NULL where it has no such text */
+};
+
 struct hash_list { uint64_t *hashes; size_t count, cap; };
+/* The dictionary of a path is kept from chunk to chunk. */
+struct path_dictionary {
+    struct path_dictionary *next;
+    struct dictionary dict;
+    uint32_t unused;                 /* chunks since it was asked for */
+    size_t len;
+    char path[];
+};
 
 struct chunk_builder {
     struct chunk_options options;
@@ -38,18 +96,91 @@ struct chunk_builder {
     uint32_t end;                    /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
     int error;
+    uint8_t *row_shape;              /* row_cap of them */
+    uint32_t shape_count, step_count;
+    struct shape shapes[BUILD_SHAPES_MAX];              /* [0] unused */
+    struct step steps[BUILD_STEPS_MAX];
+    uint8_t shape_slots[2 * BUILD_SHAPES_MAX];          /* by hash; 0 = free */
+    struct shape_hint { uint32_t shape; uint8_t number; } hints[BUILD_HINTS]; /* trace_event.shape -> ours */
     uint16_t slot[TRACE_FIELDS_MAX + 64];               /* field -> column + 1; 0 = not met in this chunk */
-    const struct trace_value *seen[TRACE_FIELD_DYNAMIC]; /* of the event at hand, where a bit is set in `seen_mask` */
-    uint64_t seen_mask;
+    struct path_dictionary *dictionaries;
     struct buf other;                /* JSON text of the event at hand's other values */
-    struct buf scratch;              /* arrays of int64 while a column is written */
+    struct buf values;               /* of the column that is being written: stage_values() */
+    struct buf scratch;              /* other arrays of int64 while a column is written */
     struct hash_list hashes[CHUNK_DIMENSIONS_MAX];
     unsigned dimensions;
     struct column_build column[BUILD_COLUMNS_MAX];
 };
 
-/* Makes `valid` tell what it must (the column may have been dense until now). 0 or -ENOMEM. */
-int build_make_sparse(struct chunk_builder *b, struct column_build *c);
+static inline uint32_t step_head(const struct trace_value *v)
+{
+    uint32_t head;
+    memcpy(&head, v, sizeof(head));
+    return head;
+}
+_Static_assert(offsetof(struct trace_value, nano) == 3 && sizeof(struct trace_value) == 16, "step_head");
+
+/* ---- chunk_builder.c ------------------------------------------------------------------------------------------ */
+
+/* The column of a field, made if this is its first value in the chunk: column + 1, or BUILD_TO_OTHER. */
+uint16_t build_slot(struct chunk_builder *b, uint16_t field);
+/* Room for another row; for the bits of so many. 0 or -ENOMEM. */
+int build_grow_rows(struct chunk_builder *b);
+int build_grow_valid(struct column_build *c, uint32_t rows);
+/* The dictionary of a column that has its first text; NULL without memory. */
+struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build *c);
+
+/* ---- chunk_stage.c ---------------------------------------------------------------------------------------------- */
+
+int stage_new(struct column_build *c, unsigned number);          /* memory for a column without any. 0 or -ENOMEM */
+void stage_done(struct column_build *c);
+size_t stage_bytes(const struct column_build *c);
+/* `fill` is full: what is in it goes to `kept`. 0 or -ENOMEM. */
+int stage_keep(struct column_build *c);
+/* Adds a value; which row it belongs to is told elsewhere. 0 or -ENOMEM. */
+static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)
+{
+    *c->next++ = value;
+    return __builtin_expect(c->next == c->end, 0) ? stage_keep(c) : 0;
+}
+static inline uint32_t stage_count(const struct column_build *c) { return c->full + (uint32_t)(c->next - c->fill); }
+/* Of the c->full / PACK_BLOCK blocks that are kept. */
+static inline const struct pack_range *stage_ranges(const struct column_build *c)
+{
+    return (const struct pack_range *)(const void *)c->ranges.data;
+}
+/* Puts other values in the place of those that there are. 0 or -ENOMEM. */
+int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
+/* All values, in b->values: borrowed until the next call, may be changed. NULL without memory. */
+int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
+
+/* ---- chunk_add.c ------------------------------------------------------------------------------------------------ */
+
+/* The column's first value, or its first one of another type. 0 or -ENOMEM. */
+int build_see_type(struct column_build *c, uint8_t type);
+
+/* ---- chunk_shape.c ---------------------------------------------------------------------------------------------- */
+
+/* The shape of an event, made if it is new; 0 where its values are to be put one by one. Sets b->error. */
+uint32_t build_find_shape(struct chunk_builder *b, const struct trace_event *event);
+/* The same; the scanner often knows. */
+static inline uint32_t build_shape(struct chunk_builder *b, const struct trace_event *event)
+{
+    struct shape_hint *hint = &b->hints[event->shape % BUILD_HINTS];
+
+    if (event->shape != 0 && hint->shape == event->shape)
+        return hint->number;
+    *hint = (struct shape_hint){event->shape, (uint8_t)build_find_shape(b, event)};
+    return hint->number;
+}
+/* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid` tells all. */
+int build_flatten(struct chunk_builder *b, struct column_build *c);
+/* The same for all columns that have nulls, at once. 0 or -ENOMEM. */
+int build_bitmaps(struct chunk_builder *b);
+
+/* ---- chunk_other.c ---------------------------------------------------------------------------------------------- */
+
+int build_other(struct chunk_builder *b, const struct trace_value *v);      /* 0 or -ENOMEM */
 
 /* ---- chunk_size.c: bytes moved ---------------------------------------------------------------------------- */
 
@@ -64,11 +195,12 @@ struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const stru
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns --------------------------------------------------- */
 
-/* Write the dictionary sections of a column and (MIXED) turn its values into codes. Sticky error in `out`. */
-void build_texts(struct chunk_builder *b, struct column_build *c, size_t start, struct buf *out, struct column_dir *dir);
-int build_mixed(struct chunk_builder *b, struct column_build *c, size_t start, struct buf *out, struct column_dir *dir);
+/* Write the dictionary sections of a column and (MIXED) turn its `values` into codes. Sticky error in `out`. */
+void build_texts(struct chunk_builder *b, const struct column_build *c, size_t start, struct buf *out, struct column_dir *dir);
+int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values, size_t start, struct buf *out,
+                struct column_dir *dir);
 /* Distinct values of a column that is a dimension into b->hashes. */
-int build_hashes(struct chunk_builder *b, struct column_build *c);
+int build_hashes(struct chunk_builder *b, const struct column_build *c);
 
 /* Begins a section: aligns; then section_end. `start` is where the value begins in `out`. */
 uint32_t section_begin(struct buf *out, size_t start, size_t expected);

@@ -1,15 +1,15 @@
-/* chunk_builder.c - takes the events of a chunk apart into columns. This runs for every value of every event: about 15
- * of them, at 2 to 3 ns each. */
+/* chunk_builder.c - the life of a builder and of its columns, and their memory. */
 #include "chunk_build.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const chunk_default_dimensions[] = {"name", "cat", "pid", "tid", "args.hhash", "args.fhash", "args.shash", NULL};
+const char *const chunk_default_dimensions[] = {"name",       "cat",        "pid",        "tid",
+                                                "args.hhash", "args.fhash", "args.shash", NULL};
 
-static const char *const special_paths[BUILD_SPECIALS] = {"@class", "@gap", "@len", "@repaired", "@bad_dur", "size", "@other"};
+static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@len",  "@repaired",
+                                                          "@bad_dur", "size", "@other"};
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
 
@@ -38,21 +38,25 @@ int chunk_builder_new(const struct chunk_options *options, struct chunk_builder 
         return -ENOMEM;
     }
     chunk_builder_begin(b, NULL);
+    if (b->error != 0) {
+        chunk_builder_free(b);
+        return -ENOMEM;
+    }
     *ret = b;
     return 0;
 }
 
-/* All columns grow in step, so their ends would meet in the same few sets of the first cache if the arrays began at the
- * same place of a page: each begins elsewhere. */
-static void *skewed(struct column_build *c) { return c->values ? (char *)c->values - c->skew : NULL; }
-
 static void column_done(struct column_build *c)
 {
-    free(skewed(c));
-    free(c->types);
+    stage_done(c);
     free(c->valid);
-    dictionary_done(&c->dict);
     memset(c, 0, sizeof(*c));
+}
+
+static void path_dictionary_free(struct path_dictionary *p)
+{
+    dictionary_done(&p->dict);
+    free(p);
 }
 
 void chunk_builder_free(struct chunk_builder *b)
@@ -63,99 +67,205 @@ void chunk_builder_free(struct chunk_builder *b)
         column_done(&b->column[i]);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
         free(b->hashes[i].hashes);
+    for (struct path_dictionary *p = b->dictionaries, *next; p != NULL; p = next) {
+        next = p->next;
+        path_dictionary_free(p);
+    }
+    free(b->row_shape);
     arena_done(&b->arena);
     buf_done(&b->other);
     buf_done(&b->scratch);
+    buf_done(&b->values);
     pack_encoder_free(b->encoder);
     free(b);
 }
 
 size_t chunk_builder_bytes(const struct chunk_builder *b)
 {
-    size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + pack_encoder_bytes(b->encoder);
+    size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + b->values.cap + b->row_cap +
+                   pack_encoder_bytes(b->encoder);
 
-    for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++) {
-        const struct column_build *c = &b->column[i];
-        bytes += c->cap * (sizeof(*c->values) + (c->types != NULL)) + c->words * 8 + dictionary_bytes(&c->dict);
-    }
+    for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++)
+        bytes += stage_bytes(&b->column[i]) + b->column[i].words * sizeof(uint64_t);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
         bytes += b->hashes[i].cap * sizeof(uint64_t);
+    for (const struct path_dictionary *p = b->dictionaries; p != NULL; p = p->next)
+        bytes += sizeof(*p) + p->len + dictionary_bytes(&p->dict);
     return bytes;
 }
 
-/* Makes column number `i` one of `path`; the memory of the column that was there before is used again. */
-static struct column_build *column_start(struct chunk_builder *b, unsigned i, struct text path)
-{
-    struct column_build *c = &b->column[i];
+/* ---- columns -------------------------------------------------------------------------------------------------- */
 
-    c->path = path;
-    c->type = 0;
-    c->count = 0;
-    c->sparse = false;
-    if (c->values == NULL)
-        c->skew = (uint16_t)(i * 7 % 60 * 64);
-    c->is_time = text_eq(path, TEXT("ts")) || text_eq(path, TEXT("dur"));
-    c->always_global = text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path);
-    c->keep_packed = c->is_time || text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) ||
-                     text_eq(path, TEXT("pid")) || text_eq(path, TEXT("tid")) ||
-                     text_eq(path, TEXT("ph")) || text_eq(path, TEXT("@class")) || /* what nearly every question reads */
-                     text_eq(path, TEXT("size")) || text_eq(path, TEXT("args.offset")); /* 3 % larger, filtered groups 1.6x faster */
-    c->nano = false;
-    c->dimension = (int8_t)dimension_of(b, path);
-    dictionary_clear(&c->dict);
-    free(c->types);
-    c->types = NULL;
-    if (c->words > 0)
-        memset(c->valid, 0, c->words * sizeof(*c->valid));
-    return c;
+/* What nearly every question reads. Size and offset make the index 3 % larger, and filtered groups 1.6 times faster. */
+static bool is_hot(struct text path)
+{
+    static const char *const paths[] = {"ts",  "dur", "name",   "cat",  "pid",
+                                        "tid", "ph",  "@class", "size", "args.offset"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        if (text_eq(path, text_of(paths[i])))
+            return true;
+    return false;
+}
+
+/* Makes column number `i` one of `path`; the memory of the column that was there before is used again. 0 or -ENOMEM. */
+static int column_start(struct chunk_builder *b, unsigned i, struct text path)
+{
+    struct column_build *c = &b->column[i], old = *c;
+
+    if (old.words > 0)
+        memset(old.valid, 0, old.words * sizeof(*old.valid));
+    *c = (struct column_build){
+        .words = old.words,
+        .valid = old.valid,
+        .path = path,
+        .fill = old.fill,
+        .skew = old.skew,
+        .kept = old.kept,
+        .ranges = old.ranges,
+        .places = old.places,
+        .types = old.types,
+        .is_time = text_eq(path, TEXT("ts")) || text_eq(path, TEXT("dur")),
+        .always_global =
+            text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path),
+        .keep_packed = is_hot(path),
+        .dimension = (int8_t)dimension_of(b, path),
+        .len = UINT32_MAX,
+    };
+    buf_clear(&c->kept);
+    buf_clear(&c->ranges);
+    buf_clear(&c->places);
+    buf_clear(&c->types);
+    return stage_new(c, i);
+}
+
+static void specials_start(struct chunk_builder *b)
+{
+    static const uint8_t types[BUILD_SPECIALS] = {[BUILD_CLASS] = TRACE_INT,
+                                                  [BUILD_GAP] = TRACE_INT,
+                                                  [BUILD_LEN] = TRACE_INT,
+                                                  [BUILD_REPAIRED] = TRACE_BOOL};
+
+    for (unsigned i = 0; i < BUILD_SPECIALS; i++) {
+        if (column_start(b, i, text_of(special_paths[i])) < 0)
+            b->error = -ENOMEM;
+        b->column[i].type = types[i];
+    }
+    b->columns = BUILD_SPECIALS;
+}
+
+/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great many. */
+static void dictionaries_begin(struct chunk_builder *b)
+{
+    unsigned kept = 0;
+
+    for (struct path_dictionary **from = &b->dictionaries, *p = *from; p != NULL; p = *from) {
+        if (++p->unused > 64 || kept == BUILD_DICTIONARIES_KEPT) {
+            *from = p->next;
+            path_dictionary_free(p);
+            continue;
+        }
+        dictionary_begin(&p->dict);
+        kept++;
+        from = &p->next;
+    }
 }
 
 /* Keeps the memory of columns that a usual chunk has; a chunk of wild ones is not kept for ever. */
 void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *scanner)
 {
     for (unsigned i = 0; i < b->columns; i++)
-        if (i >= 64 || b->column[i].cap > 1u << 18)
+        if (i >= 64 || stage_bytes(&b->column[i]) > 1u << 20)
             column_done(&b->column[i]);
+    if (b->values.cap > 1u << 22)
+        buf_done(&b->values);
+    if (b->row_cap > 1u << 20) {
+        free(b->row_shape);
+        b->row_shape = NULL;
+        b->row_cap = 0;
+    }
     arena_done(&b->arena);
     memset(&b->arena, 0, sizeof(b->arena));
     memset(b->slot, 0, sizeof(b->slot));
+    memset(b->shape_slots, 0, sizeof(b->shape_slots));
+    memset(b->hints, 0, sizeof(b->hints));
     b->scanner = scanner;
     b->rows = b->end = b->bad_ts = b->bad_dur = b->other_values = 0;
+    b->shape_count = b->step_count = 0;
     b->error = 0;
     buf_done(&b->other);
     if (b->scratch.error != 0)
         buf_done(&b->scratch);
+    if (b->values.error != 0)
+        buf_done(&b->values);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
         b->hashes[i].count = 0;
-    for (unsigned i = 0; i < BUILD_SPECIALS; i++)
-        column_start(b, i, text_of(special_paths[i]));
-    b->columns = BUILD_SPECIALS;
+    dictionaries_begin(b);
+    specials_start(b);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
-
-static int grow_values(struct column_build *c)
+/* Paths that would be taken for ours go to "@other". */
+uint16_t build_slot(struct chunk_builder *b, uint16_t field)
 {
-    uint32_t cap = c->cap ? c->cap * 2 : 64;
-    char *values = realloc(skewed(c), cap * sizeof(*c->values) + c->skew);
+    struct text path, kept;
 
-    if (values == NULL)
-        return -ENOMEM;
-    c->values = (int64_t *)(void *)(values + c->skew);
-    if (c->types != NULL) {
-        uint8_t *types = realloc(c->types, cap);
-        if (types == NULL)
-            return -ENOMEM;
-        c->types = types;
+    if (field >= TRACE_FIELDS_MAX + 64)
+        return BUILD_TO_OTHER;
+    if (b->slot[field] != 0)
+        return b->slot[field];
+    path = trace_field_path(b->scanner, field);
+    if (b->columns == BUILD_COLUMNS_MAX || (path.len > 0 && path.ptr[0] == '@') ||
+        text_eq(path, TEXT("size")) || path.len > UINT16_MAX)
+        return b->slot[field] = BUILD_TO_OTHER;
+    kept = (struct text){arena_strdup(&b->arena, path), path.len};
+    if (kept.ptr == NULL || column_start(b, b->columns, kept) < 0) {
+        b->error = -ENOMEM;
+        return BUILD_TO_OTHER;
     }
-    c->cap = cap;
+    return b->slot[field] = (uint16_t)++b->columns;
+}
+
+struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build *c)
+{
+    struct path_dictionary *p = b->dictionaries;
+
+    while (p != NULL && !text_eq((struct text){p->path, p->len}, c->path))
+        p = p->next;
+    if (p == NULL) {
+        p = calloc(1, sizeof(*p) + c->path.len);
+        if (p == NULL)
+            return NULL;
+        p->len = c->path.len;
+        memcpy(p->path, c->path.ptr, p->len);
+        p->dict.mark = text_eq(c->path, TEXT("name"))  ? size_mark_name
+                       : text_eq(c->path, TEXT("cat")) ? size_mark_cat
+                                                       : NULL;
+        p->next = b->dictionaries;
+        b->dictionaries = p;
+        dictionary_begin(&p->dict);
+    }
+    p->unused = 0;
+    return c->dict = &p->dict;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+int build_grow_rows(struct chunk_builder *b)
+{
+    uint32_t cap = b->row_cap ? b->row_cap * 2 : 4096;
+    uint8_t *shapes = realloc(b->row_shape, cap);
+
+    if (shapes == NULL)
+        return -ENOMEM;
+    b->row_shape = shapes;
+    b->row_cap = cap;
     return 0;
 }
 
-static int grow_valid(const struct chunk_builder *b, struct column_build *c)
+int build_grow_valid(struct column_build *c, uint32_t rows)
 {
     uint32_t words = c->words ? c->words : 16;
-    while (words <= b->rows / 64)
+    while (words < (rows + 63) / 64)
         words *= 2;
     if (words == c->words)
         return 0;
@@ -166,315 +276,4 @@ static int grow_valid(const struct chunk_builder *b, struct column_build *c)
     c->valid = valid;
     c->words = words;
     return 0;
-}
-
-int build_make_sparse(struct chunk_builder *b, struct column_build *c)
-{
-    if (c->sparse)
-        return 0;
-    if (grow_valid(b, c) < 0)
-        return -ENOMEM;
-    memset(c->valid, 0xff, c->count / 64 * 8);
-    if (c->count % 64 != 0)
-        c->valid[c->count / 64] = ((uint64_t)1 << c->count % 64) - 1;
-    c->sparse = true;
-    return 0;
-}
-
-/* The column's first value, or its first one of another type. */
-static int change_type(struct column_build *c, uint8_t type)
-{
-    if (c->type == 0) {
-        c->type = type;
-        return 0;
-    }
-    if (c->type != BUILD_MANY) {
-        c->types = malloc(c->cap);
-        if (c->types == NULL)
-            return -ENOMEM;
-        memset(c->types, c->type, c->count);
-        c->type = BUILD_MANY;
-    }
-    return 0;
-}
-
-/* Adds a value of the row at hand (b->rows). 0 or -ENOMEM. */
-static inline __attribute__((always_inline)) int put(struct chunk_builder *b, struct column_build *c, uint8_t type,
-                                                     int64_t value)
-{
-    uint32_t row = b->rows, count = c->count;
-
-    if (__builtin_expect(count == c->cap, 0) && grow_values(c) < 0)
-        return -ENOMEM;
-    if (__builtin_expect(c->type != type, 0)) {
-        if (change_type(c, type) < 0)
-            return -ENOMEM;
-        if (c->types != NULL)
-            c->types[count] = type;
-    }
-    if (c->sparse || count != row) {
-        if (__builtin_expect(!c->sparse, 0) && build_make_sparse(b, c) < 0)
-            return -ENOMEM;
-        if (__builtin_expect(row / 64 >= c->words, 0) && grow_valid(b, c) < 0)
-            return -ENOMEM;
-        c->valid[row / 64] |= (uint64_t)1 << (row % 64);
-    }
-    c->values[count] = value;
-    c->count = count + 1;
-    return 0;
-}
-
-static inline __attribute__((always_inline)) int put_text(struct chunk_builder *b, struct column_build *c, uint8_t type, const char *ptr, uint32_t len)
-{
-    bool new;
-    int64_t code = dictionary_code(&c->dict, type, ptr, len, &new);
-
-    if (code < 0)
-        return -ENOMEM;
-    if (__builtin_expect(new, 0) && (c->always_global)) {
-        struct text t = {ptr, len};
-        if (text_eq(c->path, TEXT("name")))
-            c->dict.entries[code].mark = size_mark_name(t);
-        else if (text_eq(c->path, TEXT("cat")))
-            c->dict.entries[code].mark = size_mark_cat(t);
-    }
-    return put(b, c, type, code);
-}
-
-/* ---- times -------------------------------------------------------------------------------------------------- */
-
-/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any order. */
-static void count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
-{
-    uint32_t at_hand = b->rows;
-
-    if (!text_eq(c->path, TEXT("dur"))) {
-        b->bad_ts++;
-        return;
-    }
-    b->bad_dur++;
-    b->rows = row;
-    if (put(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1) < 0)
-        b->error = -ENOMEM;
-    b->rows = at_hand;
-}
-
-/* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
-static void to_nano(struct chunk_builder *b, struct column_build *c)
-{
-    uint32_t from = 0, kept = 0;
-
-    if (build_make_sparse(b, c) < 0) {
-        b->error = -ENOMEM;
-        return;
-    }
-    for (uint32_t w = 0; w < c->words; w++)
-        for (uint64_t left = c->valid[w]; left != 0; left &= left - 1) {
-            int64_t ns;
-            if (__builtin_mul_overflow(c->values[from++], (int64_t)1000, &ns)) {
-                c->valid[w] &= ~(left & -left);
-                count_bad(b, c, w * 64 + (uint32_t)__builtin_ctzll(left));
-                continue;
-            }
-            c->values[kept++] = ns;
-        }
-    c->count = kept;
-    c->nano = true;
-}
-
-static int put_time(struct chunk_builder *b, struct column_build *c, const struct trace_value *v)
-{
-    int64_t value = v->i;
-
-    if (c->count == 0)
-        c->nano = v->nano;
-    else if (v->nano && !c->nano)
-        to_nano(b, c);
-    if (c->nano && !v->nano && __builtin_mul_overflow(value, (int64_t)1000, &value)) {
-        count_bad(b, c, b->rows);
-        return 0;
-    }
-    return put(b, c, TRACE_INT, value);
-}
-
-/* ---- "@other" ------------------------------------------------------------------------------------------------ */
-
-static void put_json_text(struct buf *out, struct text t)
-{
-    buf_putc(out, '"');
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char ch = (unsigned char)t.ptr[i];
-        if (ch == '"' || ch == '\\')
-            buf_putc(out, '\\');
-        if (ch < 0x20)
-            buf_printf(out, "\\u%04x", ch);
-        else
-            buf_putc(out, (char)ch);
-    }
-    buf_putc(out, '"');
-}
-
-static void put_json_value(struct buf *out, const struct trace_value *v)
-{
-    char number[64];
-
-    switch (v->type) {
-    case TRACE_INT:
-        buf_append(out, number, num_format_i64(v->i, number));
-        break;
-    case TRACE_DOUBLE:
-        buf_append(out, number, num_format_double(v->d, number));
-        break;
-    case TRACE_BOOL:
-        buf_puts(out, v->i ? "true" : "false");
-        break;
-    case TRACE_TEXT:
-        put_json_text(out, (struct text){v->ptr, v->len});
-        break;
-    default:
-        buf_append(out, v->ptr, v->len);
-    }
-}
-
-static int put_other(struct chunk_builder *b, const struct trace_value *v)
-{
-    buf_putc(&b->other, b->other.len ? ',' : '{');
-    if (v->field == TRACE_FIELD_OTHER) {
-        buf_append(&b->other, v->ptr, v->len);
-    } else {
-        put_json_text(&b->other, trace_field_path(b->scanner, v->field));
-        buf_putc(&b->other, ':');
-        put_json_value(&b->other, v);
-    }
-    b->other_values++;
-    return b->other.error;
-}
-
-static int end_other(struct chunk_builder *b)
-{
-    int rc;
-
-    buf_putc(&b->other, '}');
-    rc = b->other.error;
-    if (rc == 0)
-        rc = put_text(b, &b->column[BUILD_OTHER], TRACE_TEXT, b->other.data, (uint32_t)b->other.len);
-    buf_clear(&b->other);
-    return rc;
-}
-
-/* ---- events ------------------------------------------------------------------------------------------------------ */
-
-/* A field's first value in this chunk. Paths that would be taken for ours go to "@other". */
-static uint16_t new_slot(struct chunk_builder *b, uint16_t field)
-{
-    struct text path = trace_field_path(b->scanner, field), kept;
-
-    if (b->columns == BUILD_COLUMNS_MAX || (path.len > 0 && path.ptr[0] == '@') || text_eq(path, TEXT("size")) ||
-        path.len > UINT16_MAX)
-        return BUILD_TO_OTHER;
-    kept = (struct text){arena_strdup(&b->arena, path), path.len};
-    if (kept.ptr == NULL) {
-        b->error = -ENOMEM;
-        return BUILD_TO_OTHER;
-    }
-    column_start(b, b->columns, kept);
-    return (uint16_t)++b->columns;
-}
-
-static int add_value(struct chunk_builder *b, const struct trace_value *v)
-{
-    uint16_t slot = v->field < TRACE_FIELDS_MAX + 64 ? b->slot[v->field] : BUILD_TO_OTHER;
-    struct column_build *c;
-
-    if (__builtin_expect(slot == 0, 0))
-        slot = b->slot[v->field] = new_slot(b, v->field);
-    if (__builtin_expect(slot == BUILD_TO_OTHER, 0))
-        return put_other(b, v);
-    c = &b->column[slot - 1];
-    if (v->type >= TRACE_TEXT)
-        return put_text(b, c, v->type, v->ptr, v->len);
-    if (c->is_time)
-        return put_time(b, c, v);
-    return put(b, c, v->type, v->i);
-}
-
-static const struct trace_value *seen_number(const struct chunk_builder *b, unsigned field)
-{
-    const struct trace_value *v;
-
-    if (!(b->seen_mask >> field & 1))
-        return NULL;
-    v = b->seen[field];
-    return v->type == TRACE_INT || v->type == TRACE_DOUBLE ? v : NULL;
-}
-
-/* The mark of the event's name or category: that of the text put last into the column. */
-static uint8_t seen_mark(const struct chunk_builder *b, unsigned field)
-{
-    if (!(b->seen_mask >> field & 1) || b->slot[field] == 0 || b->slot[field] == BUILD_TO_OTHER ||
-        b->seen[field]->type != TRACE_TEXT)
-        return 0;
-    const struct dictionary *d = &b->column[b->slot[field] - 1].dict;
-    return d->count ? d->entries[d->last].mark : 0;
-}
-
-#define BIT(field) ((uint64_t)1 << (field))
-_Static_assert(TRACE_FIELD_DYNAMIC <= 64, "seen_mask has a bit for each known field");
-
-static int add_size(struct chunk_builder *b)
-{
-    struct size_args args = {
-        .ret = seen_number(b, TRACE_FIELD_RET),
-        .size = seen_number(b, TRACE_FIELD_SIZE),
-        .image_size = seen_number(b, TRACE_FIELD_IMAGE_SIZE),
-        .size_sum = seen_number(b, TRACE_FIELD_SIZE_SUM),
-        .ret_sum = seen_number(b, TRACE_FIELD_RET_SUM),
-    };
-    struct size_value s = size_of_object(seen_mark(b, TRACE_FIELD_CAT), seen_mark(b, TRACE_FIELD_NAME), &args);
-
-    if (s.type == TRACE_DOUBLE)
-        memcpy(&s.i, &s.d, sizeof(s.i));
-    return s.type ? put(b, &b->column[BUILD_SIZE], s.type, s.i) : 0;
-}
-
-static int add_place(struct chunk_builder *b, const struct trace_event *event)
-{
-    int rc = put(b, &b->column[BUILD_CLASS], TRACE_INT, event->class);
-
-    rc |= put(b, &b->column[BUILD_GAP], TRACE_INT, (int64_t)event->offset - b->end);
-    rc |= put(b, &b->column[BUILD_LEN], TRACE_INT, event->len);
-    rc |= put(b, &b->column[BUILD_REPAIRED], TRACE_BOOL, event->repaired != 0);
-    if (__builtin_expect(event->bad_dur, 0))
-        rc |= put(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);
-    b->end = event->offset + event->len;
-    return rc ? -ENOMEM : 0;
-}
-
-int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event)
-{
-    uint64_t seen = 0;
-    int rc = 0;
-
-    if (b->error == 0 && b->rows == CHUNK_ROWS_MAX)
-        b->error = -EOVERFLOW;
-    if (b->error != 0)
-        return b->error;
-    for (const struct trace_value *v = event->values, *end = v + event->count; v < end; v++) {
-        if (v->field < TRACE_FIELD_DYNAMIC) {
-            b->seen[v->field] = v;
-            seen |= BIT(v->field);
-        }
-        rc |= add_value(b, v);
-    }
-    b->seen_mask = seen;
-    rc |= add_place(b, event);
-    if (seen & (BIT(TRACE_FIELD_RET) | BIT(TRACE_FIELD_SIZE) | BIT(TRACE_FIELD_IMAGE_SIZE) |
-                BIT(TRACE_FIELD_SIZE_SUM) | BIT(TRACE_FIELD_RET_SUM)))
-        rc |= add_size(b);
-    if (b->other.len > 0)
-        rc |= end_other(b);
-    b->rows++;
-    if (rc != 0)                     /* nothing else can go wrong in here */
-        b->error = -ENOMEM;
-    return b->error;
 }

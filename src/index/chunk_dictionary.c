@@ -1,79 +1,69 @@
-/* chunk_dictionary.c - the distinct texts of one column of one chunk, found again at a few nanoseconds a value.
+/* chunk_dictionary.c - the distinct texts of one path, found again at a few nanoseconds a value.
  *
- * What the data look like: names and categories are short and repeat at once or in small cycles; hashes have 4 to 32
- * characters; file names 100. So the last text is compared first, and texts up to 16 bytes are hashed and compared as
- * two words. */
+ * What the data look like: names and categories are short and repeat in small cycles; hashes have 4 to 32 characters; file
+ * names 100. The same texts come in chunk after chunk: what was found out of each (global id, hash for filters) is kept,
+ * and a chunk gives codes to those that it has. Texts up to 16 bytes are compared as two words. */
 #include "column.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of at most 16 bytes as two words: overlapping, but different texts of one length give different words. */
-static inline void short_words(const char *p, uint32_t len, uint64_t *a, uint64_t *b)
+#define IDLE_CHUNKS 16u /* for so many nothing is kept where it was of no use */
+#define KEPT_TEXTS (1u << 14)
+#define KEPT_BYTES (2u << 20)
+
+const uint64_t dictionary_masks[17][2] = {
+#define M(n) ((((uint64_t)1 << 8 * (n)) - 1))
+    {0, 0},
+    {M(1), 0},
+    {M(2), 0},
+    {M(3), 0},
+    {M(4), 0},
+    {M(5), 0},
+    {M(6), 0},
+    {M(7), 0},
+    {UINT64_MAX, 0},
+    {UINT64_MAX, M(1)},
+    {UINT64_MAX, M(2)},
+    {UINT64_MAX, M(3)},
+    {UINT64_MAX, M(4)},
+    {UINT64_MAX, M(5)},
+    {UINT64_MAX, M(6)},
+    {UINT64_MAX, M(7)},
+    {UINT64_MAX, UINT64_MAX},
+#undef M
+};
+
+static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
 {
-    *a = *b = 0;
-    if (len >= 8) {
-        memcpy(a, p, 8);
-        memcpy(b, p + len - 8, 8);
-    } else if (len >= 4) {
-        memcpy(a, p, 4);
-        memcpy(b, p + len - 4, 4);
-    } else if (len > 0) {
-        *a = (uint8_t)p[0] | (uint64_t)(uint8_t)p[len / 2] << 8 | (uint64_t)(uint8_t)p[len - 1] << 16;
-    }
-}
-
-static inline bool equal_bytes(const char *x, const char *y, uint32_t len)
-{
-    uint64_t a, b, c, d;
-
-    if (len > 16)
-        return memcmp(x, y, len) == 0;
-    short_words(x, len, &a, &b);
-    short_words(y, len, &c, &d);
-    return a == c && b == d;
-}
-
-static inline uint32_t quick_hash(const char *p, uint32_t len, uint8_t type)
-{
-    uint64_t a, b;
-
-    if (len > 16) {
-        a = text_hash((struct text){p, len});
-        b = type;
-    } else {
-        short_words(p, len, &a, &b);
-        a ^= (uint64_t)len << 56 ^ (uint64_t)type << 48;
-    }
-    unsigned __int128 m = (unsigned __int128)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD6E8FEB86659FD93u);
+    unsigned __int128 m =
+        (unsigned __int128)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD6E8FEB86659FD93u ^ len);
     return (uint32_t)(m >> 64) ^ (uint32_t)m ^ (uint32_t)(m >> 32);
 }
 
-static bool grow(struct dictionary *d)
-{
-    uint32_t count = d->slot_count ? d->slot_count * 2 : 64;
-    uint32_t *slots = calloc(count, sizeof(*slots));
-    struct dictionary_entry *entries = realloc(d->entries, count / 2 * sizeof(*entries));
+/* ---- all texts known -------------------------------------------------------------------------------------------- */
 
-    if (entries != NULL) {
-        d->entries = entries;
-        d->cap = count / 2;
-    }
-    if (slots == NULL || entries == NULL) {
-        d->cap = d->slot_count / 2;
+static bool grow_known(struct dictionary *d)
+{
+    uint32_t cap = d->known_cap ? d->known_cap * 2 : 32, mask = 2 * cap - 1;
+    struct dictionary_text *texts = realloc(d->texts, cap * sizeof(*texts));
+    uint32_t *slots = calloc(2 * (size_t)cap, sizeof(*slots));
+
+    d->texts = texts ? texts : d->texts;
+    if (slots == NULL || texts == NULL) {
         free(slots);
         return false;
     }
-    for (uint32_t i = 0; i < d->count; i++) {
-        uint32_t s = entries[i].hash & (count - 1);
+    for (uint32_t i = 0; i < d->known; i++) {
+        uint32_t s = slot_hash(texts[i].a, texts[i].b, texts[i].len) & mask;
         while (slots[s] != 0)
-            s = (s + 1) & (count - 1);
+            s = (s + 1) & mask;
         slots[s] = i + 1;
     }
-    free(d->slots);
-    d->slots = slots;
-    d->slot_count = count;
+    free(d->known_slots);
+    d->known_slots = slots;
+    d->known_cap = cap;
     return true;
 }
 
@@ -89,73 +79,186 @@ static bool keep_bytes(struct dictionary *d, const char *ptr, uint32_t len)
     }
     if (len > 0)
         memcpy(d->bytes + d->bytes_len, ptr, len);
+    d->bytes_len += len;
     return true;
 }
 
-static int64_t add_entry(struct dictionary *d, uint32_t hash, uint8_t type, const char *ptr, uint32_t len)
+/* The text's number in d->texts, UINT32_MAX without memory. */
+static uint32_t know(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, uint64_t a,
+                     uint64_t b)
 {
-    if ((d->count == d->cap && !grow(d)) || !keep_bytes(d, ptr, len))
-        return -ENOMEM;
-    uint32_t s = hash & (d->slot_count - 1);
-    while (d->slots[s] != 0)
-        s = (s + 1) & (d->slot_count - 1);
-    d->slots[s] = d->count + 1;
-    d->entries[d->count] = (struct dictionary_entry){hash, len, d->bytes_len, type, 0};
-    d->bytes_len += len;
-    d->last = d->count;
-    return d->count++;
-}
+    size_t at = d->bytes_len;
 
-int64_t dictionary_code(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, bool *ret_new)
-{
-    const struct dictionary_entry *e;
-
-    *ret_new = false;
-    if (d->count > 0) {
-        e = &d->entries[d->last];
-        if (e->len == len && e->type == type && equal_bytes(d->bytes + e->at, ptr, len))
-            return d->last;
-    }
-    uint32_t hash = quick_hash(ptr, len, type);
-    for (uint32_t s = hash; d->slot_count > 0; s++) {
-        uint32_t code = d->slots[s & (d->slot_count - 1)];
-        if (code == 0)
+    if (d->known == d->known_cap && !grow_known(d))
+        return UINT32_MAX;
+    for (uint32_t s = slot_hash(a, b, len);; s++) {
+        uint32_t *slot = &d->known_slots[s & (2 * d->known_cap - 1)];
+        const struct dictionary_text *t = &d->texts[*slot - 1];
+        if (*slot == 0) {
+            if (!keep_bytes(d, ptr, len))
+                return UINT32_MAX;
+            *slot = d->known + 1;
             break;
-        e = &d->entries[code - 1];
-        if (e->hash == hash && e->len == len && e->type == type && equal_bytes(d->bytes + e->at, ptr, len))
-            return d->last = code - 1;
+        }
+        if (t->a == a && t->b == b && t->len == len && t->type == type &&
+            (len <= 16 || memcmp(d->bytes + t->at, ptr, len) == 0))
+            return *slot - 1;
     }
-    *ret_new = true;
-    return add_entry(d, hash, type, ptr, len);
+    d->texts[d->known] = (struct dictionary_text){
+        .a = a, .b = b, .at = at, .len = len, .id = INDEX_NO_TEXT, .type = type};
+    if (type == TRACE_TEXT && d->mark != NULL)
+        d->texts[d->known].mark = d->mark((struct text){ptr, len});
+    return d->known++;
 }
 
-/* Keeps the memory for the next chunk, unless it became large. */
-void dictionary_clear(struct dictionary *d)
+/* ---- those of the chunk at hand ------------------------------------------------------------------------------------ */
+
+static struct dictionary_slot *free_slot(const struct dictionary *d, uint64_t a, uint64_t b,
+                                         uint32_t len)
 {
-    if (d->slot_count > 1u << 14 || d->bytes_cap > 1u << 20) {
-        dictionary_done(d);
-        return;
+    uint32_t s = slot_hash(a, b, len);
+
+    while (d->slots[s & (d->slot_count - 1)].stamp == d->stamp)
+        s++;
+    return &d->slots[s & (d->slot_count - 1)];
+}
+
+static bool grow_slots(struct dictionary *d)
+{
+    struct dictionary old = *d;
+
+    d->slot_count = old.slot_count ? old.slot_count * 2 : 32;
+    d->slots = aligned_alloc(64, d->slot_count * sizeof(*d->slots));
+    if (d->slots == NULL) {
+        *d = old;
+        return false;
     }
-    if (d->count > 0)
-        memset(d->slots, 0, d->slot_count * sizeof(*d->slots));
-    d->count = d->last = 0;
+    memset(d->slots, 0, d->slot_count * sizeof(*d->slots));
+    for (uint32_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].stamp == d->stamp)
+            *free_slot(d, old.slots[i].a, old.slots[i].b, old.slots[i].len) = old.slots[i];
+    free(old.slots);
+    return true;
+}
+
+static bool grow_used(struct dictionary *d)
+{
+    uint32_t cap = d->used_cap ? d->used_cap * 2 : 32,
+             *used = realloc(d->used, cap * sizeof(*used));
+
+    if (used == NULL)
+        return false;
+    d->used = used;
+    d->used_cap = cap;
+    return true;
+}
+
+static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t type, const char *ptr,
+                                               uint32_t len, uint64_t a, uint64_t b)
+{
+    uint32_t text = know(d, type, ptr, len, a, b);
+    struct dictionary_slot *slot;
+
+    if (text == UINT32_MAX || (2 * d->count >= d->slot_count && !grow_slots(d)) ||
+        (d->count == d->used_cap && !grow_used(d)))
+        return NULL;
+    slot = free_slot(d, a, b, len);
+    *slot = (struct dictionary_slot){.a = a,
+                                     .b = b,
+                                     .len = len,
+                                     .code = d->count,
+                                     .text = text,
+                                     .stamp = d->stamp,
+                                     .type = type,
+                                     .mark = d->texts[text].mark};
+    d->used[d->count++] = text;
+    return slot;
+}
+
+const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type, const char *ptr,
+                                              uint32_t len, uint64_t a, uint64_t b)
+{
+    for (uint32_t s = slot_hash(a, b, len); d->slot_count > 0; s++) {
+        const struct dictionary_slot *slot = &d->slots[s & (d->slot_count - 1)];
+        if (slot->stamp != d->stamp)
+            break;
+        if (slot->a == a && slot->b == b && slot->len == len && slot->type == type &&
+            (len <= 16 || memcmp(d->bytes + d->texts[slot->text].at, ptr, len) == 0))
+            return slot;
+    }
+    return give_code(d, type, ptr, len, a, b);
+}
+
+const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr,
+                                             uint32_t len)
+{
+    uint64_t words[2] = {0, 0};
+
+    if (len > 16)
+        words[0] = text_hash((struct text){ptr, len});
+    else if (len > 0)
+        memcpy(words, ptr, len);
+    return dictionary_find(d, type, ptr, len, words[0], words[1]);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------- */
+
+/* Texts that seldom come again (paths, dates) are not worth to be searched among those of all chunks. */
+static void forget(struct dictionary *d)
+{
+    if (d->known > 0)
+        memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
+    d->known = 0;
     d->bytes_len = 0;
+}
+
+void dictionary_begin(struct dictionary *d)
+{
+    if (d->known_before > 0 && 2 * (d->known - d->known_before) > d->count)
+        d->idle = IDLE_CHUNKS;
+    if (d->idle > 0) {
+        d->idle--;
+        forget(d);
+    }
+    if (d->known > KEPT_TEXTS || d->bytes_cap > KEPT_BYTES || d->slot_count > 2 * KEPT_TEXTS ||
+        d->stamp == UINT16_MAX) {
+        uint8_t (*mark)(struct text) = d->mark;
+        dictionary_done(d);
+        d->mark = mark;
+    }
+    d->stamp++; /* never 0: that of a new slot */
+    d->count = 0;
+    d->known_before = d->known;
 }
 
 void dictionary_done(struct dictionary *d)
 {
     free(d->slots);
-    free(d->entries);
+    free(d->used);
+    free(d->texts);
+    free(d->known_slots);
     free(d->bytes);
     memset(d, 0, sizeof(*d));
 }
 
 size_t dictionary_bytes(const struct dictionary *d)
 {
-    return d->slot_count * sizeof(*d->slots) + d->cap * sizeof(*d->entries) + d->bytes_cap;
+    return d->slot_count * sizeof(*d->slots) + d->used_cap * sizeof(*d->used) +
+           d->known_cap * (sizeof(*d->texts) + 2 * sizeof(*d->known_slots)) + d->bytes_cap;
 }
 
 /* ---- hashes of values --------------------------------------------------------------------------------------- */
+
+uint64_t dictionary_hash(struct dictionary *d, uint32_t code)
+{
+    struct dictionary_text *t = &d->texts[d->used[code]];
+
+    if (!t->hashed) {
+        t->hash = text_hash(dictionary_text(d, code));
+        t->hashed = true;
+    }
+    return t->hash;
+}
 
 const double column_pow10[COLUMN_SCALES_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};

@@ -10,34 +10,38 @@
 struct finish {
     struct chunk_builder *b;
     struct buf *out;
-    size_t start;                            /* of the value in `out` */
-    struct column_build **columns;           /* those with values, ascending by path */
+    size_t start;                  /* of the value in `out` */
+    struct column_build **columns; /* those with values, ascending by path */
     struct column_dir *dirs;
     unsigned count, bitmaps;
-    uint16_t *bitmap_owner;                  /* bitmap -> a column whose valid bits it is */
+    uint16_t *bitmap_owner; /* bitmap -> a column whose valid bits it is */
     struct section *bitmap_sections;
 };
 
 /* ---- types --------------------------------------------------------------------------------------------------- */
 
-static bool exact_in_double(int64_t v) { return v >= -((int64_t)1 << 53) && v <= (int64_t)1 << 53; }
-
-/* Integers among doubles become doubles where none loses a digit. */
-static bool all_doubles(struct column_build *c)
+static bool exact_in_double(int64_t v)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->types[i] != TRACE_DOUBLE && (c->types[i] != TRACE_INT || !exact_in_double(c->values[i])))
-            return false;
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->types[i] == TRACE_INT) {
-            double d = (double)c->values[i];
-            memcpy(&c->values[i], &d, sizeof(d));
-            c->types[i] = TRACE_DOUBLE;
-        }
-    return true;
+    return v >= -((int64_t)1 << 53) && v <= (int64_t)1 << 53;
 }
 
-static enum column_type type_of_column(struct column_build *c)
+/* Integers among doubles become doubles where none loses a digit. */
+static bool all_doubles(struct chunk_builder *b, struct column_build *c)
+{
+    const char *types = c->types.data;
+    const int64_t *values = stage_values(b, c);
+
+    if (values == NULL) {
+        b->error = -ENOMEM;
+        return false;
+    }
+    for (uint32_t i = 0; i < stage_count(c); i++)
+        if (types[i] != TRACE_DOUBLE && (types[i] != TRACE_INT || !exact_in_double(values[i])))
+            return false;
+    return c->as_double = true;
+}
+
+static enum column_type type_of_column(struct chunk_builder *b, struct column_build *c)
 {
     switch (c->type) {
     case TRACE_INT:
@@ -49,7 +53,7 @@ static enum column_type type_of_column(struct column_build *c)
     case TRACE_TEXT:
         return COLUMN_TEXT;
     case BUILD_MANY:
-        return all_doubles(c) ? COLUMN_DOUBLE : COLUMN_MIXED;
+        return all_doubles(b, c) ? COLUMN_DOUBLE : COLUMN_MIXED;
     default:
         return COLUMN_MIXED;
     }
@@ -90,12 +94,12 @@ static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t
     return true;
 }
 
-static void range_f64(const struct column_build *c, struct column_dir *dir)
+static void range_f64(const int64_t *bits, uint32_t n, struct column_dir *dir)
 {
     double min = INFINITY, max = -INFINITY, v;
 
-    for (uint32_t i = 0; i < c->count; i++) {
-        memcpy(&v, &c->values[i], sizeof(v));
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(&v, &bits[i], sizeof(v));
         min = v < min ? v : min;
         max = v > max ? v : max;
     }
@@ -105,64 +109,81 @@ static void range_f64(const struct column_build *c, struct column_dir *dir)
         dir->flags |= COLUMN_CONSTANT;
 }
 
-static void range_i64(const struct column_build *c, struct column_dir *dir)
-{
-    struct pack_range r;
-
-    pack_kernels()->measure(c->values, c->count, &r);
-    dir->min = r.min;
-    dir->max = r.max;
-    if (r.min == r.max)
-        dir->flags |= COLUMN_CONSTANT;
-}
-
-static const int64_t *doubles_to_write(struct finish *f, struct column_build *c, struct column_dir *dir)
+static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, uint32_t n,
+                                       struct column_dir *dir)
 {
     int64_t *out;
 
-    range_f64(c, dir);
+    range_f64(values, n, dir);
     dir->scale = COLUMN_SCALE_RAW;
     buf_clear(&f->b->scratch);
-    out = (int64_t *)(void *)buf_reserve(&f->b->scratch, c->count * sizeof(*out));
+    out = (int64_t *)(void *)buf_reserve(&f->b->scratch, n * sizeof(*out));
     if (out == NULL) {
         f->out->error = -ENOMEM;
-        return c->values;
+        return values;
     }
-    return scale_doubles(c->values, c->count, out, &dir->scale) ? out : c->values;
+    return scale_doubles(values, n, out, &dir->scale) ? out : values;
 }
 
-static void put_column(struct finish *f, struct column_build *c, struct column_dir *dir)
+/* What the stream of the column's values is made of; first what else the column needs. NULL: f->out->error is set. */
+static const int64_t *prepare(struct finish *f, const struct column_build *c,
+                              struct column_dir *dir)
 {
-    const int64_t *values = c->values;
+    int64_t *values = stage_values(f->b, c);
 
-    dir->flags |= c->nano ? COLUMN_NANO : 0;
-    dir->nulls = f->b->rows - c->count;
+    if (values == NULL) {
+        f->out->error = -ENOMEM;
+        return NULL;
+    }
     switch (dir->type) {
     case COLUMN_TEXT:
         build_texts(f->b, c, f->start, f->out, dir);
-        break;
+        return values;
     case COLUMN_MIXED:
-        if (build_mixed(f->b, c, f->start, f->out, dir) < 0)
+        if (build_mixed(f->b, c, values, f->start, f->out, dir) < 0)
             f->out->error = -ENOMEM;
-        break;
+        return values;
     case COLUMN_DOUBLE:
-        values = doubles_to_write(f, c, dir);
-        break;
+        return doubles_to_write(f, values, stage_count(c), dir);
     default:
-        range_i64(c, dir);
+        return values;
     }
+}
+
+static void put_values(struct finish *f, const struct column_build *c, const int64_t *values,
+                       struct column_dir *dir)
+{
+    bool staged = dir->type != COLUMN_DOUBLE &&
+                  dir->type != COLUMN_MIXED; /* these are the values that were measured */
+    unsigned flags = (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | (dir->entries ? PACK_NO_DICT : 0);
+    uint32_t count = stage_count(c), begin = section_begin(f->out, f->start, count);
+    struct pack_range range;
+
+    pack_encode_measured(f->b->encoder, values, count, stage_ranges(c),
+                         staged ? c->full / PACK_BLOCK : 0, flags, &range, f->out);
+    dir->values = section_end(f->out, f->start, begin);
+    if (staged && dir->type != COLUMN_TEXT) {
+        dir->min = range.min;
+        dir->max = range.max;
+        dir->flags |= range.min == range.max ? COLUMN_CONSTANT : 0;
+    }
+}
+
+static void put_column(struct finish *f, const struct column_build *c, struct column_dir *dir)
+{
+    const int64_t *values = prepare(f, c, dir);
+
+    dir->flags |= c->nano ? COLUMN_NANO : 0;
+    dir->nulls = f->b->rows - stage_count(c);
     if (dir->entries == 1)
         dir->flags |= COLUMN_CONSTANT;
-    if (f->out->error != 0)
-        return;
-    uint32_t begin = section_begin(f->out, f->start, c->count);
-    pack_encode(f->b->encoder, values, c->count, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | (dir->entries ? PACK_NO_DICT : 0), f->out);
-    dir->values = section_end(f->out, f->start, begin);
+    if (f->out->error == 0)
+        put_values(f, c, values, dir);
 }
 
 /* Bloom filters come first: with the directory they are what pruning reads. Few entries need none (chunk_may_have looks
  * at them), constants and flags neither. */
-static void put_filter(struct finish *f, struct column_build *c, struct column_dir *dir)
+static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
     const struct hash_list *l;
 
@@ -173,7 +194,7 @@ static void put_filter(struct finish *f, struct column_build *c, struct column_d
         return;
     }
     l = &f->b->hashes[c->dimension];
-    if (l->count <= (c->dict.count ? 64 : 1))
+    if (l->count <= (c->dict != NULL ? 64 : 1))
         return;
     size_t len = bloom_bytes(l->count, f->b->options.bloom_rate);
     uint32_t begin = section_begin(f->out, f->start, len);
@@ -193,9 +214,10 @@ static bool same_rows(const struct column_build *x, const struct column_build *y
 {
     uint32_t words = (rows + 63) / 64, common = x->words < y->words ? x->words : y->words;
 
-    if (x->count != y->count || memcmp(x->valid, y->valid, (common < words ? common : words) * 8) != 0)
+    if (stage_count(x) != stage_count(y) ||
+        memcmp(x->valid, y->valid, (common < words ? common : words) * 8) != 0)
         return false;
-    return true;           /* equal counts: what one has beyond the other's words is zero */
+    return true; /* equal counts: what one has beyond the other's words is zero */
 }
 
 /* Which bitmap says where the column has values: one that is there already, or a new one. */
@@ -203,11 +225,7 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
 {
     struct column_build *c = f->columns[column];
 
-    if (c->count == f->b->rows)
-        return COLUMN_NO_BITMAP;
-    if (build_make_sparse(f->b, c) < 0)
-        f->out->error = -ENOMEM;
-    if (f->out->error != 0)
+    if (stage_count(c) == f->b->rows)
         return COLUMN_NO_BITMAP;
     for (unsigned i = 0; i < f->bitmaps; i++)
         if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows)) {
@@ -235,7 +253,8 @@ static void put_bitmap(struct finish *f, unsigned i)
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
     /* That of dur is read by nearly every question. */
-    pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT, f->out);
+    pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
+                f->out);
     f->bitmap_sections[i] = section_end(f->out, f->start, begin);
 }
 
@@ -243,7 +262,8 @@ static void put_bitmap(struct finish *f, unsigned i)
 
 static int by_path(const void *a, const void *b)
 {
-    return text_cmp((*(struct column_build *const *)a)->path, (*(struct column_build *const *)b)->path);
+    return text_cmp((*(struct column_build *const *)a)->path,
+                    (*(struct column_build *const *)b)->path);
 }
 
 static uint32_t directory_bytes(const struct finish *f)
@@ -255,24 +275,32 @@ static uint32_t directory_bytes(const struct finish *f)
     return (uint32_t)bytes;
 }
 
-static void plan(struct finish *f)
+static int plan(struct finish *f)
 {
+    if (build_bitmaps(f->b) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < f->b->columns; i++)
-        if (f->b->column[i].count > 0)
+        if (stage_count(&f->b->column[i]) > 0)
             f->columns[f->count++] = &f->b->column[i];
     qsort(f->columns, f->count, sizeof(*f->columns), by_path);
     for (unsigned i = 0; i < f->count; i++) {
-        f->dirs[i].type = (uint8_t)type_of_column(f->columns[i]);
+        f->dirs[i].type = (uint8_t)type_of_column(f->b, f->columns[i]);
         f->dirs[i].bitmap = bitmap_of(f, i);
     }
+    return f->b->error;
 }
 
 static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
 {
     struct chunk_head head = {
-        .magic = CHUNK_MAGIC, .version = CHUNK_VERSION, .columns = (uint16_t)f->count,
-        .length = f->out->len - f->start, .rows = f->b->rows, .number = number,
-        .bitmaps = (uint16_t)f->bitmaps, .dir_len = dir_len,
+        .magic = CHUNK_MAGIC,
+        .version = CHUNK_VERSION,
+        .columns = (uint16_t)f->count,
+        .length = f->out->len - f->start,
+        .rows = f->b->rows,
+        .number = number,
+        .bitmaps = (uint16_t)f->bitmaps,
+        .dir_len = dir_len,
     };
     char *at = f->out->data + f->start, *dir = at + sizeof(head);
     uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct section));
@@ -285,7 +313,8 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         path += (uint32_t)name.len;
     }
     memcpy(dir, f->dirs, f->count * sizeof(*f->dirs));
-    memcpy(dir + f->count * sizeof(*f->dirs), f->bitmap_sections, f->bitmaps * sizeof(struct section));
+    memcpy(dir + f->count * sizeof(*f->dirs), f->bitmap_sections,
+           f->bitmaps * sizeof(struct section));
     head.dir_hash = chunk_hash(&head, dir);
     memcpy(at, &head, sizeof(head));
 }
@@ -296,7 +325,8 @@ static int put_value(struct finish *f, uint32_t number)
     size_t room;
     static const char tail[CHUNK_TAIL];
 
-    plan(f);
+    if (plan(f) < 0)
+        return -ENOMEM;
     dir_len = directory_bytes(f);
     room = sizeof(struct chunk_head) + dir_len;
     if (buf_reserve(f->out, room) == NULL)
@@ -318,7 +348,8 @@ static int put_value(struct finish *f, uint32_t number)
     return 0;
 }
 
-int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *value, struct chunk_built *ret)
+int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *value,
+                         struct chunk_built *ret)
 {
     struct finish f = {.b = b, .out = value, .start = value->len};
     int rc = b->error;

@@ -4,9 +4,9 @@
 #include <math.h>
 
 static const char *const transfers[] = {
-    "read",     "write",    "pread",   "pwrite",   "pread64", "pwrite64", "readv",   "writev",
-    "preadv",   "pwritev",  "preadv2", "pwritev2", "recv",    "send",     "recvfrom", "sendto",
-    "recvmsg",  "sendmsg",  "splice",  "sendfile", "copy_file_range",
+    "read",     "write",  "pread",   "pwrite",  "pread64",  "pwrite64", "readv",
+    "writev",   "preadv", "pwritev", "preadv2", "pwritev2", "recv",     "send",
+    "recvfrom", "sendto", "recvmsg", "sendmsg", "splice",   "sendfile", "copy_file_range",
 };
 
 uint8_t size_mark_name(struct text name)
@@ -52,7 +52,8 @@ static struct size_value product(const struct trace_value *a, const struct trace
 
     if (a->type == TRACE_INT && b->type == TRACE_INT && !__builtin_mul_overflow(a->i, b->i, &i))
         return (struct size_value){TRACE_INT, i, 0};
-    v.d = (a->type == TRACE_INT ? (double)a->i : a->d) * (b->type == TRACE_INT ? (double)b->i : b->d);
+    v.d =
+        (a->type == TRACE_INT ? (double)a->i : a->d) * (b->type == TRACE_INT ? (double)b->i : b->d);
     if (!isfinite(v.d))
         return (struct size_value){0, 0, 0};
     return of_number(&v);
@@ -68,7 +69,8 @@ struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const stru
         return (struct size_value){0, 0, 0};
     if (args->ret == NULL)
         return positive_or_null(args->size);
-    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args->ret) && positive(args->size))
+    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args->ret) &&
+        positive(args->size))
         return product(args->ret, args->size);
     return positive_or_null(args->ret);
 }

@@ -31,33 +31,32 @@ static int64_t *scratch_i64(struct chunk_builder *b, size_t n)
     return (int64_t *)(void *)buf_reserve(&b->scratch, (n + 1) * sizeof(int64_t));
 }
 
-static bool is_text(uint8_t type) { return type == TRACE_TEXT || type == TRACE_JSON || type == TRACE_BIG; }
+static bool is_text(uint8_t type)
+{
+    return type == TRACE_TEXT || type == TRACE_JSON || type == TRACE_BIG;
+}
 
 /* Lengths and bytes of the entries that are not skipped: ids[i] == INDEX_NO_TEXT, or (ids NULL) texts of a MIXED one. */
-static void put_locals(struct chunk_builder *b, const struct dictionary *d, const int64_t *ids, size_t start,
-                       struct buf *out, struct column_dir *dir)
+static void put_locals(struct chunk_builder *b, const struct dictionary *d, const int64_t *ids,
+                       size_t start, struct buf *out, struct column_dir *dir)
 {
     struct buf bytes = {0};
     int64_t *lens = malloc((d->count + 1) * sizeof(*lens));
-    bool all = d->count > 0;
 
     dir->locals = 0;
-    for (uint32_t i = 0; i < d->count; i++)
-        all &= ids ? ids[i] == INDEX_NO_TEXT : is_text(d->entries[i].type);
     for (uint32_t i = 0; lens != NULL && i < d->count; i++) {
-        const struct dictionary_entry *e = &d->entries[i];
-        if (ids ? ids[i] != INDEX_NO_TEXT : !is_text(e->type))
+        struct text t = dictionary_text(d, i);
+        if (ids ? ids[i] != INDEX_NO_TEXT : !is_text(dictionary_of(d, i)->type))
             continue;
-        lens[dir->locals++] = e->len;
-        if (!all)
-            buf_append(&bytes, d->bytes + e->at, e->len);
+        lens[dir->locals++] = (int64_t)t.len;
+        buf_append(&bytes, t.ptr, t.len);
     }
     if (dir->locals > 0) {
         uint32_t begin = section_begin(out, start, 0);
         pack_encode(b->encoder, lens, dir->locals, PACK_MAY_COMPRESS, out);
         dir->lens = section_end(out, start, begin);
         begin = section_begin(out, start, 0);
-        pack_encode_bytes(b->encoder, all ? d->bytes : bytes.data, all ? d->bytes_len : bytes.len, out);
+        pack_encode_bytes(b->encoder, bytes.data, bytes.len, out);
         dir->bytes = section_end(out, start, begin);
     }
     if (lens == NULL || bytes.error != 0)
@@ -68,10 +67,20 @@ static void put_locals(struct chunk_builder *b, const struct dictionary *d, cons
 
 /* ---- TEXT ------------------------------------------------------------------------------------------------ */
 
-void build_texts(struct chunk_builder *b, struct column_build *c, size_t start, struct buf *out, struct column_dir *dir)
+static uint32_t global_id(struct chunk_builder *b, struct dictionary *d, uint32_t code)
 {
-    const struct dictionary *d = &c->dict;
-    bool global = c->always_global || (d->count <= GLOBAL_MAX && d->count <= c->count / 2);
+    struct dictionary_text *t = &d->texts[d->used[code]];
+
+    if (t->id == INDEX_NO_TEXT && b->options.intern)
+        t->id = b->options.intern(b->options.arg, dictionary_text(d, code));
+    return t->id;
+}
+
+void build_texts(struct chunk_builder *b, const struct column_build *c, size_t start,
+                 struct buf *out, struct column_dir *dir)
+{
+    struct dictionary *d = c->dict;
+    bool global = c->always_global || (d->count <= GLOBAL_MAX && d->count <= stage_count(c) / 2);
     int64_t *ids = scratch_i64(b, d->count);
     bool any = false;
 
@@ -80,9 +89,7 @@ void build_texts(struct chunk_builder *b, struct column_build *c, size_t start, 
         return;
     }
     for (uint32_t i = 0; i < d->count; i++) {
-        const struct dictionary_entry *e = &d->entries[i];
-        struct text t = {d->bytes + e->at, e->len};
-        ids[i] = global && b->options.intern ? b->options.intern(b->options.arg, t) : INDEX_NO_TEXT;
+        ids[i] = global ? global_id(b, d, i) : INDEX_NO_TEXT;
         any |= ids[i] != INDEX_NO_TEXT;
     }
     dir->entries = d->count;
@@ -96,42 +103,46 @@ void build_texts(struct chunk_builder *b, struct column_build *c, size_t start, 
 
 /* ---- MIXED ----------------------------------------------------------------------------------------------- */
 
-static uint8_t type_of(const struct column_build *c, uint32_t i) { return c->types ? c->types[i] : c->type; }
-
-/* Codes of (type, value) for all values, in place; texts keep theirs of the column's dictionary until here. */
-static int mixed_codes(struct column_build *c, struct dictionary *d)
+static uint8_t type_of(const struct column_build *c, uint32_t i)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
+    return c->as_double            ? TRACE_DOUBLE
+           : c->type == BUILD_MANY ? (uint8_t)c->types.data[i]
+                                   : c->type;
+}
+
+/* Codes of (type, value) for all values, in place; texts have theirs of the column's dictionary until here. */
+static int mixed_codes(const struct column_build *c, int64_t *values, struct dictionary *d)
+{
+    for (uint32_t i = 0; i < stage_count(c); i++) {
         uint8_t type = type_of(c, i);
-        const char *ptr = (const char *)&c->values[i];
+        const char *ptr = (const char *)&values[i];
         uint32_t len = 8;
-        bool new;
         if (is_text(type)) {
-            const struct dictionary_entry *e = &c->dict.entries[c->values[i]];
-            ptr = c->dict.bytes + e->at;
-            len = e->len;
+            struct text t = dictionary_text(c->dict, (uint32_t)values[i]);
+            ptr = t.ptr;
+            len = (uint32_t)t.len;
         }
-        int64_t code = dictionary_code(d, type, ptr, len, &new);
-        if (code < 0)
+        const struct dictionary_slot *e = dictionary_add(d, type, ptr, len);
+        if (e == NULL)
             return -ENOMEM;
-        c->values[i] = code;
+        values[i] = e->code;
     }
     return 0;
 }
 
-static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t start, struct buf *out,
-                     struct column_dir *dir)
+static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t start,
+                     struct buf *out, struct column_dir *dir)
 {
     int64_t *both = scratch_i64(b, 2 * (size_t)d->count);
 
     if (both == NULL)
         return -ENOMEM;
     for (uint32_t i = 0; i < d->count; i++) {
-        const struct dictionary_entry *e = &d->entries[i];
-        both[i] = e->type;
+        uint8_t type = dictionary_of(d, i)->type;
+        both[i] = type;
         both[d->count + i] = 0;
-        if (!is_text(e->type))
-            memcpy(&both[d->count + i], d->bytes + e->at, 8);
+        if (!is_text(type))
+            memcpy(&both[d->count + i], dictionary_text(d, i).ptr, 8);
     }
     uint32_t begin = section_begin(out, start, 0);
     int rc = pack_encode(b->encoder, both, 2 * (size_t)d->count, PACK_MAY_COMPRESS, out);
@@ -139,10 +150,14 @@ static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t
     return rc;
 }
 
-int build_mixed(struct chunk_builder *b, struct column_build *c, size_t start, struct buf *out, struct column_dir *dir)
+int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values,
+                size_t start, struct buf *out, struct column_dir *dir)
 {
-    struct dictionary d = {0};
-    int rc = mixed_codes(c, &d);
+    struct dictionary d = {0}; /* of typed values, the numbers among them as their 8 bytes */
+    int rc;
+
+    dictionary_begin(&d);
+    rc = mixed_codes(c, values, &d);
 
     if (rc == 0)
         rc = put_typed(b, &d, start, out, dir);
@@ -151,9 +166,7 @@ int build_mixed(struct chunk_builder *b, struct column_build *c, size_t start, s
         put_locals(b, &d, NULL, start, out, dir);
         rc = out->error;
     }
-    /* From here on the column's dictionary is that of the typed values: build_hashes was before. */
-    dictionary_done(&c->dict);
-    c->dict = d;
+    dictionary_done(&d);
     return rc;
 }
 
@@ -186,32 +199,35 @@ static uint64_t hash_number(uint8_t type, int64_t bits)
 }
 
 /* Numbers: each distinct one once, found by a dictionary of their 8 bytes. */
-static int hash_numbers(struct column_build *c, struct hash_list *l)
+static int hash_numbers(const struct column_build *c, const int64_t *values, struct hash_list *l)
 {
     struct dictionary d = {0};
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < c->count; i++) {
-        bool new;
-        if (is_text(type_of(c, i)) || (i > 0 && c->values[i] == c->values[i - 1] && type_of(c, i) == type_of(c, i - 1)))
+    dictionary_begin(&d);
+    for (uint32_t i = 0; rc == 0 && i < stage_count(c); i++) {
+        uint32_t before = d.count;
+        if (is_text(type_of(c, i)) ||
+            (i > 0 && values[i] == values[i - 1] && type_of(c, i) == type_of(c, i - 1)))
             continue;
-        if (dictionary_code(&d, type_of(c, i), (const char *)&c->values[i], 8, &new) < 0)
+        if (dictionary_add(&d, type_of(c, i), (const char *)&values[i], 8) == NULL)
             rc = -ENOMEM;
-        else if (new)
-            rc = add_hash(l, hash_number(type_of(c, i), c->values[i]));
+        else if (d.count > before)
+            rc = add_hash(l, hash_number(type_of(c, i), values[i]));
     }
     dictionary_done(&d);
     return rc;
 }
 
-int build_hashes(struct chunk_builder *b, struct column_build *c)
+int build_hashes(struct chunk_builder *b, const struct column_build *c)
 {
     struct hash_list *l = &b->hashes[c->dimension];
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < c->dict.count; i++)
-        rc = add_hash(l, text_hash((struct text){c->dict.bytes + c->dict.entries[i].at, c->dict.entries[i].len}));
-    if (rc == 0 && !is_text(c->type))
-        rc = hash_numbers(c, l);
-    return rc;
+    for (uint32_t i = 0; rc == 0 && c->dict != NULL && i < c->dict->count; i++)
+        rc = add_hash(l, dictionary_hash(c->dict, i));
+    if (rc != 0 || is_text(c->type))
+        return rc;
+    int64_t *values = stage_values(b, c);
+    return values ? hash_numbers(c, values, l) : -ENOMEM;
 }

@@ -8,8 +8,9 @@
 
 bool view_section_ok(const struct chunk_view *v, const struct section *s)
 {
-    return s->len == 0 || (s->offset >= sizeof(struct chunk_head) && s->offset <= v->len - CHUNK_TAIL &&
-                           s->len <= v->len - CHUNK_TAIL - s->offset);
+    return s->len == 0 ||
+           (s->offset >= sizeof(struct chunk_head) && s->offset <= v->len - CHUNK_TAIL &&
+            s->len <= v->len - CHUNK_TAIL - s->offset);
 }
 
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
@@ -24,8 +25,8 @@ static int check_head(const struct chunk_view *v)
     const struct chunk_head *h = &v->head;
     struct chunk_head blank = *h;
 
-    if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != v->len || h->rows > CHUNK_ROWS_MAX ||
-        h->dir_len > v->len - sizeof(*h) - CHUNK_TAIL ||
+    if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != v->len ||
+        h->rows > CHUNK_ROWS_MAX || h->dir_len > v->len - sizeof(*h) - CHUNK_TAIL ||
         h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct section))
         return ERR_CORRUPT;
     blank.dir_hash = 0;
@@ -40,14 +41,16 @@ static int check_column(const struct chunk_view *v, const struct column_dir *d)
     if (d->type < COLUMN_INT || d->type > COLUMN_MIXED || d->nulls >= v->head.rows ||
         d->path > v->head.dir_len || d->path_len > v->head.dir_len - d->path)
         return ERR_CORRUPT;
-    if ((d->nulls > 0) != (d->bitmap != COLUMN_NO_BITMAP) || (d->nulls > 0 && d->bitmap >= v->head.bitmaps))
+    if ((d->nulls > 0) != (d->bitmap != COLUMN_NO_BITMAP) ||
+        (d->nulls > 0 && d->bitmap >= v->head.bitmaps))
         return ERR_CORRUPT;
     if (coded != (d->entries > 0) || d->entries > v->head.rows || d->locals > d->entries)
         return ERR_CORRUPT;
     if (d->type == COLUMN_DOUBLE && d->scale > COLUMN_SCALES_MAX && d->scale != COLUMN_SCALE_RAW)
         return ERR_CORRUPT;
-    return view_section_ok(v, &d->values) && view_section_ok(v, &d->ids) && view_section_ok(v, &d->lens) &&
-                   view_section_ok(v, &d->bytes) && view_section_ok(v, &d->filter)
+    return view_section_ok(v, &d->values) && view_section_ok(v, &d->ids) &&
+                   view_section_ok(v, &d->lens) && view_section_ok(v, &d->bytes) &&
+                   view_section_ok(v, &d->filter)
                ? 0
                : ERR_CORRUPT;
 }
@@ -66,11 +69,13 @@ static int open_directory(struct chunk_view *v)
     for (unsigned i = 0; rc == 0 && i < v->head.columns; i++) {
         memcpy(&v->columns[i].dir, dir + i * sizeof(struct column_dir), sizeof(struct column_dir));
         rc = check_column(v, &v->columns[i].dir);
-        if (rc == 0 && i > 0 && text_cmp(path_of(v, &v->columns[i - 1].dir), path_of(v, &v->columns[i].dir)) >= 0)
+        if (rc == 0 && i > 0 &&
+            text_cmp(path_of(v, &v->columns[i - 1].dir), path_of(v, &v->columns[i].dir)) >= 0)
             rc = ERR_CORRUPT;
     }
     for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++) {
-        memcpy(&v->bitmaps[i].section, bitmaps + i * sizeof(struct section), sizeof(struct section));
+        memcpy(&v->bitmaps[i].section, bitmaps + i * sizeof(struct section),
+               sizeof(struct section));
         if (!view_section_ok(v, &v->bitmaps[i].section))
             rc = ERR_CORRUPT;
     }
@@ -79,7 +84,8 @@ static int open_directory(struct chunk_view *v)
 
 /* ---- life --------------------------------------------------------------------------------------------------- */
 
-int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts, struct chunk_view **ret)
+int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts,
+                   struct chunk_view **ret)
 {
     struct chunk_view *v;
     int rc;
@@ -128,11 +134,26 @@ void chunk_view_free(struct chunk_view *v)
     free(v);
 }
 
-void chunk_view_set_owner(struct chunk_view *v, void *owner) { v->owner = owner; }
-void *chunk_view_owner(const struct chunk_view *v) { return v->owner; }
-uint32_t chunk_view_number(const struct chunk_view *v) { return v->head.number; }
-uint32_t chunk_rows(const struct chunk_view *v) { return v->head.rows; }
-uint32_t chunk_column_count(const struct chunk_view *v) { return v->head.columns; }
+void chunk_view_set_owner(struct chunk_view *v, void *owner)
+{
+    v->owner = owner;
+}
+void *chunk_view_owner(const struct chunk_view *v)
+{
+    return v->owner;
+}
+uint32_t chunk_view_number(const struct chunk_view *v)
+{
+    return v->head.number;
+}
+uint32_t chunk_rows(const struct chunk_view *v)
+{
+    return v->head.rows;
+}
+uint32_t chunk_column_count(const struct chunk_view *v)
+{
+    return v->head.columns;
+}
 
 /* ---- columns -------------------------------------------------------------------------------------------------- */
 
@@ -215,11 +236,16 @@ bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t
 
 static int check_values(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n)
 {
-    union { int64_t i[PACK_BLOCK]; double d[PACK_BLOCK]; uint32_t code[PACK_BLOCK]; } out;
+    union {
+        int64_t i[PACK_BLOCK];
+        double d[PACK_BLOCK];
+        uint32_t code[PACK_BLOCK];
+    } out;
 
     if (c->entries > 0)
         return column_read_codes(v, c, first, n, out.code);
-    return c->type == COLUMN_DOUBLE ? column_read_f64(v, c, first, n, out.d) : column_read_i64(v, c, first, n, out.i);
+    return c->type == COLUMN_DOUBLE ? column_read_f64(v, c, first, n, out.d)
+                                    : column_read_i64(v, c, first, n, out.i);
 }
 
 int chunk_view_check(struct chunk_view *v)
@@ -231,7 +257,8 @@ int chunk_view_check(struct chunk_view *v)
     for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
         chunk_column(v, i, &c);
         for (uint32_t first = 0; rc == 0 && first < c.rows; first += PACK_BLOCK)
-            rc = check_values(v, &c, first, c.rows - first < PACK_BLOCK ? c.rows - first : PACK_BLOCK);
+            rc = check_values(v, &c, first,
+                              c.rows - first < PACK_BLOCK ? c.rows - first : PACK_BLOCK);
         for (uint32_t k = 0; rc == 0 && k < c.entries; k++)
             rc = column_entry(v, &c, k, &e);
     }

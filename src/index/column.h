@@ -13,6 +13,8 @@
 #include "chunk.h"
 #include "pack.h"
 
+#include <string.h>
+
 #define CHUNK_MAGIC 0x4B434644u          /* "DFCK" */
 #define CHUNK_TAIL 64u
 #define CHUNK_ROWS_MAX (1u << 26)
@@ -56,21 +58,61 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are little-end
 /* XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir);
 
-/* ---- texts of one column of one chunk (chunk_dictionary.c) --------------------------------------------------- */
+/* ---- texts of one path (chunk_dictionary.c) ------------------------------------------------------------------ */
 
-struct dictionary_entry { uint32_t hash, len; size_t at; uint8_t type, mark; };
+/* a, b: of a text of up to 16 bytes its bytes, zero-padded; of a longer one its text_hash() and 0. */
+struct dictionary_text {
+    uint64_t a, b;
+    size_t at;                           /* in `bytes` */
+    uint64_t hash;                       /* text_hash(), once `hashed` */
+    uint32_t len, id;                    /* id: global one, INDEX_NO_TEXT until known */
+    uint8_t type, mark;
+    bool hashed;
+};
+/* Of the chunk at hand where `stamp` is the dictionary's, else free. */
+struct dictionary_slot { uint64_t a, b; uint32_t len, code, text; uint16_t stamp; uint8_t type, mark; };
 struct dictionary {
-    uint32_t *slots;                     /* code + 1; 0 = free */
-    struct dictionary_entry *entries;
+    struct dictionary_slot *slots;       /* what the chunk at hand has: small enough to stay in the cache */
+    uint32_t slot_count;
+    uint16_t stamp;
+    uint32_t *used;                      /* code -> text */
+    uint32_t count, used_cap;            /* codes: the distinct texts of the chunk, by first appearance */
+    struct dictionary_text *texts;       /* all that are known, of earlier chunks, too */
+    uint32_t known, known_cap, known_before, idle;
+    uint32_t *known_slots;               /* text + 1; 0 = free; 2 * known_cap of them */
     char *bytes;                         /* the texts, one behind the other */
     size_t bytes_len, bytes_cap;
-    uint32_t slot_count, count, cap, last;
+    uint8_t (*mark)(struct text);        /* what dictionary_text.mark of a TEXT is; NULL: 0 */
 };
-/* Code of (type, text) by first appearance; *ret_new says whether it is new. -ENOMEM. */
-int64_t dictionary_code(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, bool *ret_new);
-void dictionary_clear(struct dictionary *d);
+_Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
+/* No code is given yet in the chunk that begins. What grew large is forgotten. */
+void dictionary_begin(struct dictionary *d);
+/* The slot of (type, text), which has a code now; valid until the next call. NULL without memory. */
+const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len);
+/* The same; the caller has the words. */
+const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, uint64_t a,
+                                              uint64_t b);
+uint64_t dictionary_hash(struct dictionary *d, uint32_t code);       /* text_hash(), remembered */
 void dictionary_done(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d);
+static inline const struct dictionary_text *dictionary_of(const struct dictionary *d, uint32_t code)
+{
+    return &d->texts[d->used[code]];
+}
+static inline struct text dictionary_text(const struct dictionary *d, uint32_t code)
+{
+    const struct dictionary_text *t = dictionary_of(d, code);
+    return (struct text){d->bytes + t->at, t->len};
+}
+/* The words of a text of up to 16 bytes; reads 16, whatever `len`. */
+extern const uint64_t dictionary_masks[17][2];
+static inline void dictionary_words(const char *p, uint32_t len, uint64_t *a, uint64_t *b)
+{
+    memcpy(a, p, 8);
+    memcpy(b, p + 8, 8);
+    *a &= dictionary_masks[len][0];
+    *b &= dictionary_masks[len][1];
+}
 
 /* text_hash() of the decimal text, as filters want it. */
 uint64_t column_hash_i64(int64_t v);

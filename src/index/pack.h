@@ -41,6 +41,10 @@ size_t pack_encoder_bytes(const struct pack_encoder *e);
 #define PACK_NO_DICT 2u
 /* Appends one stream of n values (n < 2^27). 0 or -ENOMEM. */
 int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags, struct buf *out);
+struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };    /* deltas of neighbours; of one value: none */
+/* The same where the ranges of the first `known_blocks` whole blocks are known. *ret (may be NULL): of all values, n > 0. */
+int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n, const struct pack_range *known,
+                         size_t known_blocks, unsigned flags, struct pack_range *ret, struct buf *out);
 /* Appends `len` bytes, under zstd where that saves a tenth: head of 8 bytes (u32 length as is, u32 length compressed,
  * 0 = not), then the bytes. */
 int pack_encode_bytes(struct pack_encoder *e, const void *data, size_t len, struct buf *out);
@@ -75,7 +79,6 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
 #define PACK_RANGE_WIDTH 25u
-struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };
 struct pack_kernels {
     /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n. */
     void (*unpack64)(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
@@ -88,8 +91,17 @@ struct pack_kernels {
     /* little-endian integers of 1, 2, 4 bytes plus base */
     void (*widen64)(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out);
     void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
+    /* the other way: values minus base */
+    void (*narrow64)(const int64_t *in, unsigned bytes, size_t n, uint64_t base, uint8_t *out);
     /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most */
     const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
+    void (*above)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);   /* out[i] = v[i] - base */
+    void (*steps)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);   /* out[i] = v[i + 1] - v[i] - base, n - 1 of them */
+    /* Places of values above the mask (n <= PACK_BLOCK); of values that the next one differs from. Writes up to 7 too far. */
+    size_t (*above_mask)(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out);
+    size_t (*changes)(const int64_t *v, size_t n, uint64_t *out);
+    /* n values below 2^width (0-57, 64) become pack_bits_bytes; writes up to 16 bytes too far. */
+    void (*pack)(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
     void (*measure)(const int64_t *v, size_t n, struct pack_range *ret);  /* n >= 1 */
     void (*prefix_sum)(uint64_t *out, size_t n);     /* n >= 1: out[i] becomes the sum of out[0] to out[i] */
     /* out[i] = dict[codes[i]]; false (and nothing written) where a code is not below `count` */
@@ -99,8 +111,6 @@ extern const struct pack_kernels pack_kernels_portable, pack_kernels_avx2;
 const struct pack_kernels *pack_kernels(void);   /* the best of this machine (cpu_level) */
 
 static inline size_t pack_bits_bytes(size_t n, unsigned width) { return (n + 7) / 8 * width; }
-/* Writes n values below 2^width, appends pack_bits_bytes. */
-void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
 /* Value number `place`; reads up to 8 bytes behind its first. Any width 0-57 or 64. */
 static inline uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place)
 {
@@ -110,6 +120,8 @@ static inline uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t 
     v >>= bit % 8;
     return width < 64 ? v & (((uint64_t)1 << width) - 1) : v;
 }
+/* Bytes of an unsigned integer that holds `top`: 1, 2, 4 or 8. */
+static inline unsigned pack_aligned_bytes(uint64_t top) { return top < 256 ? 1 : top < 65536 ? 2 : top >> 32 == 0 ? 4 : 8; }
 /* Any width 0-57 or 64, by the best kernel. */
 void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
 static inline unsigned pack_bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }

@@ -2,16 +2,19 @@
  * bytes are the same for every group, and one byte shuffle, one shift by lane and one mask unpack 8 (or 4) of them. */
 #ifdef __x86_64__
 #ifndef __clang__
-#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "pack.h"
+#include "pack_loops.h"
 
 #include <immintrin.h>
 #include <string.h>
 
 /* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first byte, 4-7 from byte
  * width / 2. */
-struct plan32 { __m256i shuffle, shift, mask; unsigned high; };
+struct plan32 {
+    __m256i shuffle, shift, mask;
+    unsigned high;
+};
 
 static inline struct plan32 plan32(unsigned width)
 {
@@ -41,7 +44,8 @@ static inline __m256i group32(const uint8_t *in, const struct plan32 *p)
     return _mm256_and_si256(words, p->mask);
 }
 
-static void narrow_unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
+static void narrow_unpack64(const uint8_t *in, unsigned width, size_t n, uint64_t base,
+                            uint64_t *out)
 {
     struct plan32 p = plan32(width);
     __m256i add = _mm256_set1_epi64x((long long)base);
@@ -126,7 +130,8 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
 }
 
 /* Compared as they are unpacked, without being stored. */
-static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
+static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
+                       uint64_t *out)
 {
     struct plan32 p = plan32(width);
     __m256i least = _mm256_set1_epi32((int)lo), most = _mm256_set1_epi32((int)hi);
@@ -135,15 +140,18 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
         uint64_t word = 0;
         for (unsigned i = 0; i < 64 && at + i < n; i += 8, in += width) {
             __m256i v = group32(in, &p);
-            __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi32(least, v), _mm256_cmpgt_epi32(v, most));
-            word |= (uint64_t)(~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(outside)) & 255) << i;
+            __m256i outside =
+                _mm256_or_si256(_mm256_cmpgt_epi32(least, v), _mm256_cmpgt_epi32(v, most));
+            word |= (uint64_t)(~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(outside)) & 255)
+                    << i;
         }
         out[at / 64] = n - at < 64 ? word & (((uint64_t)1 << (n - at)) - 1) : word;
     }
 }
 
 /* Of the group that `in` begins, values [from, to); all lanes else 0. */
-static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, size_t from, size_t to)
+static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, size_t from,
+                                    size_t to)
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m256i before = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)from), lane);
@@ -174,39 +182,16 @@ static uint64_t sum_bits(const uint8_t *in, unsigned width, size_t from, size_t 
     return sum;
 }
 
-/* The same loops as the portable ones: here the compiler may use wider registers. */
-#define WIDEN(type, out_type) \
-    for (size_t i = 0; i < n; i++) { \
-        type v; \
-        memcpy(&v, in + i * sizeof(v), sizeof(v)); \
-        out[i] = (out_type)v + base; \
-    }
-
-static void widen64(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out)
-{
-    switch (bytes) {
-    case 1: WIDEN(uint8_t, uint64_t) break;
-    case 2: WIDEN(uint16_t, uint64_t) break;
-    case 4: WIDEN(uint32_t, uint64_t) break;
-    default: WIDEN(uint64_t, uint64_t)
-    }
-}
-
-static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out)
-{
-    switch (bytes) {
-    case 1: WIDEN(uint8_t, uint32_t) break;
-    case 2: WIDEN(uint16_t, uint32_t) break;
-    case 4: WIDEN(uint32_t, uint32_t) break;
-    default: WIDEN(uint64_t, uint32_t)
-    }
-}
-
 /* Lane moves that bring the values of a 4-bit mask to their places: lane k takes value number popcount(mask below k). */
 static const uint32_t expand_lanes[16][8] = {
-#define LANE(k, m) (2 * __builtin_popcount((m) & ((1u << (k)) - 1))), (2 * __builtin_popcount((m) & ((1u << (k)) - 1)) + 1)
-#define LANES(m) {LANE(0, m), LANE(1, m), LANE(2, m), LANE(3, m)}
-    LANES(0u), LANES(1u), LANES(2u), LANES(3u), LANES(4u), LANES(5u), LANES(6u), LANES(7u),
+#define LANE(k, m) \
+    (2 * __builtin_popcount((m) & ((1u << (k)) - 1))), \
+        (2 * __builtin_popcount((m) & ((1u << (k)) - 1)) + 1)
+#define LANES(m) \
+    { \
+        LANE(0, m), LANE(1, m), LANE(2, m), LANE(3, m) \
+    }
+    LANES(0u), LANES(1u), LANES(2u),  LANES(3u),  LANES(4u),  LANES(5u),  LANES(6u),  LANES(7u),
     LANES(8u), LANES(9u), LANES(10u), LANES(11u), LANES(12u), LANES(13u), LANES(14u), LANES(15u),
 };
 
@@ -216,7 +201,8 @@ static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t 
     size_t i = 0;
 
     while (i + 4 <= n) {
-        if (i % 64 == 0 && valid[i / 64] == UINT64_MAX && i + 64 <= n) {   /* nulls come in clusters */
+        if (i % 64 == 0 && valid[i / 64] == UINT64_MAX &&
+            i + 64 <= n) { /* nulls come in clusters */
             memcpy(out + i, in, 64 * sizeof(*out));
             in += 64;
             i += 64;
@@ -240,8 +226,14 @@ static const int64_t *expand64(const int64_t *in, const uint64_t *valid, size_t 
     return in;
 }
 
-static inline __m256i smaller(__m256i a, __m256i b) { return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)); }
-static inline __m256i larger(__m256i a, __m256i b) { return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)); }
+static inline __m256i smaller(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+static inline __m256i larger(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
+}
 
 static int64_t across(__m256i v, bool least)
 {
@@ -271,7 +263,8 @@ static void measure(const int64_t *v, size_t n, struct pack_range *ret)
         dmax = larger(dmax, d);
         same = _mm256_add_epi64(same, _mm256_cmpeq_epi64(d, _mm256_setzero_si256()));
     }
-    struct pack_range r = {across(min, true), across(max, false), across(dmin, true), across(dmax, false), 0};
+    struct pack_range r = {across(min, true), across(max, false), across(dmin, true),
+                           across(dmax, false), 0};
     int64_t lane[4];
     _mm256_storeu_si256((__m256i *)lane, same);
     r.runs = (uint32_t)((int64_t)i + lane[0] + lane[1] + lane[2] + lane[3]);
@@ -287,6 +280,47 @@ static void measure(const int64_t *v, size_t n, struct pack_range *ret)
     *ret = r;
 }
 
+static size_t put_places(unsigned mask, size_t place, uint64_t *out, size_t count)
+{
+    for (; mask != 0; mask &= mask - 1)
+        out[count++] = place + (unsigned)__builtin_ctz(mask);
+    return count;
+}
+
+static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out)
+{
+    const __m256i sign = _mm256_set1_epi64x(INT64_MIN),
+                  most = _mm256_xor_si256(_mm256_set1_epi64x((long long)mask), sign);
+    size_t count = 0, i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(v + i)), sign);
+        unsigned more =
+            (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(x, most)));
+        count = put_places(more, i, out, count);
+    }
+    for (; i < n; i++)
+        if (v[i] > mask)
+            out[count++] = i;
+    return count;
+}
+
+static size_t changes(const int64_t *v, size_t n, uint64_t *out)
+{
+    size_t count = 0, i = 0;
+
+    for (; i + 5 <= n; i += 4) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(v + i)),
+                y = _mm256_loadu_si256((const __m256i *)(v + i + 1));
+        unsigned same = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, y)));
+        count = put_places(same ^ 15, i, out, count);
+    }
+    for (; i + 1 < n; i++)
+        if (v[i] != v[i + 1])
+            out[count++] = i;
+    return count;
+}
+
 /* out[0] is the start; what follows are steps, which become sums. Sums within a register first; the chain from register to
  * register is one addition. */
 static void prefix_sum(uint64_t *out, size_t n)
@@ -297,7 +331,7 @@ static void prefix_sum(uint64_t *out, size_t n)
     for (; i + 4 <= n; i += 4) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(out + i));
         x = _mm256_add_epi64(x, _mm256_slli_si256(x, 8));
-        __m256i low = _mm256_permute4x64_epi64(x, 0x55);         /* the sum of the lower two, everywhere */
+        __m256i low = _mm256_permute4x64_epi64(x, 0x55); /* the sum of the lower two, everywhere */
         x = _mm256_add_epi64(x, _mm256_blend_epi32(_mm256_setzero_si256(), low, 0xF0));
         _mm256_storeu_si256((__m256i *)(out + i), _mm256_add_epi64(x, carry));
         carry = _mm256_add_epi64(carry, _mm256_permute4x64_epi64(x, 0xFF));
@@ -307,7 +341,8 @@ static void prefix_sum(uint64_t *out, size_t n)
 }
 
 /* Whether all codes are below `count`; then out[i] = dict[codes[i]]. */
-static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out)
+static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count,
+                    int64_t *out)
 {
     uint32_t most = 0;
     size_t i = 0;
@@ -318,15 +353,32 @@ static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32
         return false;
     for (; i + 4 <= n; i += 4) {
         __m128i place = _mm_loadu_si128((const __m128i *)(codes + i));
-        _mm256_storeu_si256((__m256i *)(out + i), _mm256_i32gather_epi64((const long long *)dict, place, 8));
+        _mm256_storeu_si256((__m256i *)(out + i),
+                            _mm256_i32gather_epi64((const long long *)dict, place, 8));
     }
     for (; i < n; i++)
         out[i] = dict[codes[i]];
     return true;
 }
 
-const struct pack_kernels pack_kernels_avx2 = {unpack64, unpack32, range_bits, sum_bits,   widen64,
-                                               widen32,  expand64, measure,    prefix_sum, look_up};
+const struct pack_kernels pack_kernels_avx2 = {
+    .unpack64 = unpack64,
+    .unpack32 = unpack32,
+    .range_bits = range_bits,
+    .sum_bits = sum_bits,
+    .widen64 = widen64,
+    .widen32 = widen32,
+    .narrow64 = narrow64,
+    .expand64 = expand64,
+    .above = above,
+    .steps = steps,
+    .above_mask = above_mask,
+    .changes = changes,
+    .pack = pack,
+    .measure = measure,
+    .prefix_sum = prefix_sum,
+    .look_up = look_up,
+};
 #else
 typedef int pack_avx2_is_for_x86_only;
 #endif

@@ -1,35 +1,7 @@
 /* pack_bits.c - bits in and out without special instructions, and the choice of kernels. */
-#include "pack.h"
+#include "pack_loops.h"
 
 #include <string.h>
-
-/* Bits gather in one word, which is stored when full; a group of 8 values is a whole number of bytes, so what is left at
- * the end is so, too. */
-void pack_bits(const uint64_t *values, size_t n, unsigned width, uint8_t *out)
-{
-    size_t groups = (n + 7) / 8;
-    uint64_t word = 0;
-    unsigned have = 0;
-
-    if (width == 64) {
-        memcpy(out, values, n * 8);
-        memset(out + n * 8, 0, groups * 64 - n * 8);
-        return;
-    }
-    for (size_t i = 0; width > 0 && i < groups * 8; i++) {
-        uint64_t v = i < n ? values[i] : 0;
-        word |= v << have;
-        have += width;
-        if (have >= 64) {
-            memcpy(out, &word, 8);
-            out += 8;
-            have -= 64;
-            word = have ? v >> (width - have) : 0;
-        }
-    }
-    if (width > 0)
-        memcpy(out, &word, (have + 7) / 8);
-}
 
 static inline uint64_t bits_at(const uint8_t *in, size_t bit, uint64_t mask)
 {
@@ -52,34 +24,8 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
         out[i] = (uint32_t)bits_at(in, bit, mask) + base;
 }
 
-#define WIDEN(type, out_type) \
-    for (size_t i = 0; i < n; i++) { \
-        type v; \
-        memcpy(&v, in + i * sizeof(v), sizeof(v)); \
-        out[i] = (out_type)v + base; \
-    }
-
-static void widen64(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out)
-{
-    switch (bytes) {
-    case 1: WIDEN(uint8_t, uint64_t) break;
-    case 2: WIDEN(uint16_t, uint64_t) break;
-    case 4: WIDEN(uint32_t, uint64_t) break;
-    default: WIDEN(uint64_t, uint64_t)
-    }
-}
-
-static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out)
-{
-    switch (bytes) {
-    case 1: WIDEN(uint8_t, uint32_t) break;
-    case 2: WIDEN(uint16_t, uint32_t) break;
-    case 4: WIDEN(uint32_t, uint32_t) break;
-    default: WIDEN(uint64_t, uint32_t)
-    }
-}
-
-static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
+static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
+                       uint64_t *out)
 {
     uint32_t values[64];
 
@@ -132,7 +78,8 @@ static void prefix_sum(uint64_t *out, size_t n)
         out[i] += out[i - 1];
 }
 
-static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out)
+static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count,
+                    int64_t *out)
 {
     uint32_t most = 0;
 
@@ -145,8 +92,46 @@ static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32
     return true;
 }
 
-const struct pack_kernels pack_kernels_portable = {unpack64, unpack32, range_bits, sum_bits,   widen64,
-                                                   widen32,  expand64, measure,    prefix_sum, look_up};
+static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        out[count] = i;
+        count += v[i] > mask;
+    }
+    return count;
+}
+
+static size_t changes(const int64_t *v, size_t n, uint64_t *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i + 1 < n; i++) {
+        out[count] = i;
+        count += v[i] != v[i + 1];
+    }
+    return count;
+}
+
+const struct pack_kernels pack_kernels_portable = {
+    .unpack64 = unpack64,
+    .unpack32 = unpack32,
+    .range_bits = range_bits,
+    .sum_bits = sum_bits,
+    .widen64 = widen64,
+    .widen32 = widen32,
+    .narrow64 = narrow64,
+    .expand64 = expand64,
+    .above = above,
+    .steps = steps,
+    .above_mask = above_mask,
+    .changes = changes,
+    .pack = pack,
+    .measure = measure,
+    .prefix_sum = prefix_sum,
+    .look_up = look_up,
+};
 
 const struct pack_kernels *pack_kernels(void)
 {

@@ -487,7 +487,7 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
         s->bad_dur = err < 0;
     if (err < 0)
         return;
-    *(conv == CONV_DUR ? &s->dur_at : &s->ts_at) = (int32_t)s->count;
+    *(conv == CONV_DUR ? &s->at.dur : &s->at.ts) = (int32_t)s->count;
     v = value_put(s, field, TRACE_INT);
     v->i = time;
     v->nano = nano;
@@ -511,7 +511,7 @@ void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
         value_string(s, field, conv, n->ptr, n->len);
         return;
     case CONV_PHASE:
-        s->phase_at = (int32_t)s->count;
+        s->at.phase = (int32_t)s->count;
         break;
     case CONV_RECORD:
         s->record_at = (int32_t)s->count;
@@ -551,7 +551,7 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
             value_string(s, field, conv, token.ptr, token.len);
         return;
     case CONV_PHASE:
-        s->phase_at = (int32_t)s->count;
+        s->at.phase = (int32_t)s->count;
         break;
     default:
         break;
@@ -567,8 +567,11 @@ void fields_begin(struct trace_scanner *s)
     s->count = s->keys = 0;
     s->dead = false;
     s->attempt++;
-    s->name_at = s->phase_at = s->ts_at = s->dur_at = s->record_at = -1;
+    s->at = (struct scan_places){-1, -1, -1, -1};
+    s->record_at = -1;
     s->bad_dur = 0;
+    s->shape = 0;
+    s->odd = false;
     s->other_bytes = 0;
     if (unlikely(s->scratch.data != NULL))
         scan_scratch_reset(s);

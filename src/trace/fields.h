@@ -55,7 +55,7 @@ static always_inline void value_number(struct trace_scanner *s, uint16_t field, 
     if (likely(n->integral && !n->big)) {
         switch (conv) {
         case CONV_PHASE:
-            s->phase_at = (int32_t)s->count;
+            s->at.phase = (int32_t)s->count;
             value_int(s, field, TRACE_INT, number_signed(n));
             return;
         case CONV_PLAIN:
@@ -71,9 +71,9 @@ static always_inline void value_number(struct trace_scanner *s, uint16_t field, 
             if (s->unit != TRACE_US)
                 break;
             if (conv == CONV_TIME) {
-                s->ts_at = (int32_t)s->count;
+                s->at.ts = (int32_t)s->count;
             } else {
-                s->dur_at = (int32_t)s->count;
+                s->at.dur = (int32_t)s->count;
                 s->bad_dur = 0;
             }
             value_int(s, field, TRACE_INT, number_signed(n));
@@ -91,10 +91,10 @@ static always_inline void value_string(struct trace_scanner *s, uint16_t field, 
         value_text(s, field, TRACE_TEXT, ptr, len);
     } else if (conv == CONV_LABEL) {
         if (field == TRACE_FIELD_NAME)
-            s->name_at = (int32_t)s->count;
+            s->at.name = (int32_t)s->count;
         value_text(s, field, TRACE_TEXT, ptr, len);
     } else if (conv == CONV_PHASE) {
-        s->phase_at = (int32_t)s->count;
+        s->at.phase = (int32_t)s->count;
         value_text(s, field, TRACE_TEXT, ptr, len);
     } else {
         fields_string(s, field, conv, (struct text){ptr, len});

@@ -72,7 +72,7 @@ static const struct trace_value *living(const struct trace_scanner *s, int32_t a
 /* False: the object makes no event of any class. */
 static bool classify(const struct trace_scanner *s, enum trace_class *ret)
 {
-    const struct trace_value *ph = living(s, s->phase_at);
+    const struct trace_value *ph = living(s, s->at.phase);
     bool is_known = false;
 
     *ret = TRACE_EVENT;
@@ -80,12 +80,12 @@ static bool classify(const struct trace_scanner *s, enum trace_class *ret)
         *ret = class_of_letter(*ph->ptr, &is_known);
     else if (ph && ph->type == TRACE_INT)
         *ret = class_of_code(ph->i, &is_known);
-    return is_known || (living(s, s->name_at) && living(s, s->ts_at));
+    return is_known || (living(s, s->at.name) && living(s, s->at.ts));
 }
 
 static bool is_complete(const struct trace_scanner *s)
 {
-    const struct trace_value *ph = living(s, s->phase_at);
+    const struct trace_value *ph = living(s, s->at.phase);
 
     if (!ph)
         return false;
@@ -98,11 +98,12 @@ static bool is_complete(const struct trace_scanner *s)
 /* args.value of FH, HH and SH records is a hash: its digits as written. */
 static void fix_record(struct trace_scanner *s)
 {
-    const struct trace_value *name = living(s, s->name_at);
+    const struct trace_value *name = living(s, s->at.name);
 
     if (!living(s, s->record_at) || !name || name->len != 2 || name->ptr[1] != 'H')
         return;
     if (*name->ptr == 'F' || *name->ptr == 'H' || *name->ptr == 'S') {
+        s->shape = 0;
         s->values[s->record_at].type = TRACE_TEXT;
         s->values[s->record_at].ptr = s->record_raw.ptr;
         s->values[s->record_at].len = (uint32_t)s->record_raw.len;
@@ -148,12 +149,14 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
         return false;
     if (ret->class == TRACE_METADATA && s->record_at >= 0)
         fix_record(s);
-    if (ret->class == TRACE_EVENT && !living(s, s->dur_at) && !s->bad_dur && is_complete(s)) {
+    if (ret->class == TRACE_EVENT && !living(s, s->at.dur) && !s->bad_dur && is_complete(s)) {
         value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
         s->values[s->count - 1].nano = s->unit == TRACE_NS;
+        s->shape = 0;
     }
     if (unlikely(s->dead))
         remove_dead(s);
+    ret->shape = s->shape;
     ret->repaired = repaired;
     ret->bad_dur = s->bad_dur;
     ret->offset = (uint32_t)(object - s->text);

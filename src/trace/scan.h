@@ -119,6 +119,7 @@ struct template;
 struct templates {
     struct template *pool;
     uint32_t used;
+    uint32_t shapes;               /* given so far                                                             */
     uint32_t wait;                 /* misses until the next line is learned                                    */
     uint32_t penalty;
     uint64_t forgot;               /* the attempt at which the pool was full                                   */
@@ -136,6 +137,9 @@ struct scan_line {
     bool glued;
     unsigned joined;               /* lines joined to the first                         */
 };
+
+/* Where in the values those are that decide what the object is; -1 = absent. */
+struct scan_places { int32_t name, phase, ts, dur; };
 
 struct scan_scratch { char *data; size_t used, cap; void *old; };
 
@@ -157,7 +161,10 @@ struct trace_scanner {
     uint32_t keys;                 /* met in this attempt                                                      */
     bool dead;                     /* some values have type 0: to be removed                                   */
     uint64_t attempt;
-    int32_t name_at, phase_at, ts_at, dur_at, record_at; /* where in values, or -1 */
+    struct scan_places at;
+    int32_t record_at;             /* where in values, or -1                                                   */
+    uint32_t shape;                /* trace_event.shape                                                        */
+    bool odd;                      /* a value is not what the template has                                     */
     struct text record_raw;        /* args.value as written, if a number                                       */
     uint8_t bad_dur;
     size_t other_bytes;

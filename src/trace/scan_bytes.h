@@ -3,7 +3,7 @@
 #ifndef DFTRACERD_TRACE_SCAN_BYTES_H
 #define DFTRACERD_TRACE_SCAN_BYTES_H
 
-#include "scan.h"
+#include "scan_number.h"
 
 #if SCAN_LEVEL == 2
 
@@ -46,6 +46,49 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
     return equal32(p, literal) == UINT32_MAX && (uint32_t)(~equal32(p + 32, literal + 32) << (64 - len)) == 0;
 }
 
+/* The same for a literal whose bits are known: of its first 32 bytes. */
+static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits, unsigned len)
+{
+    (void)len;
+    return (~equal32(p, literal) & bits) == 0;
+}
+
+/* An integer of 1 to 16 digits without sign that is followed by what follows nearly all: its digits. 0: look closer. */
+static always_inline unsigned number_digits_quick(const char *p, __m128i *ret)
+{
+    __m128i x = _mm_sub_epi8(_mm_loadu_si128((const void *)p), _mm_set1_epi8('0'));
+    __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(9)), x);
+    unsigned n = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
+
+    *ret = x;
+    return unlikely((p[n] != ',' && p[n] != '}') || (*p == '0' && n > 1)) ? 0 : n;
+}
+
+static always_inline uint64_t number_value_quick(__m128i x, unsigned n)
+{
+    static const uint8_t right[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+                                      0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
+    uint64_t halves;
+
+    x = _mm_shuffle_epi8(x, _mm_loadu_si128((const void *)(right + n)));   /* the last digit at the end, zeros in front */
+    x = _mm_maddubs_epi16(x, _mm_set1_epi16(0x010A));
+    x = _mm_madd_epi16(x, _mm_set1_epi32(0x00010064));
+    x = _mm_packus_epi32(x, x);
+    x = _mm_madd_epi16(x, _mm_set1_epi32(0x00012710));
+    halves = (uint64_t)_mm_cvtsi128_si64(x);
+    return (halves & 0xFFFFFFFFu) * 100000000u + (halves >> 32);
+}
+
+/* Its length, 0: look closer. */
+static always_inline unsigned number_quick(const char *p, int64_t *ret)
+{
+    __m128i digits;
+    unsigned n = number_digits_quick(p, &digits);
+
+    *ret = (int64_t)number_value_quick(digits, n);
+    return n;
+}
+
 #else
 
 /* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at. */
@@ -74,6 +117,23 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
             return false;
     }
     return (load8(p) ^ load8(literal)) << (64 - 8 * len) == 0;
+}
+
+static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits, unsigned len)
+{
+    (void)bits;
+    return literal_is(p, literal, len < 32 ? len : 32);
+}
+
+static always_inline unsigned number_quick(const char *p, int64_t *ret)
+{
+    struct scan_number n;
+    const char *end = number_scan(p, &n);
+
+    if (unlikely(!end || n.negative || n.big || !n.integral || n.mag > INT64_MAX))
+        return 0;
+    *ret = (int64_t)n.mag;
+    return (unsigned)(end - p);
 }
 
 #endif

@@ -57,6 +57,7 @@ static struct template *branch(struct templates *t, struct template **first, con
     *node = *want;
     memcpy(node->literal, from, (size_t)(to - from));
     node->len = (uint8_t)(to - from);
+    node->ends = node->len < 32 ? ((uint32_t)1 << node->len) - 1 : UINT32_MAX;
     node->next = *first;
     node->child = NULL;
     *first = node;
@@ -85,7 +86,25 @@ static void slot_bounds(const struct scan_note *n, const char **ret_literal_end,
     }
 }
 
-static struct template *learn_value(struct templates *t, struct template **first,
+/* The quick kinds are for what needs no more than a look at its end. */
+static uint8_t kind_of(const struct template *t)
+{
+    static const uint8_t slow[] = {[SLOT_STRING] = TEMPLATE_STRING,
+                                   [SLOT_NUMBER] = TEMPLATE_NUMBER,
+                                   [SLOT_ARRAY] = TEMPLATE_ARRAY,
+                                   [SLOT_CONST] = TEMPLATE_CONST,
+                                   [SLOT_END] = TEMPLATE_END};
+    bool text = t->slot == SLOT_STRING && (t->conv == CONV_PLAIN || t->conv == CONV_TEXT ||
+                                           t->conv == CONV_LABEL || t->conv == CONV_PHASE);
+    bool integer = t->slot == SLOT_NUMBER && t->value.type == TRACE_INT && t->value.nano == 0 &&
+                   t->conv != CONV_RECORD;
+
+    if (integer)
+        return t->conv == CONV_TIME || t->conv == CONV_DUR ? TEMPLATE_TIME : TEMPLATE_INT;
+    return text ? TEMPLATE_TEXT : slow[t->slot];
+}
+
+static struct template *learn_value(struct trace_scanner *s, struct template **first,
                                     const struct scan_note *n, const char *from,
                                     const char **ret_next)
 {
@@ -97,30 +116,37 @@ static struct template *learn_value(struct templates *t, struct template **first
                             .depth = n->depth};
     const char *literal_end;
 
+    if (n->node->to > n->node->from)
+        memcpy(&want.value, &s->values[n->node->from], offsetof(struct trace_value, len));
+    want.kind = kind_of(&want);
+
     slot_bounds(n, &literal_end, ret_next);
     if (n->slot == SLOT_CONST) {
         if (n->to - n->from > SCAN_LITERAL_MAX)
             return NULL;
         want.back = (uint8_t)(n->to - n->from);
     }
-    return branch(t, first, from, literal_end, &want);
+    return branch(&s->templates, first, from, literal_end, &want);
 }
 
 void template_learn(struct trace_scanner *s, const char *object, const char *newline)
 {
     struct templates *t = &s->templates;
     struct template **first = &t->root, *node = NULL;
-    struct template end = {.slot = SLOT_END};
+    struct template end = {.slot = SLOT_END, .kind = TEMPLATE_END};
     const char *from = object;
 
     for (uint32_t i = 0; i < s->note_count; i++) {
-        node = learn_value(t, first, &s->notes[i], from, &from);
+        node = learn_value(s, first, &s->notes[i], from, &from);
         if (!node)
             break;
         first = &node->child;
     }
-    if (node || s->note_count == 0)
+    if (node || s->note_count == 0) {
+        end.shape = ++t->shapes;
+        end.places = s->at;
         branch(t, first, from, newline + 1, &end);
+    }
     if (t->used == POOL)
         forget(s);
 }

@@ -27,11 +27,17 @@ static void make_lines(struct buf *out)
 {
     for (unsigned i = 0; i < 1500; i++)
         buf_printf(out,
-                   "{\"name\":\"n%u\",\"cat\":\"POSIX\",\"pid\":%u,\"tid\":%u,\"ts\":%u%s,\"dur\":%u,\"ph\":\"X\",\"args\":{"
-                   "\"fhash\":%u,\"%s\":%u,\"m\":%s,\"t\":\"text %u\",\"d\":%u.25,\"raw\":0.%u123456789012345,\"far\":%llu}}\n",
-                   i % 9, 1000 + i * 7 % 90, i / 100, i * 40 + i % 7, i % 3 ? "" : ".5", i * i % 1000 + (i % 97 ? 0 : 1 << 30),
-                   i * 7 % 500, i % 3 ? "ret" : "off", i % 5 * 1048576, i % 5 ? "1" : i % 2 ? "\"one\"" : "[true]", i, i,
-                   i * 31 % 1000 + 1, (unsigned long long)(i % 8) << (i % 8 * 8));
+                   "{\"name\":\"n%u\",\"cat\":\"POSIX\",\"pid\":%u,\"tid\":%u,\"ts\":%u%s,\"dur\":%"
+                   "u,\"ph\":\"X\",\"args\":{"
+                   "\"fhash\":%u,\"%s\":%u,\"m\":%s,\"t\":\"text "
+                   "%u\",\"d\":%u.25,\"raw\":0.%u123456789012345,\"far\":%llu}}\n",
+                   i % 9, 1000 + i * 7 % 90, i / 100, i * 40 + i % 7, i % 3 ? "" : ".5",
+                   i * i % 1000 + (i % 97 ? 0 : 1 << 30), i * 7 % 500, i % 3 ? "ret" : "off",
+                   i % 5 * 1048576,
+                   i % 5   ? "1"
+                   : i % 2 ? "\"one\""
+                           : "[true]",
+                   i, i, i * 31 % 1000 + 1, (unsigned long long)(i % 8) << (i % 8 * 8));
 }
 
 static void make_value(struct buf *value)
@@ -112,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         edit(value, value_len, data + 1, len - 1);
     memcpy(&head, value, sizeof(head));
     head.length = value_len;
-    head.rows &= 0xFFFFF;            /* memory of the fuzzer, not ours, is what this is about */
+    head.rows &= 0xFFFFF; /* memory of the fuzzer, not ours, is what this is about */
     head.dir_hash = 0;
     if (head.dir_len <= value_len - sizeof(head))
         head.dir_hash = chunk_hash(&head, value + sizeof(head));

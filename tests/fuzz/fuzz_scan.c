@@ -52,15 +52,41 @@ static void write_event(struct buf *out, const struct trace_scanner *s, const st
     buf_putc(out, '\n');
 }
 
+/* Events of one shape have the same fields, types and units in the same order. `seen`: the first one of each. */
+struct seen {
+    uint32_t shape, count;
+    struct trace_value values[128];
+};
+enum { SEEN = 64 };
+
+static void check_shape(struct seen *seen, const struct trace_event *e)
+{
+    struct seen *first = &seen[e->shape % SEEN];
+
+    if (e->shape == 0)
+        return;
+    if (first->shape != e->shape) {
+        assert(e->count <= sizeof(first->values) / sizeof(first->values[0]));
+        *first = (struct seen){e->shape, e->count, {{0}}};
+        memcpy(first->values, e->values, e->count * sizeof(*e->values));
+    }
+    assert(first->count == e->count);
+    for (uint32_t i = 0; i < e->count; i++)
+        assert(memcmp(&first->values[i], &e->values[i], offsetof(struct trace_value, len)) == 0);
+}
+
 static void write_all(struct buf *out, struct trace_scanner *s, const char *text, size_t len,
                       enum trace_unit unit)
 {
+    static struct seen seen[SEEN];
     struct trace_event e;
     struct trace_counts c;
     int got;
 
+    memset(seen, 0, sizeof(seen));
     trace_scan_begin(s, text, len, unit);
     while ((got = trace_scan_next(s, &e)) == 1) {
+        check_shape(seen, &e);
         assert(e.offset + e.len <= len && text[e.offset] == '{' &&
                text[e.offset + e.len - 1] == '}');
         buf_printf(out, "%u+%u %d ", e.offset, e.len, e.repaired);

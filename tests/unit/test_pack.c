@@ -18,40 +18,105 @@ static uint64_t rnd(void)
 
 /* ---- shapes of columns ------------------------------------------------------------------------------ */
 
-static int64_t shape_zero(size_t i) { (void)i; return 0; }
-static int64_t shape_constant(size_t i) { (void)i; return -123456789012345; }
-static int64_t shape_count(size_t i) { return (int64_t)i * 3 - 7; }
-static int64_t shape_bit(size_t i) { (void)i; return (int64_t)(rnd() & 1); }
-static int64_t shape_random(size_t i) { (void)i; return (int64_t)rnd(); }
-static int64_t shape_narrow(size_t i) { (void)i; return (int64_t)(rnd() % 1000) - 500; }
-static int64_t shape_any_width(size_t i) { return (int64_t)(rnd() >> (i / 1024 % 64)); }
-static int64_t shape_times(size_t i) { return 1727387307981693 + (int64_t)i * 40 + (int64_t)(rnd() % 60); }
-static int64_t shape_jumps(size_t i) { return (int64_t)i * 11 + (i % 300 == 7 ? 1000000000 : 0) + (int64_t)(rnd() % 9); }
-static int64_t shape_spikes(size_t i) { (void)i; return rnd() % 97 ? (int64_t)(rnd() % 50) : (int64_t)(rnd() >> 3); }
+static int64_t shape_zero(size_t i)
+{
+    (void)i;
+    return 0;
+}
+static int64_t shape_constant(size_t i)
+{
+    (void)i;
+    return -123456789012345;
+}
+static int64_t shape_count(size_t i)
+{
+    return (int64_t)i * 3 - 7;
+}
+static int64_t shape_bit(size_t i)
+{
+    (void)i;
+    return (int64_t)(rnd() & 1);
+}
+static int64_t shape_random(size_t i)
+{
+    (void)i;
+    return (int64_t)rnd();
+}
+static int64_t shape_narrow(size_t i)
+{
+    (void)i;
+    return (int64_t)(rnd() % 1000) - 500;
+}
+static int64_t shape_any_width(size_t i)
+{
+    return (int64_t)(rnd() >> (i / 1024 % 64));
+}
+static int64_t shape_times(size_t i)
+{
+    return 1727387307981693 + (int64_t)i * 40 + (int64_t)(rnd() % 60);
+}
+static int64_t shape_jumps(size_t i)
+{
+    return (int64_t)i * 11 + (i % 300 == 7 ? 1000000000 : 0) + (int64_t)(rnd() % 9);
+}
+static int64_t shape_spikes(size_t i)
+{
+    (void)i;
+    return rnd() % 97 ? (int64_t)(rnd() % 50) : (int64_t)(rnd() >> 3);
+}
 static int64_t shape_extremes(size_t i)
 {
     static const int64_t ends[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1, INT64_MAX - 1};
     return ends[(i * 5 + rnd() % 2) % 7];
 }
-static int64_t shape_rare_extreme(size_t i) { return i % 500 == 3 ? INT64_MIN : i % 700 == 9 ? INT64_MAX : (int64_t)(rnd() % 4); }
-static int64_t shape_runs(size_t i) { return (int64_t)(i / 37 % 5) * 1000003; }
+static int64_t shape_rare_extreme(size_t i)
+{
+    return i % 500 == 3 ? INT64_MIN : i % 700 == 9 ? INT64_MAX : (int64_t)(rnd() % 4);
+}
+static int64_t shape_runs(size_t i)
+{
+    return (int64_t)(i / 37 % 5) * 1000003;
+}
 static int64_t shape_few(size_t i)
 {
     static const int64_t sizes[] = {4096, 1048576, 0, -1, 262144, 77777777777, 512, 65536};
     (void)i;
     return sizes[rnd() % 8];
 }
-static int64_t shape_pattern(size_t i) { return (int64_t)("3141592653589793238462643383279"[i % 31] - '0') * 17; }
-static int64_t shape_pattern_steps(size_t i) { return (int64_t)i * 1000 + (int64_t)(i % 31 * 7); }
-static int64_t shape_doubles(size_t i) { double d = (double)i / 7; int64_t v; memcpy(&v, &d, 8); return v; }
-static int64_t shape_many_distinct(size_t i) { (void)i; return (int64_t)(rnd() % 4000) * 1000000007; }
+static int64_t shape_pattern(size_t i)
+{
+    return (int64_t)("3141592653589793238462643383279"[i % 31] - '0') * 17;
+}
+static int64_t shape_pattern_steps(size_t i)
+{
+    return (int64_t)i * 1000 + (int64_t)(i % 31 * 7);
+}
+static int64_t shape_doubles(size_t i)
+{
+    double d = (double)i / 7;
+    int64_t v;
+    memcpy(&v, &d, 8);
+    return v;
+}
+static int64_t shape_many_distinct(size_t i)
+{
+    (void)i;
+    return (int64_t)(rnd() % 4000) * 1000000007;
+}
 
-static const struct shape { const char *name; int64_t (*at)(size_t i); } shapes[] = {
-    {"zero", shape_zero}, {"constant", shape_constant}, {"count", shape_count}, {"bit", shape_bit},
-    {"random", shape_random}, {"narrow", shape_narrow}, {"any width", shape_any_width}, {"times", shape_times},
-    {"jumps", shape_jumps}, {"spikes", shape_spikes}, {"extremes", shape_extremes},
-    {"rare extreme", shape_rare_extreme}, {"runs", shape_runs}, {"few", shape_few}, {"pattern", shape_pattern},
-    {"pattern of steps", shape_pattern_steps}, {"doubles", shape_doubles}, {"many distinct", shape_many_distinct},
+static const struct shape {
+    const char *name;
+    int64_t (*at)(size_t i);
+} shapes[] = {
+    {"zero", shape_zero},           {"constant", shape_constant},
+    {"count", shape_count},         {"bit", shape_bit},
+    {"random", shape_random},       {"narrow", shape_narrow},
+    {"any width", shape_any_width}, {"times", shape_times},
+    {"jumps", shape_jumps},         {"spikes", shape_spikes},
+    {"extremes", shape_extremes},   {"rare extreme", shape_rare_extreme},
+    {"runs", shape_runs},           {"few", shape_few},
+    {"pattern", shape_pattern},     {"pattern of steps", shape_pattern_steps},
+    {"doubles", shape_doubles},     {"many distinct", shape_many_distinct},
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 
@@ -79,7 +144,8 @@ static void read_back(const struct buf *bytes, const int64_t *v, size_t n, const
         }
     CHECK_INT(out[n], 77);
     CHECK_INT(out32[n], 78);
-    for (uint32_t first = 0; first < n; first += 2048) {   /* parts, also ones that end within a block */
+    for (uint32_t first = 0; first < n;
+         first += 2048) { /* parts, also ones that end within a block */
         uint32_t some = (uint32_t)(n - first < 1500 ? n - first : 1500);
         CHECK_INT(pack_read_i64(&s, first, some, out), 0);
         CHECK(memcmp(out, v + first, some * 8) == 0);
@@ -92,7 +158,8 @@ static void read_back(const struct buf *bytes, const int64_t *v, size_t n, const
 }
 
 /* Selections and picks, against a look at every value. */
-static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t lo, int64_t hi, const char *name)
+static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t lo, int64_t hi,
+                        const char *name)
 {
     size_t words = (n + 63) / 64;
     uint64_t *bits = malloc((words + 1) * 8);
@@ -103,7 +170,8 @@ static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64
     for (size_t i = 0; i < words * 64; i++) {
         bool want = i < n && v[i] >= lo && v[i] <= hi;
         if (!CHECK_INT(bits[i / 64] >> i % 64 & 1, want)) {
-            printf("  shape %s, value %zu of %zu, kind %u, %lld to %lld\n", name, i, n, s->head.kind, (long long)lo, (long long)hi);
+            printf("  shape %s, value %zu of %zu, kind %u, %lld to %lld\n", name, i, n,
+                   s->head.kind, (long long)lo, (long long)hi);
             break;
         }
     }
@@ -123,7 +191,8 @@ static void select_all(struct pack_stream *s, const int64_t *v, size_t n, const 
     }
 }
 
-static void pick_back(struct pack_stream *s, const int64_t *v, size_t n, unsigned every, const char *name)
+static void pick_back(struct pack_stream *s, const int64_t *v, size_t n, unsigned every,
+                      const char *name)
 {
     uint32_t *places = malloc((n + 1) * sizeof(*places)), count = 0;
     int64_t *out = malloc((n + 1) * sizeof(*out));
@@ -202,7 +271,8 @@ static void round_trip(const int64_t *v, size_t n, unsigned flags, const char *n
 
 static void all_shapes(void)
 {
-    static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 100, 1023, 1024, 1025, 2047, 2049, 17000, 70000};
+    static const size_t lengths[] = {0,    1,    2,    3,    7,    8,     9,    100,
+                                     1023, 1024, 1025, 2047, 2049, 17000, 70000};
     int64_t *v = malloc(70000 * 8);
 
     CHECK_INT(pack_encoder_new(&encoder), 0);
@@ -240,6 +310,51 @@ static void equal_values_equal_bytes(void)
     pack_encoder_free(other);
 }
 
+#ifdef __x86_64__
+static void writers_agree(void)
+{
+    const struct pack_kernels *p = &pack_kernels_portable, *q = &pack_kernels_avx2;
+    uint8_t x[1024 * 8 + PACK_SLACK], y[1024 * 8 + PACK_SLACK];
+    uint64_t v[1024], a[1032], b[1032];
+
+    for (unsigned width = 0; width <= 64; width = width == 57 ? 64 : width + 1)
+        for (size_t n = 1; n <= 1024; n = n < 20 ? n + 1 : n * 3) {
+            uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1, base = rnd();
+            const int64_t *in = (const int64_t *)v;
+            for (size_t i = 0; i < n; i++)
+                v[i] = rnd() % 3 && i ? v[i - 1] : rnd() & mask;
+            p->pack(v, n, width, x);
+            q->pack(v, n, width, y);
+            CHECK_MEM(x, pack_bits_bytes(n, width), y, pack_bits_bytes(n, width));
+            for (size_t i = 0; i < n; i++) /* the reader is another piece of code */
+                CHECK(pack_bits_at(x, width, i) == v[i]);
+            p->above(in, n, base, a);
+            q->above(in, n, base, b);
+            CHECK_MEM(a, n * 8, b, n * 8);
+            p->steps(in, n, base, a);
+            q->steps(in, n, base, b);
+            CHECK_MEM(a, (n - 1) * 8, b, (n - 1) * 8);
+            for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
+                p->narrow64(in, bytes, n, base, x);
+                q->narrow64(in, bytes, n, base, y);
+                CHECK_MEM(x, n * bytes, y, n * bytes);
+            }
+            size_t places = p->above_mask(v, n, mask / 2, a);
+            CHECK_INT(q->above_mask(v, n, mask / 2, b), places);
+            CHECK_MEM(a, places * 8, b, places * 8);
+            for (size_t i = 0, k = 0; i < n; i++)
+                if (v[i] > mask / 2)
+                    CHECK(k < places && a[k++] == i);
+            places = p->changes(in, n, a);
+            CHECK_INT(q->changes(in, n, b), places);
+            CHECK_MEM(a, places * 8, b, places * 8);
+            for (size_t i = 0, k = 0; i + 1 < n; i++)
+                if (v[i] != v[i + 1])
+                    CHECK(k < places && a[k++] == i);
+        }
+}
+#endif
+
 static void kernels_agree(void)
 {
 #ifdef __x86_64__
@@ -247,6 +362,7 @@ static void kernels_agree(void)
         check_skip("no AVX2");
         return;
     }
+    writers_agree();
     const struct pack_kernels *p = &pack_kernels_portable, *q = &pack_kernels_avx2;
     uint8_t bytes[1024 * 8 + 64];
     uint64_t a[1024], b[1024];
@@ -264,12 +380,14 @@ static void kernels_agree(void)
             CHECK(memcmp(c, d, n * 4) == 0);
             if (width > PACK_RANGE_WIDTH)
                 continue;
-            uint32_t lo = (uint32_t)(rnd() & (((uint64_t)1 << width) - 1)), hi = lo + (uint32_t)((((uint64_t)1 << width) - 1 - lo) / 2);
+            uint32_t lo = (uint32_t)(rnd() & (((uint64_t)1 << width) - 1)),
+                     hi = lo + (uint32_t)((((uint64_t)1 << width) - 1 - lo) / 2);
             p->range_bits(bytes + n % 3, width, n, lo, hi, a);
             q->range_bits(bytes + n % 3, width, n, lo, hi, b);
             CHECK(memcmp(a, b, (n + 63) / 64 * 8) == 0);
             size_t from = n ? rnd() % n : 0, to = from + (n ? rnd() % (n - from + 1) : 0);
-            CHECK_INT(q->sum_bits(bytes + n % 3, width, from, to), p->sum_bits(bytes + n % 3, width, from, to));
+            CHECK_INT(q->sum_bits(bytes + n % 3, width, from, to),
+                      p->sum_bits(bytes + n % 3, width, from, to));
         }
     for (unsigned w = 1; w <= 8; w *= 2) {
         p->widen64(bytes, w, 999, 5, a);
@@ -295,17 +413,20 @@ static void kernels_agree(void)
         CHECK(memcmp(e, f, n * 8) == 0);
         for (size_t i = 0; i < n; i++)
             c[i] = (uint32_t)(rnd() % 1000);
-        CHECK(p->look_up(c, n, (const int64_t *)a, 1000, e) && q->look_up(c, n, (const int64_t *)a, 1000, f));
+        CHECK(p->look_up(c, n, (const int64_t *)a, 1000, e) &&
+              q->look_up(c, n, (const int64_t *)a, 1000, f));
         CHECK(memcmp(e, f, n * 8) == 0);
         c[n / 2] = 1000;
-        CHECK(!p->look_up(c, n, (const int64_t *)a, 1000, e) && !q->look_up(c, n, (const int64_t *)a, 1000, f));
+        CHECK(!p->look_up(c, n, (const int64_t *)a, 1000, e) &&
+              !q->look_up(c, n, (const int64_t *)a, 1000, f));
         int64_t v[1024];
         for (size_t i = 0; i < n; i++)
             v[i] = shapes[n % SHAPES].at(i);
         p->measure(v, n, &x);
         q->measure(v, n, &y);
-        CHECK(memcmp(&x, &y, sizeof(x)) == 0 || (x.min == y.min && x.max == y.max && x.runs == y.runs &&
-                                                 x.delta_min == y.delta_min && x.delta_max == y.delta_max));
+        CHECK(memcmp(&x, &y, sizeof(x)) == 0 ||
+              (x.min == y.min && x.max == y.max && x.runs == y.runs && x.delta_min == y.delta_min &&
+               x.delta_max == y.delta_max));
     }
 #endif
 }
@@ -401,7 +522,8 @@ static void speed(void)
             for (unsigned r = 0; r < 100; r++)
                 pack_read_u32(&s, 0, N, (uint32_t *)out);
             double codes = 100e-9 * N / (seconds() - t);
-            printf("  %-16s kind %u%s %7.3f bits/value, encode %6.2f ns, read i64 %5.2f G/s, u32 %5.2f G/s\n",
+            printf("  %-16s kind %u%s %7.3f bits/value, encode %6.2f ns, read i64 %5.2f G/s, u32 "
+                   "%5.2f G/s\n",
                    shapes[k].name, s.head.kind, flags ? " zstd may" : "         ",
                    8.0 * (double)(bytes.len - PACK_SLACK) / N, encode, wide, codes);
             pack_close(&s);

@@ -1,0 +1,387 @@
+/* chunk_add.c - takes the events of a chunk apart into columns. This runs for every value of every event: about 15 of
+ * them, at 2 ns each. */
+#include "chunk_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define always_inline inline __attribute__((always_inline))
+enum { DROPPED = 1 };
+
+/* ---- one value ------------------------------------------------------------------------------------------------- */
+
+static uint8_t kind_of(const struct column_build *c, uint8_t type)
+{
+    return type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
+           : type == TRACE_TEXT ? BUILD_TEXT
+                                : BUILD_ANY;
+}
+
+int build_see_type(struct column_build *c, uint8_t type)
+{
+    uint32_t count = stage_count(c);
+
+    if (c->type == 0) {
+        c->type = type;
+        c->kind = kind_of(c, type);
+    }
+    if (c->type == type || c->type == BUILD_MANY)
+        return 0;
+    char *types = buf_reserve(&c->types, count + 1);
+    if (types == NULL)
+        return -ENOMEM;
+    memset(types, c->type, count);
+    c->types.len = count;
+    c->type = BUILD_MANY;
+    c->kind = BUILD_ANY;
+    return 0;
+}
+
+/* A row has a value in this column. */
+static int mark_row(struct column_build *c, uint32_t row)
+{
+    if (unlikely(row / 64 >= c->words) && build_grow_valid(c, row + 1) < 0)
+        return -ENOMEM;
+    c->valid[row / 64] |= (uint64_t)1 << row % 64;
+    return 0;
+}
+
+/* A value of any type; which row it belongs to is told elsewhere. */
+static int push_any(struct column_build *c, uint8_t type, int64_t value)
+{
+    if (build_see_type(c, type) < 0)
+        return -ENOMEM;
+    if (c->type == BUILD_MANY)
+        buf_putc(&c->types, (char)type);
+    return c->types.error != 0 ? -ENOMEM : stage_push(c, value);
+}
+
+static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t type, const char *ptr,
+                     uint32_t len)
+{
+    const struct dictionary_slot *e;
+
+    if (c->dict == NULL && build_dictionary(b, c) == NULL)
+        return -ENOMEM;
+    e = dictionary_add(c->dict, type, ptr, len);
+    if (e == NULL)
+        return -ENOMEM;
+    c->mark = e->mark;
+    c->len = UINT32_MAX;
+    return push_any(c, type, e->code);
+}
+
+/* ---- times -------------------------------------------------------------------------------------------------- */
+
+/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any order. 0 or -ENOMEM. */
+static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
+{
+    struct column_build *bad = &b->column[BUILD_BAD_DUR];
+
+    if (!text_eq(c->path, TEXT("dur"))) {
+        b->bad_ts++;
+        return 0;
+    }
+    b->bad_dur++;
+    return push_any(bad, TRACE_BOOL, 1) < 0 ? -ENOMEM : mark_row(bad, row);
+}
+
+/* Multiplies the column's values; those that do not fit become null. */
+static int scale_values(struct chunk_builder *b, struct column_build *c)
+{
+    int64_t *values = stage_values(b, c);
+    uint32_t from = 0, kept = 0;
+    int rc = 0;
+
+    if (values == NULL || build_flatten(b, c) < 0)
+        return -ENOMEM;
+    for (uint32_t w = 0; w < c->words; w++)
+        for (uint64_t left = c->valid[w]; left != 0; left &= left - 1) {
+            if (!__builtin_mul_overflow(values[from++], (int64_t)1000, &values[kept])) {
+                kept++;
+                continue;
+            }
+            c->valid[w] &= ~(left & -left);
+            rc |= count_bad(b, c, w * 64 + (uint32_t)__builtin_ctzll(left));
+        }
+    return rc ? rc : stage_replace(c, values, kept);
+}
+
+/* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
+static int to_nano(struct chunk_builder *b, struct column_build *c)
+{
+    c->nano = true;
+    return stage_count(c) > 0 ? scale_values(b, c) : 0;
+}
+
+/* The time in the column's unit. 0, DROPPED (it does not fit), -ENOMEM. */
+static always_inline int in_unit(struct chunk_builder *b, struct column_build *c,
+                                 const struct trace_value *v, int64_t *ret)
+{
+    *ret = v->i;
+    if (likely(v->nano == c->nano))
+        return 0;
+    if (stage_count(c) == 0) {
+        c->nano = v->nano;
+        return 0;
+    }
+    if (v->nano)
+        return to_nano(b, c);
+    return __builtin_mul_overflow(v->i, (int64_t)1000, ret) ? DROPPED : 0;
+}
+
+/* ---- values one by one ---------------------------------------------------------------------------------------------- */
+
+static int put_value(struct chunk_builder *b, const struct trace_value *v)
+{
+    uint16_t slot = build_slot(b, v->field);
+    struct column_build *c;
+    int64_t value = v->i;
+    int rc = 0;
+
+    if (b->error != 0 || slot == BUILD_TO_OTHER)
+        return b->error != 0 ? b->error : build_other(b, v);
+    c = &b->column[slot - 1];
+    if (v->type < TRACE_TEXT && c->is_time)
+        rc = in_unit(b, c, v, &value);
+    if (rc == DROPPED)
+        return count_bad(b, c, b->rows);
+    if (rc == 0)
+        rc = v->type >= TRACE_TEXT ? push_text(b, c, v->type, v->ptr, v->len)
+                                   : push_any(c, v->type, value);
+    return rc == 0 ? mark_row(c, b->rows) : rc;
+}
+
+static int put_special(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value)
+{
+    return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, b->rows);
+}
+
+static int put_all(struct chunk_builder *b, const struct trace_event *event)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < event->count; i++)
+        rc |= put_value(b, &event->values[i]);
+    return rc;
+}
+
+/* A row of a shape that turned out not to be like the shape after `done` steps. */
+static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t done,
+                       const struct trace_event *event)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < done; i++)
+        rc |= mark_row(&b->column[b->steps[s->first + i].column], b->rows);
+    for (uint32_t i = done; i < s->count; i++)
+        rc |= put_value(b, &event->values[b->steps[s->first + i].index]);
+    b->row_shape[b->rows] = 0;
+    return rc;
+}
+
+/* ---- values of a shape -------------------------------------------------------------------------------------------------- */
+
+static always_inline int step_number(struct chunk_builder *b, const struct step *step,
+                                     const struct trace_value *v)
+{
+    struct column_build *c = &b->column[step->column];
+    int64_t value = v->i;
+
+    if (unlikely(step_head(v) != step->head))
+        return DROPPED;
+    if (c->kind != BUILD_NUMBER) {
+        if (unlikely(c->kind != BUILD_TIME))
+            return push_any(c, v->type, value);
+        int rc = in_unit(b, c, v, &value);
+        if (unlikely(rc != 0))
+            return rc;
+    }
+    return stage_push(c, value);
+}
+
+/* Another text than the one before. */
+static int find_text(struct column_build *c, const struct trace_value *v, uint64_t a, uint64_t b)
+{
+    const struct dictionary_slot *slot = dictionary_find(c->dict, TRACE_TEXT, v->ptr, v->len, a, b);
+
+    if (slot == NULL)
+        return -ENOMEM;
+    c->a = a;
+    c->b = b;
+    c->len = v->len <= 16 ? v->len : UINT32_MAX;
+    c->code = slot->code;
+    c->mark = slot->mark;
+    return 0;
+}
+
+static always_inline int step_text(struct chunk_builder *b, const struct step *step,
+                                   const struct trace_value *v)
+{
+    struct column_build *c = &b->column[step->column];
+    uint64_t x, y = 0;
+
+    if (unlikely(step_head(v) != step->head))
+        return DROPPED;
+    if (unlikely(c->kind != BUILD_TEXT))
+        return push_text(b, c, v->type, v->ptr, v->len);
+    if (likely(v->len <= 16))
+        dictionary_words(v->ptr, v->len, &x, &y);
+    else
+        x = text_hash((struct text){v->ptr, v->len});
+    if ((x != c->a || y != c->b || v->len != c->len) && find_text(c, v, x, y) < 0)
+        return -ENOMEM;
+    return stage_push(c, c->code);
+}
+
+static int put_shape(struct chunk_builder *b, const struct shape *s,
+                     const struct trace_event *event)
+{
+    const struct step *first = &b->steps[s->first], *step = first;
+    int rc = 0;
+
+    while (step < first + s->numbers &&
+           (rc = step_number(b, step, &event->values[step->index])) == 0)
+        step++;
+    if (likely(rc == 0))
+        while (step < first + s->count &&
+               (rc = step_text(b, step, &event->values[step->index])) == 0)
+            step++;
+    return likely(rc <= 0) ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static uint8_t mark_of(const struct column_build *c)
+{
+    return c ? c->mark : 0;
+}
+
+static int put_size(struct chunk_builder *b, uint8_t cat, uint8_t name,
+                    const struct size_args *args)
+{
+    struct size_value s = size_of_object(cat, name, args);
+
+    if (s.type == TRACE_DOUBLE)
+        memcpy(&s.i, &s.d, sizeof(s.i));
+    return s.type ? put_special(b, &b->column[BUILD_SIZE], s.type, s.i) : 0;
+}
+
+static int put_shape_size(struct chunk_builder *b, const struct shape *s,
+                          const struct trace_event *event)
+{
+#define ARG(x) (s->x >= 0 ? &event->values[s->x] : NULL)
+    struct size_args args = {ARG(ret), ARG(size), ARG(image_size), ARG(size_sum), ARG(ret_sum)};
+#undef ARG
+    return put_size(b, mark_of(s->cat), mark_of(s->name), &args);
+}
+
+/* The mark of an event's text: it was put last into its column. */
+static uint8_t text_mark(const struct chunk_builder *b, const struct trace_value *v)
+{
+    uint16_t slot = v->type == TRACE_TEXT ? b->slot[v->field] : BUILD_TO_OTHER;
+
+    return slot == BUILD_TO_OTHER ? 0 : b->column[slot - 1].mark;
+}
+
+static int put_loose_size(struct chunk_builder *b, const struct trace_event *event)
+{
+    struct size_args args = {0};
+    uint8_t cat = 0, name = 0;
+
+    for (uint32_t i = 0; i < event->count; i++) {
+        const struct trace_value *v = &event->values[i];
+        const struct trace_value *number =
+            v->type == TRACE_INT || v->type == TRACE_DOUBLE ? v : NULL;
+        switch (v->field) {
+        case TRACE_FIELD_NAME:
+            name = text_mark(b, v);
+            break;
+        case TRACE_FIELD_CAT:
+            cat = text_mark(b, v);
+            break;
+        case TRACE_FIELD_RET:
+            args.ret = number;
+            break;
+        case TRACE_FIELD_SIZE:
+            args.size = number;
+            break;
+        case TRACE_FIELD_IMAGE_SIZE:
+            args.image_size = number;
+            break;
+        case TRACE_FIELD_SIZE_SUM:
+            args.size_sum = number;
+            break;
+        case TRACE_FIELD_RET_SUM:
+            args.ret_sum = number;
+            break;
+        }
+    }
+    if (args.ret || args.size || args.image_size || args.size_sum || args.ret_sum)
+        return put_size(b, cat, name, &args);
+    return 0;
+}
+
+static int end_other(struct chunk_builder *b)
+{
+    int rc;
+
+    buf_putc(&b->other, '}');
+    rc = b->other.error;
+    if (rc == 0)
+        rc = push_text(b, &b->column[BUILD_OTHER], TRACE_TEXT, b->other.data,
+                       (uint32_t)b->other.len);
+    buf_clear(&b->other);
+    return rc == 0 ? mark_row(&b->column[BUILD_OTHER], b->rows) : rc;
+}
+
+/* What every row has. */
+static always_inline int put_place(struct chunk_builder *b, const struct trace_event *event)
+{
+    struct column_build *c = b->column;
+    int rc = stage_push(&c[BUILD_CLASS], event->class);
+
+    rc |= stage_push(&c[BUILD_GAP], (int64_t)event->offset - b->end);
+    rc |= stage_push(&c[BUILD_LEN], event->len);
+    rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
+    b->end = event->offset + event->len;
+    return rc;
+}
+
+static int put_event(struct chunk_builder *b, const struct trace_event *event)
+{
+    uint32_t number = build_shape(b, event);
+    uint8_t *row_shape = &b->row_shape[b->rows];
+    const struct shape *s = &b->shapes[number];
+    int rc;
+
+    *row_shape = (uint8_t)number;
+    rc = number ? put_shape(b, s, event) : put_all(b, event);
+    rc |= put_place(b, event);
+    if (unlikely(event->bad_dur))
+        rc |= put_special(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);
+    if (*row_shape == 0)
+        rc |= put_loose_size(b, event);
+    else if (s->sized)
+        rc |= put_shape_size(b, s, event);
+    if (unlikely(b->other.len > 0))
+        rc |= end_other(b);
+    return rc;
+}
+
+int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event)
+{
+    if (b->error == 0 && b->rows == CHUNK_ROWS_MAX)
+        b->error = -EOVERFLOW;
+    if (b->error == 0 && unlikely(b->rows == b->row_cap) && build_grow_rows(b) < 0)
+        b->error = -ENOMEM;
+    if (b->error != 0)
+        return b->error;
+    if (put_event(b, event) != 0) /* nothing else can go wrong in here */
+        b->error = -ENOMEM;
+    b->rows++;
+    return b->error;
+}

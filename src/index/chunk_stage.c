@@ -1,0 +1,120 @@
+/* chunk_stage.c - a column's values until the chunk is finished: 1,024 of them gather as they are, then they are kept as
+ * narrow as their range allows. A chunk has 300,000 values: at 8 bytes each they would not stay in the cache, and each one
+ * would be waited for twice. */
+#include "chunk_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All columns grow in step, so their ends would meet in the same few sets of the first cache if the arrays began at the
+ * same place of a page: each begins elsewhere. */
+int stage_new(struct column_build *c, unsigned number)
+{
+    char *memory;
+
+    if (c->fill != NULL) {
+        c->next = c->fill;
+        c->end = c->fill + PACK_BLOCK;
+        return 0;
+    }
+    c->skew = (uint16_t)(number * 7 % 60 * 64);
+    memory = malloc(PACK_BLOCK * sizeof(*c->fill) + c->skew);
+    if (memory == NULL)
+        return -ENOMEM;
+    c->fill = (int64_t *)(void *)(memory + c->skew);
+    return stage_new(c, number);
+}
+
+void stage_done(struct column_build *c)
+{
+    if (c->fill != NULL)
+        free((char *)c->fill - c->skew);
+    c->fill = NULL;
+    buf_done(&c->kept);
+    buf_done(&c->ranges);
+    buf_done(&c->places);
+    buf_done(&c->types);
+}
+
+size_t stage_bytes(const struct column_build *c)
+{
+    return (c->fill ? PACK_BLOCK * sizeof(*c->fill) + c->skew : 0) + c->kept.cap + c->ranges.cap +
+           c->places.cap + c->types.cap;
+}
+
+int stage_keep(struct column_build *c)
+{
+    struct pack_range range;
+    struct stage_place place = {.at = c->kept.len};
+
+    pack_kernels()->measure(c->fill, PACK_BLOCK, &range);
+    if (range.min != range.max)
+        place.bytes = (uint8_t)pack_aligned_bytes((uint64_t)range.max - (uint64_t)range.min);
+    char *to = buf_reserve(&c->kept, (size_t)place.bytes * PACK_BLOCK);
+    if (to == NULL)
+        return -ENOMEM;
+    if (place.bytes > 0)
+        pack_kernels()->narrow64(c->fill, place.bytes, PACK_BLOCK, (uint64_t)range.min,
+                                 (uint8_t *)to);
+    c->kept.len += (size_t)place.bytes * PACK_BLOCK;
+    buf_append(&c->ranges, &range, sizeof(range));
+    buf_append(&c->places, &place, sizeof(place));
+    c->full += PACK_BLOCK;
+    c->next = c->fill;
+    return c->ranges.error | c->places.error;
+}
+
+int stage_replace(struct column_build *c, const int64_t *values, uint32_t count)
+{
+    int rc = 0;
+
+    c->full = 0;
+    c->next = c->fill;
+    buf_clear(&c->kept);
+    buf_clear(&c->ranges);
+    buf_clear(&c->places);
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        rc = stage_push(c, values[i]);
+    return rc;
+}
+
+static void widen(const struct column_build *c, size_t block, int64_t *out)
+{
+    const struct stage_place *place =
+        (const struct stage_place *)(const void *)c->places.data + block;
+    int64_t base = stage_ranges(c)[block].min;
+
+    if (place->bytes > 0)
+        pack_kernels()->widen64((const uint8_t *)c->kept.data + place->at, place->bytes, PACK_BLOCK,
+                                (uint64_t)base, (uint64_t *)out);
+    else
+        for (uint32_t i = 0; i < PACK_BLOCK; i++)
+            out[i] = base;
+}
+
+/* Integers among doubles become doubles where that was found to lose no digit. */
+static void to_doubles(const struct column_build *c, int64_t *values)
+{
+    for (uint32_t i = 0; i < stage_count(c); i++)
+        if (c->types.data[i] == TRACE_INT) {
+            double d = (double)values[i];
+            memcpy(&values[i], &d, sizeof(d));
+        }
+}
+
+int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
+{
+    int64_t *out;
+
+    buf_clear(&b->values);
+    out = (int64_t *)(void *)buf_reserve(&b->values, (stage_count(c) + 1) * sizeof(*out));
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 0; i < c->full; i += PACK_BLOCK)
+        widen(c, i / PACK_BLOCK, out + i);
+    memcpy(out + c->full, c->fill, (size_t)(c->next - c->fill) * sizeof(*out));
+    if (c->as_double)
+        to_doubles(c, out);
+    return out;
+}

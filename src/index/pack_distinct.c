@@ -1,0 +1,115 @@
+/* pack_distinct.c - the distinct values of a column and their codes. */
+#include "pack_plan.h"
+
+#include <stdlib.h>
+
+enum { SLOTS = 4 * PACK_DICT_MAX, LOOK = 1024 };
+
+struct slot {
+    int64_t value;
+    uint32_t code, stamp;
+};
+struct pack_distinct {
+    uint32_t stamp, count; /* slots of an older stamp are free */
+    int64_t values[PACK_DICT_MAX], other[PACK_DICT_MAX];
+    uint32_t place[PACK_DICT_MAX];
+    struct slot slots[SLOTS];
+};
+
+struct pack_distinct *pack_distinct_new(void)
+{
+    return calloc(1, sizeof(struct pack_distinct));
+}
+
+void pack_distinct_free(struct pack_distinct *d)
+{
+    free(d);
+}
+
+size_t pack_distinct_bytes(const struct pack_distinct *d)
+{
+    return sizeof(*d);
+}
+
+static struct slot *slot_of(struct pack_distinct *d, int64_t v)
+{
+    uint32_t s = (uint32_t)((uint64_t)v * 0x9E3779B97F4A7C15u >> 50);
+
+    while (d->slots[s % SLOTS].stamp == d->stamp && d->slots[s % SLOTS].value != v)
+        s++;
+    return &d->slots[s % SLOTS];
+}
+_Static_assert(SLOTS == 1 << 14, "slot_of shifts to 14 bits");
+
+/* What was never used may be stamped like what is: not after so many columns. */
+static void begin(struct pack_distinct *d)
+{
+    d->count = 0;
+    if (++d->stamp != 0)
+        return;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        d->slots[i].stamp = 0;
+    d->stamp = 1;
+}
+
+/* A look at the first 1,024 values stops most hopeless columns. */
+uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, int64_t *codes)
+{
+    uint32_t limit = LOOK / 2;
+
+    begin(d);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && v[i] == v[i - 1]) {
+            codes[i] = codes[i - 1];
+            continue;
+        }
+        struct slot *slot = slot_of(d, v[i]);
+        if (slot->stamp != d->stamp) {
+            limit = i < LOOK ? LOOK / 2 : PACK_DICT_MAX;
+            if (d->count == limit)
+                return 0;
+            *slot = (struct slot){v[i], d->count, d->stamp};
+            d->values[d->count++] = v[i];
+        }
+        codes[i] = slot->code;
+    }
+    return d->count;
+}
+
+/* By bytes from the lowest on, as far as the values differ: they are mostly close together. */
+static void sort(int64_t *v, int64_t *other, uint32_t n)
+{
+    int64_t min = v[0], max = v[0], *from = v, *to = other;
+
+    for (uint32_t i = 1; i < n; i++) {
+        min = v[i] < min ? v[i] : min;
+        max = v[i] > max ? v[i] : max;
+    }
+    for (unsigned shift = 0; shift < 64 && ((uint64_t)max - (uint64_t)min) >> shift != 0;
+         shift += 8) {
+        uint32_t start[257] = {0};
+#define DIGIT(x) (((uint64_t)(x) - (uint64_t)min) >> shift & 255)
+        for (uint32_t i = 0; i < n; i++)
+            start[DIGIT(from[i]) + 1]++;
+        for (unsigned i = 1; i < 256; i++)
+            start[i] += start[i - 1];
+        for (uint32_t i = 0; i < n; i++)
+            to[start[DIGIT(from[i])]++] = from[i];
+#undef DIGIT
+        int64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != v)
+        memcpy(v, from, n * sizeof(*v));
+}
+
+const int64_t *pack_distinct_sort(struct pack_distinct *d, size_t n, int64_t *codes)
+{
+    sort(d->values, d->other, d->count);
+    for (uint32_t i = 0; i < d->count; i++)
+        d->place[slot_of(d, d->values[i])->code] = i;
+    for (size_t i = 0; i < n; i++)
+        codes[i] = d->place[codes[i]];
+    return d->values;
+}
