@@ -87,7 +87,7 @@ static void init_conds(struct ingest *in)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->jobs_cond, NULL);
+    pthread_cond_init(&in->jobs_cond, &attr);
     pthread_cond_init(&in->mail_cond, &attr);
     pthread_cond_init(&in->credit_cond, NULL);
     pthread_condattr_destroy(&attr);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define IDLE_NS 3000000000LL /* without work for so long a worker gives its memory back */
+
 struct worker {
     struct ingest *in;
     struct index *ix;
@@ -155,11 +157,8 @@ static int prepare(struct worker *w, struct terms *t)
     return rc;
 }
 
-/* What a chunk of more than the usual size took is not kept. */
-static void shrink(struct worker *w)
+static void drop_builder(struct worker *w)
 {
-    if (!w->builder || w->terms->checkpoint_size <= w->ix->options.checkpoint_size)
-        return;
     chunk_builder_free(w->builder);
     w->builder = NULL;
 }
@@ -178,8 +177,9 @@ static void work(struct worker *w, struct result *r)
         if (r->error == 0)
             r->error = encode(w, r);
     }
-    shrink(w);
-    done = r->chunk; /* its number and place are still needed */
+    if (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size)
+        drop_builder(w); /* what a chunk of more than the usual size took is not kept */
+    done = r->chunk;     /* its number and place are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
     r->chunk.cap = 0;
@@ -189,13 +189,21 @@ static void work(struct worker *w, struct result *r)
     ingest_give_credits(w->in, freed);
 }
 
-static struct result *next_job(struct ingest *in)
+/* NULL: nothing more will come. */
+static struct result *next_job(struct worker *w)
 {
+    struct ingest *in = w->in;
+    int64_t until = clock_mono_ns() + IDLE_NS;
+    struct timespec ts = {until / 1000000000, until % 1000000000};
     struct result *r;
 
     pthread_mutex_lock(&in->lock);
-    while (!in->jobs && !in->readers_gone)
-        pthread_cond_wait(&in->jobs_cond, &in->lock);
+    while (!in->jobs && !in->readers_gone) {
+        if (w->builder && pthread_cond_timedwait(&in->jobs_cond, &in->lock, &ts) == ETIMEDOUT)
+            drop_builder(w);
+        else if (!w->builder)
+            pthread_cond_wait(&in->jobs_cond, &in->lock);
+    }
     r = in->jobs;
     if (r) {
         in->jobs = r->next;
@@ -213,7 +221,7 @@ void *ingest_worker_main(void *arg)
     struct result *r;
 
     pthread_setname_np(pthread_self(), "dft-scan");
-    while ((r = next_job(in))) {
+    while ((r = next_job(&w))) {
         ingest_yield(in);
         work(&w, r);
         ingest_post(in, r);
