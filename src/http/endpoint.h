@@ -19,6 +19,7 @@ enum param_type {
     PARAM_LIST,        /* comma-separated texts                     -> .items                           */
     PARAM_BYTES,       /* "4MiB"; bare bytes                        -> .number                          */
     PARAM_NUMBER,      /* a JSON number                             -> .real                            */
+    PARAM_INT,         /* decimal, may be negative                  -> .number, as int64_t              */
 };
 struct param_spec {
     const char *name;

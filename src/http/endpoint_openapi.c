@@ -1,73 +1,48 @@
 /* endpoint_openapi.c - /openapi.json: OpenAPI 3.1, made from the endpoint table. */
-#include "endpoint.h"
 #include "openapi.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the table does not say: the schema of the JSON answer, and the type of one without a choice of formats. */
-static const struct {
-    const char *path, *schema, *content_type;
-} answers[] = {
-    {"/", NULL, "text/html"},
-    {"/healthz", "Health", NULL},
-    {"/readyz", "Ready", NULL},
-    {"/info", "Info", NULL},
-    {"/stats", "Stats", NULL},
-    {"/view", "View", NULL},
-    {"/event-count", "EventCount", NULL},
-    {"/schema", "Schema", NULL},
-    {"/aggregate", "Aggregate", NULL},
-    {"/read", "ReadCheck", NULL},
-    {"/metrics", NULL, "text/plain"},
-    {"/openapi.json", "OpenApi", NULL},
-    {"/index", "Index", NULL},
-    {"/gen-fake-trace", "GenFakeTrace", NULL},
-};
+/* ---- writing ---- */
 
-static const char *schema_of(const struct endpoint *e)
-{
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        if (strcmp(answers[i].path, e->path) == 0)
-            return answers[i].schema;
-    return NULL;
-}
-
-static const char *type_of(const struct endpoint *e)
-{
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        if (strcmp(answers[i].path, e->path) == 0 && answers[i].content_type)
-            return answers[i].content_type;
-    return "application/octet-stream";
-}
-
-static void member(struct jw *j, const char *key, const char *value)
+void openapi_member(struct jw *j, const char *key, const char *value)
 {
     jw_key(j, key);
     jw_str(j, value);
 }
 
-static void begin(struct jw *j, const char *key, char bracket)
+void openapi_begin(struct jw *j, const char *key, char bracket)
 {
     jw_key(j, key);
     jw_begin(j, bracket);
 }
 
-/* {"$ref":"#/components/<kind>/<name>"} as the value of the key. */
-static void refer(struct jw *j, const char *key, const char *kind, const char *name)
+void openapi_refer(struct jw *j, const char *key, const char *kind, const char *name)
 {
     char path[96];
     snprintf(path, sizeof path, "#/components/%s/%s", kind, name);
-    begin(j, key, '{');
-    member(j, "$ref", path);
+    if (key)
+        jw_key(j, key);
+    jw_begin(j, '{');
+    openapi_member(j, "$ref", path);
     jw_end(j, '}');
+}
+
+struct text openapi_json(struct arena *arena, const char *quoted)
+{
+    char *text = arena_strdup(arena, text_of(quoted));
+    for (char *c = text; c && *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return text ? text_of(text) : TEXT("null");
 }
 
 /* ---- parameters ---- */
 
 static void write_choices(struct jw *j, const char *choices)
 {
-    begin(j, "enum", '[');
+    openapi_begin(j, "enum", '[');
     while (*choices) {
         size_t n = strcspn(choices, "|");
         jw_text(j, (struct text){choices, n});
@@ -78,7 +53,7 @@ static void write_choices(struct jw *j, const char *choices)
 
 static void write_formats(struct jw *j, const struct endpoint *e)
 {
-    begin(j, "enum", '[');
+    openapi_begin(j, "enum", '[');
     for (size_t i = 0; i < e->format_count; i++)
         jw_str(j, format_name(e->formats[i]));
     if (e->own_format)
@@ -88,30 +63,56 @@ static void write_formats(struct jw *j, const struct endpoint *e)
 
 static void write_default(struct jw *j, const struct param_spec *p)
 {
-    uint64_t number = 0;
+    int64_t number = 0;
     if (!p->fallback)
         return;
     jw_key(j, "default");
     if (p->type == PARAM_BOOL)
         jw_bool(j, strcmp(p->fallback, "true") == 0);
-    else if (p->type == PARAM_UINT && num_parse_u64(text_of(p->fallback), &number) == 0)
-        jw_uint(j, number);
+    else if ((p->type == PARAM_UINT || p->type == PARAM_INT) &&
+             num_parse_i64(text_of(p->fallback), &number) == 0)
+        jw_int(j, number);
     else
         jw_str(j, p->fallback);
 }
 
-static void write_schema(struct jw *j, const struct endpoint *e, const struct param_spec *p)
+static bool is_list(const struct param_spec *p)
 {
-    bool many = p->repeatable || p->type == PARAM_LIST;
+    return p->repeatable || p->type == PARAM_LIST;
+}
+
+/* In a body a number with an optional unit may be a number, a list with one member that member. */
+static void write_type(struct jw *j, const struct param_spec *p, bool body)
+{
+    const char *type = is_list(p)                ? "array"
+                       : p->type == PARAM_BOOL   ? "boolean"
+                       : p->type == PARAM_UINT   ? "integer"
+                       : p->type == PARAM_INT    ? "integer"
+                       : p->type == PARAM_NUMBER ? "number"
+                                                 : "string";
+    const char *also = is_list(p)                                            ? "string"
+                       : p->type == PARAM_DURATION || p->type == PARAM_BYTES ? "number"
+                                                                             : NULL;
+    if (!body || !also) {
+        openapi_member(j, "type", type);
+        return;
+    }
+    openapi_begin(j, "type", '[');
+    jw_str(j, type);
+    jw_str(j, also);
+    jw_end(j, ']');
+}
+
+static void write_schema(struct jw *j, const struct endpoint *e, const struct param_spec *p,
+                         bool body)
+{
     jw_begin(j, '{');
-    member(j, "type",
-           many                    ? "array"
-           : p->type == PARAM_BOOL ? "boolean"
-           : p->type == PARAM_UINT ? "integer"
-                                   : "string");
-    if (many) {
-        begin(j, "items", '{');
-        member(j, "type", "string");
+    write_type(j, p, body);
+    if (body)
+        openapi_member(j, "description", p->help);
+    if (is_list(p)) {
+        openapi_begin(j, "items", '{');
+        openapi_member(j, "type", "string");
         jw_end(j, '}');
     }
     if (p->type == PARAM_UINT) {
@@ -126,104 +127,113 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
     jw_end(j, '}');
 }
 
-static void write_parameter(struct jw *j, const struct endpoint *e, const struct param_spec *p)
+static void write_example(struct jw *j, struct arena *arena, const char *example)
 {
+    struct value v = {.type = VALUE_JSON, .text = openapi_json(arena, example)};
+    jw_key(j, "example");
+    jw_value(j, &v);
+}
+
+static void write_parameter(struct jw *j, struct arena *arena, const struct endpoint *e,
+                            const struct param_spec *p)
+{
+    const char *example = p->choices ? NULL : openapi_param_example(e->path, p->name);
     jw_begin(j, '{');
-    member(j, "name", p->name);
-    member(j, "in", "query");
-    member(j, "description", p->help);
+    openapi_member(j, "name", p->name);
+    openapi_member(j, "in", "query");
+    openapi_member(j, "description", p->help);
     if (p->type == PARAM_LIST) { /* a,b,c and not a=1&a=2 */
-        member(j, "style", "form");
+        openapi_member(j, "style", "form");
         jw_key(j, "explode");
         jw_bool(j, p->repeatable);
     }
     jw_key(j, "schema");
-    write_schema(j, e, p);
+    write_schema(j, e, p, false);
+    if (example)
+        write_example(j, arena, example);
     jw_end(j, '}');
 }
 
-static void each_parameter(struct jw *j, const struct endpoint *e, bool as_properties)
+/* Each of an endpoint's parameters; `POST:` in the help of some means that GET refuses them. */
+static const struct param_spec *next_param(const struct endpoint *e, size_t *group, size_t *at,
+                                           bool post)
 {
-    for (const struct param_spec *const *g = e->params; g && *g; g++) {
-        for (const struct param_spec *p = *g; p->name; p++) {
-            if (as_properties) {
-                jw_key(j, p->name);
-                write_schema(j, e, p);
-            } else {
-                write_parameter(j, e, p);
-            }
+    while (e->params && e->params[*group]) {
+        const struct param_spec *p = &e->params[*group][(*at)++];
+        if (p->name && (post || strncmp(p->help, "POST:", 5) != 0))
+            return p;
+        if (!p->name) {
+            (*group)++;
+            *at = 0;
         }
     }
+    return NULL;
+}
+
+static void write_parameters(struct jw *j, struct arena *arena, const struct endpoint *e)
+{
+    size_t group = 0, at = 0;
+    const struct param_spec *p;
+    while ((p = next_param(e, &group, &at, false)))
+        write_parameter(j, arena, e, p);
+}
+
+static void write_properties(struct jw *j, const struct endpoint *e)
+{
+    size_t group = 0, at = 0;
+    const struct param_spec *p;
+    openapi_begin(j, "properties", '{');
+    while ((p = next_param(e, &group, &at, true))) {
+        jw_key(j, p->name);
+        write_schema(j, e, p, true);
+    }
+    jw_end(j, '}');
+}
+
+/* Lists are a,b,c in a form as they are in a query string. */
+static void write_encoding(struct jw *j, const struct endpoint *e)
+{
+    size_t group = 0, at = 0;
+    const struct param_spec *p;
+    openapi_begin(j, "encoding", '{');
+    while ((p = next_param(e, &group, &at, true))) {
+        if (p->type != PARAM_LIST)
+            continue;
+        openapi_begin(j, p->name, '{');
+        openapi_member(j, "style", "form");
+        jw_key(j, "explode");
+        jw_bool(j, p->repeatable);
+        jw_end(j, '}');
+    }
+    jw_end(j, '}');
 }
 
 /* The same parameters as members of an object, or as a form. */
-static void write_body(struct jw *j, const struct endpoint *e)
+static void write_body(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
     static const char *const types[] = {"application/json", "application/x-www-form-urlencoded"};
-    begin(j, "requestBody", '{');
-    begin(j, "content", '{');
+    const char *example = openapi_body_example(e->path);
+    openapi_begin(j, "requestBody", '{');
+    openapi_begin(j, "content", '{');
     for (size_t i = 0; i < (e->changes ? 1 : 2); i++) {
-        begin(j, types[i], '{');
-        begin(j, "schema", '{');
-        member(j, "type", "object");
+        openapi_begin(j, types[i], '{');
+        openapi_begin(j, "schema", '{');
+        openapi_member(j, "type", "object");
         jw_key(j, "additionalProperties");
         jw_bool(j, false);
-        begin(j, "properties", '{');
-        each_parameter(j, e, true);
+        write_properties(j, e);
         jw_end(j, '}');
-        jw_end(j, '}');
-        jw_end(j, '}');
-    }
-    jw_end(j, '}');
-    jw_end(j, '}');
-}
-
-/* ---- answers ---- */
-
-static void write_string(struct jw *j, const char *content_type)
-{
-    begin(j, content_type, '{');
-    begin(j, "schema", '{');
-    member(j, "type", "string");
-    jw_end(j, '}');
-    jw_end(j, '}');
-}
-
-static void write_content(struct jw *j, const struct endpoint *e)
-{
-    begin(j, "content", '{');
-    if (!e->format_count)
-        write_string(j, type_of(e));
-    for (size_t i = 0; i < e->format_count; i++) {
-        const char *type = format_content_type(e->formats[i]);
-        if (e->formats[i] != FORMAT_JSON || !schema_of(e)) {
-            write_string(j, type);
-            continue;
-        }
-        begin(j, type, '{');
-        refer(j, "schema", "schemas", schema_of(e));
+        if (i == 1)
+            write_encoding(j, e);
+        else if (example)
+            write_example(j, arena, example);
         jw_end(j, '}');
     }
     jw_end(j, '}');
+    jw_end(j, '}');
 }
 
-static void write_responses(struct jw *j, const struct endpoint *e)
-{
-    begin(j, "responses", '{');
-    begin(j, "200", '{');
-    member(j, "description", e->summary);
-    write_content(j, e);
-    jw_end(j, '}');
-    if (strcmp(e->path, "/readyz") == 0) {
-        begin(j, "503", '{');
-        member(j, "description", "not everything is indexed yet");
-        write_content(j, e);
-        jw_end(j, '}');
-    }
-    refer(j, "4XX", "responses", "Problem");
-    refer(j, "5XX", "responses", "Problem");
-    jw_end(j, '}');
-}
+/* ---- operations ---- */
 
 /* "/event-count" by GET is "get_event_count", "/" is "get_page". */
 static void write_id(struct jw *j, const char *method, const char *path)
@@ -233,30 +243,31 @@ static void write_id(struct jw *j, const char *method, const char *path)
     for (char *c = id; *c; c++)
         if (*c == '-' || *c == '.' || *c == '/')
             *c = '_';
-    member(j, "operationId", id);
+    openapi_member(j, "operationId", id);
 }
 
-static void write_operation(struct jw *j, const struct endpoint *e, const char *method)
+static void write_operation(struct jw *j, struct arena *arena, const struct endpoint *e,
+                            const char *method)
 {
     bool post = strcmp(method, "post") == 0;
-    begin(j, method, '{');
+    openapi_begin(j, method, '{');
     write_id(j, method, e->path);
-    member(j, "summary", e->summary);
-    member(j, "description", e->summary);
-    begin(j, "tags", '[');
+    openapi_member(j, "summary", e->summary);
+    openapi_member(j, "description", e->summary);
+    openapi_begin(j, "tags", '[');
     jw_str(j, e->immediate ? "daemon" : "traces");
     jw_end(j, ']');
     if (e->public) {
-        begin(j, "security", '[');
+        openapi_begin(j, "security", '[');
         jw_end(j, ']');
     }
-    begin(j, "parameters", '[');
+    openapi_begin(j, "parameters", '[');
     if (!post)
-        each_parameter(j, e, false);
+        write_parameters(j, arena, e);
     jw_end(j, ']');
     if (post)
-        write_body(j, e);
-    write_responses(j, e);
+        write_body(j, arena, e);
+    openapi_write_responses(j, arena, e, post);
     jw_end(j, '}');
 }
 
@@ -264,23 +275,23 @@ static void write_operation(struct jw *j, const struct endpoint *e, const char *
 
 static void write_info(struct jw *j, const char *version)
 {
-    member(j, "openapi", "3.1.0");
-    begin(j, "info", '{');
-    member(j, "title", "dftracerd");
-    member(j, "version", version);
-    member(j, "description", "Questions about DFTracer traces. HEAD works where GET does.");
-    begin(j, "contact", '{');
-    member(j, "name", "The dftracerd authors");
+    openapi_member(j, "openapi", "3.1.0");
+    openapi_begin(j, "info", '{');
+    openapi_member(j, "title", "dftracerd");
+    openapi_member(j, "version", version);
+    openapi_member(j, "description", "Questions about DFTracer traces. HEAD works where GET does.");
+    openapi_begin(j, "contact", '{');
+    openapi_member(j, "name", "The dftracerd authors");
     jw_end(j, '}');
-    begin(j, "license", '{');
-    member(j, "name", "MIT License");
-    member(j, "identifier", "MIT");
+    openapi_begin(j, "license", '{');
+    openapi_member(j, "name", "MIT License");
+    openapi_member(j, "identifier", "MIT");
     jw_end(j, '}');
     jw_end(j, '}');
-    begin(j, "servers", '[');
+    openapi_begin(j, "servers", '[');
     jw_begin(j, '{');
-    member(j, "url", "/");
-    member(j, "description", "this daemon");
+    openapi_member(j, "url", "/");
+    openapi_member(j, "description", "this daemon");
     jw_end(j, '}');
     jw_end(j, ']');
 }
@@ -290,19 +301,19 @@ static void write_rules(struct jw *j)
 {
     static const char *const tags[][2] = {{"daemon", "the daemon itself"},
                                           {"traces", "what is in the traces"}};
-    begin(j, "tags", '[');
+    openapi_begin(j, "tags", '[');
     for (size_t i = 0; i < 2; i++) {
         jw_begin(j, '{');
-        member(j, "name", tags[i][0]);
-        member(j, "description", tags[i][1]);
+        openapi_member(j, "name", tags[i][0]);
+        openapi_member(j, "description", tags[i][1]);
         jw_end(j, '}');
     }
     jw_end(j, ']');
-    begin(j, "security", '[');
+    openapi_begin(j, "security", '[');
     jw_begin(j, '{');
     jw_end(j, '}');
     jw_begin(j, '{');
-    begin(j, "bearer", '[');
+    openapi_begin(j, "bearer", '[');
     jw_end(j, ']');
     jw_end(j, '}');
     jw_end(j, ']');
@@ -310,29 +321,17 @@ static void write_rules(struct jw *j)
 
 static void write_components(struct jw *j, struct arena *arena)
 {
-    char *schemas = arena_strdup(arena, text_of(openapi_schemas));
-    for (char *c = schemas; c && *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    begin(j, "components", '{');
-    begin(j, "securitySchemes", '{');
-    begin(j, "bearer", '{');
-    member(j, "type", "http");
-    member(j, "scheme", "bearer");
+    struct text schemas = openapi_json(arena, openapi_schemas);
+    openapi_begin(j, "components", '{');
+    openapi_begin(j, "securitySchemes", '{');
+    openapi_begin(j, "bearer", '{');
+    openapi_member(j, "type", "http");
+    openapi_member(j, "scheme", "bearer");
     jw_end(j, '}');
     jw_end(j, '}');
-    begin(j, "responses", '{');
-    begin(j, "Problem", '{');
-    member(j, "description", "what went wrong");
-    begin(j, "content", '{');
-    begin(j, "application/problem+json", '{');
-    refer(j, "schema", "schemas", "Problem");
-    jw_end(j, '}');
-    jw_end(j, '}');
-    jw_end(j, '}');
-    jw_end(j, '}');
-    begin(j, "schemas", '{');
-    buf_puts(j->out, schemas ? schemas : "");
+    openapi_write_parts(j, arena);
+    openapi_begin(j, "schemas", '{');
+    buf_text(j->out, schemas);
     jw_end(j, '}');
     jw_end(j, '}');
 }
@@ -350,13 +349,13 @@ static int next_openapi(struct request *rq, struct buf *out)
     jw_begin(&j, '{');
     write_info(&j, rq->http->options->version ? rq->http->options->version : "0");
     write_rules(&j);
-    begin(&j, "paths", '{');
+    openapi_begin(&j, "paths", '{');
     for (const struct endpoint *const *e = router_table(); *e; e++) {
-        begin(&j, (*e)->path, '{');
+        openapi_begin(&j, (*e)->path, '{');
         if ((*e)->methods & METHOD_GET)
-            write_operation(&j, *e, "get");
+            write_operation(&j, &rq->arena, *e, "get");
         if ((*e)->methods & METHOD_POST)
-            write_operation(&j, *e, "post");
+            write_operation(&j, &rq->arena, *e, "post");
         jw_end(&j, '}');
     }
     jw_end(&j, '}');

@@ -10,9 +10,9 @@ static const struct param_spec own_params[] = {
     {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
      "bytes: [start, end) of the text; line_bytes: the whole lines in it; lines: start to end by "
      "number"},
-    {"start", PARAM_TEXT, false, "-1", NULL,
+    {"start", PARAM_INT, false, "-1", NULL,
      "first byte, or line (from 1); -1 = the first there is"},
-    {"end", PARAM_TEXT, false, "-1", NULL, "byte behind the last, or last line; -1 = to the end"},
+    {"end", PARAM_INT, false, "-1", NULL, "byte behind the last, or last line; -1 = to the end"},
     {"check", PARAM_BOOL, false, "false", NULL,
      "read nothing; tell whether the index fits the file"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
@@ -39,9 +39,8 @@ static enum text_mode mode_of(const struct request *rq)
 
 static int read_position(struct request *rq, const char *name, uint64_t otherwise, uint64_t *ret)
 {
-    int64_t v;
-    if (num_parse_i64(text_of(request_text(rq, name)), &v) < 0 || v < -1 ||
-        (v == 0 && mode_of(rq) == TEXT_LINES))
+    int64_t v = (int64_t)request_uint(rq, name);
+    if (v < -1 || (v == 0 && mode_of(rq) == TEXT_LINES))
         return err_set_param(&rq->err, ERR_PARAM, name, "bad value \"%.40s\" for `%s`: expected %s",
                              request_text(rq, name), name,
                              mode_of(rq) == TEXT_LINES ? "a line number from 1, or -1"
@@ -56,12 +55,17 @@ static int find_file(struct request *rq, const struct index_file **ret)
     struct selection chosen;
     uint32_t *files = NULL;
     size_t count = 0;
-    if (!name || !*name || strpbrk(name, "*?["))
+    if (!name || !*name)
         return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
     selection_init(&chosen);
     chosen.files = &name;
     chosen.file_count = 1;
     int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
+    /* Names may hold what is special in globs. */
+    bool glob = strpbrk(name, "*?[") &&
+                (count != 1 || strcmp(snapshot_file(rq->snapshot, files[0])->name, name) != 0);
+    if (rc == 0 && glob)
+        rc = err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
     if (rc == 0 && count != 1)
         rc = err_set_param(&rq->err, ERR_NOT_FOUND, "file", "no such trace file: %s", name);
     if (rc == 0)

@@ -194,6 +194,8 @@ static int parse_value(struct request *rq, struct param *p)
                    : 0;
     case PARAM_NUMBER:
         return num_parse_double(p->text, &p->real) < 0 ? bad(rq, p, "a number") : 0;
+    case PARAM_INT:
+        return num_parse_i64(p->text, (int64_t *)&p->number) < 0 ? bad(rq, p, "a whole number") : 0;
     }
     return 0;
 }

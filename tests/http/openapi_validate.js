@@ -1,23 +1,97 @@
-// node openapi_validate.js MODULES FILE: FILE holds {"document":{...},"answers":[{"what","schema","body"}]}.
-// Prints what does not fit its schema; exit status 1 when anything does not.
+// node openapi_validate.js MODULES DOCUMENT ANSWERS...: each of ANSWERS holds lines {"method","path","status","type","body"}, DOCUMENT
+// is /openapi.json. Prints what the document does not say; exit status 1 when there is anything such, or no answer at all.
+// Afterwards, as the last line, {"schemas":[...]}: those that an answer was held against.
 const fs = require("fs");
 const path = require("path");
 
-const [modules, file] = process.argv.slice(2);
+const [modules, file, ...recorded] = process.argv.slice(2);
 const Ajv = require(path.join(modules, "ajv", "dist", "2020")).default;
-const { document, answers } = JSON.parse(fs.readFileSync(file, "utf8"));
+const document = JSON.parse(fs.readFileSync(file, "utf8"));
 const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addSchema({ $id: "http://d/o", components: document.components });
-let bad = 0;
-for (const { what, schema, body } of answers) {
-  const validate = ajv.getSchema("http://d/o#/components/schemas/" + schema);
-  if (!validate) {
-    console.log(`${what}: no schema ${schema}`);
-    bad++;
-  } else if (!validate(body)) {
-    console.log(`${what}: ${JSON.stringify(validate.errors.slice(0, 5))}`);
-    bad++;
+const used = new Set();
+const validators = new Map();
+
+const refer = (schema) => JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"http://d/o#/components'));
+
+// The schemas that are named in it, those behind them as well.
+function note(schema) {
+  for (const [, name] of JSON.stringify(schema).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)) {
+    if (used.has(name)) continue;
+    used.add(name);
+    note(document.components.schemas[name]);
   }
 }
-console.log(`${answers.length} answers, ${bad} not as their schema says`);
-process.exit(bad || !answers.length ? 1 : 0);
+
+function fits(schema, value) {
+  const key = JSON.stringify(schema);
+  if (!validators.has(key)) {
+    note(schema);
+    validators.set(key, ajv.compile(refer(schema)));
+  }
+  const validate = validators.get(key);
+  return validate(value) ? null : JSON.stringify(validate.errors.slice(0, 5));
+}
+
+function parse(text) {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    return { wrong: `${error.message}: ${text.slice(0, 200)}` };
+  }
+}
+
+function lines(schema, body) {
+  if (body && !body.endsWith("\n")) return "the last line has no end";
+  for (const line of body.split("\n").slice(0, -1)) {
+    const { value, wrong } = parse(line);
+    const why = wrong || fits(schema.contentSchema.items, value);
+    if (why) return why;
+  }
+  return null;
+}
+
+function content(response, answer) {
+  const media = (response.content || {})[(answer.type || "").split(";")[0]];
+  if (!media) return `content type ${answer.type} is not told`;
+  if (answer.method === "HEAD" || answer.body === null) return null;
+  if (media.schema.contentSchema) return lines(media.schema, answer.body);
+  if (media.schema.type === "string") return null;
+  const { value, wrong } = parse(answer.body);
+  return wrong || fits(media.schema, value);
+}
+
+// A path or method that there is not, a message that is none: a problem, whatever else the document says.
+const problem = document.components.responses.Problem;
+
+function responseOf(answer) {
+  const item = document.paths[answer.path.split("?")[0]] || {};
+  const operation = item[answer.method === "HEAD" ? "get" : answer.method.toLowerCase()];
+  if (!operation) return answer.status >= 400 ? problem : null;
+  const response = operation.responses[answer.status] || operation.responses[String(answer.status)[0] + "XX"];
+  return response && response.$ref ? document.components.responses[response.$ref.split("/").pop()] : response;
+}
+
+function judge(answer) {
+  const response = responseOf(answer);
+  if (!response) return `status ${answer.status} is not told`;
+  return answer.status === 304 ? null : content(response, answer);
+}
+
+let count = 0;
+let bad = 0;
+for (const name of recorded) {
+  for (const line of fs.readFileSync(name, "utf8").split("\n").filter(Boolean)) {
+    const answer = JSON.parse(line);
+    if (answer.method === "OPTIONS") continue;
+    const why = judge(answer);
+    count++;
+    if (why) {
+      bad++;
+      if (bad <= 20) console.log(`${path.basename(name)}: ${answer.method} ${answer.path.slice(0, 200)} ${answer.status}: ${why}`);
+    }
+  }
+}
+console.log(`${count} answers, ${bad} not as the document says`);
+console.log(JSON.stringify({ schemas: [...used] }));
+process.exit(bad || !count ? 1 : 0);

@@ -13,6 +13,7 @@ static const struct param_spec specs[] = {
     {"many", PARAM_TEXT, true, NULL, NULL, ""},
     {"bytes", PARAM_BYTES, false, NULL, NULL, ""},
     {"number", PARAM_NUMBER, false, NULL, NULL, ""},
+    {"signed", PARAM_INT, false, NULL, NULL, ""},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const groups[] = {specs, NULL};
@@ -78,6 +79,9 @@ static void reads_values(void)
     CHECK_INT(form("bytes=4MiB&number=0.25"), 0);
     CHECK_INT(request_param(&rq, "bytes")->number, 4 << 20);
     CHECK(request_param(&rq, "number")->real == 0.25);
+    CHECK_INT(form("signed=-7"), 0);
+    CHECK_INT((int64_t)request_param(&rq, "signed")->number, -7);
+    CHECK_INT(form("signed=1.5"), ERR_PARAM);
     CHECK_INT(form(""), 0);
     CHECK_INT(request_uint(&rq, "count"), 10);
     CHECK(!request_flag(&rq, "flag"));

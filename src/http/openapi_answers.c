@@ -1,0 +1,221 @@
+/* openapi_answers.c - what endpoints answer: content types with schemas and examples, headers, errors. */
+#include "openapi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the endpoint table does not say: the schema of the JSON answer, that of a line of ndjson (NULL: Row), and the type of
+ * an answer without a choice of formats. */
+static const struct answer {
+    const char *path, *schema, *line, *content_type;
+} answers[] = {
+    {"/", NULL, NULL, "text/html"},
+    {"/healthz", "Health", NULL, NULL},
+    {"/readyz", "Ready", NULL, NULL},
+    {"/info", "Info", NULL, NULL},
+    {"/stats", "Stats", "StatsRow", NULL},
+    {"/view", "View", "ViewLine", NULL},
+    {"/event-count", "EventCount", NULL, NULL},
+    {"/schema", "Schema", "SchemaColumn", NULL},
+    {"/aggregate", "Aggregate", NULL, NULL},
+    {"/read", "ReadCheck", NULL, NULL},
+    {"/metrics", NULL, NULL, "text/plain"},
+    {"/openapi.json", "OpenApi", NULL, NULL},
+    {"/index", "Index", "Index", NULL},
+    {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
+};
+
+static const struct {
+    const char *name, *description;
+} headers[] = {
+    {"X-Request-Id", "as sent, if it was sane, else made; in the log and in problems"},
+    {"X-Dftracer-Generation", "the state of the index that was asked"},
+    {"X-Dftracer-Complete", "false: files which the request concerns are being indexed, or grow"},
+    {"ETag", "for If-None-Match"},
+};
+
+static const struct answer *answer_of(const struct endpoint *e)
+{
+    static const struct answer none = {.content_type = "application/octet-stream"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i].path, e->path) == 0)
+            return &answers[i];
+    return &none;
+}
+
+/* ---- content ---- */
+
+static void write_string(struct jw *j, const char *key, bool binary)
+{
+    openapi_begin(j, key, '{');
+    openapi_member(j, "type", "string");
+    if (binary)
+        openapi_member(j, "format", "binary");
+    jw_end(j, '}');
+}
+
+static void write_example(struct jw *j, struct arena *arena, const char *schema)
+{
+    const char *example = openapi_answer_example(schema);
+    struct value v = {.type = VALUE_JSON};
+    if (!example)
+        return;
+    v.text = openapi_json(arena, example);
+    jw_key(j, "example");
+    jw_value(j, &v);
+}
+
+static void write_perfetto(struct jw *j)
+{
+    jw_begin(j, '{');
+    openapi_member(j, "type", "object");
+    openapi_begin(j, "required", '[');
+    jw_str(j, "traceEvents");
+    jw_end(j, ']');
+    openapi_begin(j, "properties", '{');
+    openapi_begin(j, "traceEvents", '{');
+    openapi_member(j, "type", "array");
+    openapi_refer(j, "items", "schemas", "Row");
+    jw_end(j, '}');
+    jw_end(j, '}');
+    jw_end(j, '}');
+}
+
+static void write_json(struct jw *j, struct arena *arena, const struct answer *a, bool perfetto)
+{
+    if (!a->schema) {
+        openapi_begin(j, "schema", '{');
+        openapi_member(j, "type", "object");
+        jw_end(j, '}');
+    } else if (perfetto) { /* both are application/json */
+        openapi_begin(j, "schema", '{');
+        openapi_begin(j, "anyOf", '[');
+        openapi_refer(j, NULL, "schemas", a->schema);
+        write_perfetto(j);
+        jw_end(j, ']');
+        jw_end(j, '}');
+    } else {
+        openapi_refer(j, "schema", "schemas", a->schema);
+    }
+    if (a->schema)
+        write_example(j, arena, a->schema);
+}
+
+/* A text that holds JSON values, one a line: told as the list of them. */
+static void write_lines(struct jw *j, const struct answer *a)
+{
+    openapi_begin(j, "schema", '{');
+    openapi_member(j, "type", "string");
+    openapi_member(j, "contentMediaType", format_content_type(FORMAT_NDJSON));
+    openapi_begin(j, "contentSchema", '{');
+    openapi_member(j, "type", "array");
+    openapi_begin(j, "items", '{');
+    openapi_begin(j, "anyOf", '[');
+    openapi_refer(j, NULL, "schemas", a->line ? a->line : "Row");
+    openapi_refer(j, NULL, "schemas", "ErrorLine");
+    jw_end(j, ']');
+    jw_end(j, '}');
+    jw_end(j, '}');
+    jw_end(j, '}');
+}
+
+static bool has_format(const struct endpoint *e, enum format f)
+{
+    for (size_t i = 0; i < e->format_count; i++)
+        if (e->formats[i] == f)
+            return true;
+    return false;
+}
+
+static bool is_first_of_type(const struct endpoint *e, size_t n)
+{
+    const char *type = format_content_type(e->formats[n]);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(format_content_type(e->formats[i]), type) == 0)
+            return false;
+    return true;
+}
+
+static void write_content(struct jw *j, struct arena *arena, const struct endpoint *e)
+{
+    const struct answer *a = answer_of(e);
+    openapi_begin(j, "content", '{');
+    if (!e->format_count) {
+        openapi_begin(j, a->content_type ? a->content_type : "application/octet-stream", '{');
+        write_string(j, "schema", false);
+        jw_end(j, '}');
+    }
+    for (size_t i = 0; i < e->format_count; i++) {
+        enum format f = e->formats[i];
+        if (!is_first_of_type(e, i))
+            continue;
+        openapi_begin(j, format_content_type(f), '{');
+        if (f == FORMAT_JSON || f == FORMAT_PERFETTO)
+            write_json(j, arena, a, has_format(e, FORMAT_PERFETTO));
+        else if (f == FORMAT_NDJSON)
+            write_lines(j, a);
+        else
+            write_string(j, "schema",
+                         f == FORMAT_TAR || f == FORMAT_ARROW || f == FORMAT_ARROW_STREAM);
+        jw_end(j, '}');
+    }
+    jw_end(j, '}');
+}
+
+/* ---- responses ---- */
+
+static void write_headers(struct jw *j, const struct endpoint *e)
+{
+    size_t n = e->immediate ? 1 : sizeof headers / sizeof *headers;
+    openapi_begin(j, "headers", '{');
+    for (size_t i = 0; i < n; i++)
+        openapi_refer(j, headers[i].name, "headers", headers[i].name);
+    jw_end(j, '}');
+}
+
+void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e, bool post)
+{
+    openapi_begin(j, "responses", '{');
+    openapi_begin(j, "200", '{');
+    openapi_member(j, "description", e->summary);
+    write_headers(j, e);
+    write_content(j, arena, e);
+    jw_end(j, '}');
+    if (!e->immediate && !post)
+        openapi_refer(j, "304", "responses", "NotModified");
+    if (strcmp(e->path, "/readyz") == 0) {
+        openapi_begin(j, "503", '{');
+        openapi_member(j, "description", "not everything is indexed yet");
+        write_content(j, arena, e);
+        jw_end(j, '}');
+    }
+    openapi_refer(j, "4XX", "responses", "Problem");
+    openapi_refer(j, "5XX", "responses", "Problem");
+    jw_end(j, '}');
+}
+
+void openapi_write_parts(struct jw *j, struct arena *arena)
+{
+    openapi_begin(j, "headers", '{');
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        openapi_begin(j, headers[i].name, '{');
+        openapi_member(j, "description", headers[i].description);
+        write_string(j, "schema", false);
+        jw_end(j, '}');
+    }
+    jw_end(j, '}');
+    openapi_begin(j, "responses", '{');
+    openapi_begin(j, "NotModified", '{');
+    openapi_member(j, "description", "the client has this answer: If-None-Match names its ETag");
+    jw_end(j, '}');
+    openapi_begin(j, "Problem", '{');
+    openapi_member(j, "description", "what went wrong");
+    openapi_begin(j, "content", '{');
+    openapi_begin(j, "application/problem+json", '{');
+    openapi_refer(j, "schema", "schemas", "Problem");
+    write_example(j, arena, "Problem");
+    jw_end(j, '}');
+    jw_end(j, '}');
+    jw_end(j, '}');
+    jw_end(j, '}');
+}

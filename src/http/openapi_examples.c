@@ -1,0 +1,105 @@
+/* openapi_examples.c - examples of parameters, bodies and answers, for /openapi.json; ' stands for ". size: table.
+ * Tests send every one of them, and hold the answers against their schemas. */
+#include "openapi.h"
+
+#include <string.h>
+
+/* path NULL: wherever the parameter is and nothing else is said. */
+static const struct {
+    const char *path, *name, *json;
+} params[] = {
+    {"/read", "file", "'run1/rank_0.pfw.gz'"},
+    {NULL, "dir", "['run1']"},
+    {NULL, "file", "['run1/rank_*.pfw.gz']"},
+    {NULL, "query", "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"},
+    {NULL, "time_range", "'0,5s'"},
+    {NULL, "min_duration", "'10ms'"},
+    {NULL, "max_duration", "'1s'"},
+    {NULL, "timeout", "'30s'"},
+    {NULL, "limit", "100"},
+    {"/aggregate", "group_by", "['name','time_bucket']"},
+    {NULL, "group_keys", "['epoch','step']"},
+    {NULL, "metric_fields", "['ret']"},
+    {NULL, "percentiles", "['0.5','0.99']"},
+    {NULL, "boundary_events", "['epoch.block:epoch:epoch_number']"},
+    {NULL, "agg", "['count','total=sum:dur','p99:size']"},
+    {NULL, "sort", "['-count','name']"},
+    {NULL, "having", "'count > 1'"},
+    {NULL, "top", "5"},
+    {NULL, "by", "'count'"},
+    {NULL, "num_hosts", "4"},
+    {NULL, "group_by", "['cat','name']"},
+    {NULL, "select", "['ts','name','dur','args.ret']"},
+    {NULL, "recipe", "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
+};
+
+static const struct {
+    const char *path, *json;
+} bodies[] = {
+    {"/info", "{'dir':['run1'],'detail':'files'}"},
+    {"/stats", "{'query':'cat == \\'POSIX\\'','report':'detailed','group_by':['cat','name'],'top_n':20}"},
+    {"/view", "{'preset':'io','min_duration':'10ms','select':['ts','name','dur'],'order':'ts','limit':100}"},
+    {"/event-count", "{'preset':'io','format':'json'}"},
+    {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
+    {"/schema", "{'dir':['run1'],'phase':'any'}"},
+    {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
+    {"/index", "{'force':true,'dir':['run1'],'dimensions':['ret'],'checkpoint_size':'1MiB'}"},
+};
+
+#define MEASURED \
+    "{'count':16,'sum':19240,'mean':1202.5,'std':4190.5,'min':210,'max':16912,'p10':229,'p25':258,'p50':301,'p75':377," \
+    "'p90':512,'p95':590,'p99':16912}"
+
+static const struct {
+    const char *schema, *json;
+} answers[] = {
+    {"Problem", "{'type':'about:blank','title':'Bad Request','status':400,'detail':'bad value \\'many\\' for `top_n`: expected a "
+                "whole number, 0 or more','code':'bad_parameter','param':'top_n','request_id':'demo'}"},
+    {"Health", "{'status':'ok'}"},
+    {"Ready", "{'status':'indexing','files':2,'files_ready':1,'files_failed':0,'files_pending':1,'bytes':5831,"
+              "'bytes_done':2818}"},
+    {"Info", "{'generation':7,'complete':true,'roots':[{'path':'/scratch/run'}],'index':{'path':"
+             "'/var/tmp/dftracerd-1000/3a8c21d0','bytes':94208,'error':null},'totals':{'files':2,'files_ready':2,"
+             "'files_pending':0,'files_failed':0,'files_damaged':0,'compressed_bytes':5831,'uncompressed_bytes':53244,"
+             "'index_bytes':17012,'lines':252,'objects':248,'events':224,'counters':0,'aggregated':0,'metadata':24,'brackets':4,"
+             "'invalid':0,'repaired':0,'chunks':2,'processes':2,'threads':4,'hosts':2,'min_ts':1781800000148312,"
+             "'max_te':1781800001134330,'bytes_per_event':237.7}}"},
+    {"Stats", "{'report':'detailed','query':'name == \\'fread\\'','generation':7,'complete':true,'damaged_files':0,'files':2,"
+              "'chunks':{'total':2,'scanned':2,'skipped':0,'answered_from_summary':0},'events':16,'time_range':{'min_ts':"
+              "1781800000343251,'max_te':1781800000956368,'span':613117},'groups':[{'name':'fread','count':16,'duration':" MEASURED
+              ",'size':" MEASURED ",'bandwidth':" MEASURED ",'offset':{'count':0,'sum':0,'mean':null,'std':null,'min':null,"
+              "'max':null,'p10':null,'p25':null,'p50':null,'p75':null,'p90':null,'p95':null,'p99':null}}],'groups_total':1}"},
+    {"View", "{'count':112}"},
+    {"EventCount", "{'events':70,'files':[{'path':'rank_0.pfw.gz','events':33},{'path':'rank_1.pfw.gz','events':37}]}"},
+    {"Schema", "{'columns':[{'path':'dur','type':'int','rows':16,'distinct':16,'distinct_exact':true,'min':210,'max':16912,"
+               "'bloom':false}]}"},
+    {"Aggregate", "{'rows':[{'name':'fread','count':16,'dur_p99':16912}],'files':2,'damaged_files':0,'generation':7,'complete':true}"},
+    {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
+    {"Index", "{'state':'indexing','files':2,'files_ready':1,'files_failed':0,'bytes':5831,'bytes_done':2818,"
+              "'bytes_per_s':98000000,'eta_s':0.00003}"},
+};
+
+const char *openapi_param_example(const char *path, const char *name)
+{
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++)
+        if (strcmp(params[i].name, name) == 0 &&
+            (!params[i].path || strcmp(params[i].path, path) == 0))
+            return params[i].json;
+    return NULL;
+}
+
+const char *openapi_body_example(const char *path)
+{
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        if (strcmp(bodies[i].path, path) == 0)
+            return bodies[i].json;
+    return NULL;
+}
+
+const char *openapi_answer_example(const char *schema)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i].schema, schema) == 0)
+            return answers[i].json;
+    return NULL;
+}
