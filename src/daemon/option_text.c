@@ -199,7 +199,9 @@ static const char man8_tail[] =
     "with \\fBWatchdogSec=\\fR, that it lives. TCP and unix sockets handed over by a socket unit "
     "are\n"
     "used instead of the default addresses.\n"
-    ".SH EXIT STATUS\n0 after a regular end, 1 on failure, 2 for wrong options or configuration.\n"
+    ".SH EXIT STATUS\n0 after a regular end, 1 on failure, 2 for wrong options or configuration, "
+    "with\n"
+    "\\fB\\-\\-background\\fR 75 where another daemon uses the index.\n"
     ".SH SEE ALSO\n.BR dftracerd.conf (5),\n.BR dftracerctl (1),\n.BR dftracerd\\-inspect (1)\n";
 static const char man5_head[] =
     ".\\\" made by dftracerd --document man5\n"
