@@ -238,7 +238,7 @@ static int compare_entries(const void *a, const void *b)
 
 void catalog_changed(struct index *ix)
 {
-    ix->generation++; /* the kept snapshot is of the past now: drop_stale sees it */
+    ix->generation++; /* the kept snapshot is of the past now: renew_snapshot sees it */
 }
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
@@ -332,18 +332,24 @@ static void destroy_snapshot(struct snapshot *s)
     free(s);
 }
 
-/* Under the lock: drops the kept snapshot if it is of the past. The caller destroys what is returned, without the lock. */
-static struct snapshot *drop_stale(struct index *ix)
-{
-    struct snapshot *s = ix->current;
+static struct snapshot *make_snapshot(struct index *ix);
 
-    if (!s || s->generation == ix->generation)
+/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of the past goes on. The
+ * caller destroys what is returned, without the lock. */
+static struct snapshot *renew_snapshot(struct index *ix)
+{
+    struct snapshot *old = ix->current, *made;
+
+    if (old && old->generation == ix->generation)
         return NULL;
-    ix->current = NULL;
-    if (atomic_fetch_sub(&s->refs, 1) > 1)
+    made = make_snapshot(ix);
+    if (!made)
         return NULL;
-    unlink_snapshot(ix, s);
-    return s;
+    ix->current = made;
+    if (!old || atomic_fetch_sub(&old->refs, 1) > 1)
+        return NULL;
+    unlink_snapshot(ix, old);
+    return old;
 }
 
 uint64_t catalog_oldest(struct index *ix)
@@ -351,7 +357,7 @@ uint64_t catalog_oldest(struct index *ix)
     struct snapshot *stale;
     uint64_t oldest;
 
-    stale = drop_stale(ix);
+    stale = renew_snapshot(ix);
     oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
     if (stale)
         destroy_snapshot(stale);
@@ -422,11 +428,8 @@ struct snapshot *index_snapshot(struct index *ix)
     struct snapshot *s, *stale;
 
     pthread_mutex_lock(&ix->lock);
-    stale = drop_stale(ix);
-    if (!ix->current)
-        ix->current = make_snapshot(ix);
-    /* Without memory for a new one the newest living one has to do; the first was made by index_open. */
-    s = ix->current ? ix->current : ix->newest;
+    stale = renew_snapshot(ix);
+    s = ix->current; /* the first was made by index_open */
     if (s)
         atomic_fetch_add(&s->refs, 1);
     pthread_mutex_unlock(&ix->lock);

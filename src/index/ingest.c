@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { YIELD_STEPS = 8, YIELD_NS = 2500000 };
+enum { YIELD_STEPS = 8, YIELD_NS = 2500000, REST_NS = 50000000 };
 
 /* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still gets on. */
 void ingest_yield(struct ingest *in)
@@ -23,6 +23,14 @@ void ingest_yield(struct ingest *in)
 
     for (int i = 0; i < YIELD_STEPS && atomic_load(&in->ix->queries) > 0 && !ingest_stopping(in);
          i++)
+        nanosleep(&pause, NULL);
+}
+
+void ingest_rest(struct ingest *in)
+{
+    struct timespec pause = {0, REST_NS};
+
+    if (!ingest_stopping(in))
         nanosleep(&pause, NULL);
 }
 

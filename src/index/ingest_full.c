@@ -41,12 +41,12 @@ static void forget_run(struct writer *w, struct run *run)
         forget_id(w, run->old_id);
 }
 
-static void abandon_all(struct writer *w)
+static void abandon_all(struct writer *w, bool full)
 {
     struct index *ix = w->ix;
 
     pthread_mutex_lock(&ix->lock);
-    ix->full = true;
+    ix->full = full;
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         struct run *run = ix->entries[i]->run;
 
@@ -90,18 +90,41 @@ void full_queue(struct run *run)
     }
 }
 
-void full_give_up(struct writer *w, struct pending *list, uint32_t count)
+static void abandon_list(struct pending *list, uint32_t count)
 {
-    abandon_all(w);
     for (uint32_t i = 0; i < count; i++) {
         struct run *run = list[i].run;
 
-        forget_run(w, run);
         view_release(list[i].view);
         run->abandoned = true;
         run->stored = run->committed;
         list[i].view = list[i].over ? full_view(run) : NULL;
     }
+}
+
+/* Deletions and states are in a lost batch, too: the next start finds what they were about. */
+void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    abandon_all(w, w->ix->full);
+    kv_batch_clear(w->batch);
+    texts_lost(w->ix->texts);
+    for (uint32_t i = 0; i < w->garbage_count; i++)
+        if (w->garbage[i].generation != UINT64_MAX)
+            w->garbage[kept++] = w->garbage[i];
+    w->garbage_count = kept;
+    abandon_list(list, count);
+    ingest_rest(w->in);
+    publish(w, list, count, false);
+}
+
+void full_give_up(struct writer *w, struct pending *list, uint32_t count)
+{
+    abandon_all(w, true);
+    for (uint32_t i = 0; i < count; i++)
+        forget_run(w, list[i].run);
+    abandon_list(list, count);
     w->full_ns = clock_mono_ns();
     set_store_error(w->ix, ERR_STORE_FULL);
     /* What is left is little, and what deletes. If there is no room even for that, it stays for the next time. */

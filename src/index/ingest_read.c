@@ -603,11 +603,13 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
 void *ingest_reader_main(void *arg)
 {
     struct ingest *in = arg;
-    char *edge = malloc(EDGE_BYTES);
+    char *edge;
     bool rebuild = false;
     struct run *run;
 
     pthread_setname_np(pthread_self(), "dft-read");
+    while (!(edge = malloc(EDGE_BYTES)) && !ingest_stopping(in))
+        ingest_rest(in);
     while (edge && (run = next_run(&(struct reader){.in = in, .ix = in->ix}, &rebuild))) {
         struct reader r = {.in = in, .ix = in->ix, .run = run, .fd = -1, .edge = edge};
 

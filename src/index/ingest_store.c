@@ -96,7 +96,7 @@ static void store_record(struct writer *w, struct run *run, struct view *v)
 
     memcpy(id, key.data, 4);
     file_encode(w->ix, v, &value);
-    kv_put(w->batch, KV_FILE, &key, value.data, value.len);
+    kv_put_buf(w->batch, KV_FILE, &key, &value);
     kv_put(w->batch, KV_PATH, &path, id, 4);
     buf_done(&value);
 }
@@ -112,7 +112,7 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
     run->summary_version = v->body->summary_version = old + 1;
     kv_key_u32(&key, run->summary_version);
     summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
-    kv_put(w->batch, KV_SUMMARY, &key, value.data, value.len);
+    kv_put_buf(w->batch, KV_SUMMARY, &key, &value);
     buf_done(&value);
 }
 
@@ -177,6 +177,14 @@ static bool failed_as_before(const struct run *run)
            identity_same(&now->body->identity, &run->identity);
 }
 
+/* What answers cannot be shown must not be stored either. */
+static struct view *need(struct writer *w, struct view *v)
+{
+    if (!v)
+        kv_batch_fail(w->batch, -ENOMEM);
+    return v;
+}
+
 /* The view that is published after the commit; NULL: nothing changes. */
 static struct view *store_read_run(struct writer *w, struct run *run)
 {
@@ -193,7 +201,9 @@ static struct view *store_read_run(struct writer *w, struct run *run)
             drop_id(w, run->id);
         if (run_over(run) && run->fresh && run->old_id && !run->stored)
             drop_id(w, run->old_id);
-        return run_over(run) ? view_empty(run->entry->name, run->entry->path, INDEX_PENDING) : NULL;
+        return run_over(run)
+                   ? need(w, view_empty(run->entry->name, run->entry->path, INDEX_PENDING))
+                   : NULL;
     }
     if (state == INDEX_FAILED && failed_as_before(run))
         return NULL;
@@ -202,12 +212,12 @@ static struct view *store_read_run(struct writer *w, struct run *run)
             drop_id(w, run->id);
         if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
             drop_id(w, run->old->pub.id);
-        return failed_view(run);
+        return need(w, failed_view(run));
     }
     /* Before the chunk that is read again is there, what was stored stays as it is. */
     if (!run->ended && !run->has_tail)
         return NULL;
-    v = run_view(w->ix, run, state);
+    v = need(w, run_view(w->ix, run, state));
     if (!v)
         return NULL;
     if (run->fresh && !run->stored && run->old_id)
@@ -285,7 +295,7 @@ void store_states(struct writer *w)
             continue; /* nothing stored, or a run stores it */
         buf_clear(&value);
         file_encode(ix, e->view, &value);
-        kv_put(w->batch, KV_FILE, &key, value.data, value.len);
+        kv_put_buf(w->batch, KV_FILE, &key, &value);
     }
     pthread_mutex_unlock(&ix->lock);
     buf_done(&value);

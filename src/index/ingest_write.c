@@ -56,7 +56,7 @@ static void put_checkpoints(struct writer *w, const struct run *run, const struc
         kv_key_u64(&key, c->text_offset);
         buf_clear(&value);
         checkpoint_encode(c, &value);
-        kv_put(w->batch, KV_CHECKPOINT, &key, value.data, value.len);
+        kv_put_buf(w->batch, KV_CHECKPOINT, &key, &value);
     }
     buf_done(&value);
 }
@@ -71,7 +71,7 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     rec_put_u(&value, c->rows);
     rec_put_u(&value, c->text_len);
     rec_put_u(&value, c->text_offset);
-    kv_put(w->batch, KV_SPAN, &key, value.data, value.len);
+    kv_put_buf(w->batch, KV_SPAN, &key, &value);
     buf_done(&value);
 }
 
@@ -86,7 +86,7 @@ static int put_names(struct writer *w, const struct run *run, struct part *p, ui
         return 0;
     rc = names_encode(w->ix, p, &value);
     if (rc == 0) {
-        kv_put(w->batch, KV_NAME, &key, value.data, value.len);
+        kv_put_buf(w->batch, KV_NAME, &key, &value);
         first = lines_register(w->ix, run->id, chunk, run->version, p->name_count);
         for (uint32_t i = 0; i < p->name_count; i++)
             p->names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
@@ -349,12 +349,12 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     kv_key_bytes(&key, "generation", 10);
     kv_key_bytes(&mark, "next_file", 9);
     rec_put_u(&value, generation);
-    kv_put(w->batch, KV_META, &key, value.data, value.len);
+    kv_put_buf(w->batch, KV_META, &key, &value);
     buf_clear(&value);
     pthread_mutex_lock(&w->ix->lock);
     rec_put_u(&value, w->ix->next_file);
     pthread_mutex_unlock(&w->ix->lock);
-    kv_put(w->batch, KV_META, &mark, value.data, value.len);
+    kv_put_buf(w->batch, KV_META, &mark, &value);
     buf_done(&value);
 }
 
@@ -402,7 +402,7 @@ static int commit_batch(struct writer *w)
     int rc = commit(w->ix->kv, w->batch);
     struct timespec pause = {0, 100000000};
 
-    if (rc == 0 || rc == ERR_STORE_FULL)
+    if (rc == 0 || rc == ERR_STORE_FULL || kv_batch_error(w->batch))
         return rc;
     set_store_error(w->ix, rc);
     while (rc && !ingest_stopping(w->in)) {
@@ -444,17 +444,23 @@ static void commit(struct writer *w, bool clean)
     collect_garbage(w);
     store_states(w);
     count = store_dirty(w, &list);
-    if (!list)
+    if (!list) {
+        ingest_rest(w->in);
         return;
+    }
     if (!kv_batch_empty(w->batch) || clean) {
         put_generation(w, views_of(list, count), clean);
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);
     if (rc == 0)
+        texts_stored(w->ix->texts);
+    if (rc == 0)
         publish(w, list, count, true);
     else if (rc == ERR_STORE_FULL)
         full_give_up(w, list, count);
+    else if (kv_batch_error(w->batch))
+        lost_give_up(w, list, count);
     else
         drop_pending(list, count);
     free(list);
@@ -619,10 +625,12 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
 void *ingest_writer_main(void *arg)
 {
     struct ingest *in = arg;
-    struct writer w = {.in = in, .ix = in->ix, .batch = kv_batch_new()};
+    struct writer w = {.in = in, .ix = in->ix};
     bool idle, over = false;
 
     pthread_setname_np(pthread_self(), "dft-write");
+    while (!(w.batch = kv_batch_new()) && !ingest_stopping(in))
+        ingest_rest(in);
     while (w.batch && !over) {
         struct result *r = next_mail(&w, &idle, &over), *next;
 

@@ -45,6 +45,8 @@ void set_store_error(struct index *ix, int error);
 
 /* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait until there is room. */
 void full_give_up(struct writer *w, struct pending *list, uint32_t count);
+/* The batch has lost something for want of memory: it is dropped whole, and all runs begin again behind what is stored. */
+void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */
 struct view *full_view(struct run *run);
 /* Its file is to be read again when there is room. Under index.lock. */

@@ -465,7 +465,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         rc = ENOSPC;
     if (rc)
         return code_of(rc);
-    batch_clear(b);
+    kv_batch_clear(b);
     return 0;
 }
 

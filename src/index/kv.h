@@ -70,6 +70,13 @@ void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, 
                  size_t len); /* takes malloc'ed data */
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key);
 void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix);
+/* A value that was written without enough memory (value->error) fails the batch. */
+void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key,
+                const struct buf *value);
+/* Something is missing from the batch: no commit succeeds before it is cleared. The first error stays. */
+void kv_batch_fail(struct kv_batch *b, int error);
+int kv_batch_error(const struct kv_batch *b);
+void kv_batch_clear(struct kv_batch *b);
 /* Takes the operations back whose key begins with `prefix` behind its first `skip` bytes. */
 void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const struct kv_key *prefix);
 /* Applies all in order, durably. 0 (the batch is empty again), ERR_STORE_FULL, -ENOSPC, -EIO, -ENOMEM, ERR_STORE. */

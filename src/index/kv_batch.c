@@ -79,7 +79,7 @@ struct kv_batch *kv_batch_new(void)
     return calloc(1, sizeof(struct kv_batch));
 }
 
-void batch_clear(struct kv_batch *b)
+void kv_batch_clear(struct kv_batch *b)
 {
     for (size_t i = 0; i < b->count; i++)
         free(b->ops[i].data);
@@ -91,7 +91,7 @@ void kv_batch_free(struct kv_batch *b)
 {
     if (!b)
         return;
-    batch_clear(b);
+    kv_batch_clear(b);
     free(b->ops);
     free(b);
 }
@@ -106,6 +106,16 @@ bool kv_batch_empty(const struct kv_batch *b)
     return b->count == 0 && b->error == 0;
 }
 
+void kv_batch_fail(struct kv_batch *b, int error)
+{
+    b->error = b->error ? b->error : error;
+}
+
+int kv_batch_error(const struct kv_batch *b)
+{
+    return b->error;
+}
+
 static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
                       const struct kv_key *key, void *data, size_t len)
 {
@@ -117,7 +127,7 @@ static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
             b->ops = ops;
             b->cap = cap;
         } else {
-            b->error = -ENOMEM;
+            kv_batch_fail(b, -ENOMEM);
         }
     }
     if (b->error) {
@@ -140,12 +150,21 @@ void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const
     void *copy = malloc(len ? len : 1);
 
     if (!copy) {
-        b->error = b->error ? b->error : -ENOMEM;
+        kv_batch_fail(b, -ENOMEM);
         return;
     }
     if (len)
         memcpy(copy, data, len);
     kv_put_take(b, t, key, copy, len);
+}
+
+void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key,
+                const struct buf *value)
+{
+    if (value->error)
+        kv_batch_fail(b, value->error);
+    else
+        kv_put(b, t, key, value->data, value->len);
 }
 
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key)

@@ -17,6 +17,4 @@ struct kv_batch {
     int error;
 };
 
-void batch_clear(struct kv_batch *b);
-
 #endif

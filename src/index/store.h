@@ -366,6 +366,7 @@ void result_free(struct result *r);
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);
 bool ingest_stopping(struct ingest *in);
+void ingest_rest(struct ingest *in); /* there is no memory: 50 ms later there may be some */
 int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when stopping */
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_post(struct ingest *in, struct result *r); /* to the writer */

@@ -116,7 +116,7 @@ static void leave_generations(struct index *ix, struct kv_batch *b)
 
     ix->generation_stored = ix->generation + GENERATIONS_AHEAD;
     rec_put_u(&value, ix->generation_stored);
-    kv_put(b, KV_META, &key, value.data, value.len);
+    kv_put_buf(b, KV_META, &key, &value);
     buf_done(&value);
 }
 

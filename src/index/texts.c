@@ -42,7 +42,7 @@ struct texts {
     struct space stored, local;
     struct block *blocks;
     uint64_t stored_bytes;
-    uint32_t flushed;
+    uint32_t flushed, committed; /* ids below are in a batch or the store; in the store */
 };
 
 struct texts *texts_new(void)
@@ -276,6 +276,16 @@ void texts_flush(struct texts *t, struct kv_batch *b)
     }
 }
 
+void texts_stored(struct texts *t)
+{
+    t->committed = t->flushed;
+}
+
+void texts_lost(struct texts *t)
+{
+    t->flushed = t->committed;
+}
+
 int texts_load(struct texts *t, struct kv_read *r)
 {
     struct kv_cursor c;
@@ -291,7 +301,7 @@ int texts_load(struct texts *t, struct kv_read *r)
         next++;
     }
     kv_end(&c);
-    t->flushed = next;
+    t->flushed = t->committed = next;
     return c.error;
 }
 

@@ -30,6 +30,8 @@ struct text texts_get(const struct texts *t, uint32_t id); /* ptr NULL when ther
 uint32_t texts_count(const struct texts *t);               /* ids of the store */
 /* Puts what is new into the batch; it must be committed with or before the chunks that use it. */
 void texts_flush(struct texts *t, struct kv_batch *b);
+void texts_stored(struct texts *t); /* what was put into batches has been committed */
+void texts_lost(struct texts *t);   /* it has not, and is not in any batch any more */
 int texts_load(struct texts *t, struct kv_read *r); /* 0, ERR_CORRUPT, -ENOMEM */
 
 /* References in records: the id where the store knows it, else the text itself. INDEX_NO_TEXT has its own form. */
