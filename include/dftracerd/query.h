@@ -174,6 +174,8 @@ uint64_t view_written(const struct view *v);  /* data objects so far, without th
  * returns. */
 int view_go_on(struct view *v, struct query *q, struct err *err);
 bool view_may_go_on(const struct view *v);
+/* Between calls, when the next one will not come soon: gives back the memory of what can be read again. */
+void view_rest(struct view *v);
 void view_close(struct view *v);
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret); /* count_only */
 
@@ -192,6 +194,7 @@ int rows_next(struct rows *r, struct err *err, const struct value **ret_values, 
 /* As view_go_on: after ERR_END, in file order. */
 int rows_go_on(struct rows *r, struct query *q, struct err *err);
 bool rows_may_go_on(const struct rows *r);
+void rows_rest(struct rows *r);               /* as view_rest; what rows_next gave is gone */
 void rows_close(struct rows *r);
 
 /* ---- /aggregate ------------------------------------------------------------------------------------------------ */
@@ -241,7 +244,8 @@ void aggregate_close(struct aggregate *a);
 /* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long as a file that was in
  * them is being read anew or is gone (two minutes at most, then it would be a new one). One thread at a time. */
 struct follow;
-int follow_new(struct follow **ret);
+/* `want`: files that are pending are asked for (index_want), also those that come later. */
+int follow_new(bool want, struct follow **ret);
 void follow_free(struct follow *f);
 /* Opens the query of what is new in `snapshot`: the first time everything, later the objects that did not stand at the
  * same byte of the text of the same file, after the same objects, when the query before was opened, which counts as told.

@@ -70,6 +70,8 @@ struct endpoint {
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
+    void (*rest)(struct request *rq);  /* may be NULL. Between two next(), once the client has stood still for
+                                        * seconds: give back memory that can be had again             */
 };
 
 struct metrics;

@@ -131,6 +131,13 @@ static int choose_mode(struct request *rq, struct state *s)
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 
+/* The client wants what is there, and nothing read for its sake. */
+static bool no_wait(const struct request *rq)
+{
+    const struct param *wait = request_param(rq, "wait");
+    return wait->given && text_eq(wait->text, TEXT("no"));
+}
+
 static int open_news(struct request *rq, struct state *s, struct query **ret)
 {
     return follow_query(s->follow, &rq->http->env, rq->snapshot, &s->chosen, &rq->budget, &rq->err,
@@ -148,7 +155,7 @@ static int open_query(struct request *rq, struct state *s)
     s->chosen.query = text_of(s->recipe.query);
     if (!request_flag(rq, "follow"))
         return selection_open(rq, &s->chosen, &s->query);
-    rc = follow_new(&s->follow);
+    rc = follow_new(!no_wait(rq), &s->follow);
     rc = rc < 0 ? rc : open_news(rq, s, &s->query);
     if (rc == 0)
         rq->incomplete = !query_complete(s->query);
@@ -285,6 +292,15 @@ static int next_view(struct request *rq, struct buf *out)
     return rc;
 }
 
+static void rest_view(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (s->view)
+        view_rest(s->view);
+    if (s->rows)
+        rows_rest(s->rows);
+}
+
 static void close_view(struct request *rq)
 {
     struct state *s = rq->state;
@@ -308,4 +324,5 @@ const struct endpoint endpoint_view = {
     .open = open_view,
     .next = next_view,
     .close = close_view,
+    .rest = rest_view,
 };

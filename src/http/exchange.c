@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REST_NS (3 * 1000000000ll)
 #define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
 
 struct exchange *exchange_new(struct http *h, const char *uri)
@@ -167,6 +168,7 @@ static void want_more(struct exchange *x)
     if (x->job || x->ended || x->waiting || x->pending.len - x->read_at >= EXCHANGE_ROOM_BYTES)
         return;
     x->job = true;
+    x->rested = false;
     x->refs++;
     if (pool_submit(http_pool(x->http), job_more, x) < 0) {
         x->job = false;
@@ -239,6 +241,34 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
     }
     pthread_mutex_unlock(&x->lock);
     return rc;
+}
+
+static void job_rest(void *arg)
+{
+    struct exchange *x = arg;
+    x->rq.endpoint->rest(&x->rq);
+    pthread_mutex_lock(&x->lock);
+    x->job = false;
+    want_more(x);
+    pthread_mutex_unlock(&x->lock);
+    exchange_unref(x);
+}
+
+bool exchange_rest(struct exchange *x, int64_t now)
+{
+    pthread_mutex_lock(&x->lock);
+    bool idle = x->phase == EXCHANGE_STREAMING && !x->job && !x->ended && !x->rested;
+    bool rest = idle && x->rq.endpoint->rest && now - x->stepped_ns > REST_NS;
+    if (rest) {
+        x->job = x->rested = true;
+        x->refs++;
+        if (pool_submit(http_pool(x->http), job_rest, x) < 0) {
+            x->job = rest = false;
+            x->refs--;
+        }
+    }
+    pthread_mutex_unlock(&x->lock);
+    return rest;
 }
 
 /* Caller holds the lock. */

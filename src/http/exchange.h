@@ -62,6 +62,7 @@ struct exchange {
     int refs;
     enum exchange_phase phase;
     bool suspended, job, ended;
+    bool rested;                      /* since the last step                                           */
     bool waiting, waited;             /* for the index, now or ever: see NEXT_WAIT                     */
     int64_t wake_ns;                  /* while waiting; 0 = when the index changes                     */
     int64_t stepped_ns;               /* the last step began                                          */
@@ -116,6 +117,9 @@ void exchange_answer_now(struct exchange *x, int code);
 /* Goes on with a stream that waits, if there is a reason. A change of the index is one only `gap_ns` after the last step
  * began. Caller does not hold the lock. */
 void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
+
+/* Lets a stream whose client stands still give back memory; true when it began to. Caller does not hold the lock. */
+bool exchange_rest(struct exchange *x, int64_t now_ns);
 
 /* What the server does for exchanges. */
 struct pool *http_pool(struct http *h);

@@ -54,6 +54,7 @@ struct http {
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
+    unsigned tick_trim;                  /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
     atomic_ullong changes;               /* of the index, counted by http_index_changed               */
     atomic_bool listed;                  /* the first walk is over                                    */
     atomic_ullong quiet;                 /* a generation without pending files, plus 1                */

@@ -4,6 +4,7 @@
  * POLLRDHUP under the table's lock: a request leaves the table before its socket is closed. */
 #include "server.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <time.h>
@@ -61,8 +62,11 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
     bool judged = phase == EXCHANGE_PARKED && !x->job;
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
-    if (phase == EXCHANGE_STREAMING)
+    if (phase == EXCHANGE_STREAMING) {
         exchange_wake(x, pace->now, pace->wake_gap);
+        if (exchange_rest(x, pace->now))
+            x->http->tick_trim = 2;
+    }
     if (phase != EXCHANGE_PARKED && phase != EXCHANGE_JOINED && phase != EXCHANGE_WORKING)
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
@@ -120,6 +124,16 @@ static void cut_dead_connections(struct http *h)
     pthread_mutex_unlock(&h->connections_lock);
 }
 
+/* What streams gave back goes to the system once a second: else it stays with malloc, thread by thread. */
+static void trim_memory(struct http *h)
+{
+    if (!h->tick_trim || --h->tick_trim)
+        return;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 /* Waits for the next tick; false: no more. Under tick_lock. */
 static bool wait_for_tick(struct http *h, int64_t ticked_ns)
 {
@@ -146,6 +160,7 @@ static void *run(void *arg)
         rate_tick(&h->metrics.rate, h->options.index, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
+            trim_memory(h);
             looked_ns = ticked_ns;
         }
         pthread_mutex_lock(&h->tick_lock);

@@ -348,6 +348,16 @@ bool rows_may_go_on(const struct rows *r)
     return limit > 0;
 }
 
+void rows_rest(struct rows *r)
+{
+    if (!r->stream)
+        return;
+    if (r->told)
+        stream_take(r->stream, r->told);
+    r->told = 0;
+    stream_rest(r->stream, false);
+}
+
 void rows_close(struct rows *r)
 {
     if (!r)

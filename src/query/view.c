@@ -119,6 +119,13 @@ bool view_may_go_on(const struct view *v)
     return limit > 0;
 }
 
+/* A follower must not be told half of an item that has changed when it is read again. */
+void view_rest(struct view *v)
+{
+    if (v->stream)
+        stream_rest(v->stream, v->follow != NULL);
+}
+
 void view_close(struct view *v)
 {
     if (!v)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Items that are taken within this time are worth being made ahead: some 4 MiB of text each. */
+#define QUICK_NS (250 * 1000000ll)
+
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
 struct slot {
     enum slot_state state;
@@ -23,8 +26,9 @@ struct ahead {
     unsigned references; /* the caller, and each job in the pool */
     bool closing;
     size_t *positions, count;
-    uint64_t next, filled; /* item to hand out; first that has no slot yet */
-    unsigned window, slots;
+    uint64_t next, filled;     /* item to hand out; first that has no slot yet */
+    unsigned window, slots;    /* window: items to be made ahead */
+    int64_t handed_ns;         /* an item was handed out last; 0 = never */
     struct slot *slot;         /* of item n: n % slots */
     struct ahead_tools **idle; /* a stack */
     unsigned idle_count;
@@ -166,10 +170,10 @@ static void submit(struct ahead *a, uint64_t number)
     }
 }
 
-static void fill(struct ahead *a)
+static void fill(struct ahead *a, unsigned window)
 {
     pthread_mutex_lock(&a->lock);
-    while (a->filled < a->count && a->filled - a->next < a->window) {
+    while (a->filled < a->count && a->filled - a->next < window) {
         struct slot *slot = &a->slot[a->filled % a->slots];
         *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled};
         submit(a, a->filled++);
@@ -209,8 +213,16 @@ static void drop_ahead(struct ahead *a)
             a->maker.drop(a->maker.arg, item);
     }
     a->filled = a->next;
-    a->window = 1;
-    a->alone = true;
+    a->window = 0;
+}
+
+/* Twice as many each time the caller comes back soon, none when it was away. */
+static void adapt(struct ahead *a)
+{
+    bool quick = a->handed_ns && clock_mono_ns() - a->handed_ns < QUICK_NS;
+    unsigned more = a->window ? a->window * 2 : 2;
+
+    a->window = !quick || a->alone ? 0 : more < a->slots ? more : a->slots;
 }
 
 static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
@@ -232,12 +244,14 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
 {
     if (a->next == a->count)
         return ERR_END;
-    fill(a);
+    adapt(a);
+    fill(a, a->window ? a->window : 1);
     struct slot *slot = &a->slot[a->next % a->slots];
     wait_done(a, slot);
     if (slot->rc == ERR_MEMORY_LIMIT && !a->alone) {
+        a->alone = true;
         drop_ahead(a);
-        fill(a);
+        fill(a, 1);
         wait_done(a, slot);
     }
     if (slot->rc < 0)
@@ -247,10 +261,29 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
     slot->state = SLOT_FREE;
     pthread_mutex_unlock(&a->lock);
     a->next++;
-    if (!a->alone)
-        a->window = a->window * 2 < a->slots ? a->window * 2 : a->slots;
-    fill(a);
+    fill(a, a->window);
+    a->handed_ns = clock_mono_ns();
     return 0;
+}
+
+static void free_idle_tools(struct ahead *a)
+{
+    struct ahead_tools *tools;
+
+    do {
+        pthread_mutex_lock(&a->lock);
+        tools = a->idle_count ? a->idle[--a->idle_count] : NULL;
+        pthread_mutex_unlock(&a->lock);
+        tools_free(tools);
+    } while (tools);
+}
+
+void ahead_rest(struct ahead *a, bool again)
+{
+    drop_ahead(a);
+    free_idle_tools(a);
+    if (again)
+        a->filled = --a->next;
 }
 
 int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,
@@ -266,7 +299,6 @@ int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t c
     pthread_cond_init(&a->done, NULL);
     a->maker = *maker;
     a->references = 1;
-    a->window = 1;
     a->slots = threads ? 2 * threads + 2 : 1;
     a->count = count;
     a->positions = malloc((count + 1) * sizeof(*a->positions));
@@ -289,8 +321,6 @@ void ahead_free(struct ahead *a)
     a->closing = true;
     pthread_mutex_unlock(&a->lock);
     drop_ahead(a);
-    for (unsigned i = 0; i < a->idle_count; i++)
-        tools_free(a->idle[i]);
-    a->idle_count = 0;
+    free_idle_tools(a);
     unref(a);
 }

@@ -13,6 +13,7 @@ struct stream {
     bool (*refuse)(void *arg, const struct item *item);
     uint64_t skip, left;
     struct item *now;   /* file order */
+    uint32_t resume;    /* file order: so much was taken of the item that comes again */
     struct item **heap; /* by time; the first object of heap[0] is the next one */
     size_t heap_count;
     __int128 *first; /* by time: earliest key of each item to come */
@@ -380,6 +381,11 @@ static int next_in_order(struct stream *s, struct err *err, struct item **ret, u
             s->maker.drop(s->maker.arg, item);
         else
             s->now = item;
+        if (s->resume && (!s->now || s->now->count <= s->resume))
+            return ERR_STALE; /* it is not what it was */
+        if (s->resume)
+            s->now->at = s->resume;
+        s->resume = 0;
     }
     *ret = s->now;
     *ret_run = s->now->count - s->now->at;
@@ -434,6 +440,18 @@ void stream_left(const struct stream *s, uint64_t *ret_limit, uint64_t *ret_offs
 {
     *ret_limit = s->left;
     *ret_offset = s->skip;
+}
+
+void stream_rest(struct stream *s, bool keep)
+{
+    bool again = s->now && !keep;
+
+    if (again) {
+        s->resume = s->now->at;
+        s->maker.drop(s->maker.arg, s->now);
+        s->now = NULL;
+    }
+    ahead_rest(s->ahead, again);
 }
 
 void stream_free(struct stream *s)

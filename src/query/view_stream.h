@@ -40,6 +40,9 @@ int stream_next(struct stream *s, struct err *err, struct item **ret, uint32_t *
 void stream_take(struct stream *s, uint32_t n);
 /* How much of limit and offset is left. */
 void stream_left(const struct stream *s, uint64_t *ret_limit, uint64_t *ret_offset);
+/* Nobody will ask for a while: drops what was made ahead, and in file order also the item at hand, to be made again;
+ * `keep`: not that one. */
+void stream_rest(struct stream *s, bool keep);
 void stream_free(struct stream *s);
 /* Number of selected objects of each place, first ts (ITEM_NO_KEY where one has none): *new* arrays, `ret_first` may be NULL. */
 #define ITEM_NO_KEY (-((__int128)1 << 100))

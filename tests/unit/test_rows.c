@@ -54,7 +54,11 @@ static char *all_rows(struct store *s, const char *query, const struct rows_opti
     if (!CHECK_INT(query_open(&s->env, s->snapshot, &selection, &budget, err, &q), 0))
         return NULL;
     int rc = rows_open(q, options, err, &r);
-    while (rc == 0) {
+    for (int n = 0; rc == 0; n++) {
+        if (n % 3 == 1) { /* what was given so far is told */
+            rows_rest(r);
+            CHECK(options->order_ts || atomic_load(&budget.memory_used) < 20 << 10);
+        }
         rc = rows_next(r, err, &values, &count);
         for (size_t i = 0; rc == 0 && i < count * options->column_count; i++) {
             put_value(&out, &values[i]);

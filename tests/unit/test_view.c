@@ -9,6 +9,7 @@ struct ask {
     struct view_options options;
     unsigned phases;
     size_t memory;
+    unsigned rest; /* every so many calls; 0 = never */
 };
 
 /* The whole answer; NULL on failure, the error in *err. */
@@ -29,8 +30,13 @@ static char *view_all(struct store *s, struct ask ask, size_t want, struct err *
     if (!CHECK_INT(query_open(&s->env, s->snapshot, &selection, &budget, err, &q), 0))
         return NULL;
     int rc = view_open(q, &ask.options, err, &v);
-    while (rc == 0)
+    for (unsigned n = 1; rc == 0; n++) {
         rc = view_next(v, want, &out, err);
+        if (!ask.rest || n % ask.rest)
+            continue;
+        view_rest(v);
+        CHECK(ask.options.order_ts || atomic_load(&budget.memory_used) < 20 << 10);
+    }
     view_close(v);
     query_close(q);
     CHECK_INT(budget.memory_used, 0);
@@ -44,10 +50,11 @@ static char *view_all(struct store *s, struct ask ask, size_t want, struct err *
 
 static void check_view(struct store *s, struct ask ask, const char *expected)
 {
-    static const size_t wants[] = {1, 300, 1 << 20};
+    static const size_t wants[] = {1, 300, 1 << 20, 500};
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct err err = {0};
+        ask.rest = i == 3 ? 3 : 0;
         char *got = view_all(s, ask, wants[i], &err);
         CHECK_STR(got, expected);
         if (err.code)
