@@ -81,7 +81,10 @@ int index_offer(struct index *ix, const char *name, const char *path)
         e->again = e->again || !identity_same(&e->run->identity, &now);
     else
         offer_to_readers(ix, e, mono);
+    bool unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
     pthread_mutex_unlock(&ix->lock);
+    if (unasked)
+        catalog_notify(ix);
     return 0;
 }
 

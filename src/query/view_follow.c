@@ -20,7 +20,7 @@ struct known {
         *snapshot; /* of `file`; `held`: with a reference, for it is not follow.latest  */
     const struct index_file *file;
     struct row_at told; /* the first object that has not been                                */
-    char *twin_name;    /* X.gz (X), as long as it repeats X (X.gz), which is `file`; else NULL */
+    char *twin_name;    /* a file, as long as it repeats another one, which is `file`; else NULL */
     bool held;
     int64_t gone_ns; /* since when there is nothing to compare with, 0 = there is         */
     /* As far as the file with new_id was found equal to that with old_id; the last chunk may be made anew. */
@@ -29,6 +29,7 @@ struct known {
 };
 
 struct follow {
+    bool want;
     pthread_mutex_t lock; /* known.told, while a query runs */
     struct snapshot *latest;
     struct known *known; /* by name */
@@ -93,12 +94,13 @@ static void known_free(struct known *list, size_t count)
     free(list);
 }
 
-int follow_new(struct follow **ret)
+int follow_new(bool want, struct follow **ret)
 {
     struct follow *f = calloc(1, sizeof(*f));
 
     if (!f)
         return -ENOMEM;
+    f->want = want;
     pthread_mutex_init(&f->lock, NULL);
     *ret = f;
     return 0;
@@ -153,7 +155,19 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
 
 /* ---- judging a file ------------------------------------------------------------------------------------- */
 
-/* What was told of X.gz where `name` is X, and the other way round. */
+/* What was told of this file under a name that it has no more. */
+static const struct known *find_renamed(const struct follow *f, const struct index_file *n)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const struct known *k = &f->known[i];
+        if (k->file->inode == n->inode && k->file->device == n->device && !k->twin_name &&
+            k->file->chunk_count)
+            return k;
+    }
+    return NULL;
+}
+
+/* What was told of X.gz where the name is X, and the other way round. */
 static const struct known *find_twin(struct step *s, const char *name)
 {
     size_t len = strlen(name);
@@ -246,12 +260,16 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
     const struct known *twin = NULL;
 
     *start = end_of(n);
+    if (n->state == INDEX_PENDING && s->follow->want)
+        index_want(query_index(s->query), n->name);
     if (n->id == 0)
         return old ? wait_for(s, old, n->state == INDEX_FAILED) : 0;
     if (old && !old->twin_name && !is_before((struct row_at){0, 0}, old->told))
         old = NULL;
     if (!old || old->twin_name)
         twin = find_twin(s, n->name);
+    if (!old && !twin)
+        twin = find_renamed(s->follow, n);
     if (twin && old && old->new_id == n->id && old->old_id == twin->file->id) {
         struct known both = *twin; /* as it is now, and how far it was compared before */
         both.old_id = old->old_id;
