@@ -155,16 +155,19 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
 
 /* ---- judging a file ------------------------------------------------------------------------------------- */
 
-/* What was told of this file under a name that it has no more. */
+/* What was told of this file under the name that it had before. */
 static const struct known *find_renamed(const struct follow *f, const struct index_file *n)
 {
-    for (size_t i = 0; i < f->count; i++) {
+    const struct known *last = NULL;
+
+    for (size_t i = 0; i < f->count && !(last && !last->gone_ns); i++) {
         const struct known *k = &f->known[i];
-        if (k->file->inode == n->inode && k->file->device == n->device && !k->twin_name &&
-            k->file->chunk_count)
-            return k;
+        bool same = k->file->inode == n->inode && k->file->device == n->device;
+        if (same && !k->twin_name && k->file->chunk_count &&
+            (!last || !k->gone_ns || k->gone_ns > last->gone_ns))
+            last = k;
     }
-    return NULL;
+    return last;
 }
 
 /* What was told of X.gz where the name is X, and the other way round. */
