@@ -60,18 +60,11 @@ static void abandon_all(struct writer *w, bool full)
 
 struct view *full_view(struct run *run)
 {
-    const struct view *old = run->old, *now = run->entry->view;
-    enum index_state state = old->pub.id ? INDEX_INDEXING : old->pub.state;
-    struct view *v;
+    const struct index_file *old = &run->old->pub;
 
     if (run->committed || run->action != RUN_READ)
         return NULL;
-    v = view_with_state(run->old, now->pub.state == INDEX_MISSING ? INDEX_MISSING : state);
-    if (v && now->pub.state == INDEX_MISSING) {
-        v->state_before = (uint8_t)state;
-        v->missing_since_ns = now->missing_since_ns;
-    }
-    return v;
+    return view_with_state(run->old, old->id ? INDEX_INDEXING : old->state);
 }
 
 void full_queue(struct run *run)
@@ -138,9 +131,8 @@ static void go_on(struct writer *w)
     struct index *ix = w->ix;
     bool idle;
 
-    put_generation(
-        w, 0,
-        false); /* a commit, whatever it holds: what the last one freed can be used from now on */
+    /* A commit, whatever it holds: what the last one freed can be used from now on. */
+    put_generation(w, 0, false);
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
