@@ -158,6 +158,7 @@ static int start_index(struct daemon *d, struct err *err)
         .workers = (unsigned)d->options.executor_threads,
         /* Whoever starts a daemon for one question means files as they are. */
         .settle_ms = d->options.on_demand ? -1 : (int64_t)d->options.settle_ms,
+        .purge_ms = (int64_t)d->options.keep_missing_ms,
         .on_demand = d->options.on_demand};
     if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
         return -ENOMEM;

@@ -68,6 +68,10 @@ const struct option_spec option_table[] = {
      "a file that has not changed for so long is complete",
      "Until then answers that concern it say that they are incomplete, and a last line without an "
      "end is not counted. With --on-demand every file is complete as it is."},
+    {"keep-missing", 0, OPTION_MS, AT(keep_missing_ms), 1, TIME_MOST, 0, "TIME", "10m", NULL,
+     "what is known of a file that has gone is kept so long",
+     "Should it come back by then, it is not read again. While its directory cannot be read it has "
+     "not gone."},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
      "end when no request was served for so long", "For daemons that are started on demand."},
     {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
