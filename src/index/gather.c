@@ -212,7 +212,8 @@ static void gather_event(struct part *p, struct texts *texts, const struct trace
         v = value_of(e, TRACE_FIELD_TIME_METRIC);
         if (v)
             see_unit(p, text_of_value(v, scratch));
-    } else if (text_eq(name, TEXT("fork")) || text_eq(name, TEXT("vfork"))) {
+    } else if (text_eq(name, TEXT("fork")) || text_eq(name, TEXT("vfork")) ||
+               text_eq(name, TEXT("spawn"))) {
         v = value_of(e, TRACE_FIELD_RET);
         if (is_int(v) && v->i > 0)
             add_fact(p, texts, e, FACT_FORK, v->i);
