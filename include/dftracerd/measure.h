@@ -45,6 +45,8 @@ struct sketch *sketch_new(void);
 void sketch_free(struct sketch *s);
 int sketch_add(struct sketch *s, double value);                    /* 0 or -ENOMEM */
 int sketch_add_many(struct sketch *s, double value, uint64_t n);
+/* Whole numbers, of 1/1000 where `nano`, at once: much faster than one by one. */
+int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano);
 int sketch_merge(struct sketch *s, const struct sketch *other);
 uint64_t sketch_count(const struct sketch *s);
 size_t sketch_bytes(const struct sketch *s);                       /* memory held */
@@ -61,6 +63,7 @@ double sketch_bin_value(uint32_t bin, bool integers);
 #define HISTOGRAM_BINS 66
 struct histogram { uint64_t count[HISTOGRAM_BINS]; };
 void histogram_add(struct histogram *h, int64_t value, bool nano);
+void histogram_add_all(struct histogram *h, const int64_t *values, size_t n, bool nano);
 void histogram_merge(struct histogram *h, const struct histogram *other);
 /* lo and hi of a bin: [0,1) for bin 0 told as lo = hi = 0 (see API.md), else lo = 2^(k-1), hi = 2^k */
 void histogram_range(unsigned bin, double *ret_lo, double *ret_hi);

@@ -17,6 +17,12 @@ void histogram_add(struct histogram *h, int64_t value, bool nano)
         h->count[bit_length((uint64_t)(nano ? value / 1000 : value))]++;
 }
 
+void histogram_add_all(struct histogram *h, const int64_t *values, size_t n, bool nano)
+{
+    for (size_t i = 0; i < n; i++)
+        histogram_add(h, values[i], nano);
+}
+
 void histogram_merge(struct histogram *h, const struct histogram *other)
 {
     for (unsigned i = 0; i < HISTOGRAM_BINS; i++)

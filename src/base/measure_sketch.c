@@ -117,6 +117,8 @@ static int take_pairs_in(struct sketch *s)
     uint32_t kept = 0, i = 0;
     int rc = 0;
 
+    if (s->pair_count == 0)
+        return 0;
     for (; i < s->pair_count; i++) {
         if (!in_window(s, s->pairs[i].bin))
             s->pairs[kept++] = s->pairs[i];
@@ -288,6 +290,82 @@ int sketch_add_many(struct sketch *s, double value, uint64_t n)
 int sketch_add(struct sketch *s, double value)
 {
     return sketch_add_many(s, value, 1);
+}
+
+/* ---- many at once: counted in an array first, so that each bin is looked for once ------------------------------- */
+
+enum { COUNTS = 4096 };               /* 32 octaves */
+
+static double whole(int64_t value, bool nano) { return nano ? (double)value / 1000.0 : (double)value; }
+
+static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, bool nano)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = sketch_add(s, whole(values[i], nano));
+    return rc;
+}
+
+/* The window grows once, where it is worth while. */
+static int add_counts(struct sketch *s, uint32_t first, const uint32_t *counts, uint32_t n)
+{
+    uint32_t used = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        used += counts[i] > 0;
+    if (s->window == 0 && s->pair_count == 0 && (n + 128) * 4 <= used * sizeof(*s->pairs))
+        rc = widen_window(s, first, first + n - 1);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        if (counts[i] > 0)
+            rc = bin_add(s, first + i, counts[i]);
+    return rc;
+}
+
+/* All of them are above 0, or 0; the smallest above 0 is `least`. */
+static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t least, int64_t most)
+{
+    uint32_t first = sketch_bin(whole(least, nano)), span = sketch_bin(whole(most, nano)) - first + 1;
+    uint32_t counts[COUNTS + 1], zero = 0;
+    int rc;
+
+    if (span > COUNTS)
+        return add_one_by_one(s, values, n, nano);
+    if (!s->binned && values_to_bins(s) < 0)
+        return -ENOMEM;
+    memset(counts, 0, span * sizeof(*counts));
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] == 0)
+            zero++;
+        else
+            counts[sketch_bin(whole(values[i], nano)) - first]++;
+    }
+    rc = add_counts(s, first, counts, span);
+    if (rc == 0 && zero > 0)
+        rc = bin_add(s, ZERO_BIN, zero);
+    if (rc == 0) {
+        note_range(s, whole(zero ? 0 : least, nano), whole(most, nano));
+        s->count += n;
+    }
+    return rc;
+}
+
+int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano)
+{
+    int64_t least = INT64_MAX, most = 0;
+    bool negative = false;
+
+    for (size_t i = 0; i < n; i++) {
+        negative |= values[i] < 0;
+        most = values[i] > most ? values[i] : most;
+        least = values[i] != 0 && values[i] < least ? values[i] : least;
+    }
+    if (!negative && most == 0)
+        return sketch_add_many(s, 0, n);
+    if (negative || s->count + n <= SKETCH_EXACT || n > UINT32_MAX)
+        return add_one_by_one(s, values, n, nano);
+    return add_counted(s, values, n, nano, least, most);
 }
 
 static int merge_bins(struct sketch *s, const struct sketch *other)

@@ -1,12 +1,13 @@
 /* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at memory speed: codes are
- * looked up in dense tables, not texts in hash tables. */
+ * looked up in dense tables, not texts in hash tables; durations are sorted by group, and counted group by group. */
 #include "part.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 4096, DENSE_MAX = 1 << 18 };
+enum { ROWS = 4096, SPAN = 8 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7 };
+#define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below */
 
 /* One column of a batch; absent columns are all null. */
 struct lane {
@@ -20,13 +21,13 @@ struct lane {
 struct group {
     uint8_t class;
     uint32_t cat, name;
-    struct moments_part part;
     uint64_t count;
-    struct summary_name *to;
+    uint32_t durations, end; /* of the span at hand; end: where they end among the sorted ones */
 };
 struct thread {
     struct summary_thread key;
     uint64_t count, events;
+    int64_t first, last; /* ns, where these fit; else the next two */
     bool has_time;
     __int128 min_ts, max_te;
 };
@@ -43,9 +44,13 @@ struct digest {
     struct group *groups;
     uint32_t group_count, group_cap;
     struct thread *threads;
-    uint32_t thread_count, thread_cap, last_thread;
-    uint32_t group_of[ROWS];
-    struct summary_class classes[4];
+    uint32_t thread_count, thread_cap;
+    uint32_t thread_cache[1 << CACHE_BITS]; /* by some bits of the key's hash: thread */
+    bool nano, wide;                        /* durations in ns; times do not fit 64 bits of ns */
+    int64_t dur_scale, ts_scale;
+    uint32_t span; /* durations waiting, and their groups */
+    uint32_t group_of[SPAN];
+    int64_t durations[SPAN], sorted[SPAN];
 };
 
 /* ---- columns ---- */
@@ -227,9 +232,8 @@ static uint32_t group_slow(struct digest *d, uint8_t class, uint32_t cat, uint32
     return g;
 }
 
-static uint32_t group_of(struct digest *d, uint32_t i)
+static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
 {
-    uint8_t class = (uint8_t)d->class.i64[i] & 3;
     uint32_t cat, name, *slot;
 
     if (!d->dense || (d->name.there && !d->name.coded) || (d->cat.there && !d->cat.coded))
@@ -242,17 +246,6 @@ static uint32_t group_of(struct digest *d, uint32_t i)
     return *slot - 1;
 }
 
-static inline void add_moments(struct moments_part *m, int64_t v)
-{
-    if (m->count == 0 || v < m->min)
-        m->min = v;
-    if (m->count == 0 || v > m->max)
-        m->max = v;
-    m->count++;
-    m->sum += v;
-    m->squares += (unsigned __int128)((__int128)v * v);
-}
-
 /* ---- threads ---- */
 
 static bool same_thread(const void *array, uint32_t i, const void *key)
@@ -263,30 +256,38 @@ static bool same_thread(const void *array, uint32_t i, const void *key)
            a->host_is_hash == b->host_is_hash && a->class == b->class;
 }
 
-static struct thread *thread_of(struct digest *d, uint32_t i)
+static struct thread *thread_slow(struct digest *d, const struct summary_thread *key, uint64_t hash)
 {
-    struct summary_thread key = {.class = (uint8_t)d->class.i64[i] & 3,
-                                 .pid = lane_int(&d->pid, i),
-                                 .tid = lane_int(&d->tid, i)};
-    uint64_t hash;
-    uint32_t t;
+    uint32_t t = map_find(&d->thread_map, hash, same_thread, d->threads, key);
 
-    key.host_is_hash = lane_has(&d->hhash, i);
-    key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
-    if (d->thread_count > 0 && same_thread(d->threads, d->last_thread, &key))
-        return &d->threads[d->last_thread];
-    hash =
-        map_mix(map_mix((uint64_t)key.pid, (uint64_t)key.tid), (uint64_t)key.host << 3 | key.class);
-    t = map_find(&d->thread_map, hash, same_thread, d->threads, &key);
     if (t == MAP_NONE) {
         t = d->thread_count;
         if (!ARRAY_ROOM(d->threads, d->thread_count, d->thread_cap) ||
             map_add(&d->thread_map, hash, t) < 0)
             return NULL;
-        d->threads[d->thread_count++] = (struct thread){.key = key};
+        d->threads[d->thread_count++] =
+            (struct thread){.key = *key, .first = INT64_MAX, .last = INT64_MIN};
     }
-    d->last_thread = t;
+    d->thread_cache[hash >> (64 - CACHE_BITS)] = t;
     return &d->threads[t];
+}
+
+/* A handful of threads take turns: the last ones are found without the map. */
+static inline struct thread *thread_of(struct digest *d, uint8_t class, uint32_t i)
+{
+    struct summary_thread key = {
+        .class = class, .pid = lane_int(&d->pid, i), .tid = lane_int(&d->tid, i)};
+    uint64_t hash;
+    uint32_t t;
+
+    key.host_is_hash = lane_has(&d->hhash, i);
+    key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
+    hash = map_mix((uint64_t)key.pid * 0x9E3779B97F4A7C15u + (uint64_t)key.tid,
+                   (uint64_t)key.host << 3 | class);
+    t = d->thread_cache[hash >> (64 - CACHE_BITS)];
+    if (t < d->thread_count && same_thread(d->threads, t, &key))
+        return &d->threads[t];
+    return thread_slow(d, &key, hash);
 }
 
 /* ---- rows ---- */
@@ -300,79 +301,135 @@ static void see_time(bool *has, __int128 *min, __int128 *max, __int128 ts, __int
     *has = true;
 }
 
-static int add_row(struct digest *d, uint32_t i, int64_t dur_scale, int64_t ts_scale)
+static inline void add_time(const struct digest *d, struct thread *t, int64_t ts, int64_t dur)
+{
+    if (d->wide) {
+        __int128 from = (__int128)ts * d->ts_scale;
+
+        see_time(&t->has_time, &t->min_ts, &t->max_te, from, from + (__int128)dur * d->dur_scale);
+        return;
+    }
+    ts *= d->ts_scale;
+    dur = ts + dur * d->dur_scale;
+    t->first = ts < t->first ? ts : t->first;
+    t->last = dur > t->last ? dur : t->last;
+    t->has_time = true;
+}
+
+static inline int add_row(struct digest *d, uint32_t i)
 {
     uint8_t class = (uint8_t)d->class.i64[i] & 3;
-    struct summary_class *c = &d->classes[class];
-    uint32_t g = group_of(d, i);
-    struct thread *t = thread_of(d, i);
+    uint32_t g = group_of(d, class, i);
+    struct thread *t = thread_of(d, class, i);
     bool has_dur = lane_has(&d->dur, i);
     int64_t dur = has_dur ? d->dur.i64[i] : 0;
 
     if (g == MAP_NONE || !t)
         return -ENOMEM;
     d->groups[g].count++;
-    d->group_of[i] = MAP_NONE;
     if (has_dur || (class == TRACE_EVENT && is_x(d, i))) {
-        d->group_of[i] = g;
-        d->dur.i64[i] = dur;
-        add_moments(&d->groups[g].part, dur);
+        d->groups[g].durations++;
+        d->group_of[d->span] = g;
+        d->durations[d->span++] = dur;
     }
-    c->count++;
     t->count++;
     t->events += class == TRACE_EVENT;
-    if (lane_has(&d->ts, i)) {
-        __int128 ts = (__int128)d->ts.i64[i] * ts_scale, te = ts + (__int128)dur * dur_scale;
-
-        see_time(&c->has_time, &c->min_ts, &c->max_te, ts, te);
-        see_time(&t->has_time, &t->min_ts, &t->max_te, ts, te);
-    }
+    if (lane_has(&d->ts, i))
+        add_time(d, t, d->ts.i64[i], dur);
     return 0;
 }
 
-/* Sketches and histograms, once the groups of the batch are known. */
-static int add_distribution(struct digest *d, uint32_t n, bool nano)
+/* The durations of the span, those of a group side by side. */
+static void sort_span(struct digest *d)
+{
+    uint32_t end = 0;
+
+    for (uint32_t g = 0; g < d->group_count; g++) {
+        d->groups[g].end = end;
+        end += d->groups[g].durations;
+    }
+    for (uint32_t i = 0; i < d->span; i++)
+        d->sorted[d->groups[d->group_of[i]].end++] = d->durations[i];
+}
+
+static void add_moments(struct moments *to, const int64_t *v, uint32_t n, bool nano)
+{
+    struct moments_part part = {.count = n, .min = v[0], .max = v[0]};
+
+    for (uint32_t i = 0; i < n; i++) {
+        part.min = v[i] < part.min ? v[i] : part.min;
+        part.max = v[i] > part.max ? v[i] : part.max;
+        part.sum += v[i];
+        part.squares += (unsigned __int128)((__int128)v[i] * v[i]);
+    }
+    if (part.max < SQUARES_MAX && part.min > -SQUARES_MAX) {
+        moments_add_part(to, &part, nano);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        moments_add(to, v[i], nano);
+}
+
+static int add_durations(struct digest *d, struct group *g)
+{
+    const int64_t *v = d->sorted + g->end - g->durations;
+    struct summary_name *to = summary_name_of(d->p->summary, g->class, g->cat, g->name);
+
+    if (!to)
+        return -ENOMEM;
+    add_moments(&to->duration, v, g->durations, d->nano);
+    histogram_add_all(&to->histogram, v, g->durations, d->nano);
+    return sketch_add_all(to->duration_sketch, v, g->durations, d->nano);
+}
+
+static int end_span(struct digest *d)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        struct group *g;
-
-        if (d->group_of[i] == MAP_NONE)
-            continue;
-        g = &d->groups[d->group_of[i]];
-        histogram_add(&g->to->histogram, d->dur.i64[i], nano);
-        rc = sketch_add(g->to->duration_sketch,
-                        nano ? (double)d->dur.i64[i] / 1000.0 : (double)d->dur.i64[i]);
+    sort_span(d);
+    for (uint32_t g = 0; g < d->group_count && rc == 0; g++) {
+        if (d->groups[g].durations > 0)
+            rc = add_durations(d, &d->groups[g]);
+        d->groups[g].durations = 0;
     }
+    d->span = 0;
     return rc;
+}
+
+/* Do all times, and their ends, fit into 64 bits of nanoseconds? */
+static bool times_fit(const struct digest *d)
+{
+    const struct column *ts = &d->ts.col, *dur = &d->dur.col;
+    __int128 low, high;
+
+    if (!d->ts.there || ts->nulls == ts->rows)
+        return true;
+    low = (__int128)ts->min * d->ts_scale;
+    high = (__int128)ts->max * d->ts_scale;
+    if (d->dur.there && dur->nulls < dur->rows) {
+        low += (__int128)(dur->min < 0 ? dur->min : 0) * d->dur_scale;
+        high += (__int128)(dur->max > 0 ? dur->max : 0) * d->dur_scale;
+    }
+    return low >= INT64_MIN && high <= INT64_MAX;
 }
 
 static int digest_rows(struct digest *d)
 {
-    bool nano = d->dur.there && d->dur.col.nano;
-    int64_t dur_scale = nano ? 1 : 1000, ts_scale = d->ts.there && d->ts.col.nano ? 1 : 1000;
     uint32_t rows = chunk_rows(d->view);
     int rc = 0;
 
+    d->nano = d->dur.there && d->dur.col.nano;
+    d->dur_scale = d->nano ? 1 : 1000;
+    d->ts_scale = d->ts.there && d->ts.col.nano ? 1 : 1000;
+    d->wide = !times_fit(d);
     for (uint32_t first = 0; first < rows && rc == 0; first += ROWS) {
         uint32_t n = rows - first < ROWS ? rows - first : ROWS;
 
         rc = read_lanes(d, first, n);
         for (uint32_t i = 0; i < n && rc == 0; i++)
-            rc = add_row(d, i, dur_scale, ts_scale);
-        if (rc == 0) {
-            /* summary_name_of may move the array that `to` points into when it adds. */
-            for (uint32_t g = 0; g < d->group_count; g++) {
-                if (!summary_name_of(d->p->summary, d->groups[g].class, d->groups[g].cat,
-                                     d->groups[g].name))
-                    return -ENOMEM;
-            }
-            for (uint32_t g = 0; g < d->group_count; g++)
-                d->groups[g].to = summary_name_of(d->p->summary, d->groups[g].class,
-                                                  d->groups[g].cat, d->groups[g].name);
-            rc = add_distribution(d, n, nano);
-        }
+            rc = add_row(d, i);
+        if (rc == 0 && (d->span > SPAN - ROWS || first + n == rows))
+            rc = end_span(d);
     }
     return rc;
 }
@@ -381,43 +438,60 @@ static int digest_rows(struct digest *d)
 
 static int give_groups(struct digest *d)
 {
-    bool nano = d->dur.there && d->dur.col.nano;
-
     for (uint32_t i = 0; i < d->group_count; i++) {
-        struct group *g = &d->groups[i];
+        const struct group *g = &d->groups[i];
         struct summary_name *to = summary_name_of(d->p->summary, g->class, g->cat, g->name);
 
         if (!to)
             return -ENOMEM;
         to->count += g->count;
-        if (g->part.count)
-            moments_add_part(&to->duration, &g->part, nano);
     }
     return 0;
 }
 
+static void give_class(struct summary_class *to, const struct thread *t)
+{
+    to->count += t->count;
+    if (t->has_time)
+        see_time(&to->has_time, &to->min_ts, &to->max_te, t->min_ts, t->max_te);
+}
+
+static int give_thread(struct digest *d, struct thread *t)
+{
+    struct summary_thread *to = summary_thread_of(d->p->summary, &t->key);
+    bool timed = t->has_time && t->key.class == TRACE_EVENT;
+    struct index_process from = {.host = t->key.host,
+                                 .host_is_hash = t->key.host_is_hash,
+                                 .pid = t->key.pid,
+                                 .objects = t->count,
+                                 .events = t->events,
+                                 .has_time = timed,
+                                 .min_ts = t->min_ts,
+                                 .max_te = t->max_te};
+
+    if (!to)
+        return -ENOMEM;
+    to->count += t->count;
+    if (t->key.pid != INT64_MIN)
+        part_add_process(d->p, &from);
+    return d->p->error;
+}
+
 static int give_threads(struct digest *d)
 {
-    for (uint32_t i = 0; i < d->thread_count; i++) {
-        const struct thread *t = &d->threads[i];
-        struct summary_thread *to = summary_thread_of(d->p->summary, &t->key);
-        bool timed = t->has_time && t->key.class == TRACE_EVENT;
-        struct index_process from = {.host = t->key.host,
-                                     .host_is_hash = t->key.host_is_hash,
-                                     .pid = t->key.pid,
-                                     .objects = t->count,
-                                     .events = t->events,
-                                     .has_time = timed,
-                                     .min_ts = t->min_ts,
-                                     .max_te = t->max_te};
+    int rc = 0;
 
-        if (!to)
-            return -ENOMEM;
-        to->count += t->count;
-        if (t->key.pid != INT64_MIN)
-            part_add_process(d->p, &from);
+    for (uint32_t i = 0; i < d->thread_count && rc == 0; i++) {
+        struct thread *t = &d->threads[i];
+
+        if (t->has_time && !d->wide) {
+            t->min_ts = t->first;
+            t->max_te = t->last;
+        }
+        give_class(&d->p->summary->classes[t->key.class], t);
+        rc = give_thread(d, t);
     }
-    return d->p->error;
+    return rc;
 }
 
 static void digest_done(struct digest *d)
@@ -452,8 +526,6 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
         rc = give_groups(d);
     if (rc == 0)
         rc = give_threads(d);
-    if (rc == 0)
-        memcpy(p->summary->classes, d->classes, sizeof d->classes);
     digest_done(d);
     return rc;
 }

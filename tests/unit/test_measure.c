@@ -310,6 +310,39 @@ static void histogram_bins(void)
     CHECK(lo == 0 && hi == 1);
 }
 
+/* Many at once are what they are one by one: few, spread widely, all zero, negative, in both units, added to what is there. */
+static void sketch_all(void)
+{
+    static const int64_t limits[] = {1, 2, 300, 5000, 1000000, 1000000000000, INT64_MAX};
+    int64_t v[3000];
+
+    for (unsigned round = 0; round < 200; round++) {
+        struct sketch *one = sketch_new(), *all = sketch_new();
+        struct histogram h = {{0}}, g = {{0}};
+        struct buf a = {0}, b = {0};
+        bool nano = round & 1;
+        for (unsigned part = 0; part < 3; part++) {
+            size_t n = round % 10 < 3 ? rnd() % 40 : rnd() % 3000;
+            int64_t limit = limits[rnd() % 7], below = round % 5 == 4 ? limit / 2 : 0;
+            for (size_t i = 0; i < n; i++) {
+                v[i] = (int64_t)(rnd() % (uint64_t)limit) - below;
+                sketch_add(one, nano ? (double)v[i] / 1000.0 : (double)v[i]);
+                histogram_add(&h, v[i], nano);
+            }
+            CHECK_INT(sketch_add_all(all, v, n, nano), 0);
+            histogram_add_all(&g, v, n, nano);
+        }
+        sketch_encode(one, &a);
+        sketch_encode(all, &b);
+        CHECK_MEM(b.data, b.len, a.data, a.len);
+        CHECK(memcmp(&h, &g, sizeof(h)) == 0);
+        buf_done(&a);
+        buf_done(&b);
+        sketch_free(one);
+        sketch_free(all);
+    }
+}
+
 static const struct check_test tests[] = {
     {"moments_small", moments_small},
     {"moments_no_cancelling", moments_no_cancelling},
@@ -322,6 +355,7 @@ static const struct check_test tests[] = {
     {"sketch_bins_are_ordered", sketch_bins_are_ordered},
     {"sketch_damage", sketch_damage},
     {"histogram_bins", histogram_bins},
+    {"sketch_all", sketch_all},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
