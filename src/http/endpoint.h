@@ -126,6 +126,9 @@ int params_finish(struct request *rq);
 /* "a=1&b=%20x" with + as blank. */
 int params_add_form(struct request *rq, struct text encoded);
 int params_add_json(struct request *rq, struct text body);
+/* A JSON object, *new*. -EINVAL with `why`, -ENOMEM. */
+struct json_t;
+int params_load_json(struct text text, struct json_t **ret, char *why, size_t size);
 /* Percent-decoding; -EINVAL on a bad escape or NUL. Result in the arena. */
 int params_decode(struct arena *arena, struct text encoded, bool plus, struct text *ret);
 /* Text that is equal for requests that mean the same: for ETags and caches. */

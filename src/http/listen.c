@@ -15,11 +15,12 @@ static int add(struct http *h, int fd, const char *url)
 {
     if (h->listeners == HTTP_LISTENERS_MAX)
         return close(fd), -E2BIG;
-    h->fds[h->listeners] = fd;
-    h->urls[h->listeners] = url ? strdup(url) : NULL;
-    if (url)
-        h->url_count = h->listeners + 1;
-    h->listeners++;
+    char *copy = url ? strdup(url) : NULL;
+    if (url && !copy)
+        return close(fd), -ENOMEM;
+    h->fds[h->listeners++] = fd;
+    if (copy)
+        h->urls[h->url_count++] = copy;
     return 0;
 }
 

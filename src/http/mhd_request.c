@@ -83,7 +83,10 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
             return refuse_closing(r, 400, "the request target holds a blank or control character");
     if (raw.len == 0 || raw.ptr[0] != '/')
         return refuse_closing(r, 400, "the request target must be a path");
-    if (params_decode(&x->rq.arena, raw, false, &path) < 0)
+    int rc = params_decode(&x->rq.arena, raw, false, &path);
+    if (rc == -ENOMEM)
+        return refuse(r, 503, -ENOMEM, "out of memory");
+    if (rc < 0)
         return refuse(r, 400, ERR_PARAM, "the path holds a bad %-escape or a NUL byte");
     /* An encoded slash is no separator: such a path names nothing here. */
     for (size_t i = 0; i + 2 < raw.len; i++)

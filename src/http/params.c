@@ -3,7 +3,9 @@
 #include "endpoint.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct param *request_param(const struct request *rq, const char *name)
@@ -327,16 +329,47 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
     return rc;
 }
 
+/* Where jansson has no memory it says nothing, or that the text is wrong. */
+static _Thread_local bool json_lacked;
+
+static void *json_memory(size_t size)
+{
+    void *p = malloc(size);
+    json_lacked = json_lacked || !p;
+    return p;
+}
+
+static void watch_memory(void)
+{
+    json_set_alloc_funcs(json_memory, free);
+}
+
+int params_load_json(struct text text, struct json_t **ret, char *why, size_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    json_error_t error;
+    pthread_once(&once, watch_memory);
+    json_lacked = false;
+    json_t *root = json_loadb(text.ptr ? text.ptr : "", text.len, JSON_REJECT_DUPLICATES, &error);
+    *ret = NULL;
+    if (!root && json_lacked)
+        return -ENOMEM;
+    if (json_is_object(root))
+        return *ret = root, 0;
+    snprintf(why, size, "%s", root ? "another kind of value" : error.text);
+    json_decref(root);
+    return -EINVAL;
+}
+
 int params_add_json(struct request *rq, struct text body)
 {
-    json_error_t why;
-    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s",
-                       root ? "another kind of value" : why.text);
-    }
-    int rc = 0;
+    char why[JSON_ERROR_TEXT_LENGTH];
+    json_t *root;
+    int rc = params_load_json(body, &root, why, sizeof why);
+    if (rc < 0)
+        return rc == -ENOMEM
+                   ? rc
+                   : err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s", why);
     const char *key;
     json_t *v;
     json_object_foreach(root, key, v)

@@ -74,7 +74,7 @@ static void write_detail(struct jw *j, const struct err *err, const char *detail
                 buf_putc(&b, err->source[i] == '\t' ? '\t' : ' ');
         buf_putc(&b, '^');
     }
-    jw_text(j, (struct text){b.data, b.len});
+    jw_text(j, b.error ? text_of(text) : (struct text){b.data, b.len});
     buf_done(&b);
 }
 

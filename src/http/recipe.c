@@ -54,10 +54,12 @@ static int take_member(struct request *rq, struct recipe *r, const char *key, co
 
 static int read_document(struct request *rq, const char *text, struct recipe *r)
 {
-    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    char why[100];
     const char *key;
-    json_t *value;
-    int rc = json_is_object(root) ? 0 : wrong(rq, "is not a JSON object");
+    json_t *root, *value;
+    int rc = params_load_json(text_of(text), &root, why, sizeof why);
+    if (rc == -EINVAL)
+        rc = wrong(rq, "is not a JSON object");
     json_object_foreach(root, key, value)
     {
         if (rc == 0)

@@ -152,7 +152,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
 {
     struct http *h = calloc(1, sizeof *h);
     if (!h)
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "out of memory");
     int rc = prepare(h, options, err);
     int listening = listen_all(h, err); /* in any case: it takes the inherited sockets */
     if (rc == 0)
@@ -164,11 +164,11 @@ int http_start(const struct http_options *options, struct err *err, struct http 
         if (!h->daemons[i])
             rc = err_set(err, -EIO, "libmicrohttpd cannot start");
     }
-    if (rc < 0)
-        http_stop(h, 0);
-    else
-        *ret = h;
-    return rc;
+    if (rc == 0)
+        return *ret = h, 0;
+    http_stop(h, 0);
+    return err_set(err, rc, "the server cannot start: %s",
+                   err_text(rc)); /* where nothing was said */
 }
 
 size_t http_urls(const struct http *h, const char *const **ret)

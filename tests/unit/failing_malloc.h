@@ -53,9 +53,6 @@ static inline void failing_malloc_stop(void)
 static inline bool failing_malloc_next(unsigned n)
 {
     bool again = FAILING_MALLOC && (n == 0 || atomic_load(&failing_malloc_hit));
-
-    while (atomic_load(&failing_malloc_starting) > 0)
-        sched_yield();
     atomic_store(&failing_malloc_hit, false);
     failing_malloc_left = again && !failing_malloc_all ? (long)n : -1;
     atomic_store(&failing_malloc_left_anywhere, again && failing_malloc_all ? (long)n : -1);
@@ -148,34 +145,34 @@ char *strdup(const char *text)
     return strndup(text, strlen(text));
 }
 
-struct failing_malloc_thread { void *(*start)(void *); void *arg; };
+struct failing_malloc_thread { void *(*start)(void *); void *arg; atomic_bool runs; };
 
 static void *failing_malloc_thread(void *arg)
 {
-    struct failing_malloc_thread t = *(struct failing_malloc_thread *)arg;
+    struct failing_malloc_thread *t = arg;
+    void *(*start)(void *) = t->start;
 
-    free(arg);
+    arg = t->arg;
     atomic_fetch_sub(&failing_malloc_starting, 1);
-    return t.start(t.arg);
+    atomic_store(&t->runs, true);
+    return start(arg);
 }
 
 int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *), void *arg)
 {
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    struct failing_malloc_thread *t;
+    struct failing_malloc_thread t = {start, arg, false};
     int rc;
 
     if (failing_malloc_now())
         return EAGAIN;
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
     atomic_fetch_add(&failing_malloc_starting, 1);
-    t = malloc(sizeof(*t));
-    *t = (struct failing_malloc_thread){start, arg};
-    rc = real(ret, attributes, failing_malloc_thread, t);
-    if (rc == 0)
-        return 0;
-    atomic_fetch_sub(&failing_malloc_starting, 1);
-    free(t);
+    rc = real(ret, attributes, failing_malloc_thread, &t);
+    if (rc != 0)
+        atomic_fetch_sub(&failing_malloc_starting, 1);
+    while (rc == 0 && !atomic_load(&t.runs))
+        sched_yield();
     return rc;
 }
 #endif
