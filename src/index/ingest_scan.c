@@ -157,10 +157,12 @@ static int prepare(struct worker *w, struct terms *t)
     return rc;
 }
 
-static void drop_builder(struct worker *w)
+static void drop_tools(struct worker *w)
 {
     chunk_builder_free(w->builder);
+    trace_scanner_free(w->scanner);
     w->builder = NULL;
+    w->scanner = NULL;
 }
 
 static void work(struct worker *w, struct result *r)
@@ -177,9 +179,10 @@ static void work(struct worker *w, struct result *r)
         if (r->error == 0)
             r->error = encode(w, r);
     }
-    if (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size)
-        drop_builder(w); /* what a chunk of more than the usual size took is not kept */
-    done = r->chunk;     /* its number and place are still needed */
+    /* What a chunk of more than the usual size took is not kept, nor what an error may have left half done. */
+    if (r->error || (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size))
+        drop_tools(w);
+    done = r->chunk; /* its number and place are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
     r->chunk.cap = 0;
@@ -200,7 +203,7 @@ static struct result *next_job(struct worker *w)
     pthread_mutex_lock(&in->lock);
     while (!in->jobs && !in->readers_gone) {
         if (w->builder && pthread_cond_timedwait(&in->jobs_cond, &in->lock, &ts) == ETIMEDOUT)
-            drop_builder(w);
+            drop_tools(w);
         else if (!w->builder)
             pthread_cond_wait(&in->jobs_cond, &in->lock);
     }
