@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64
+#define DEAD_NAMES_MOST 4096
 #define DEBOUNCE_NS \
     50000000ll /* a burst of changes is looked at once                                      */
 #define HINTS_NS \
@@ -28,7 +29,7 @@
 struct watch {
     struct index *index;
     const struct roots *roots;
-    struct intern *names; /* every name ever offered                    */
+    struct intern *names; /* of the files that were offered             */
     uint32_t *seen;       /* by name id: round in which it was there    */
     size_t seen_cap;
     uint32_t round;
@@ -250,6 +251,29 @@ static void forget_from_before(struct watch *w)
     snapshot_release(s);
 }
 
+/* Names of files that went stay in the table; when they are most of it, it is made anew. Without memory, another time. */
+static void drop_dead_names(struct watch *w)
+{
+    uint32_t all = intern_count(w->names), live = 0;
+    for (uint32_t id = 0; id < all; id++)
+        live += w->seen[id] == w->round;
+    if (all < 2 * live + DEAD_NAMES_MOST)
+        return;
+    struct intern *fresh = intern_new();
+    bool whole = fresh != NULL;
+    for (uint32_t id = 0; id < all && whole; id++)
+        if (w->seen[id] == w->round)
+            whole = intern_add(fresh, intern_text(w->names, id)) >= 0;
+    if (!whole) {
+        intern_free(fresh);
+        return;
+    }
+    intern_free(w->names);
+    w->names = fresh;
+    for (uint32_t id = 0; id < w->seen_cap; id++)
+        w->seen[id] = id < live ? w->round : 0;
+}
+
 static bool is_empty(const char *path)
 {
     DIR *d = opendir(path);
@@ -294,6 +318,7 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         return ERR_CANCELLED;
     forget_gone(w);
     forget_from_before(w);
+    drop_dead_names(w);
     if (!w->listed)
         index_listed(w->index);
     w->listed = true;
