@@ -73,8 +73,9 @@ int option_read_file(struct options *o, const char *path, struct err *err)
     for (unsigned number = 1; rc == 0 && (n = getline(&line, &size, f)) >= 0; number++)
         rc = n > LINE_MAX_BYTES ? err_set(err, -EINVAL, "%s:%u: the line is too long", path, number)
                                 : read_line(o, (struct text){line, (size_t)n}, path, number, err);
-    if (rc == 0 && ferror(f))
-        rc = err_set_param(err, -EIO, "config", "%s cannot be read", path);
+    if (rc == 0 && !feof(f)) /* half a configuration is none */
+        rc = err_set_param(err, errno == ENOMEM ? -ENOMEM : -EIO, "config", "%s cannot be read",
+                           path);
     free(line);
     fclose(f);
     return rc;
