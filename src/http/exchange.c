@@ -317,22 +317,12 @@ static void stop_work(struct exchange *x, int code)
     }
 }
 
-void exchange_abandon(struct exchange *x, int code)
-{
-    pthread_mutex_lock(&x->lock);
-    stop_work(x, code);
-    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED || x->phase == EXCHANGE_WORKING)
-        exchange_answer_now(x, code);
-    pthread_mutex_unlock(&x->lock);
-}
-
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
 {
     pthread_mutex_lock(&x->lock);
     stop_work(x, code);
     x->gone |= client_gone;
-    /* A running job notices the budget and resumes; nobody else would wake these. */
-    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED)
+    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED || x->phase == EXCHANGE_WORKING)
         exchange_answer_now(x, code);
     else if (client_gone)
         http_resume(x);

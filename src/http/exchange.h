@@ -99,11 +99,9 @@ int exchange_start(struct exchange *x, bool park);
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2 broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
-/* Stops the request's work (unless others wait for it, too) and wakes its connection, wherever it is. Caller does not hold
- * the lock. */
+/* Stops the request's work (unless others wait for it, too). If it has no answer yet, it is answered with `code` at once,
+ * without waiting for the job of open(). Caller does not hold the lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
-/* Answers with `code` at once a request that is parked or joined, or whose open() is queued or running, and stops that. */
-void exchange_abandon(struct exchange *x, int code);
 /* libmicrohttpd is done with it. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
@@ -111,7 +109,7 @@ void exchange_completed(struct exchange *x);
 int exchange_step(struct exchange *x, bool first, struct buf *out);
 /* Makes the step's bytes visible to the content reader, and its result. Caller holds the lock. */
 void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc);
-/* As exchange_abandon(), without stopping the work. Caller holds the lock. */
+/* Answers at once. Caller holds the lock. */
 void exchange_answer_now(struct exchange *x, int code);
 
 /* Goes on with a stream that waits, if there is a reason. A change of the index is one only `gap_ns` after the last step

@@ -70,9 +70,9 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
     if (phase != EXCHANGE_PARKED && phase != EXCHANGE_JOINED && phase != EXCHANGE_WORKING)
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
-        exchange_abandon(x, ERR_DEADLINE);
+        exchange_cancel(x, ERR_DEADLINE, false);
     else if (judged && store_error(x->http, stopped) < 0)
-        exchange_abandon(x, *stopped);
+        exchange_cancel(x, *stopped, false);
     else if (judged)
         exchange_rejudge(x, pace->now, pace->judge_gap);
 }
