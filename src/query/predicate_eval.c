@@ -227,7 +227,9 @@ static int eval_packed(struct scan_worker *w, struct scan_batch *b, struct test_
 {
     if (s->rows_serial != w->serial) {
         const struct column *c = packed_column(s, bound);
-        int rc = c ? select_packed(w, s, c) : -EDOM;
+        int rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
+        if (rc == 0)
+            rc = c ? select_packed(w, s, c) : -EDOM;
         if (rc < 0)
             return rc;
         s->rows_serial = w->serial;
