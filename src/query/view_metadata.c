@@ -112,10 +112,12 @@ static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
         uint32_t cap = l->cap ? l->cap * 2 : 256;
         size_t more = (cap - l->cap) * sizeof(*l->records);
         int rc = budget_charge(b, more);
-        struct record *grown = rc < 0 ? NULL : realloc(l->records, cap * sizeof(*grown));
-        if (!grown)
-            return rc < 0 ? rc : -ENOMEM;
+        if (rc < 0)
+            return rc;
         l->charged += more;
+        struct record *grown = realloc(l->records, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
         l->records = grown;
         l->cap = cap;
     }
