@@ -193,6 +193,21 @@ class Asker(threading.Thread):
         if found:
             raise Wrong("of files that were not asked for: %r" % found)
 
+    def aggregate(self):
+        """The same sums by /aggregate, over buckets of a random length."""
+        path = self.random.choice((None, self.any_path()))
+        length = self.random.choice(("0", "1ms", "20ms"))
+        answer = self.get("/aggregate", group_by="trace,pid,cat,name,time_bucket", agg="count,sum:dur", time_interval=length, file=path,
+                          format="ndjson")  # fmt: skip
+        if not answer:
+            return
+        found = {}
+        for row in map(json.loads, answer.body.splitlines()):
+            shapes = found.setdefault(row["trace"], {}).setdefault(row["pid"], [(0, 0)] * 6)
+            shape = SHAPE_OF[(row["cat"], row["name"])]
+            shapes[shape] = (shapes[shape][0] + row["count"], shapes[shape][1] + (row["dur_sum"] or 0))
+        self.check_found(found, answer.asked, path)
+
     def groups_of_all(self):
         self.check_groups()
 
@@ -353,7 +368,7 @@ class Asker(threading.Thread):
 
     # ---- the thread ----
 
-    QUESTIONS = ((groups_of_all, 6), (groups_of_one, 20), (names, 6), (event_count, 6), (info, 6), (lines, 14), (slow_lines, 1), (rows, 8),
+    QUESTIONS = ((groups_of_all, 6), (groups_of_one, 20), (aggregate, 8), (names, 6), (event_count, 6), (info, 6), (lines, 14), (slow_lines, 1), (rows, 8),
                  (schema, 4), (part, 6), (again, 10), (heads, 3), (small, 8), (other_questions, 6), (bad, 6), (garbage, 2), (leaves, 4),
                  (idles, 1), (follows, 1))  # fmt: skip
 
