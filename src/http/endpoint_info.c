@@ -86,6 +86,7 @@ const struct endpoint endpoint_info = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .of_store = true,
     .open = open_info,
     .next = next_info,
     .close = close_info,
