@@ -65,7 +65,6 @@ struct endpoint {
     const char *own_format;    /* a representation of this endpoint alone, told as JSON; or NULL        */
     bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission
                                 * (but by a worker where `follow` is a parameter and set)                 */
-    bool of_store;             /* tells the size of the store, which changes within a generation, too   */
     bool public;               /* served to peers without access (liveness)                             */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);

@@ -86,7 +86,6 @@ const struct endpoint endpoint_info = {
     .params = params,
     .formats = formats,
     .format_count = 2,
-    .of_store = true,
     .open = open_info,
     .next = next_info,
     .close = close_info,

@@ -26,10 +26,6 @@ static void put_world(struct exchange *x, struct buf *out)
     const struct http_options *o = x->rq.http->options;
     buf_puts(out, snapshot_uuid(x->rq.snapshot));
     put_number(out, snapshot_generation(x->rq.snapshot));
-    if (x->rq.endpoint->of_store) {
-        buf_putc(out, '@');
-        put_number(out, index_bytes(o->index));
-    }
     buf_puts(out, o->version);
     for (size_t i = 0; i < o->root_count; i++) {
         buf_putc(out, '\n');
