@@ -78,7 +78,8 @@ static int settle(int rc, struct query *q, const struct budget *budget, struct e
                   struct buf *answer)
 {
     query_close(q);
-    CHECK_INT(budget->memory_used, 0);
+    if (!CHECK_INT(budget->memory_used, 0))
+        failing_malloc_tell();
     CHECK(rc == 0 || rc == ERR_END || err->code == 0 || err->code == rc);
     err_done(err);
     buf_putc(answer, '\n');
