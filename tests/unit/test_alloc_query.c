@@ -170,6 +170,57 @@ static int ask_rows(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
+static int write_aggregate(struct aggregate *a, enum format format, struct err *err,
+                           struct buf *answer)
+{
+    const struct aggregate_column *columns;
+    size_t count = aggregate_columns(a, &columns), got;
+    const char *names[64];
+    const struct value *values;
+    struct format_table *table = NULL;
+
+    CHECK(count <= 64);
+    for (size_t i = 0; i < count; i++)
+        names[i] = columns[i].name;
+    int rc = format_table_new(format, names, count, &table);
+    while (rc == 0 && (rc = aggregate_next(a, 500, err, &values, &got)) == 0)
+        for (size_t i = 0; i < got; i++)
+            format_table_row(table, values + i * count, answer);
+    if (rc == ERR_END)
+        format_table_end(table, answer);
+    format_table_free(table);
+    return rc;
+}
+
+static int ask_aggregate(void *arg, struct buf *answer)
+{
+    static const char *const tells[] = {"count", "p99:dur", "mean:args.d", "name=sum:size"};
+    static const char *const percentiles[] = {"0.25", "0.9"};
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct aggregate *aggregate = NULL;
+    struct aggregate_options options = {
+        .interval_ns = 5000000, .limit = UINT64_MAX, .parents = !a->group_by, .exact = a->exact};
+    int rc = open_query(a, &budget, &err, &q);
+
+    if (a->group_by) {
+        options.group_by = &a->group_by;
+        options.group_by_count = 1;
+        options.aggregates = tells;
+        options.aggregate_count = 4;
+        options.having = "count > 1";
+    } else {
+        options.percentiles = percentiles;
+        options.percentile_count = 2;
+    }
+    rc = rc ? rc : aggregate_open(q, &options, &err, &aggregate);
+    rc = rc ? rc : write_aggregate(aggregate, a->format, &err, answer);
+    aggregate_close(aggregate);
+    return settle(rc, q, &budget, &err, answer);
+}
+
 static int ask_schema(void *arg, struct buf *answer)
 {
     const struct question *a = arg;
@@ -256,6 +307,13 @@ static const struct {
     {ask_rows, {.name = "rows", .query = "host == 'node2' or rank == 1", .format = FORMAT_NDJSON}},
     {ask_rows, {.name = "rows in order of time", .ordered = true, .format = FORMAT_CSV}},
     {ask_rows, {.name = "rows as a table", .query = "ret < 0", .format = FORMAT_TEXT}},
+    {ask_aggregate, {.name = "aggregate", .format = FORMAT_CSV}},
+    {ask_aggregate,
+     {.name = "aggregate by file",
+      .group_by = "file",
+      .query = "ret > 0",
+      .format = FORMAT_NDJSON,
+      .exact = true}},
     {ask_schema, {.name = "schema"}},
     {ask_schema, {.name = "schema, filtered", .query = "tid == 2", .format = FORMAT_CSV}},
     {ask_counts, {.name = "counts", .query = "size >= 1KiB"}},
