@@ -242,10 +242,12 @@ static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct 
     if (!l->offset)
         return -ENOMEM;
     rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
-    if (rc < 0)
-        return rc;
-    rc = repair_lines(f);
-    rc = rc < 0 ? rc : index_text_check(l->item.file, tools->fd);
+    rc = rc < 0 ? rc : repair_lines(f);
+    /* What cannot be read may have been cut just now. */
+    if (rc == 0 || rc == ERR_CORRUPT) {
+        int same = index_text_check(l->item.file, tools->fd);
+        rc = rc == 0 || same == ERR_STALE ? same : rc;
+    }
     if (rc == 0)
         end_lines(l);
     return rc;

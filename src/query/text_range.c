@@ -28,7 +28,12 @@ static int read_piece(struct text_range *r, uint64_t from, uint64_t to, size_t *
 
     *ret_len = n;
     rc = rc < 0 ? rc : trace_text_read(r->text, from, r->piece, n);
-    return rc < 0 ? rc : index_text_check(r->file, r->fd);
+    /* What cannot be read may have been cut just now. */
+    if (rc == 0 || rc == ERR_CORRUPT) {
+        int same = index_text_check(r->file, r->fd);
+        rc = rc == 0 || same == ERR_STALE ? same : rc;
+    }
+    return rc;
 }
 
 /* ---- line_bytes ---- */
