@@ -1,5 +1,6 @@
 """For the tests of this folder: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
 
+import ctypes
 import gzip
 import http.client
 import json
@@ -229,6 +230,35 @@ def status_of(raw):
     """Status of the first answer in raw bytes, None when there is none."""
     match = re.match(rb"HTTP/1\.[01] ([0-9]{3}) ", raw)
     return int(match.group(1)) if match else None
+
+
+class HeldIndex:
+    """with HeldIndex(web): nothing is written to its index, so that files stay in the making however fast the machine is. It takes
+    LMDB's lock of writers, as another process that writes would."""
+
+    def __init__(self, web):
+        self.lmdb = ctypes.CDLL("liblmdb.so.0")
+        self.env, self.transaction = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("mdb_env_create", ctypes.byref(self.env))
+        self.call("mdb_env_set_maxreaders", self.env, ctypes.c_uint(1))
+        self.call("mdb_env_open", self.env, os.fsencode(web.index), ctypes.c_uint(0), ctypes.c_uint(0o600))
+        self.call("mdb_txn_begin", self.env, None, ctypes.c_uint(0), ctypes.byref(self.transaction))
+
+    def call(self, function, *arguments):
+        equal(getattr(self.lmdb, function)(*arguments), 0, function)
+
+    def release(self):
+        """May be called again."""
+        transaction, self.transaction = self.transaction, None
+        if transaction:
+            self.lmdb.mdb_txn_abort(transaction)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.release()
+        self.lmdb.mdb_env_close(self.env)
 
 
 # ---- tests ---------------------------------------------------------------------------------------------
