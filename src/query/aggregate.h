@@ -1,8 +1,8 @@
 /* aggregate.h - the parts of /aggregate: what is asked, what a scan found, what is told. Private to aggregate*.c.
  *
- * Way:       aggregate_plan.c (options to struct aggregate_plan) -> aggregate_scan.c (one pass, with aggregate_counters.c
- *            for counters and aggregate_split.c for shared buckets) fills struct aggregate_found -> aggregate_order.c sorts
- *            -> aggregate_tell.c tells rows; aggregate.c is the door.
+ * Way:       aggregate_plan.c with _pipeline.c, _fields.c and _general.c (options to struct aggregate_plan) ->
+ *            aggregate_scan.c (one pass, with aggregate_counters.c for counters and aggregate_split.c for shared buckets)
+ *            fills struct aggregate_found -> aggregate_order.c sorts -> aggregate_tell.c tells rows; aggregate.c is the door.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general form has one.
  * Exactness: integers are summed exactly in any order; doubles by chunk in row order, and chunks in (file, chunk) order:
  *            answers are equal to the last bit whatever the number of threads.
@@ -12,6 +12,8 @@
 
 #include "group.h"
 #include "stats_sample.h"
+
+#include <errno.h>
 
 enum { SET_EVENT, SET_PROFILE, SET_SYSTEM, SETS };
 enum { M_DUR, M_SIZE, M_FIELDS }; /* measures of the pipeline: these two, then the fields, then arguments of system rows */
@@ -239,14 +241,28 @@ struct value process_tell_boundary(const struct process_table *t, unsigned bound
 /* ---- plan ---- */
 
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
-/* Numeric arguments that counters have: measures of system rows. */
+/* One of metric_fields. */
+int plan_field(struct aggregate_plan *p, const char *path, struct err *err);
+/* Numeric arguments that counters have: measures of system rows. ERR_ROW_LIMIT: too many of them. */
 int plan_system_measures(struct aggregate_plan *p, struct err *err);
 /* Columns of those that have a value; `used` by measure. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used);
 /* ERR_PARAM where a column is nowhere, or is text everywhere. */
 int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, const char *param, struct err *err);
+static inline const char *without_args(const char *path)
+{
+    return strncmp(path, "args.", 5) == 0 ? path + 5 : path;
+}
 int plan_measure(struct aggregate_plan *p, const char *name, const char *path, unsigned *ret);
+static inline int no_memory(struct err *err)
+{
+    return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+}
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type, enum aggregate_unit unit, struct teller t);
+/* "<name>_<suffix>" */
+int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix, enum value_type type,
+                     enum aggregate_unit unit, struct teller t);
+int plan_pipeline(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 /* "0.999" or "99.9" (of = 1 or 100) as a fraction with its name ("p99.9"); -EINVAL. */
 int quantile_parse(struct arena *arena, struct text t, unsigned of, struct quantile *ret);

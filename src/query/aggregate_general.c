@@ -36,11 +36,6 @@ struct item {
     struct quantile quantile;
 };
 
-static int no_memory(struct err *err)
-{
-    return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-}
-
 static int bad_item(struct err *err, const char *text, const char *why)
 {
     return err_set_param(err, ERR_PARAM, "agg", "`agg`: \"%.100s\" %s", text, why);
@@ -57,11 +52,6 @@ static const struct function *find_function(struct arena *arena, struct text nam
         quantile_parse(arena, (struct text){name.ptr + 1, name.len - 1}, 100, ret) == 0)
         return &quantile_function;
     return NULL;
-}
-
-static const char *without_args(const char *path)
-{
-    return strncmp(path, "args.", 5) == 0 ? path + 5 : path;
 }
 
 static int name_item(struct aggregate_plan *p, struct item *it)

@@ -1,0 +1,237 @@
+/* aggregate_fields.c - which arguments are summed up: fields that are asked for, and what counters of the system have. */
+#include "aggregate.h"
+#include "members.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- fields ---------------------------------------------------------------------------------------------------- */
+
+enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
+
+static unsigned seen_in(struct chunk_view *v, const struct source *s)
+{
+    const struct text paths[] = {s->info.column, s->info.other};
+    struct column c;
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (paths[i].len == 0 || chunk_find(v, paths[i], &c) < 0)
+            continue;
+        seen |= c.type == COLUMN_TEXT || c.type == COLUMN_BOOL ? SEEN_TEXT : SEEN_NUMBER;
+    }
+    return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_MAYBE : 0);
+}
+
+/* What is known of a column in all chunks, until a number was found. */
+static int look_for(const struct aggregate_plan *p, const struct source *const *sources,
+                    size_t count, unsigned *ret)
+{
+    struct query *q = p->query;
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places);
+    int rc = 0;
+
+    *ret = n == 0 ? SEEN_MAYBE : 0;
+    for (size_t i = 0; i < n && rc == 0 && !(*ret & (SEEN_NUMBER | SEEN_MAYBE)); i++) {
+        const struct index_file *file = snapshot_file(query_snapshot(q), places[i].file);
+        struct chunk_view *v;
+        rc = chunk_open(query_index(q), query_snapshot(q), file, places[i].chunk, &v);
+        for (size_t k = 0; rc == 0 && k < count; k++)
+            *ret |= sources[k] ? seen_in(v, sources[k]) : 0;
+        if (rc == 0)
+            chunk_close(v);
+    }
+    return rc;
+}
+
+int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, const char *param,
+                       struct err *err)
+{
+    const struct source *const sources[] = {m->source, m->sum};
+    unsigned seen = SEEN_NUMBER;
+    int rc = 0;
+
+    if (m->source->info.kind == PATH_COLUMN)
+        rc = look_for(p, sources, 2, &seen);
+    else if (m->source->info.kind != PATH_DUR && m->source->info.kind != PATH_TE &&
+             m->source->info.kind != PATH_RANK)
+        seen = SEEN_TEXT;
+    if (rc < 0)
+        return err_set(err, rc, "%s", err_text(rc));
+    if (seen & (SEEN_NUMBER | SEEN_MAYBE))
+        return 0;
+    return err_set_param(err, ERR_PARAM, param,
+                         seen ? "`%s`: \"%.100s\" is text, not a number"
+                              : "`%s`: no event has \"%.100s\"",
+                         param, m->name);
+}
+
+static int argument_source(struct aggregate_plan *p, const char *name, const char *suffix,
+                           const struct source **ret)
+{
+    char room[1200];
+
+    snprintf(room, sizeof(room), "args.%.1000s%s", name, suffix);
+    const char *copy = arena_strdup(p->arena, text_of(room));
+    return copy ? query_source(p->query, text_of(copy), ret) : -ENOMEM;
+}
+
+int plan_field(struct aggregate_plan *p, const char *path, struct err *err)
+{
+    const char *name = without_args(path);
+    unsigned measure;
+    int rc = strlen(name) > 1000 ? -ENAMETOOLONG : plan_measure(p, name, path, &measure);
+
+    if (rc == -ENAMETOOLONG)
+        return err_set_param(err, ERR_PARAM, "metric_fields",
+                             "`metric_fields`: a name is too long");
+    struct measure *m = &p->measures[measure];
+    rc = rc < 0 ? rc : argument_source(p, name, "_sum", &m->sum);
+    rc = rc < 0 ? rc : argument_source(p, name, "_min", &m->min);
+    rc = rc < 0 ? rc : argument_source(p, name, "_max", &m->max);
+    rc = rc < 0 ? rc : argument_source(p, name, "", &m->plain);
+    return rc < 0 ? no_memory(err) : plan_check_numeric(p, m, "metric_fields", err);
+}
+
+/* ---- arguments of system rows ------------------------------------------------------------------------------------ */
+
+/* Each is a measure with room in every group of the class, so there is a limit. */
+enum { SYSTEM_ARGUMENTS_MAX = 2048 };
+
+static int argument_add(struct intern *names, struct text path)
+{
+    int64_t id = text_starts(path, TEXT("args.")) && path.len < 1000 ? intern_add(names, path) : 0;
+
+    return id < 0 ? (int)id : intern_count(names) > SYSTEM_ARGUMENTS_MAX ? ERR_ROW_LIMIT : 0;
+}
+
+/* Those that the chunk had no more columns for. */
+static int other_arguments(struct intern *names, struct chunk_view *v, const struct column *other)
+{
+    struct arena arena = {0};
+    struct column_entry e;
+    struct text name, value;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < other->entries && rc == 0; i++) {
+        rc = column_entry(v, other, i, &e);
+        struct members m = {e.text.ptr, e.text.ptr + e.text.len, &arena};
+        if (rc < 0 || e.type != TRACE_TEXT)
+            continue;
+        while (rc == 0 && members_next(&m, &name, &value))
+            if (members_entry(&m, value, &e) && (e.type == TRACE_INT || e.type == TRACE_DOUBLE))
+                rc = argument_add(names, name);
+        arena_done(&arena);
+    }
+    arena_done(&arena);
+    return rc;
+}
+
+static int arguments_of_chunk(struct intern *names, struct chunk_view *v)
+{
+    struct column c;
+    int rc = 0;
+
+    if (chunk_find(v, TEXT("@class"), &c) == 0 && c.constant && c.nulls == 0 &&
+        c.min != TRACE_COUNTER && c.min != TRACE_AGGREGATED)
+        return 0;
+    for (uint32_t i = 0; i < chunk_column_count(v) && rc == 0; i++) {
+        chunk_column(v, i, &c);
+        if (c.type == COLUMN_INT || c.type == COLUMN_DOUBLE || c.type == COLUMN_MIXED)
+            rc = argument_add(names, c.path);
+    }
+    return rc == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? other_arguments(names, v, &c) : rc;
+}
+
+static int system_arguments(const struct aggregate_plan *p, struct intern *names)
+{
+    const struct snapshot *s = query_snapshot(p->query);
+    const struct scan_place *places;
+    size_t n = scan_places(p->query, &places);
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct index_file *f = snapshot_file(s, places[i].file);
+        struct chunk_view *v;
+        if (f->counts.counters + f->counts.aggregated == 0)
+            continue;
+        rc = chunk_open(query_index(p->query), s, f, places[i].chunk, &v);
+        if (rc < 0)
+            break;
+        rc = arguments_of_chunk(names, v);
+        chunk_close(v);
+    }
+    return rc;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return text_cmp(*(const struct text *)a, *(const struct text *)b);
+}
+
+static int add_system_measures(struct aggregate_plan *p, const struct intern *names)
+{
+    uint32_t n = intern_count(names);
+    struct text *sorted = arena_alloc(p->arena, (n + 1) * sizeof(*sorted));
+    int rc = sorted ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        sorted[i] = intern_text(names, i);
+    if (rc == 0)
+        qsort(sorted, n, sizeof(*sorted), compare_texts);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        const char *path = arena_strdup(p->arena, sorted[i]);
+        unsigned measure;
+        rc = path ? plan_measure(p, without_args(path), path, &measure) : -ENOMEM;
+        if (rc == 0)
+            p->measures[measure].system = true;
+    }
+    return rc;
+}
+
+int plan_system_measures(struct aggregate_plan *p, struct err *err)
+{
+    if (!(query_phases(p->query) & (PHASE_COUNTERS | PHASE_AGGREGATED)))
+        return 0;
+    struct intern *names = intern_new();
+    int rc = names ? system_arguments(p, names) : -ENOMEM;
+
+    rc = rc < 0 ? rc : add_system_measures(p, names);
+    intern_free(names);
+    if (rc == ERR_ROW_LIMIT)
+        return err_set(err, rc,
+                       "the counters have more than %d different arguments; phase=events or a "
+                       "query leaves some out",
+                       SYSTEM_ARGUMENTS_MAX);
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+/* Columns of those that have any value; names that are taken are left out. */
+int plan_system_columns(struct aggregate_plan *p, const bool *used)
+{
+    static const struct {
+        const char *suffix;
+        enum tell what;
+        bool is_double;
+    } stats[] = {{"mean", TELL_MEAN, true}, {"min", TELL_MIN}, {"max", TELL_MAX}};
+    size_t taken = p->column_count;
+
+    for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
+        size_t before = p->column_count;
+        int rc = used[m] ? 0 : -EEXIST;
+        for (size_t i = 0; i < 3 && rc == 0; i++)
+            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix,
+                                  stats[i].is_double ? VALUE_DOUBLE : VALUE_NULL, AGGREGATE_PLAIN,
+                                  (struct teller){stats[i].what, m, 0});
+        if (rc == -EEXIST)
+            p->column_count = before;
+        else if (rc < 0)
+            return rc;
+    }
+    for (size_t i = taken; i < p->column_count; i++)
+        p->columns[i].optional = true;
+    return 0;
+}
