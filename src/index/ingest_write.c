@@ -499,8 +499,7 @@ static bool may_purge(const struct index *ix, const struct entry *e, int64_t now
     return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) && !is_held(ix, e->name);
 }
 
-/* Files that have been missing for long, or whose room is needed, are forgotten; their entry stays, for it costs little and
- * may come back. */
+/* Files that have been missing for long, or whose room is needed, are forgotten. */
 static void purge_missing(struct writer *w)
 {
     struct index *ix = w->ix;
@@ -524,6 +523,7 @@ static void purge_missing(struct writer *w)
         view_release(e->view); /* nobody saw it: no change */
         e->view = v;
     }
+    catalog_drop_gone(ix);
     pthread_mutex_unlock(&ix->lock);
 }
 

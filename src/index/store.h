@@ -2,7 +2,7 @@
  *
  * Used by: catalog*.c, ingest*.c, store*.c, names.c, root.c, resolve.c ... of this room only.
  *
- *   entry     a name that was offered: mutable, under index.lock; lives until index_close
+ *   entry     a name that was offered: mutable, under index.lock; lives until the file is gone and purged
  *   view      what answers see of a file at one moment: immutable, refcounted. The state may differ between two views of
  *             one body; the body holds everything else
  *   run       one pass of ingest over a file: from its start, or on from the last final chunk
@@ -208,6 +208,8 @@ uint64_t
 catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
 void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
+/* catalog_gone.c: entries of names that are gone and not in the store are freed. */
+void catalog_drop_gone(struct index *ix);
 
 struct body *body_new(void);
 void body_release(struct body *b);

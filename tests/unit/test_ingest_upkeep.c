@@ -2,6 +2,8 @@
 /* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten, and questions come first. */
 #include "index_world.h"
 
+#include <malloc.h>
+
 static uint32_t id_of(struct index *ix, const char *name)
 {
     struct snapshot *s;
@@ -73,6 +75,39 @@ static void missing_files(void)
     world_end();
 }
 
+/* Names that come and go, each for once: what is kept of one is little more than its bytes. */
+static void names_that_are_gone(void)
+{
+    enum { NAMES = 2000 };
+    size_t before;
+    struct index *ix;
+
+    world();
+    ix = open_with((struct index_options){.settle_ms = -1, .purge_ms = 1});
+    index_listed(ix);
+    write_events("stays.pfw.gz", 10); /* by content it is no gzip file; its name pairs it with stays.pfw */
+    write_events("stays.pfw", 10);
+    offer(ix, "stays.pfw.gz");
+    offer(ix, "stays.pfw");
+    id_of(ix, "stays.pfw");
+    before = mallinfo2().uordblks;
+    for (int i = 0; i < NAMES; i++) {
+        char name[40];
+
+        snprintf(name, sizeof name, "come/and/go/%d.pfw", i);
+        offer(ix, name); /* there is no such file */
+        CHECK_INT(index_forget(ix, name), 0);
+    }
+    CHECK_INT(index_forget(ix, "stays.pfw"), 0);
+    for (int i = 0; i < 200 && mallinfo2().uordblks > before + NAMES * 500; i++)
+        nanosleep(&(struct timespec){0, 100000000}, NULL);
+    CHECK(mallinfo2().uordblks < before + NAMES * 500);
+    offer(ix, "stays.pfw");
+    id_of(ix, "stays.pfw");
+    index_close(ix);
+    world_end();
+}
+
 static int64_t time_to_read(struct index *ix, const char *name, uint64_t events)
 {
     int64_t begin = clock_mono_ns();
@@ -111,5 +146,8 @@ static void questions_first(void)
 }
 
 static const struct check_test tests[] = {
-    {"missing_files", missing_files}, {"questions_first", questions_first}, {NULL, NULL}};
+    {"missing_files", missing_files},
+    {"names_that_are_gone", names_that_are_gone},
+    {"questions_first", questions_first},
+    {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -1,0 +1,45 @@
+/* catalog_gone.c - names that are gone for good leave the catalog: a host sees new ones every day, for months. Their bytes
+ * stay (ix->strings, entry_names), for snapshots may still tell them; what is freed is fifteen times as much. */
+#include "store.h"
+
+#include <stdlib.h>
+
+/* Missing, of no id (purged, or never read), and nobody is at it. */
+static bool is_gone(const struct entry *e)
+{
+    return e->view->pub.state == INDEX_MISSING && e->view->pub.id == 0 && !e->run && !e->queued &&
+           !e->record_dirty && !e->link_of;
+}
+
+static void entry_free(struct index *ix, struct entry *e)
+{
+    int64_t id = intern_find(ix->entry_names, text_of(e->name));
+
+    ix->by_id[id] = NULL;
+    ix->link_count -= e->linked;
+    terms_release(e->terms);
+    view_release(e->view);
+    free(e);
+}
+
+/* Nobody points at what goes: X.gz forgets its X; links were settled since the last name went. */
+void catalog_drop_gone(struct index *ix)
+{
+    uint32_t kept = 0;
+
+    if (ix->links_dirty)
+        return;
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        struct entry *e = ix->entries[i];
+
+        if (e->plain && is_gone(e->plain))
+            e->plain = NULL;
+    }
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        if (is_gone(ix->entries[i]))
+            entry_free(ix, ix->entries[i]);
+        else
+            ix->entries[kept++] = ix->entries[i];
+    }
+    ix->entry_count = kept;
+}
