@@ -82,6 +82,10 @@ def significant(answer):
 class Cut(Exception):
     """The answer broke off, and said so."""
 
+    def __init__(self, url, file):
+        super().__init__(url)
+        self.file = file
+
 
 class Asker(threading.Thread):
     """One client. `world` has port, writer, judge, tally, wrong; `go` pauses it."""
@@ -115,7 +119,7 @@ class Asker(threading.Thread):
             data = self.read(response, slowly)
         except (http.client.IncompleteRead, ConnectionError) as e:
             self.drop()
-            raise Cut(url) from e
+            raise Cut(url, dict(params).get("file")) from e
         if self.random.random() < 0.1:
             self.drop()
         generation = int(response.headers.get("X-Dftracer-Generation", 0))
@@ -387,9 +391,8 @@ class Asker(threading.Thread):
             question(self)
             self.world.count(question.__name__)
         except Cut as cut:
-            path = urllib.parse.parse_qs(urllib.parse.urlsplit(str(cut)).query).get("file", [None])[0]
             self.world.count("cut")
-            if not path or not self.world.may_change(path, Asked(begin, time.monotonic(), 0, False)):
+            if not cut.file or not self.world.may_change(cut.file, Asked(begin, time.monotonic(), 0, False)):
                 self.world.is_wrong("%s: cut, and nothing had changed: %s" % (question.__name__, cut))
         except Wrong as wrong:
             self.world.is_wrong("%s: %s" % (question.__name__, wrong))
