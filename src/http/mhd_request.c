@@ -218,11 +218,14 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
     return -EPROTOTYPE;
 }
 
-/* A page of another site can make a browser post a form, but not JSON: what changes something takes nothing else. */
-static bool is_json(struct MHD_Connection *c)
+/* A page of another site can make a browser post a form, but neither JSON nor a header of its own: browsers ask first
+ * (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). What changes something takes nothing else. */
+static bool is_deliberate(struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-    return type && strcspn(type, "; ") == 16 && strncasecmp(type, "application/json", 16) == 0;
+    if (type && strcspn(type, "; ") == 16 && strncasecmp(type, "application/json", 16) == 0)
+        return true;
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Requested-With") != NULL;
 }
 
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
@@ -233,8 +236,10 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return refuse(r, 400, 0,
                       "only POST takes a body; parameters of other methods go into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;
-    if (x->rq.post && x->rq.endpoint->changes && !is_json(c))
-        return refuse(r, 415, 0, "this POST changes something: it must be application/json");
+    if (x->rq.post && x->rq.endpoint->changes && !is_deliberate(c))
+        return refuse(r, 415, 0,
+                      "this POST changes something: it must be application/json, or a form with "
+                      "the header X-Requested-With");
     int rc = params_begin(&x->rq);
     const char *search = strchr(x->uri, '?');
     if (rc == 0 && search)
