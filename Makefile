@@ -38,7 +38,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist help
+FREE_GOALS := deps deps-run deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -298,7 +298,7 @@ DEMO := $(B)/demo
 
 .PHONY: run
 run:
-	@$(MAKE) deps || echo 'going on with what is installed'
+	@$(MAKE) deps-run || echo 'going on with what is installed'
 	@$(MAKE) -j$(JOBS) all
 	@dir='$(DIR)'; if [ -z "$$dir" ]; then \
 	    dir=$(DEMO); \
@@ -310,10 +310,12 @@ run:
 
 DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libjansson-dev zlib1g-dev liblmdb-dev \
         libevent-dev libzstd-dev libxxhash-dev libpcre2-dev libisal-dev libdeflate-dev libsystemd-dev \
-        curl tar gzip python3 jq shellcheck clang clang-format universal-ctags busybox dash
+        curl tar gzip python3
+NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+DEPS_TESTS := jq shellcheck clang clang-format universal-ctags busybox dash chromium $(NODE)
 # Installed where the release has them (the sanitizer and libFuzzer runtime of clang).
 DEPS_IF_KNOWN := libclang-rt-dev
-DEPS_BENCH := hyperfine pigz isal $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+DEPS_BENCH := hyperfine pigz isal $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.
 define apt_install
@@ -332,9 +334,12 @@ define apt_install
 	    $$known </dev/null
 endef
 
-.PHONY: deps deps-bench
+.PHONY: deps deps-run deps-bench
 deps:
-	$(call apt_install,$(DEPS),$(DEPS_IF_KNOWN))
+	$(call apt_install,$(DEPS) $(DEPS_TESTS),$(DEPS_IF_KNOWN))
+
+deps-run:
+	$(call apt_install,$(DEPS))
 
 deps-bench: deps
 	$(call apt_install,$(DEPS_BENCH))

@@ -46,6 +46,31 @@ void format_table_row(struct format_table *t, const struct value *values, struct
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
 
+/* ---- Arrow: typed columns as an IPC file or stream ------------------------------------------------------------- */
+
+/* The file: begin, each dictionary once, then batches, end. A file without its end has no footer, a stream none of its
+ * closing words: neither is taken for whole. Memory: 24 bytes a batch; `columns` are borrowed. */
+enum arrow_type { ARROW_INT64, ARROW_UINT64, ARROW_DOUBLE,
+                  ARROW_BOOL,        /* a bit a row                                                      */
+                  ARROW_TEXT };      /* int32_t a row: position in the dictionary of the column          */
+struct arrow_column { const char *name; enum arrow_type type; const char *unit; }; /* unit NULL: none; told as metadata */
+struct arrow_data {
+    const void *values;              /* of all rows, also where null                                     */
+    const void *valid;               /* a bit a row, 0 = null, lowest bit first; not read without nulls  */
+    size_t nulls;
+};
+struct arrow;
+int arrow_new(const struct arrow_column *columns, size_t count, bool file, struct arrow **ret); /* -ENOMEM */
+void arrow_begin(struct arrow *a, struct buf *out);
+/* Texts 0 to count - 1 of an ARROW_TEXT column; what is no UTF-8 becomes U+FFFD. ERR_MEMORY_LIMIT: 2 GiB and more, -ENOMEM. */
+int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *arg, uint32_t i), void *arg, uint32_t count,
+                     struct buf *out);
+/* What a batch of rows begins with; then arrow_batch_column for each of its columns, in order. -ENOMEM. */
+int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out);
+void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data, struct buf *out);
+void arrow_end(struct arrow *a, struct buf *out);
+void arrow_free(struct arrow *a);
+
 /* ---- whole answers --------------------------------------------------------------------------------------------- */
 
 /* /stats as API.md section 5 has it: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables of commands-behaviour 5.3). */

@@ -1,4 +1,6 @@
-/* format_aggregate.c - rows of /aggregate: NDJSON and JSON here, CSV and text by the table, Perfetto by its own writer. */
+/* format_aggregate.c - rows of /aggregate: NDJSON and JSON here, CSV and text by the table, Perfetto and
+ * Arrow by writers of their own. */
+#include "arrow_rows.h"
 #include "format_aggregate.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@ struct format_aggregate {
     size_t *key_end;
     struct format_table *table;
     struct perfetto *perfetto;
+    struct arrow_rows *arrow;
     struct jw jw;
     bool begun;
     uint64_t rows;
@@ -61,6 +64,8 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
         rc = make_table(f);
     else if (o->format == FORMAT_PERFETTO)
         rc = perfetto_new(a, o->budget, o->events, err, &f->perfetto);
+    else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
+        rc = arrow_rows_new(a, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
     else
         rc = o->format == FORMAT_JSON || o->format == FORMAT_NDJSON ? make_keys(f) : ERR_FORMAT;
     if (rc < 0) {
@@ -77,6 +82,7 @@ void format_aggregate_free(struct format_aggregate *f)
         return;
     format_table_free(f->table);
     perfetto_free(f->perfetto);
+    arrow_rows_free(f->arrow);
     buf_done(&f->keys);
     free(f->key_end);
     free(f);
@@ -198,6 +204,8 @@ int format_aggregate_next(struct format_aggregate *f, struct err *err, struct bu
     const struct value *values;
     size_t n;
 
+    if (f->arrow)
+        return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
         begin(f, out);
     int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT,
-                                      FORMAT_PERFETTO};
+static const enum format formats[] = {FORMAT_NDJSON,      FORMAT_JSON,     FORMAT_CSV,
+                                      FORMAT_TEXT,        FORMAT_PERFETTO, FORMAT_ARROW,
+                                      FORMAT_ARROW_STREAM};
 
 static const struct param_spec own_params[] = {
     {"time_interval", PARAM_TEXT, false, "5000", NULL,
@@ -207,7 +208,7 @@ const struct endpoint endpoint_aggregate = {
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,
-    .format_count = 5,
+    .format_count = 7,
     .open = open_aggregate,
     .next = next_aggregate,
     .close = close_aggregate,

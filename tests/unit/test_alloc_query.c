@@ -170,25 +170,17 @@ static int ask_rows(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
-static int write_aggregate(struct aggregate *a, enum format format, struct err *err,
-                           struct buf *answer)
+static int write_aggregate(struct aggregate *a, struct query *q, enum format format,
+                           struct budget *budget, struct err *err, struct buf *answer)
 {
-    const struct aggregate_column *columns;
-    size_t count = aggregate_columns(a, &columns), got;
-    const char *names[64];
-    const struct value *values;
-    struct format_table *table = NULL;
+    struct format_aggregate_options o = {
+        .format = format, .events = AGGREGATE_REGULAR, .budget = budget};
+    struct format_aggregate *f = NULL;
+    int rc = format_aggregate_new(a, q, &o, err, &f);
 
-    CHECK(count <= 64);
-    for (size_t i = 0; i < count; i++)
-        names[i] = columns[i].name;
-    int rc = format_table_new(format, names, count, &table);
-    while (rc == 0 && (rc = aggregate_next(a, 500, err, &values, &got)) == 0)
-        for (size_t i = 0; i < got; i++)
-            format_table_row(table, values + i * count, answer);
-    if (rc == ERR_END)
-        format_table_end(table, answer);
-    format_table_free(table);
+    while (rc == 0)
+        rc = format_aggregate_next(f, err, answer);
+    format_aggregate_free(f);
     return rc;
 }
 
@@ -216,7 +208,7 @@ static int ask_aggregate(void *arg, struct buf *answer)
         options.percentile_count = 2;
     }
     rc = rc ? rc : aggregate_open(q, &options, &err, &aggregate);
-    rc = rc ? rc : write_aggregate(aggregate, a->format, &err, answer);
+    rc = rc ? rc : write_aggregate(aggregate, q, a->format, &budget, &err, answer);
     aggregate_close(aggregate);
     return settle(rc, q, &budget, &err, answer);
 }
@@ -308,6 +300,8 @@ static const struct {
     {ask_rows, {.name = "rows in order of time", .ordered = true, .format = FORMAT_CSV}},
     {ask_rows, {.name = "rows as a table", .query = "ret < 0", .format = FORMAT_TEXT}},
     {ask_aggregate, {.name = "aggregate", .format = FORMAT_CSV}},
+    {ask_aggregate, {.name = "aggregate as arrow", .format = FORMAT_ARROW}},
+    {ask_aggregate, {.name = "aggregate as slices", .format = FORMAT_PERFETTO}},
     {ask_aggregate,
      {.name = "aggregate by file",
       .group_by = "file",

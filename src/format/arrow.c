@@ -1,0 +1,182 @@
+/* arrow.c - typed columns as an Arrow IPC file or stream; the metadata is arrow_metadata.c's. */
+#include "arrow_metadata.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A message body that is being told: what stands where is known before, so that it goes out piece by piece. */
+struct arrow {
+    const struct arrow_column *columns;
+    size_t count;
+    bool file;
+    uint64_t offset; /* bytes told so far                                             */
+    struct arrow_node *nodes;
+    struct arrow_buffer
+        *buffers; /* two a column                                                  */
+    struct arrow_block *dictionaries, *batches;
+    size_t dictionary_count, batch_count, batch_cap;
+};
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
+
+static void put_padded(struct buf *out, const void *data, size_t bytes)
+{
+    buf_append(out, data, bytes);
+    buf_append(out, "\0\0\0\0\0\0\0", padded(bytes) - bytes);
+}
+
+int arrow_new(const struct arrow_column *columns, size_t count, bool file, struct arrow **ret)
+{
+    struct arrow *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return -ENOMEM;
+    a->columns = columns;
+    a->count = count;
+    a->file = file;
+    a->nodes = calloc(count + 1, sizeof(*a->nodes));
+    a->buffers = calloc(2 * count + 3, sizeof(*a->buffers));
+    a->dictionaries = calloc(count + 1, sizeof(*a->dictionaries));
+    if (!a->nodes || !a->buffers || !a->dictionaries) {
+        arrow_free(a);
+        return -ENOMEM;
+    }
+    *ret = a;
+    return 0;
+}
+
+void arrow_free(struct arrow *a)
+{
+    if (!a)
+        return;
+    free(a->nodes);
+    free(a->buffers);
+    free(a->dictionaries);
+    free(a->batches);
+    free(a);
+}
+
+void arrow_begin(struct arrow *a, struct buf *out)
+{
+    size_t start = out->len;
+
+    if (a->file)
+        buf_append(out, "ARROW1\0\0", 8);
+    arrow_put_schema(out, a->columns, a->count);
+    a->offset = out->len - start;
+}
+
+/* ---- dictionaries --------------------------------------------------------------------------------------------- */
+
+static void put_text(struct buf *out, struct text t)
+{
+    int32_t code;
+
+    if (text_is_utf8(t)) {
+        buf_text(out, t);
+        return;
+    }
+    while (t.len) {
+        size_t n = text_utf8_next(t, &code);
+        if (code < 0)
+            buf_puts(out, "\xef\xbf\xbd");
+        else
+            buf_append(out, t.ptr, n);
+        t = (struct text){t.ptr + n, t.len - n};
+    }
+}
+
+int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *arg, uint32_t i),
+                     void *arg, uint32_t count, struct buf *out)
+{
+    struct buf texts = {0}, offsets = {0};
+    size_t start = out->len;
+
+    for (uint32_t i = 0; i <= count && texts.len <= INT32_MAX; i++) {
+        int32_t at = (int32_t)texts.len;
+        buf_append(&offsets, &at, sizeof(at));
+        if (i < count)
+            put_text(&texts, text(arg, i));
+    }
+    int rc = offsets.error ? offsets.error : texts.error;
+    rc = rc == 0 && texts.len > INT32_MAX ? ERR_MEMORY_LIMIT : rc;
+    if (rc == 0) {
+        struct arrow_node node = {count, 0};
+        int64_t index = (int64_t)padded(offsets.len), body = index + (int64_t)padded(texts.len);
+        struct arrow_buffer buffers[3] = {
+            {0, 0}, {0, (int64_t)offsets.len}, {index, (int64_t)texts.len}};
+        arrow_put_batch(out, (int64_t)column, count, &node, 1, buffers, 3, body);
+        a->dictionaries[a->dictionary_count++] =
+            (struct arrow_block){(int64_t)a->offset, (int32_t)(out->len - start), 0, body};
+        put_padded(out, offsets.data, offsets.len);
+        put_padded(out, texts.data, texts.len);
+        a->offset += out->len - start;
+    }
+    buf_done(&texts);
+    buf_done(&offsets);
+    return rc < 0 ? rc : out->error;
+}
+
+/* ---- batches -------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(enum arrow_type type, size_t rows)
+{
+    return type == ARROW_BOOL ? (rows + 7) / 8 : rows * (type == ARROW_TEXT ? 4 : 8);
+}
+
+static int add_block(struct arrow *a, struct arrow_block block)
+{
+    if (a->batch_count == a->batch_cap) {
+        size_t cap = a->batch_cap ? a->batch_cap * 2 : 64;
+        struct arrow_block *grown = realloc(a->batches, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        a->batches = grown;
+        a->batch_cap = cap;
+    }
+    a->batches[a->batch_count++] = block;
+    return 0;
+}
+
+int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out)
+{
+    size_t start = out->len;
+    int64_t body = 0;
+
+    for (size_t i = 0; i < a->count; i++) {
+        struct arrow_buffer *b = &a->buffers[2 * i];
+        size_t bits = data[i].nulls ? (rows + 7) / 8 : 0;
+        a->nodes[i] = (struct arrow_node){(int64_t)rows, (int64_t)data[i].nulls};
+        b[0] = (struct arrow_buffer){body, (int64_t)bits};
+        body += (int64_t)padded(bits);
+        b[1] = (struct arrow_buffer){body, (int64_t)bytes_of(a->columns[i].type, rows)};
+        body += (int64_t)padded((size_t)b[1].length);
+    }
+    arrow_put_batch(out, -1, (int64_t)rows, a->nodes, a->count, a->buffers, 2 * a->count, body);
+    int rc = a->file ? add_block(a, (struct arrow_block){(int64_t)a->offset,
+                                                         (int32_t)(out->len - start), 0, body})
+                     : 0;
+    a->offset += out->len - start + (size_t)body;
+    return rc < 0 ? rc : out->error;
+}
+
+void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data,
+                        struct buf *out)
+{
+    const struct arrow_buffer *b = &a->buffers[2 * column];
+
+    if (b[0].length)
+        put_padded(out, data->valid, (size_t)b[0].length);
+    put_padded(out, data->values, (size_t)b[1].length);
+}
+
+void arrow_end(struct arrow *a, struct buf *out)
+{
+    buf_append(out, "\xff\xff\xff\xff\0\0\0", 8);
+    if (a->file)
+        arrow_put_footer(out, a->columns, a->count, a->dictionaries, a->dictionary_count,
+                         a->batches, a->batch_count);
+}

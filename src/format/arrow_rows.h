@@ -1,0 +1,15 @@
+/* arrow_rows.h - rows of /aggregate as typed columns of Arrow. Private to the format room. */
+#ifndef DFTRACERD_ARROW_ROWS_H
+#define DFTRACERD_ARROW_ROWS_H
+
+#include "dftracerd/format.h"
+
+struct arrow_rows;
+/* Reads all rows once: types of columns, and the dictionaries, which a file has before its rows. The cursor is at its start
+ * again then. a, budget borrowed. -ENOMEM, ERR_MEMORY_LIMIT, and what the cursor says. */
+int arrow_rows_new(struct aggregate *a, struct budget *budget, bool file, struct err *err, struct arrow_rows **ret);
+/* The next piece: at most one column of a batch. 0, ERR_END. */
+int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out);
+void arrow_rows_free(struct arrow_rows *r);
+
+#endif
