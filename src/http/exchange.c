@@ -19,6 +19,7 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     x->sent_uri = uri;
     x->refs = 1;
     x->fd = -1;
+    x->step_bytes = EXCHANGE_STEP_BYTES;
     x->rq.status = 200;
     x->rq.started_ns = clock_mono_ns();
     pthread_mutex_init(&x->lock, NULL);
@@ -48,6 +49,8 @@ static void exchange_free(struct exchange *x)
     arena_done(&x->rq.arena);
     buf_done(&x->body);
     buf_done(&x->pending);
+    buf_done(&x->queued);
+    buf_done(&x->spare);
     pthread_mutex_destroy(&x->lock);
     free(x->uri);
     free(x->path);
@@ -78,7 +81,7 @@ static int produce(struct exchange *x, struct buf *out)
     int64_t until = clock_mono_ns() + STEP_NS;
     int rc = 0;
     x->rq.wait_ms = 0;
-    while (rc == 0 && out->len < EXCHANGE_STEP_BYTES && !(out->len && clock_mono_ns() > until)) {
+    while (rc == 0 && out->len < x->step_bytes && !(out->len && clock_mono_ns() > until)) {
         rc = budget_check(&x->rq.budget);
         if (rc == 0)
             rc = x->rq.endpoint->next(&x->rq, out);
@@ -96,11 +99,11 @@ static void tell_broken(struct exchange *x, int rc, struct buf *out)
 }
 
 /* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is to see it. */
-static enum encode_end end_of(const struct buf *plain, int rc)
+static enum encode_end end_of(const struct exchange *x, const struct buf *plain, int rc)
 {
     if (rc == ERR_END)
         return ENCODE_FINISH;
-    return rc != 0 || plain->len < EXCHANGE_STEP_BYTES ? ENCODE_FLUSH : ENCODE_MORE;
+    return rc != 0 || plain->len < x->step_bytes ? ENCODE_FLUSH : ENCODE_MORE;
 }
 
 static int encode(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
@@ -115,42 +118,54 @@ static int encode(struct exchange *x, struct buf *plain, enum encode_end end, st
 
 int exchange_step(struct exchange *x, bool first, struct buf *out)
 {
-    struct buf plain = {0};
-    int rc = produce(x, &plain);
+    bool coded = x->coding != CODING_IDENTITY;
+    struct buf own = {0}, *plain = coded ? &own : out;
+    int rc = produce(x, plain);
     bool broken = rc < 0 && rc != ERR_END;
     if (broken && !first)
-        tell_broken(x, rc, &plain);
-    if (x->coding == CODING_IDENTITY || (broken && first)) {
-        *out = plain;
-        return rc;
+        tell_broken(x, rc, plain);
+    if (coded && !(broken && first)) {
+        int encoded = encode(x, plain, end_of(x, plain, rc), out);
+        rc = encoded < 0 ? encoded : rc;
     }
-    int coded = encode(x, &plain, end_of(&plain, rc), out);
-    buf_done(&plain);
-    return coded < 0 ? coded : rc;
+    buf_done(&own);
+    return rc;
 }
 
-/* What the client has taken makes room, else a client that never catches up would make `pending` hold the whole answer. */
-static void drop_taken(struct exchange *x)
+/* The buffer may serve the next step. */
+static void put_aside(struct exchange *x, struct buf *used)
 {
-    size_t left = x->pending.len - x->read_at;
-    if (x->read_at && left)
-        memmove(x->pending.data, x->pending.data + x->read_at, left);
-    x->pending.len = left;
+    if (x->spare.cap < used->cap) {
+        struct buf other = x->spare;
+        x->spare = *used;
+        buf_clear(&x->spare);
+        *used = other;
+    }
+    buf_done(used);
+}
+
+/* What is queued comes next when nothing is pending any more. */
+static void move_up(struct exchange *x)
+{
+    if (x->read_at < x->pending.len)
+        return;
+    put_aside(x, &x->pending);
+    x->pending = x->queued;
+    x->queued = (struct buf){0};
     x->read_at = 0;
+    if (x->ended || x->waiting) /* it may be long until there is more */
+        buf_done(&x->spare);
 }
 
 void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
 {
-    drop_taken(x);
-    if (x->pending.len == 0) {
-        buf_done(&x->pending);
-        x->pending = *fresh;
-    } else {
-        buf_append(&x->pending, fresh->data, fresh->len);
-        buf_done(fresh);
-    }
-    if (x->pending.error)
-        rc = x->pending.error;
+    if (fresh->error)
+        rc = fresh->error;
+    if (fresh->len)
+        x->queued = *fresh;
+    else
+        put_aside(x, fresh);
+    *fresh = (struct buf){0};
     if (rc == NEXT_WAIT) {
         x->waiting = x->waited = true;
         x->wake_ns = x->rq.wait_ms ? clock_mono_ns() + x->rq.wait_ms * 1000000 : 0;
@@ -158,6 +173,7 @@ void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
         x->ended = true;
         x->error = rc == ERR_END ? 0 : rc;
     }
+    move_up(x);
 }
 
 static void job_more(void *arg);
@@ -165,7 +181,8 @@ static void job_more(void *arg);
 /* Submits the next step when there is room. Caller holds the lock. */
 static void want_more(struct exchange *x)
 {
-    if (x->job || x->ended || x->waiting || x->pending.len - x->read_at >= EXCHANGE_ROOM_BYTES)
+    if (x->job || x->ended || x->waiting || x->queued.len ||
+        x->pending.len - x->read_at >= x->step_bytes / 2)
         return;
     x->job = true;
     x->rested = false;
@@ -189,20 +206,26 @@ void exchange_set_deadline(struct exchange *x)
     x->rq.budget.deadline_ns = own ? x->until_ns : until;
 }
 
-static void begin_step(struct exchange *x)
+/* Gives the buffer to be filled. */
+static struct buf begin_step(struct exchange *x)
 {
+    pthread_mutex_lock(&x->lock);
+    struct buf fresh = x->spare;
+    x->spare = (struct buf){0};
+    x->step_bytes = x->sent < EXCHANGE_LONG_BYTES ? EXCHANGE_STEP_BYTES : EXCHANGE_LONG_STEP_BYTES;
+    pthread_mutex_unlock(&x->lock);
     x->stepped_ns = clock_mono_ns();
     x->seen_changes = http_changes(x->http);
     x->rq.ending = x->waited && x->until_ns && x->stepped_ns >= x->until_ns;
     /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
     exchange_set_deadline(x);
+    return fresh;
 }
 
 static void job_more(void *arg)
 {
     struct exchange *x = arg;
-    struct buf fresh = {0};
-    begin_step(x);
+    struct buf fresh = begin_step(x);
     int rc = exchange_step(x, false, &fresh);
     pthread_mutex_lock(&x->lock);
     exchange_hand_over(x, &fresh, rc);
@@ -213,24 +236,30 @@ static void job_more(void *arg)
     exchange_unref(x);
 }
 
+/* Copies what there is, up to max. */
+static size_t take(struct exchange *x, char *out, size_t max)
+{
+    size_t taken = 0;
+    while (taken < max && x->read_at < x->pending.len) {
+        size_t left = x->pending.len - x->read_at, n = left < max - taken ? left : max - taken;
+        memcpy(out + taken, x->pending.data + x->read_at, n);
+        x->read_at += n;
+        taken += n;
+        move_up(x);
+    }
+    x->sent += taken;
+    return taken;
+}
+
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)
 {
     pthread_mutex_lock(&x->lock);
-    size_t n = x->pending.len - x->read_at;
-    ssize_t rc;
+    size_t n = x->gone ? 0 : take(x, out, max);
+    ssize_t rc = (ssize_t)n;
     if (x->gone) {
         rc = -2;
     } else if (n) {
-        n = n < max ? n : max;
-        memcpy(out, x->pending.data + x->read_at, n);
-        x->read_at += n;
-        x->sent += n;
-        if (x->read_at == x->pending.len) { /* it may be long until there is more */
-            buf_done(&x->pending);
-            x->read_at = 0;
-        }
         want_more(x);
-        rc = (ssize_t)n;
     } else if (x->ended) {
         rc = x->error ? -2 : -1;
     } else {
@@ -260,6 +289,7 @@ bool exchange_rest(struct exchange *x, int64_t now)
     bool idle = x->phase == EXCHANGE_STREAMING && !x->job && !x->ended && !x->rested;
     bool rest = idle && x->rq.endpoint->rest && now - x->stepped_ns > REST_NS;
     if (rest) {
+        buf_done(&x->spare);
         x->job = x->rested = true;
         x->refs++;
         if (pool_submit(http_pool(x->http), job_rest, x) < 0) {

@@ -29,8 +29,10 @@ enum exchange_phase {
     EXCHANGE_WORKING, EXCHANGE_READY, EXCHANGE_STREAMING
 };
 
-#define EXCHANGE_STEP_BYTES (256u << 10)   /* a job ends when it has made so much                     */
-#define EXCHANGE_ROOM_BYTES (128u << 10)   /* less than this pending: the next job is submitted       */
+/* A job ends when it has made so much, and the next one is submitted when less than half of that is pending. */
+#define EXCHANGE_STEP_BYTES (256u << 10)
+#define EXCHANGE_LONG_STEP_BYTES (512u << 10) /* for a client that has taken so much: */
+#define EXCHANGE_LONG_BYTES (16u << 20)
 
 struct http;
 struct exchange {
@@ -73,6 +75,9 @@ struct exchange {
     int error;                        /* 0 or why the answer broke                                    */
     struct buf pending;               /* bytes ready for the client from `read_at` on                   */
     size_t read_at;
+    struct buf queued;                /* comes after what is pending; empty while there is a job         */
+    struct buf spare;                 /* for the next step                                            */
+    size_t step_bytes;                /* of the present step; set by its job                          */
     uint64_t sent;
     int status;
     struct exchange *prev, *next;     /* the table of unfinished requests; guarded by the table's lock */

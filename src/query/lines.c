@@ -8,10 +8,13 @@
 
 /* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as much. */
 enum { GAP_READ = 16 << 10 };
+/* Longer texts are not kept for the next item. */
+#define LINES_SPARE_TEXT ((size_t)16 << 20)
 
 int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references)
 {
     *p = (struct lines_plan){.query = q, .order_ts = order_ts, .references = references};
+    pthread_mutex_init(&p->lock, NULL);
     int rc = query_source(q, TEXT("ts"), &p->ts);
     rc = rc < 0 ? rc : query_source(q, TEXT("host"), &p->host);
     return rc < 0 ? rc : query_source(q, TEXT("pid"), &p->pid);
@@ -25,27 +28,37 @@ struct finder {
     struct lines_refs *refs;
     struct column gap, len, repaired;
     bool opened, may_repair;
-    uint32_t row;     /* the next row whose length is to be added */
-    uint64_t end;     /* of the object before it, in the chunk's text */
-    uint64_t *offset; /* of the selected objects, in the chunk's text */
-    uint8_t *repair;  /* flags of them, NULL: none */
+    uint32_t row; /* the next row whose length is to be added */
+    uint64_t end; /* of the object before it, in the chunk's text */
     int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], flags[SCAN_BATCH];
 };
 
-static int grow_arrays(struct finder *f, uint32_t need)
+/* Bytes of the arrays for each object. */
+static size_t row_bytes(const struct lines_plan *p)
 {
-    struct lines *l = f->lines;
+    return 8 + 4 + 4 + 1 + (p->order_ts ? 12 : 0) + (p->references ? 4 : 0);
+}
+
+static int charge(struct lines *l, const struct lines_plan *p, size_t bytes)
+{
+    int rc = budget_charge(query_budget(p->query), bytes);
+
+    if (rc == 0)
+        l->item.charged += bytes;
+    return rc;
+}
+
+static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t need)
+{
     uint32_t cap = l->item.cap ? l->item.cap : SCAN_BATCH;
-    size_t each = 8 + 4 + 4 + 1 + (f->plan->order_ts ? 12 : 0) + (f->plan->references ? 4 : 0);
 
     if (need <= l->item.cap)
         return 0;
     while (cap < need)
         cap *= 2;
-    int rc = budget_charge(query_budget(f->plan->query), (cap - l->item.cap) * each);
+    int rc = charge(l, p, (cap - l->item.cap) * row_bytes(p));
     if (rc < 0)
         return rc;
-    l->item.charged += (cap - l->item.cap) * each;
 #define GROW(array) \
     do { \
         void *grown_array = realloc(array, cap * sizeof(*(array))); \
@@ -53,12 +66,13 @@ static int grow_arrays(struct finder *f, uint32_t need)
             return -ENOMEM; \
         (array) = grown_array; \
     } while (0)
-    GROW(f->offset);
-    GROW(f->repair);
+    GROW(l->start);
+    GROW(l->repair);
+    GROW(l->offset);
     GROW(l->len);
-    if (f->plan->order_ts)
+    if (p->order_ts)
         GROW(l->item.ts);
-    if (f->plan->references)
+    if (p->references)
         GROW(l->group);
 #undef GROW
     l->item.cap = cap;
@@ -103,17 +117,17 @@ static int pass_rows(struct finder *f, struct chunk_view *view, uint32_t to)
 
 static void note_positions(struct finder *f, const struct scan_batch *b)
 {
-    uint32_t n = f->lines->item.count;
-    uint32_t j = 0;
+    struct lines *l = f->lines;
+    uint32_t n = l->item.count, j = 0;
 
     for (uint32_t i = 0; i < b->rows; i++) {
         uint64_t start = f->end + (uint64_t)f->gaps[i];
         f->end = start + (uint64_t)f->lens[i];
         if (j == b->count || (b->select && b->select[j] != i))
             continue;
-        f->offset[n] = start;
-        f->lines->len[n] = (uint32_t)f->lens[i];
-        f->repair[n] = f->may_repair && f->flags[i];
+        l->start[n] = start;
+        l->len[n] = (uint32_t)f->lens[i];
+        l->repair[n] = f->may_repair && f->flags[i];
         n++;
         j++;
     }
@@ -131,7 +145,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     rc = rc < 0 ? rc : read_lengths(f, view, b->rows);
     if (rc == 0 && f->may_repair)
         rc = column_read_i64(view, &f->repaired, b->first, b->rows, f->flags);
-    rc = rc < 0 ? rc : grow_arrays(f, l->item.count + b->count);
+    rc = rc < 0 ? rc : grow_arrays(l, f->plan, l->item.count + b->count);
     if (rc < 0)
         return rc;
     note_positions(f, b);
@@ -149,22 +163,13 @@ static int find_batch(void *arg, struct scan_batch *b)
 static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
 {
     const struct lines *l = f->lines;
-    uint64_t end = f->offset[i] + l->len[i];
+    uint64_t end = l->start[i] + l->len[i];
     uint32_t k = i + 1;
 
-    for (; k < l->item.count && f->offset[k] - end <= GAP_READ; k++)
-        end = f->offset[k] + l->len[k];
+    for (; k < l->item.count && l->start[k] - end <= GAP_READ; k++)
+        end = l->start[k] + l->len[k];
     *ret_end = end;
     return k;
-}
-
-static int charge(struct lines *l, struct query *q, size_t bytes)
-{
-    int rc = budget_charge(query_budget(q), bytes);
-
-    if (rc == 0)
-        l->item.charged += bytes;
-    return rc;
 }
 
 /* Reads the pieces one after the other into text; a byte after each for the '\n' of its last line. */
@@ -176,21 +181,21 @@ static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk
 
     for (uint32_t i = 0, next; i < l->item.count; i = next) {
         next = piece_end(f, i, &end);
-        total += end - f->offset[i] + 1;
+        total += end - l->start[i] + 1;
     }
-    int rc = total > UINT32_MAX / 2 ? ERR_MEMORY_LIMIT : charge(l, f->plan->query, total);
+    int rc = total > UINT32_MAX / 2 ? ERR_MEMORY_LIMIT : charge(l, f->plan, total);
     if (rc < 0)
         return rc;
     if (!buf_reserve(&l->text, total))
         return -ENOMEM;
     for (uint32_t i = 0, next; i < l->item.count; i = next) {
         next = piece_end(f, i, &end);
-        uint64_t from = f->offset[i];
+        uint64_t from = l->start[i];
         rc = trace_text_read(text, chunk_offset + from, l->text.data + l->text.len, end - from);
         if (rc < 0)
             return rc;
         for (uint32_t k = i; k < next; k++)
-            l->offset[k] = (uint32_t)(l->text.len + (f->offset[k] - from));
+            l->offset[k] = (uint32_t)(l->text.len + (l->start[k] - from));
         l->text.len += end - from + 1;
     }
     return 0;
@@ -215,11 +220,11 @@ static int repair_lines(struct finder *f)
     int rc = 0;
 
     for (uint32_t i = 0; i < l->item.count && rc == 0; i++) {
-        if (!f->repair[i])
+        if (!l->repair[i])
             continue;
         buf_clear(&one);
         rc = trace_repair(l->text.data + l->offset[i], l->len[i], &one);
-        rc = rc < 0 ? rc : charge(l, f->plan->query, one.len + 1);
+        rc = rc < 0 ? rc : charge(l, f->plan, one.len + 1);
         if (rc < 0)
             break;
         l->offset[i] = (uint32_t)l->text.len;
@@ -238,9 +243,6 @@ static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct 
     struct trace_text *text;
     int rc = tools_text(tools, f->plan->query, l->item.file, &text);
 
-    l->offset = malloc((l->item.count + 1) * sizeof(*l->offset));
-    if (!l->offset)
-        return -ENOMEM;
     rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
     rc = rc < 0 ? rc : repair_lines(f);
     /* What cannot be read may have been cut just now. */
@@ -274,10 +276,65 @@ static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t po
     return rc < 0 ? rc : fetch_text(f, tools, &places[position]);
 }
 
+static void lines_free(struct lines *l)
+{
+    free(l->item.ts);
+    free(l->item.order);
+    free(l->start);
+    free(l->repair);
+    free(l->offset);
+    free(l->len);
+    free(l->group);
+    buf_done(&l->text);
+    arena_done(&l->arena);
+    free(l);
+}
+
+/* Memory for texts of megabytes comes from the system page by page, each zeroed: what an item had, the next one takes. */
+static struct lines *lines_new(struct lines_plan *p)
+{
+    struct lines *l = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->spare_count)
+        l = p->spare[--p->spare_count];
+    pthread_mutex_unlock(&p->lock);
+    if (l && charge(l, p, l->item.cap * row_bytes(p)) == 0)
+        return l;
+    if (l)
+        lines_free(l);
+    return calloc(1, sizeof(*l));
+}
+
+/* Empty, but for the memory of its arrays. */
+static void lines_empty(struct lines *l)
+{
+    free(l->item.order);
+    arena_done(&l->arena);
+    l->item = (struct item){.ts = l->item.ts, .cap = l->item.cap};
+    l->groups = NULL;
+    buf_clear(&l->text);
+}
+
+static bool keep_spare(struct lines_plan *p, struct lines *l)
+{
+    bool keep = l->item.cap && !l->text.error && l->text.cap <= LINES_SPARE_TEXT;
+
+    if (!keep)
+        return false;
+    lines_empty(l);
+    pthread_mutex_lock(&p->lock);
+    keep = p->spare_count < LINES_SPARE;
+    if (keep)
+        p->spare[p->spare_count++] = l;
+    pthread_mutex_unlock(&p->lock);
+    return keep;
+}
+
 int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
 {
     struct finder *f = calloc(1, sizeof(*f));
-    struct lines *l = calloc(1, sizeof(*l));
+    struct lines *l = lines_new(plan);
     int rc = f && l ? 0 : -ENOMEM;
 
     if (rc == 0) {
@@ -285,8 +342,6 @@ int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **re
         f->lines = l;
         rc = find_and_fetch(f, tools, position);
         refs_free(f->refs);
-        free(f->offset);
-        free(f->repair);
     }
     free(f);
     if (rc < 0 || l->item.count == 0) {
@@ -304,12 +359,21 @@ void lines_drop(void *plan, void *item)
     struct lines *l = item;
 
     budget_release(query_budget(p->query), l->item.charged);
-    free(l->item.ts);
-    free(l->item.order);
-    free(l->offset);
-    free(l->len);
-    free(l->group);
-    buf_done(&l->text);
-    arena_done(&l->arena);
-    free(l);
+    l->item.charged = 0;
+    if (!keep_spare(p, l))
+        lines_free(l);
+}
+
+void lines_plan_rest(struct lines_plan *p)
+{
+    while (p->spare_count)
+        lines_free(p->spare[--p->spare_count]);
+}
+
+void lines_plan_done(struct lines_plan *p)
+{
+    lines_plan_rest(p);
+    if (p->query)
+        pthread_mutex_destroy(&p->lock);
+    p->query = NULL;
 }

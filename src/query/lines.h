@@ -10,7 +10,10 @@
 #include "group.h"
 #include "view_stream.h"
 
+#include <pthread.h>
+
 #define LINES_HASHES_MAX 32         /* hash columns of a chunk that are looked at */
+#define LINES_SPARE 2
 
 struct lines_hash { uint8_t kinds; uint32_t hash; };   /* kinds: bits 1 << INDEX_FH ...; hash: text id */
 /* What the objects of a group refer to. */
@@ -25,6 +28,8 @@ struct lines_group {
 struct lines {
     struct item item;
     uint32_t *offset, *len;          /* of each object, in text                                     */
+    uint64_t *start;                 /* of each object, in the chunk's text                         */
+    uint8_t *repair;                 /* flags: it is written in its repaired form                   */
     struct buf text;
     uint32_t *group;                 /* NULL: no metadata wanted                                    */
     struct lines_group *groups;
@@ -35,8 +40,15 @@ struct lines_plan {
     struct query *query;
     bool order_ts, references;
     const struct source *ts, *host, *pid;
+    pthread_mutex_t lock;            /* spare: dropped items, whose memory the next ones take       */
+    struct lines *spare[LINES_SPARE];
+    unsigned spare_count;
 };
+/* On failure, too: lines_plan_done. */
 int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references);
+/* Frees what is spare; the plan stays usable. Zeroed plans are fine. */
+void lines_plan_rest(struct lines_plan *p);
+void lines_plan_done(struct lines_plan *p);
 /* For struct ahead_maker: arg is the plan. */
 int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
 void lines_drop(void *plan, void *item);

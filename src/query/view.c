@@ -103,6 +103,7 @@ int view_go_on(struct view *v, struct query *q, struct err *err)
     stream_left(v->stream, &options.limit, &options.offset);
     stream_free(v->stream);
     v->stream = NULL;
+    lines_plan_done(&v->plan);
     if (v->metadata)
         metadata_go_on(v->metadata, q);
     int rc = lines_plan_init(&v->plan, q, false, v->metadata != NULL);
@@ -124,6 +125,7 @@ void view_rest(struct view *v)
 {
     if (v->stream)
         stream_rest(v->stream, v->follow != NULL);
+    lines_plan_rest(&v->plan);
 }
 
 void view_close(struct view *v)
@@ -131,6 +133,7 @@ void view_close(struct view *v)
     if (!v)
         return;
     stream_free(v->stream);
+    lines_plan_done(&v->plan);
     metadata_free(v->metadata);
     free(v);
 }
@@ -170,6 +173,7 @@ static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want,
         }
         at = stretch_end(l, at, to, want - (out->len - before < want ? out->len - before : want),
                          &bytes);
+        buf_reserve(out, bytes + 1);
         buf_append(out, l->text.data + l->offset[i], bytes);
         buf_putc(out, '\n');
     }
