@@ -147,6 +147,8 @@ static int read_options(struct request *rq, struct aggregate_options *o)
     o->limit = limit->set ? limit->number : UINT64_MAX;
     o->offset = request_uint(rq, "offset");
     read_percentiles(rq, o);
+    if (request_param(rq, "percentiles")->given && request_param(rq, "percentiles")->count == 0)
+        return bad(rq, "percentiles", "is empty");
     int rc = read_numbers(rq, o);
     rc = rc < 0 ? rc : read_general(rq, o);
     if (rc == 0 && o->interval_ns == 0 && o->split)
