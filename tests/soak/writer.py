@@ -151,8 +151,8 @@ class Writer:
 
     def cut_plain(self, file):
         keep = self.random.randrange(file.next + 1)
+        file.half = self.random.choice((0, 20)) if HEAD <= keep < file.next else 0  # of a line that is there: else zeros
         file.ranges, file.next = ([(0, keep)] if keep else []), keep
-        file.half = self.random.choice((0, 20)) if keep >= HEAD else 0
         size = len(text(file.serial, 0, keep)) + file.half
         with self.ledger.change({file.path: file.content()}):
             os.truncate(self.at(file.path), size)
