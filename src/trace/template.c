@@ -37,6 +37,13 @@ static void forget(struct trace_scanner *s)
     t->wait = t->penalty;
 }
 
+/* Types count, too: where the values of a line are, and its shape, is known at the end of the branch alone. */
+static bool is_like(const struct template *node, const struct template *want)
+{
+    return node->slot == want->slot && node->field == want->field && node->back == want->back &&
+           memcmp(&node->value, &want->value, offsetof(struct trace_value, len)) == 0;
+}
+
 /* The node for literal [from, to) and the rest of `want`, among the children at `first`. NULL: does not fit. */
 static struct template *branch(struct templates *t, struct template **first, const char *from,
                                const char *to, const struct template *want)
@@ -48,7 +55,7 @@ static struct template *branch(struct templates *t, struct template **first, con
         return NULL;
     for (node = *first; node; node = node->next, siblings++) {
         if (node->len == to - from && memcmp(node->literal, from, node->len) == 0 &&
-            node->slot == want->slot && node->field == want->field && node->back == want->back)
+            is_like(node, want))
             return node;
     }
     if (siblings >= SIBLINGS_MAX || t->used == POOL)

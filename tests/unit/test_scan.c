@@ -8,7 +8,7 @@
 #include "dftracerd/trace.h"
 
 enum { PATHS = 5 };
-static const struct trace_scanner_options paths[PATHS] = {{CPU_AVX512, false, false},
+static const struct trace_scanner_options paths[PATHS] = {{CPU_AVX2, false, false},
                                                           {CPU_PORTABLE, false, false},
                                                           {CPU_AVX2, true, false},
                                                           {CPU_PORTABLE, true, false},
@@ -715,10 +715,31 @@ static void real_traces(void)
         trace_scanner_free(s[i]);
 }
 
+/* What a line with an odd value teaches must not be taken for what ordinary lines are. */
+static void odd_lines(void)
+{
+    static const struct row rows[] = {
+        {"{\"name\":\"a\",\"ts\":1,\"dur\":2}\n"
+         "{\"name\":\"b\",\"ts\":9223372036854775808,\"ph\":\"B\"}\n"
+         "{\"name\":\"c\",\"ts\":5,\"ph\":\"C\"}\n",
+         "E name='a' ts=1 dur=2 E name='b' ph='B' C name='c' ts=5 ph='C' | L3"},
+        {"{\"name\":\"a\",\"ts\":1,\"x\":2}\n"
+         "{\"name\":\"b\",\"ts\":1.0625,\"ph\":\"B\"}\n"
+         "{\"name\":\"c\",\"ts\":4,\"ph\":\"M\"}\n"
+         "{\"name\":\"d\",\"ts\":9223372036854775808,\"ph\":\"B\"}\n"
+         "{\"name\":\"e\",\"ts\":2.5,\"ph\":\"B\"}\n",
+         "E name='a' ts=1 x=2 E name='b' ts=1062n ph='B' M name='c' ts=4 ph='M' E name='d' ph='B' "
+         "E name='e' ts=2500n ph='B' | L5"},
+    };
+
+    ROWS(rows);
+}
+
 static const struct check_test tests[] = {{"lines", lines},
                                           {"repairs", repairs},
                                           {"split_lines", split_lines},
                                           {"glued_lines", glued_lines},
+                                          {"odd_lines", odd_lines},
                                           {"objects", objects},
                                           {"classes", classes},
                                           {"values", values},
