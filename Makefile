@@ -79,10 +79,8 @@ DFT_LIBS = $(LIB_LIBS) $(LIBS) -lm
 # Files named for an instruction set, and only those; called when cpu_level() says so.
 ifeq ($(ARCH_X86),yes)
 AVX2_CFLAGS   := -mavx2 -mbmi -mbmi2 -mpopcnt
-AVX512_CFLAGS := $(AVX2_CFLAGS) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi \
-                 -mavx512vbmi2
 endif
-isa_flags = $(if $(filter %_avx2.c,$1),$(AVX2_CFLAGS))$(if $(filter %_avx512.c,$1),$(AVX512_CFLAGS))
+isa_flags = $(if $(filter %_avx2.c,$1),$(AVX2_CFLAGS))
 
 ifeq ($(V),)
 say = @printf '  %-5s %s\n' $1 $2;

@@ -185,8 +185,8 @@ void pool_free(struct pool *p);                                       /* runs wh
 
 /* ---- CPU ------------------------------------------------------------------------------------ */
 
-enum cpu_level { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
-/* Best level this machine has, lowered by $DFTRACERD_CPU = portable|avx2|avx512 (for tests). Cached. */
+enum cpu_level { CPU_PORTABLE = 0, CPU_AVX2 = 1 };
+/* Best level this machine has, lowered by $DFTRACERD_CPU = portable. Cached. */
 enum cpu_level cpu_level(void);
 const char *cpu_level_name(enum cpu_level level);
 unsigned cpu_count(void);                            /* processors this process may run on */

@@ -6,24 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const level_names[] = {"portable", "avx2", "avx512"};
+static const char *const level_names[] = {"portable", "avx2"};
 
-/* As wide as the flags that the Makefile gives to *_avx2.c and *_avx512.c. */
+/* As wide as the flags that the Makefile gives to *_avx2.c. */
 static enum cpu_level detect(void)
 {
 #ifdef __x86_64__
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
-        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
-        return CPU_PORTABLE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         return CPU_AVX2;
-    return CPU_AVX512;
-#else
-    return CPU_PORTABLE;
 #endif
+    return CPU_PORTABLE;
 }
 
 static enum cpu_level lowered(enum cpu_level best)
@@ -52,7 +46,7 @@ enum cpu_level cpu_level(void)
 
 const char *cpu_level_name(enum cpu_level level)
 {
-    return level >= CPU_PORTABLE && level <= CPU_AVX512 ? level_names[level] : "unknown";
+    return level >= CPU_PORTABLE && level <= CPU_AVX2 ? level_names[level] : "unknown";
 }
 
 unsigned cpu_count(void)

@@ -324,7 +324,8 @@ static bool print_only(const struct options *o)
     if (o->help)
         options_help(stdout, o);
     else if (o->version)
-        printf("dftracerd %s\n%s\n", DFT_VERSION, DFT_BUILD_SUMMARY);
+        printf("dftracerd %s\n%s\ncpu: %s; inflate: %s\n", DFT_VERSION, DFT_BUILD_SUMMARY,
+               cpu_level_name(cpu_level()), trace_engine_name(TRACE_ENGINE_AUTO));
     else if (!o->document)
         return false;
     else if (options_document(stdout, o->document) < 0)

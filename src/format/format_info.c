@@ -297,7 +297,7 @@ static void put_roots(struct jw *j, const struct query_env *env)
     jw_end(j, ']');
 }
 
-/* Where the store is, how large, and why it takes nothing, if so. */
+/* Where the store is, how large, why it takes nothing, if so, and with what it is made. */
 static void put_index(struct jw *j, struct index *ix)
 {
     struct index_progress p;
@@ -310,6 +310,10 @@ static void put_index(struct jw *j, struct index *ix)
     put_uint(j, "bytes", index_bytes(ix));
     jw_key(j, "error");
     jw_str(j, p.store_error ? err_text(p.store_error) : NULL);
+    jw_key(j, "cpu");
+    jw_str(j, cpu_level_name(cpu_level()));
+    jw_key(j, "inflate");
+    jw_str(j, trace_engine_name(TRACE_ENGINE_AUTO));
     jw_end(j, '}');
 }
 

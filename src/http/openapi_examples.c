@@ -59,7 +59,7 @@ static const struct {
     {"Ready", "{'status':'indexing','files':2,'files_ready':1,'files_failed':0,'files_pending':1,'bytes':5831,"
               "'bytes_done':2818}"},
     {"Info", "{'generation':7,'complete':true,'roots':[{'path':'/scratch/run'}],'index':{'path':"
-             "'/var/tmp/dftracerd-1000/3a8c21d0','bytes':94208,'error':null},'totals':{'files':2,'files_ready':2,"
+             "'/var/tmp/dftracerd-1000/3a8c21d0','bytes':94208,'error':null,'cpu':'avx2','inflate':'isal'},'totals':{'files':2,'files_ready':2,"
              "'files_pending':0,'files_failed':0,'files_damaged':0,'compressed_bytes':5831,'uncompressed_bytes':53244,"
              "'index_bytes':17012,'lines':252,'objects':248,'events':224,'counters':0,'aggregated':0,'metadata':24,'brackets':4,"
              "'invalid':0,'repaired':0,'chunks':2,'processes':2,'threads':4,'hosts':2,'min_ts':1781800000148312,"

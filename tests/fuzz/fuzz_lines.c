@@ -394,7 +394,7 @@ static void compare_counts(struct text t, const struct trace_counts *c)
 
 static void compare(struct text t, bool only_tolerant)
 {
-    struct trace_scanner_options options = {CPU_AVX512, only_tolerant, only_tolerant};
+    struct trace_scanner_options options = {CPU_AVX2, only_tolerant, only_tolerant};
     struct trace_scanner *s = NULL;
     struct trace_event e;
     struct trace_counts c;
