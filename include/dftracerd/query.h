@@ -237,6 +237,10 @@ uint64_t aggregate_rows(const struct aggregate *a);              /* that the cur
 /* Next rows, at most `want` (and some 2,000): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
 void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */
+/* Which values each output of `boundaries` may have, and from when to when over all processes: by output, then by value. *new*
+ * array, its texts borrowed until close; -ENOMEM. */
+struct aggregate_boundary { const char *output; struct text value; __int128 from_ns, to_ns; };
+int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret, size_t *ret_count);
 void aggregate_close(struct aggregate *a);
 
 /* ---- following: what comes after an answer ------------------------------------------------------------------- */

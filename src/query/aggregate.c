@@ -150,6 +150,14 @@ void aggregate_rewind(struct aggregate *a)
     a->at = a->first;
 }
 
+int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret,
+                         size_t *ret_count)
+{
+    *ret = NULL;
+    *ret_count = 0;
+    return a->teller.processes ? process_boundaries(a->teller.processes, ret, ret_count) : 0;
+}
+
 void aggregate_close(struct aggregate *a)
 {
     if (!a)

@@ -236,6 +236,8 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret);
 void process_table_free(struct process_table *t);
 void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash, struct value *parent, struct value *root);
+/* See aggregate_boundaries. */
+int process_boundaries(const struct process_table *t, struct aggregate_boundary **ret, size_t *ret_count);
 struct value process_tell_boundary(const struct process_table *t, unsigned boundary, int64_t pid, uint32_t hhash, __int128 at_ns);
 
 /* ---- plan ---- */

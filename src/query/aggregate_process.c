@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NOBODY UINT32_MAX
 enum { DEPTH_MAX = 4096 }; /* of the tree: pids that were used again may make circles */
@@ -384,6 +385,43 @@ struct value process_tell_boundary(const struct process_table *t, unsigned bound
         s = span_at(t, own, boundary, at_ns);
     return s ? (struct value){.type = VALUE_TEXT, .text = text_of(s->text)}
              : (struct value){.type = VALUE_NULL};
+}
+
+static int compare_boundaries(const void *a, const void *b)
+{
+    const struct aggregate_boundary *x = a, *y = b;
+    int cmp = strcmp(x->output, y->output);
+
+    return cmp ? cmp : text_cmp(x->value, y->value);
+}
+
+int process_boundaries(const struct process_table *t, struct aggregate_boundary **ret,
+                       size_t *ret_count)
+{
+    const __int128 origin = t->plan->origin_ns;
+    struct aggregate_boundary *all = malloc((t->span_count + 1) * sizeof(*all));
+    size_t n = 0;
+
+    if (!all)
+        return -ENOMEM;
+    for (size_t i = 0; i < t->span_count; i++)
+        all[i] = (struct aggregate_boundary){t->plan->boundaries[t->spans[i].boundary].output,
+                                             text_of(t->spans[i].text), t->spans[i].from - origin,
+                                             t->spans[i].to - origin};
+    qsort(all, t->span_count, sizeof(*all), compare_boundaries);
+    for (size_t i = 0; i < t->span_count; i++) {
+        if (n == 0 || compare_boundaries(&all[n - 1], &all[i]) != 0) {
+            all[n++] = all[i];
+            continue;
+        }
+        if (all[i].from_ns < all[n - 1].from_ns)
+            all[n - 1].from_ns = all[i].from_ns;
+        if (all[i].to_ns > all[n - 1].to_ns)
+            all[n - 1].to_ns = all[i].to_ns;
+    }
+    *ret = all;
+    *ret_count = n;
+    return 0;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */

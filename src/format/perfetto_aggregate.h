@@ -1,0 +1,72 @@
+/* perfetto_aggregate.h - between the parts of the writer of traces for Perfetto. Private to perfetto_*.c.
+ *
+ * perfetto_aggregate.c reads all rows once, then writes them; perfetto_processes.c tells processes apart and names them;
+ * perfetto_lanes.c puts slices into lanes in which they nest; perfetto_args.c writes ids and arguments.
+ */
+#ifndef DFTRACERD_PERFETTO_AGGREGATE_H
+#define DFTRACERD_PERFETTO_AGGREGATE_H
+
+#include "format_aggregate.h"
+
+struct perfetto_process {
+    int64_t pid, told;               /* told: unique in the trace                                        */
+    struct text host;
+    bool root;                       /* no other process of the trace has begun it                       */
+};
+struct perfetto_lane { uint32_t process; int64_t tid, told; unsigned number; };
+struct perfetto_item { __int128 from, to; uint64_t row; int64_t tid; uint32_t process, lane; };
+/* A column that belongs to an object of numbers: dur_mean is "avg" of "dur". */
+struct perfetto_part { struct text of; const char *name; };
+
+enum { C_CLASS, C_CAT, C_NAME, C_PID, C_TID, C_HHASH, C_FHASH, C_BUCKET, C_COUNT, C_TS, C_TE, C_ROOT, C_KNOWN };
+
+struct perfetto {
+    enum aggregate_events events;
+    const struct aggregate_column *columns;
+    size_t count;
+    int known[C_KNOWN];
+    struct perfetto_part *parts;
+    struct perfetto_process *processes;
+    uint32_t process_count, process_cap, *slots, slot_mask;
+    struct perfetto_lane *lanes;
+    uint32_t lane_count, lane_cap;
+    struct perfetto_item *items;     /* of rows with times, in row order                                 */
+    size_t item_count, item_cap, row;
+    struct aggregate_boundary *boundaries;
+    size_t boundary_count;
+    struct budget *budget;
+    size_t charged;
+    struct jw jw;
+};
+
+static inline const struct value *perfetto_cell(const struct perfetto *p, const struct value *values, unsigned known)
+{
+    return &values[p->known[known]];
+}
+static inline struct text perfetto_text(const struct value *v)
+{
+    return v->type == VALUE_TEXT ? v->text : TEXT("");
+}
+/* Room for one more in an array, charged to the budget. */
+int perfetto_grow(struct perfetto *p, void **array, size_t each, size_t count, size_t cap, size_t *ret_cap);
+
+/* The number of a process, which is added where it is new; below 0: an error. `host` must live as long as the query. */
+int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);
+/* When all are known: what each is told as. */
+int perfetto_name_processes(struct perfetto *p);
+
+/* A time as it is told: one that a double does not hold to the nanosecond is widened to whole microseconds; from 0 to 2261,
+ * since Perfetto drops what is outside. */
+__int128 perfetto_time(__int128 ns, bool up);
+/* When all items are known: lane of each, and what each lane is told as. */
+int perfetto_make_lanes(struct perfetto *p);
+
+/* ERR_FORMAT where the columns are not those of the pipeline. */
+int perfetto_look_at_columns(struct perfetto *p);
+/* What tells apart rows of one name in one process (with_bucket: everywhere). */
+void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket, struct buf *id);
+/* Members of "args": numbers of one level, which is what a counter may have; or all there is. */
+void perfetto_flat_args(struct perfetto *p, const struct value *values);
+void perfetto_nested_args(struct perfetto *p, const struct value *values);
+
+#endif
