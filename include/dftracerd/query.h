@@ -230,10 +230,10 @@ struct aggregate_column {
     bool optional;                   /* of some rows only: JSON leaves it out where it is null              */
 };
 struct aggregate;
-/* Does the whole work but the telling. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
+/* Does the whole work but the telling; where memory does not suffice for all groups, aggregate_next does it part after part,
+ * and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err, struct aggregate **ret);
 size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
-uint64_t aggregate_rows(const struct aggregate *a);              /* that the cursor gives in all              */
 /* Next rows, at most `want` (and some 2,000): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
 void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */

@@ -1,5 +1,6 @@
-/* aggregate.c - /aggregate: plans, scans, orders, and gives rows. */
-#include "aggregate.h"
+/* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or, where memory does not suffice
+ * for them, part after part while rows are taken (aggregate_passes.h). */
+#include "aggregate_passes.h"
 #include "aggregate_rows.h"
 
 #include <errno.h>
@@ -10,13 +11,19 @@ enum { ROWS_BATCH = 2048 }; /* rows told at once at most */
 struct aggregate {
     struct aggregate_plan plan;
     struct arena arena;
+    struct aggregate_options options; /* of rows; texts in the arena */
     struct aggregate_found *found;
     struct aggregate_fine fine;
     struct teller_state teller;
     struct row_id *rows;
-    size_t row_count, first, end, at; /* the cursor gives [first, end) */
+    size_t row_count, end, at; /* the cursor is at rows[at], and goes to rows[end) */
+    uint64_t skip, left;       /* rows to leave out, and to tell, after those at hand */
     struct value *values;
     size_t charged;
+    bool named;                /* columns of system rows are there */
+    struct prefixes *prefixes; /* NULL: all in one scan */
+    struct pass pass;
+    uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
 };
 
 static int explain(const struct aggregate *a, int rc, struct err *err)
@@ -42,10 +49,11 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
 }
 
 /* Which measures of system rows have any value. */
-static int name_system_columns(struct aggregate *a)
+static int name_system_columns(struct aggregate *a, const struct aggregate_found *found,
+                               const struct aggregate_fine *fine)
 {
     struct aggregate_plan *p = &a->plan;
-    const struct aggregate_set *s = &a->found->set[SET_SYSTEM];
+    const struct aggregate_set *s = &found->set[SET_SYSTEM];
     bool *used = calloc(p->measure_count + 1, sizeof(*used));
 
     if (!used)
@@ -55,13 +63,27 @@ static int name_system_columns(struct aggregate *a)
             const struct cell *c = &set_record(s, g)->cells[m];
             used[m] = c->count || c->more >> 1;
         }
-        for (uint32_t g = 0; a->fine.fine[SET_SYSTEM] && g < a->fine.cap[SET_SYSTEM] && !used[m];
-             g++)
-            used[m] = a->fine.fine[SET_SYSTEM][m][g].m.count > 0;
+        for (uint32_t g = 0; fine->fine[SET_SYSTEM] && g < fine->cap[SET_SYSTEM] && !used[m]; g++)
+            used[m] = fine->fine[SET_SYSTEM][m][g].m.count > 0;
     }
     int rc = plan_system_columns(p, used);
     free(used);
+    a->named = rc == 0;
     return rc;
+}
+
+/* ---- the groups of one scan -------------------------------------------------------------------------- */
+
+/* Rows that the cursor gives of those at hand. */
+static void set_cursor(struct aggregate *a)
+{
+    uint64_t skipped = a->skip < a->row_count ? a->skip : a->row_count;
+    uint64_t told = a->left < a->row_count - skipped ? a->left : a->row_count - skipped;
+
+    a->skip -= skipped;
+    a->left -= told;
+    a->at = skipped;
+    a->end = skipped + told;
 }
 
 static int prepare(struct aggregate *a, const struct aggregate_options *o, struct err *err)
@@ -74,21 +96,134 @@ static int prepare(struct aggregate *a, const struct aggregate_options *o, struc
         rc = budget_charge(p->budget, a->charged);
         a->charged = rc < 0 ? 0 : a->charged;
     }
-    if (rc == 0 && p->classes)
-        rc = name_system_columns(a);
-    if (rc == 0 && (o->parents || p->boundary_count) && p->classes)
+    if (rc == 0 && p->classes && !a->named)
+        rc = name_system_columns(a, a->found, &a->fine);
+    if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->teller.processes)
         rc = process_table_new(p, err, &a->teller.processes);
     if (rc == 0)
         rc = teller_begin(&a->teller);
-    if (rc == 0 && p->general)
-        rc = rows_choose(&a->teller, o, &a->rows, &a->row_count, err);
-    a->values = rc < 0 ? NULL : malloc((ROWS_BATCH * p->column_count + 1) * sizeof(*a->values));
-    if (rc == 0 && !a->values)
-        rc = -ENOMEM;
-    a->first = o->offset < a->row_count ? o->offset : a->row_count;
-    a->end = o->limit < a->row_count - a->first ? a->first + o->limit : a->row_count;
-    a->at = a->first;
+    return rc == 0 && p->general ? rows_choose(&a->teller, o, &a->rows, &a->row_count, err) : rc;
+}
+
+static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
+{
+    int rc = aggregate_scan(&a->plan, &a->found, &a->fine, err);
+
+    a->teller.plan = &a->plan;
+    a->teller.found = a->found;
+    a->teller.fine = &a->fine;
+    rc = rc < 0 ? rc : prepare(a, o, err);
+    if (rc == 0)
+        set_cursor(a);
     return rc;
+}
+
+static void drop_groups(struct aggregate *a)
+{
+    if (a->teller.plan)
+        teller_done(&a->teller);
+    found_free(a->found);
+    fine_done(&a->plan, &a->fine);
+    budget_release(a->plan.budget, a->charged);
+    free(a->rows);
+    a->found = NULL;
+    a->rows = NULL;
+    a->charged = a->row_count = a->at = a->end = 0;
+}
+
+/* ---- part after part ---------------------------------------------------------------------------------- */
+
+static bool is_too_much(int rc)
+{
+    return rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
+}
+
+/* All rows are needed at once to sort them otherwise. A limit of groups that somebody has set is one. */
+static bool may_be_parted(const struct aggregate *a, const struct aggregate_options *o, int rc)
+{
+    return is_too_much(rc) && a->plan.width > 0 && o->sort_count == 0 && o->top == 0 &&
+           !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
+}
+
+static uint64_t capacity_of(const struct aggregate_plan *p)
+{
+    uint64_t groups = p->budget->memory_limit / found_group_bytes(p);
+
+    return p->budget->memory_limit && groups < 5000000 ? groups + 1 : 5000000;
+}
+
+/* As many rows as have, at the rate of the last pass, half of the groups that there is room for. */
+static void adapt(struct aggregate *a, uint64_t rows)
+{
+    uint64_t groups = a->row_count ? a->row_count : 1, most = rows * 8;
+    double wanted = (double)rows * (double)a->capacity / 2 / (double)groups;
+
+    a->pass_rows = wanted > (double)most ? most : (uint64_t)wanted;
+    if (a->pass_rows < a->capacity)
+        a->pass_rows = a->capacity;
+}
+
+/* The next pass that has rows; less at a time where even that is too much. ERR_END. */
+static int next_pass(struct aggregate *a, struct err *err)
+{
+    uint64_t rows;
+    int rc = 0;
+
+    drop_groups(a);
+    while (a->row_count == 0 || a->at == a->end) {
+        size_t from = rc < 0 ? a->pass.from : a->pass.to;
+        if (from == a->prefixes->count || a->left == 0)
+            return ERR_END;
+        a->pass.from = from;
+        a->pass.to = prefixes_take(a->prefixes, from, a->pass_rows, &rows);
+        rc = scan_groups(a, &a->options, err);
+        if (rc == 0) {
+            adapt(a, rows);
+            if (a->at == a->end)
+                drop_groups(a);
+            continue;
+        }
+        drop_groups(a);
+        if (!is_too_much(rc) || a->pass.to == from + 1)
+            return rc;
+        err_done(err);
+        a->pass_rows = rows / 2;
+    }
+    return 0;
+}
+
+static int begin_passes(struct aggregate *a, const struct aggregate_options *o, struct err *err)
+{
+    drop_groups(a);
+    err_done(err);
+    a->capacity = a->pass_rows = capacity_of(&a->plan);
+    int rc = prefixes_find(&a->plan, a->capacity, err, &a->prefixes);
+    if (rc < 0)
+        return rc;
+    a->pass = (struct pass){.prefixes = a->prefixes};
+    a->plan.pass = &a->pass;
+    if (a->plan.classes && !a->named)
+        rc = name_system_columns(a, a->prefixes->found, &a->prefixes->fine);
+    a->options = *o;
+    a->options.having = o->having ? arena_strdup(&a->arena, text_of(o->having)) : NULL;
+    if (o->having && !a->options.having)
+        rc = -ENOMEM;
+    rc = rc < 0 ? rc : next_pass(a, err);
+    return rc == ERR_END ? 0 : rc;
+}
+
+/* ---- the door -------------------------------------------------------------------------------------------- */
+
+static int find_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
+{
+    a->options.offset = a->skip = o->offset;
+    a->options.limit = a->left = o->limit;
+    int rc = scan_groups(a, o, err);
+    if (may_be_parted(a, o, rc))
+        rc = begin_passes(a, o, err);
+    a->values =
+        rc < 0 ? NULL : malloc((ROWS_BATCH * a->plan.column_count + 1) * sizeof(*a->values));
+    return rc == 0 && !a->values ? -ENOMEM : rc;
 }
 
 int aggregate_open(struct query *q, const struct aggregate_options *o, struct err *err,
@@ -101,9 +236,7 @@ int aggregate_open(struct query *q, const struct aggregate_options *o, struct er
     a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
     int rc = aggregate_plan_make(&a->plan, o, err);
     if (rc == 0) {
-        rc = aggregate_scan(&a->plan, &a->found, &a->fine, err);
-        a->teller = (struct teller_state){.plan = &a->plan, .found = a->found, .fine = &a->fine};
-        rc = rc < 0 ? rc : prepare(a, o, err);
+        rc = find_groups(a, o, err);
         rc = rc < 0 ? explain(a, rc, err) : 0;
     }
     if (rc < 0) {
@@ -120,21 +253,19 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
-uint64_t aggregate_rows(const struct aggregate *a)
-{
-    return a->end - a->first;
-}
-
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count)
 {
-    size_t n = a->end - a->at;
+    int rc = 0;
 
+    if (a->at == a->end)
+        rc = a->prefixes ? next_pass(a, err) : ERR_END;
+    if (rc < 0)
+        return rc == ERR_END ? rc : explain(a, rc, err);
+    size_t n = a->end - a->at;
     n = n < want ? n : want;
     n = n < ROWS_BATCH ? n : ROWS_BATCH;
-    if (a->at == a->end)
-        return ERR_END;
-    int rc = budget_check(a->plan.budget);
+    rc = budget_check(a->plan.budget);
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = aggregate_tell(&a->teller, a->rows[a->at + i], a->values + i * a->plan.column_count);
     if (rc < 0)
@@ -147,7 +278,14 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
 
 void aggregate_rewind(struct aggregate *a)
 {
-    a->at = a->first;
+    a->skip = a->options.offset;
+    a->left = a->options.limit;
+    if (!a->prefixes) {
+        set_cursor(a);
+        return;
+    }
+    drop_groups(a);
+    a->pass.from = a->pass.to = 0;
 }
 
 int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret,
@@ -162,13 +300,9 @@ void aggregate_close(struct aggregate *a)
 {
     if (!a)
         return;
-    if (a->teller.plan)
-        teller_done(&a->teller);
+    drop_groups(a);
     process_table_free(a->teller.processes);
-    found_free(a->found);
-    fine_done(&a->plan, &a->fine);
-    budget_release(a->plan.budget, a->charged);
-    free(a->rows);
+    prefixes_free(a->prefixes);
     free(a->values);
     free(a->plan.measures);
     free(a->plan.columns);

@@ -2,7 +2,8 @@
  *
  * Way:       aggregate_plan.c with _pipeline.c, _fields.c and _general.c (options to struct aggregate_plan) ->
  *            aggregate_scan.c (one pass, with aggregate_counters.c for counters and aggregate_split.c for shared buckets)
- *            fills struct aggregate_found -> aggregate_order.c sorts -> aggregate_tell.c tells rows; aggregate.c is the door.
+ *            fills struct aggregate_found (for a part of the groups, where memory does not suffice: aggregate_passes.c)
+ *            -> aggregate_order.c sorts -> aggregate_tell.c tells rows; aggregate.c is the door.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general form has one.
  * Exactness: integers are summed exactly in any order; doubles by chunk in row order, and chunks in (file, chunk) order:
  *            answers are equal to the last bit whatever the number of threads.
@@ -74,11 +75,13 @@ struct aggregate_plan {
     struct aggregate_column *columns;
     struct teller *tellers;
     size_t column_count, column_cap;
+    const struct pass *pass;    /* the groups of this scan, NULL: all (aggregate_passes.h)        */
+    bool tally;                 /* only the rows of groups and measures of system rows alone      */
 };
 
 /* One measure of one group. Integers of one unit; what does not fit is in `more`: 1 + its number, shifted by the unit. */
 struct cell { int64_t min, max, sum; uint64_t squares; uint32_t count, more; };
-struct record { __int128 min_ts, max_te; uint64_t count, pad; struct cell cells[]; };
+struct record { __int128 min_ts, max_te; uint64_t count, rows; struct cell cells[]; }; /* rows: with plan->tally */
 
 /* Doubles (and all values where skew and kurtosis are asked for). */
 struct fine { struct moments_f64 m; double m3, m4; };
@@ -117,6 +120,8 @@ struct aggregate_found {
 };
 int found_new(const struct aggregate_plan *plan, struct aggregate_found **ret);
 void found_free(struct aggregate_found *f);
+/* Memory of a group at most, without percentiles of many values. */
+size_t found_group_bytes(const struct aggregate_plan *p);
 /* Room for all groups of a set. */
 int set_grow(struct aggregate_found *f, unsigned set);
 int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set, uint32_t to, uint32_t g);
@@ -175,6 +180,7 @@ struct aggregate_worker {
     uint32_t entry_count, entry_cap;
     uint64_t rows;              /* since the last fold                                            */
     bool only_events;           /* the file has no counters                                       */
+    struct pass_filter *filter; /* with plan->pass                                                */
     uint32_t group[SCAN_BATCH]; /* of the selected rows                                           */
     uint16_t rows_of[SETS + 1][SCAN_BATCH]; /* rows of the batch by set                            */
 };

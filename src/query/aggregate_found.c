@@ -91,6 +91,18 @@ static size_t bytes_of_group(const struct aggregate_plan *p, const struct aggreg
     return bytes;
 }
 
+/* Of a table half full, and copied while it grows. */
+size_t found_group_bytes(const struct aggregate_plan *p)
+{
+    enum { VALUES = 16 }; /* of a list for percentiles */
+    size_t bytes = sizeof(struct record) + p->measure_count * sizeof(struct cell) +
+                   (p->width + 2) * sizeof(uint64_t) + p->keep_count * sizeof(struct pick);
+
+    for (unsigned i = 0; i < p->measure_count; i++)
+        bytes += p->measures[i].sample ? sizeof(struct sample) + VALUES * sizeof(uint64_t) : 0;
+    return 3 * bytes + p->intervals * 4 * sizeof(struct interval);
+}
+
 int set_grow(struct aggregate_found *f, unsigned set)
 {
     const struct aggregate_plan *p = f->plan;
@@ -191,6 +203,7 @@ int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsi
     int rc = 0;
 
     r->count += other->count;
+    r->rows += other->rows;
     r->min_ts = other->min_ts < r->min_ts ? other->min_ts : r->min_ts;
     r->max_te = other->max_te > r->max_te ? other->max_te : r->max_te;
     for (unsigned i = 0; i < s->measures && rc == 0; i++) {

@@ -1,5 +1,5 @@
 /* aggregate_scan.c - one pass over the selected rows: groups, counts, spans and measures. */
-#include "aggregate.h"
+#include "aggregate_passes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -384,10 +384,29 @@ static int keeps_add(struct aggregate_worker *w, struct scan_batch *b)
 
 /* ---- batches -------------------------------------------------------------------------------------------------- */
 
+/* How many rows each group has; of system rows also which measures have values. */
+static int tally_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+{
+    struct aggregate_set *s = &w->found->set[set];
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count; j++)
+        set_record(s, w->group[j])->rows++;
+    for (unsigned i = w->plan->plain_measures; set == SET_SYSTEM && i < s->measures && rc == 0; i++)
+        rc = measure_add(w, b, set, i);
+    return rc;
+}
+
 static int rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
     const struct aggregate_plan *p = w->plan;
     struct aggregate_set *s = &w->found->set[set];
+    struct scan_batch some;
+    int of_pass = w->filter ? pass_filter_batch(w->filter, b, set, &some) : 1;
+
+    if (of_pass <= 0)
+        return of_pass;
+    b = of_pass == 2 ? &some : b;
     int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
 
     s->bound = true;
@@ -397,6 +416,8 @@ static int rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned s
         rc = set_grow(w->found, set);
     if (rc < 0)
         return rc;
+    if (p->tally)
+        return tally_add(w, b, set);
     bool split = p->split && set == SET_EVENT;
     if (split)
         rc = split_add(w, b, set);
@@ -472,7 +493,10 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
         return -ENOMEM;
     w->plan = job->plan;
     int rc = found_new(job->plan, &w->found);
+    if (rc == 0 && job->plan->pass)
+        rc = pass_filter_new(job->plan, &w->filter);
     if (rc < 0) {
+        found_free(w->found);
         free(w);
         return rc;
     }
@@ -488,6 +512,7 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     (void)worker;
 
     free(w->entries);
+    pass_filter_free(w->filter);
     if (!failed && !job->found && job->plan->parts)
         rc = found_new(job->plan, &job->found);
     if (!failed && rc == 0 && !job->found) {
@@ -507,6 +532,8 @@ static int chunk_begin(void *state, struct scan_chunk *c)
 
     for (unsigned i = 0; i < SETS; i++)
         w->found->set[i].bound = false;
+    if (w->filter)
+        pass_filter_chunk(w->filter);
     w->only_events = c->file->counts.counters + c->file->counts.aggregated == 0 &&
                      !(query_phases(c->query) & PHASE_METADATA);
     if (w->rows < SAMPLE_FOLD_ROWS)

@@ -519,6 +519,86 @@ static void threads_change_nothing(void)
 
 /* ---- too much ------------------------------------------------------------------------------------- */
 
+/* With so much memory; NULL: refused. */
+static char *rows_within(struct store *s, const char *query, struct aggregate_options o,
+                         uint64_t memory)
+{
+    struct budget budget = {.memory_limit = memory};
+    struct err err = {0};
+    struct buf out = {0};
+    int rc;
+
+    o.limit = o.limit ? o.limit : UINT64_MAX;
+    rc = ask(s, query, &o, &budget, &err, &out);
+    CHECK(rc == 0 || rc == ERR_MEMORY_LIMIT);
+    err_done(&err);
+    if (rc == 0)
+        return out.data ? buf_steal(&out, NULL) : strdup("");
+    buf_done(&out);
+    return NULL;
+}
+
+/* The least memory that it is answered with, in steps of a third; all answers are `want`. */
+static uint64_t least_memory(struct store *s, const char *query, const struct aggregate_options *o,
+                             const char *want)
+{
+    uint64_t memory = 64 << 20, least = 0;
+
+    for (; memory > 1000; memory -= memory / 3) {
+        char *rows = rows_within(s, query, *o, memory);
+        if (!rows)
+            break;
+        if (strcmp(rows, want) != 0)
+            check_fail(__FILE__, __LINE__, "other rows with %llu bytes",
+                       (unsigned long long)memory);
+        free(rows);
+        least = memory;
+    }
+    return least;
+}
+
+/* Groups that do not fit into memory together are found part after part, and the rows are the same. */
+static void parts_change_nothing(void)
+{
+    static const char *const by_time[] = {"tid", "ts"}, *const sort[] = {"tid"};
+    struct aggregate_options wide = {
+        .group_by = by_time, .group_by_count = 2, .aggregates = all, .aggregate_count = 15};
+    struct store s;
+
+    random_state = 11;
+    CHECK_STOP(store_begin(&s));
+    for (unsigned file = 0; file < 3; file++)
+        many_lines(&s, file, 1500);
+    CHECK_STOP(store_ingest(&s, 64 << 10, 1));
+    CHECK_INT(pool_new(2, "test", &s.env.pool), 0);
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        char *rows = rows_of(&s, questions[i].query, questions[i].options);
+        CHECK(least_memory(&s, questions[i].query, &questions[i].options, rows) > 0);
+        free(rows);
+    }
+    char *rows = rows_of(&s, "", wide);
+    uint64_t parted = least_memory(&s, "", &wide, rows);
+    struct aggregate_options page = wide;
+    page.offset = 1234;
+    page.limit = 2000;
+    char *told = rows_within(&s, "", page, 2 * parted);
+    const char *from = rows;
+    for (unsigned i = 0; i < 1234; i++)
+        from = strchr(from, '\n') + 1;
+    CHECK(told && strncmp(told, from, strlen(told)) == 0);
+    unsigned lines = 0;
+    for (const char *c = told; c && *c; c++)
+        lines += *c == '\n';
+    CHECK_INT(lines, 2000);
+    wide.sort = sort; /* needs all of them at once */
+    wide.sort_count = 1;
+    CHECK(parted > 0 && parted < least_memory(&s, "", &wide, rows) / 2);
+    free(told);
+    free(rows);
+    pool_free(s.env.pool);
+    store_end(&s);
+}
+
 static void check_refused(struct store *s, const struct aggregate_options *o, uint64_t memory,
                           int rc, const char *says)
 {
@@ -534,7 +614,7 @@ static void check_refused(struct store *s, const struct aggregate_options *o, ui
 
 static void limits_are_told(void)
 {
-    static const char *const by[] = {"args.x", "ts"};
+    static const char *const by[] = {"args.x", "ts"}, *const sort[] = {"-count"};
     struct aggregate_options o = {.limit = UINT64_MAX,
                                   .interval_ns = 1000000,
                                   .group_by = by,
@@ -551,9 +631,11 @@ static void limits_are_told(void)
     s.env.max_groups = 1000;
     check_refused(&s, &o, 0, ERR_ROW_LIMIT, "more than 1000 groups");
     s.env.max_groups = 0;
+    o.sort = sort;
+    o.sort_count = 1;
     check_refused(&s, &o, 3 << 20, ERR_MEMORY_LIMIT, "more than the 3 MiB");
-    o.aggregate_count = 0;
-    check_refused(&s, &o, 2 << 20, ERR_MEMORY_LIMIT, "more than the 2 MiB");
+    o.sort_count = o.aggregate_count = 0;
+    check_refused(&s, &o, 50000, ERR_MEMORY_LIMIT, "more than the 0 MiB");
     store_end(&s);
 }
 
@@ -566,6 +648,7 @@ static const struct check_test tests[] = {
     {"buckets_that_share", buckets_that_share},
     {"tops_and_havings", tops_and_havings},
     {"threads_change_nothing", threads_change_nothing},
+    {"parts_change_nothing", parts_change_nothing},
     {"limits_are_told", limits_are_told},
     {NULL, NULL},
 };

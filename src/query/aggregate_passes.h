@@ -1,0 +1,42 @@
+/* aggregate_passes.h - all groups one part after another, where memory does not suffice for them at once. Private.
+ *
+ * Groups are told in the order of their keys, so those that begin with the same first keys stand together. The rows of each
+ * such prefix are counted first, then the columns are scanned again for each run of prefixes whose groups fit into memory.
+ * Nothing is written to disk: a chunk without rows of the run costs some microseconds (a process mostly has files of its
+ * own), and the answer is the one of a single scan to the last bit, for every group is summed up within one of them.
+ */
+#ifndef DFTRACERD_QUERY_AGGREGATE_PASSES_H
+#define DFTRACERD_QUERY_AGGREGATE_PASSES_H
+
+#include "aggregate.h"
+
+/* What the first scans found: prefixes of all sets in the order of the answer, with their rows. */
+struct prefixes {
+    struct aggregate_plan plan; /* the query's, but for the number of keys and all that is not counted    */
+    struct measure *measures;
+    struct aggregate_found *found;
+    struct aggregate_fine fine;
+    struct row_id *order;
+    size_t count, charged;
+    uint32_t *rank[SETS];       /* place in `order` by group                                              */
+};
+/* As few keys as leave no prefix with more than `rows` rows, where that can be. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
+int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err, struct prefixes **ret);
+void prefixes_free(struct prefixes *x);
+/* The end of the run of prefixes from `from` on (one at least) that has at most `rows` rows; *ret_rows: how many. */
+size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint64_t *ret_rows);
+
+/* One scan: the prefixes [from, to). */
+struct pass {
+    const struct prefixes *prefixes;
+    size_t from, to;
+};
+/* A worker's: which rows of a batch are of the pass. */
+struct pass_filter;
+int pass_filter_new(const struct aggregate_plan *p, struct pass_filter **ret);
+void pass_filter_free(struct pass_filter *f);
+void pass_filter_chunk(struct pass_filter *f);
+/* 1: all; 0: none; 2: *some are, borrowed until the next call. Negative: error. */
+int pass_filter_batch(struct pass_filter *f, struct scan_batch *b, unsigned set, struct scan_batch *some);
+
+#endif
