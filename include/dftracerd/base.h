@@ -67,9 +67,23 @@ bool text_eq(struct text a, struct text b);
 bool text_eq_nocase(struct text a, struct text b);           /* ASCII letters only */
 int text_cmp(struct text a, struct text b);                  /* byte order, as sorting promises */
 bool text_is_utf8(struct text t);
+/* The bytes of a text of up to 16, zero-padded, as two words: equal for equal texts of one length. Reads 16 bytes. */
+extern const uint64_t text_masks[17][2];
+static inline void text_words(const char *p, uint32_t len, uint64_t *a, uint64_t *b)
+{
+    __builtin_memcpy(a, p, 8);
+    __builtin_memcpy(b, p + 8, 8);
+    *a &= text_masks[len][0];
+    *b &= text_masks[len][1];
+}
 uint64_t text_hash(struct text t);                           /* XXH3-64 */
 struct hash128 { uint64_t high, low; };
 struct hash128 text_hash128(struct text t);                  /* XXH3-128 */
+/* XXH3-128 with a seed, of what is added piece by piece. */
+struct hasher { _Alignas(64) unsigned char state[640]; };
+void hasher_begin(struct hasher *h, uint64_t seed);
+void hasher_add(struct hasher *h, const void *data, size_t len);
+struct hash128 hasher_end(const struct hasher *h);
 bool text_starts(struct text t, struct text prefix);
 bool text_ends(struct text t, struct text suffix);
 struct text text_trim(struct text t);                        /* without bytes 0x00-0x20 at both ends */

@@ -4,6 +4,28 @@
 #include <string.h>
 #include <xxhash.h>
 
+const uint64_t text_masks[17][2] = {
+#define M(n) ((((uint64_t)1 << 8 * (n)) - 1))
+    {0, 0},
+    {M(1), 0},
+    {M(2), 0},
+    {M(3), 0},
+    {M(4), 0},
+    {M(5), 0},
+    {M(6), 0},
+    {M(7), 0},
+    {UINT64_MAX, 0},
+    {UINT64_MAX, M(1)},
+    {UINT64_MAX, M(2)},
+    {UINT64_MAX, M(3)},
+    {UINT64_MAX, M(4)},
+    {UINT64_MAX, M(5)},
+    {UINT64_MAX, M(6)},
+    {UINT64_MAX, M(7)},
+    {UINT64_MAX, UINT64_MAX},
+#undef M
+};
+
 struct text text_of(const char *cstr)
 {
     return cstr ? (struct text){cstr, strlen(cstr)} : (struct text){NULL, 0};

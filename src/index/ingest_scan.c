@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #define IDLE_NS 3000000000LL /* without work for so long a worker gives its memory back */
 
@@ -64,21 +63,26 @@ static bool closes(const char *text, size_t len)
     return false;
 }
 
-/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are compressed. */
-static struct hash128 hash_chunk(const struct trace_chunk *c)
-{
-    XXH128_hash_t hash = XXH3_128bits_withSeed(c->text, c->len, c->text_offset);
+/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are compressed. Text is
+ * hashed piece by piece where it has just been scanned: it is still in the cache then. */
+#define HASH_PIECE (64u << 10)
 
-    return (struct hash128){.high = hash.high64, .low = hash.low64};
+static inline void hash_to(struct hasher *h, const char *text, size_t *hashed, size_t to)
+{
+    hasher_add(h, text + *hashed, to - *hashed);
+    *hashed = to;
 }
 
 static int scan(struct worker *w, struct result *r)
 {
     struct trace_event event;
     struct trace_counts counts;
+    struct hasher hasher;
+    size_t hashed = 0;
     uint32_t row = 0;
     int rc;
 
+    hasher_begin(&hasher, r->chunk.text_offset);
     trace_scan_begin(w->scanner, r->chunk.text, r->chunk.len, r->run->unit);
     chunk_builder_begin(w->builder, w->scanner);
     while ((rc = trace_scan_next(w->scanner, &event)) == 1) {
@@ -86,12 +90,15 @@ static int scan(struct worker *w, struct result *r)
         if (rc < 0)
             return rc;
         part_gather(r->part, w->ix->texts, &event, r->chunk.text, (uint32_t)r->chunk.number, row++);
+        if (event.offset - hashed >= HASH_PIECE)
+            hash_to(&hasher, r->chunk.text, &hashed, event.offset);
     }
     if (rc < 0)
         return rc;
     trace_scan_counts(w->scanner, &counts);
     r->part->counts = counts;
-    r->part->text_sum = hash_chunk(&r->chunk);
+    hash_to(&hasher, r->chunk.text, &hashed, r->chunk.len);
+    r->part->text_sum = hasher_end(&hasher);
     if (counts.brackets > 0 && closes(r->chunk.text, r->chunk.len))
         r->part->finished = true;
     return r->part->error;

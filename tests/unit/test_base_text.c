@@ -203,11 +203,44 @@ static void every_code_has_words(void)
     CHECK_STR(err_text(12), "unknown error");
 }
 
+static struct hash128 hash_pieces(const char *text, size_t len, size_t piece)
+{
+    struct hasher h;
+
+    hasher_begin(&h, 0);
+    for (size_t at = 0; at < len; at += piece)
+        hasher_add(&h, text + at, len - at < piece ? len - at : piece);
+    hasher_add(&h, NULL, 0);
+    return hasher_end(&h);
+}
+
+/* However it is cut it is the library's hash of the whole; the seed counts. */
+static void hashes_pieces(void)
+{
+    static const size_t pieces[] = {1, 7, 256, 1000, 65536}, lens[] = {0, 1, 240, 241, 1024, 5000};
+    char text[5000];
+    struct hasher h;
+
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i * 31 + i / 256);
+    for (size_t k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {
+        struct hash128 want = text_hash128((struct text){text, lens[k]});
+        for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+            struct hash128 got = hash_pieces(text, lens[k], pieces[i]);
+            CHECK(got.high == want.high && got.low == want.low);
+        }
+    }
+    hasher_begin(&h, 1);
+    hasher_add(&h, text, sizeof(text));
+    CHECK(hasher_end(&h).low != text_hash128((struct text){text, sizeof(text)}).low);
+}
+
 static const struct check_test tests[] = {
     {"compares", compares},
     {"cuts", cuts},
     {"splits", splits},
     {"hashes", hashes},
+    {"hashes_pieces", hashes_pieces},
     {"knows_utf8", knows_utf8},
     {"finds_ill_formed_parts", finds_ill_formed_parts},
     {"writes_json", writes_json},
