@@ -244,40 +244,126 @@ static int64_t across(__m256i v, bool least)
     return lane[0];
 }
 
-static void measure(const int64_t *v, size_t n, struct pack_range *ret)
+/* What lanes gather: ranges of values and of steps, and how many steps are 0. */
+struct lanes {
+    __m256i min, max, step_min, step_max, same;
+};
+
+static inline void lanes_add(struct lanes *l, __m256i x, __m256i step)
 {
-    if (n < 16) {
-        pack_kernels_portable.measure(v, n, ret);
+    l->min = smaller(l->min, x);
+    l->max = larger(l->max, x);
+    l->step_min = smaller(l->step_min, step);
+    l->step_max = larger(l->step_max, step);
+    l->same = _mm256_add_epi64(l->same, _mm256_cmpeq_epi64(step, _mm256_setzero_si256()));
+}
+
+/* The values from `i` on, with the one before them, are added to what is known. */
+static void measure_rest(const int64_t *v, size_t i, size_t n, struct pack_range *r)
+{
+    struct pack_range tail;
+
+    if (i >= n)
         return;
-    }
-    __m256i min = _mm256_set1_epi64x(v[0]), max = min, same = _mm256_setzero_si256();
-    __m256i dmin = _mm256_set1_epi64x(INT64_MAX), dmax = _mm256_set1_epi64x(INT64_MIN);
+    pack_kernels_portable.measure(v + i - 1, n - i + 1, &tail);
+    r->min = tail.min < r->min ? tail.min : r->min;
+    r->max = tail.max > r->max ? tail.max : r->max;
+    r->delta_min = tail.delta_min < r->delta_min ? tail.delta_min : r->delta_min;
+    r->delta_max = tail.delta_max > r->delta_max ? tail.delta_max : r->delta_max;
+    r->runs += tail.runs - 1;
+}
+
+static void measure64(const int64_t *v, size_t n, struct pack_range *ret)
+{
+    struct lanes l = {.min = _mm256_set1_epi64x(v[0]),
+                      .max = _mm256_set1_epi64x(v[0]),
+                      .step_min = _mm256_set1_epi64x(INT64_MAX),
+                      .step_max = _mm256_set1_epi64x(INT64_MIN)};
+    int64_t same[4];
     size_t i = 1;
 
     for (; i + 4 <= n; i += 4) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(v + i));
-        __m256i d = _mm256_sub_epi64(x, _mm256_loadu_si256((const __m256i *)(v + i - 1)));
-        min = smaller(min, x);
-        max = larger(max, x);
-        dmin = smaller(dmin, d);
-        dmax = larger(dmax, d);
-        same = _mm256_add_epi64(same, _mm256_cmpeq_epi64(d, _mm256_setzero_si256()));
+        lanes_add(&l, x, _mm256_sub_epi64(x, _mm256_loadu_si256((const __m256i *)(v + i - 1))));
     }
-    struct pack_range r = {across(min, true), across(max, false), across(dmin, true),
-                           across(dmax, false), 0};
-    int64_t lane[4];
-    _mm256_storeu_si256((__m256i *)lane, same);
-    r.runs = (uint32_t)((int64_t)i + lane[0] + lane[1] + lane[2] + lane[3]);
-    if (i < n) {
-        struct pack_range tail;
-        pack_kernels_portable.measure(v + i - 1, n - i + 1, &tail);
-        r.min = tail.min < r.min ? tail.min : r.min;
-        r.max = tail.max > r.max ? tail.max : r.max;
-        r.delta_min = tail.delta_min < r.delta_min ? tail.delta_min : r.delta_min;
-        r.delta_max = tail.delta_max > r.delta_max ? tail.delta_max : r.delta_max;
-        r.runs += tail.runs - 1;
+    _mm256_storeu_si256((__m256i *)same, l.same);
+    *ret = (struct pack_range){across(l.min, true), across(l.max, false), across(l.step_min, true),
+                               across(l.step_max, false),
+                               (uint32_t)((int64_t)i + same[0] + same[1] + same[2] + same[3])};
+    measure_rest(v, i, n, ret);
+}
+
+/* The low halves of 8 values, in some order: the same one for both of a step. */
+static inline __m256i low_halves(const int64_t *v)
+{
+    __m256 a = _mm256_loadu_ps((const float *)v), b = _mm256_loadu_ps((const float *)(v + 4));
+    return _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+}
+
+static inline __m256i high_halves(const int64_t *v)
+{
+    __m256 a = _mm256_loadu_ps((const float *)v), b = _mm256_loadu_ps((const float *)(v + 4));
+    return _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
+}
+
+static int32_t across32(__m256i v, bool least)
+{
+    int32_t lane[8];
+    _mm256_storeu_si256((__m256i *)lane, v);
+    for (unsigned i = 1; i < 8; i++)
+        lane[0] = (lane[i] < lane[0]) == least ? lane[i] : lane[0];
+    return lane[0];
+}
+
+static int64_t sum32(__m256i v)
+{
+    int32_t lane[8];
+    int64_t sum = 0;
+    _mm256_storeu_si256((__m256i *)lane, v);
+    for (unsigned i = 0; i < 8; i++)
+        sum += lane[i];
+    return sum;
+}
+
+/* Values of 30 bits and a sign, whose steps have 32: most columns, at twice the speed. False: others are among them. */
+static bool measure32(const int64_t *v, size_t n, struct pack_range *ret)
+{
+    const __m256i first = _mm256_set1_epi32((int32_t)v[0]), none = _mm256_setzero_si256();
+    __m256i min = first, max = first, same = none, wide = none;
+    __m256i step_min = _mm256_set1_epi32(INT32_MAX), step_max = _mm256_set1_epi32(INT32_MIN);
+    size_t i = 1;
+
+    for (; i + 8 <= n; i += 8) {
+        __m256i x = low_halves(v + i), step = _mm256_sub_epi32(x, low_halves(v + i - 1));
+        __m256i sign = _mm256_srai_epi32(x, 31),
+                next = _mm256_srai_epi32(_mm256_slli_epi32(x, 1), 31);
+        wide = _mm256_or_si256(wide, _mm256_xor_si256(sign, high_halves(v + i)));
+        wide = _mm256_or_si256(wide, _mm256_xor_si256(sign, next));
+        min = _mm256_min_epi32(min, x);
+        max = _mm256_max_epi32(max, x);
+        step_min = _mm256_min_epi32(step_min, step);
+        step_max = _mm256_max_epi32(step_max, step);
+        same = _mm256_add_epi32(same, _mm256_cmpeq_epi32(step, none));
     }
-    *ret = r;
+    if (!_mm256_testz_si256(wide, wide))
+        return false;
+    *ret = (struct pack_range){across32(min, true), across32(max, false), across32(step_min, true),
+                               across32(step_max, false), (uint32_t)((int64_t)i + sum32(same))};
+    measure_rest(v, i, n, ret);
+    return true;
+}
+
+static bool is_small(int64_t v)
+{
+    return v >= -(1 << 30) && v < 1 << 30;
+}
+
+static void measure(const int64_t *v, size_t n, struct pack_range *ret)
+{
+    if (n < 16)
+        pack_kernels_portable.measure(v, n, ret);
+    else if (!is_small(v[0]) || !is_small(v[n - 1]) || !measure32(v, n, ret))
+        measure64(v, n, ret);
 }
 
 static size_t put_places(unsigned mask, size_t place, uint64_t *out, size_t count)

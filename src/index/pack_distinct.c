@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 4 * PACK_DICT_MAX, LOOK = 1024 };
+enum { FEW = 512, LOOK = 1024, SLOTS = 4 * PACK_DICT_MAX };
 
 struct slot {
     int64_t value;
@@ -11,10 +11,13 @@ struct slot {
 };
 struct pack_distinct {
     uint32_t stamp, count; /* slots of an older stamp are free */
+    unsigned shift;        /* of a hash: few values stay in a small part of the slots */
     int64_t values[PACK_DICT_MAX], other[PACK_DICT_MAX];
     uint32_t place[PACK_DICT_MAX];
     struct slot slots[SLOTS];
 };
+enum { SHIFT_FEW = 64 - 11, SHIFT_MANY = 64 - 14 };
+_Static_assert(SLOTS == 1 << 14 && FEW * 4 == 1 << 11, "shifts");
 
 struct pack_distinct *pack_distinct_new(void)
 {
@@ -31,20 +34,18 @@ size_t pack_distinct_bytes(const struct pack_distinct *d)
     return sizeof(*d);
 }
 
-static struct slot *slot_of(struct pack_distinct *d, int64_t v)
+static inline struct slot *slot_of(struct pack_distinct *d, int64_t v)
 {
-    uint32_t s = (uint32_t)((uint64_t)v * 0x9E3779B97F4A7C15u >> 50);
+    uint64_t s = (uint64_t)v * 0x9E3779B97F4A7C15u >> d->shift;
 
     while (d->slots[s % SLOTS].stamp == d->stamp && d->slots[s % SLOTS].value != v)
         s++;
     return &d->slots[s % SLOTS];
 }
-_Static_assert(SLOTS == 1 << 14, "slot_of shifts to 14 bits");
 
-/* What was never used may be stamped like what is: not after so many columns. */
-static void begin(struct pack_distinct *d)
+/* Slots that were never used could be taken for those of a stamp that comes again. */
+static void new_stamp(struct pack_distinct *d)
 {
-    d->count = 0;
     if (++d->stamp != 0)
         return;
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -52,26 +53,46 @@ static void begin(struct pack_distinct *d)
     d->stamp = 1;
 }
 
-/* A look at the first 1,024 values stops most hopeless columns. */
+static void spread(struct pack_distinct *d)
+{
+    new_stamp(d);
+    d->shift = SHIFT_MANY;
+    for (uint32_t i = 0; i < d->count; i++)
+        *slot_of(d, d->values[i]) = (struct slot){d->values[i], i, d->stamp};
+}
+
+/* A new value's code; false: one too many. A look at the first 1,024 values stops most hopeless columns. */
+static bool add(struct pack_distinct *d, int64_t v, size_t i)
+{
+    if (d->count == FEW && (i < LOOK || d->shift == SHIFT_FEW)) {
+        if (i < LOOK)
+            return false;
+        spread(d);
+    }
+    if (d->count == PACK_DICT_MAX)
+        return false;
+    *slot_of(d, v) = (struct slot){v, d->count, d->stamp};
+    d->values[d->count++] = v;
+    return true;
+}
+
 uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, int64_t *codes)
 {
-    uint32_t limit = LOOK / 2;
-
-    begin(d);
+    d->count = 0;
+    d->shift = SHIFT_FEW;
+    new_stamp(d);
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && v[i] == v[i - 1]) {
             codes[i] = codes[i - 1];
             continue;
         }
         struct slot *slot = slot_of(d, v[i]);
-        if (slot->stamp != d->stamp) {
-            limit = i < LOOK ? LOOK / 2 : PACK_DICT_MAX;
-            if (d->count == limit)
-                return 0;
-            *slot = (struct slot){v[i], d->count, d->stamp};
-            d->values[d->count++] = v[i];
-        }
-        codes[i] = slot->code;
+        if (slot->stamp == d->stamp)
+            codes[i] = slot->code;
+        else if (add(d, v[i], i))
+            codes[i] = d->count - 1;
+        else
+            return 0;
     }
     return d->count;
 }
