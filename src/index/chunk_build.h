@@ -22,7 +22,7 @@ enum {
     BUILD_TO_OTHER = 0xFFFF,         /* slot of a field without a column of its own */
     BUILD_SHAPES_MAX = 128,          /* number 0 is none: the row's values were put one by one */
     BUILD_STEPS_MAX = 4096,          /* values of all shapes */
-    BUILD_HINTS = 256,               /* a power of two */
+    BUILD_HINTS = 256,
     BUILD_DICTIONARIES_KEPT = 64
 };
 
@@ -62,19 +62,22 @@ struct stage_place { size_t at; uint8_t bytes; };    /* in `kept`; of each value
 
 /* One value of a shape. */
 struct step {
-    uint32_t head;                   /* field, type and unit: step_head() */
+    uint32_t head;                   /* field, type and unit: step_head(); of a fixed text: its code */
     uint16_t column;
     uint16_t index;                  /* of the value in its event */
 };
+/* What is done with the events of a shape: with numbers first, then texts, then fixed ones. */
 struct shape {
     uint64_t hash;
-    uint32_t count;                  /* values of an event */
-    uint32_t first;                  /* in chunk_builder.steps; numbers come before texts */
+    uint32_t first;                  /* in chunk_builder.steps */
+    uint16_t count, numbers, texts;  /* steps; those before the first text, and before the first fixed one */
+    uint8_t number;                  /* what its rows have in row_shape */
     bool regular;                    /* false: its values are put one by one */
+    bool sure;                       /* the scanner vouches for fields and types */
     bool sized;                      /* a value that `size` may come from is there */
-    uint16_t numbers;                /* steps before the first text */
+    uint8_t name_mark, cat_mark;     /* of fixed texts */
     int16_t ret, size, image_size, size_sum, ret_sum; /* of the values, -1 = absent or no number */
-    struct column_build *name, *cat; /* NULL where it has no such text */
+    struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
 };
 
 struct hash_list { uint64_t *hashes; size_t count, cap; };
@@ -95,13 +98,15 @@ struct chunk_builder {
     uint32_t rows, row_cap, columns;
     uint32_t end;                    /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
+    size_t usual_bytes;              /* of a value, so that it need not grow */
     int error;
     uint8_t *row_shape;              /* row_cap of them */
     uint32_t shape_count, step_count;
     struct shape shapes[BUILD_SHAPES_MAX];              /* [0] unused */
     struct step steps[BUILD_STEPS_MAX];
     uint8_t shape_slots[2 * BUILD_SHAPES_MAX];          /* by hash; 0 = free */
-    struct shape_hint { uint32_t shape; uint8_t number; } hints[BUILD_HINTS]; /* trace_event.shape -> ours */
+    /* Of a trace_event.shape: one of `shapes`, with its fixed texts. */
+    struct shape_hint { uint32_t shape; struct shape plan; } hints[BUILD_HINTS];
     uint16_t slot[TRACE_FIELDS_MAX + 64];               /* field -> column + 1; 0 = not met in this chunk */
     struct path_dictionary *dictionaries;
     struct buf other;                /* JSON text of the event at hand's other values */
@@ -161,17 +166,14 @@ int build_see_type(struct column_build *c, uint8_t type);
 
 /* ---- chunk_shape.c ---------------------------------------------------------------------------------------------- */
 
-/* The shape of an event, made if it is new; 0 where its values are to be put one by one. Sets b->error. */
-uint32_t build_find_shape(struct chunk_builder *b, const struct trace_event *event);
+/* The shape of an event, made if it is new; NULL where its values are to be put one by one. Sets b->error. */
+const struct shape *build_find_shape(struct chunk_builder *b, const struct trace_event *event);
 /* The same; the scanner often knows. */
-static inline uint32_t build_shape(struct chunk_builder *b, const struct trace_event *event)
+static inline const struct shape *build_shape(struct chunk_builder *b, const struct trace_event *event)
 {
-    struct shape_hint *hint = &b->hints[event->shape % BUILD_HINTS];
+    const struct shape_hint *hint = &b->hints[event->shape % BUILD_HINTS];
 
-    if (event->shape != 0 && hint->shape == event->shape)
-        return hint->number;
-    *hint = (struct shape_hint){event->shape, (uint8_t)build_find_shape(b, event)};
-    return hint->number;
+    return event->shape != 0 && hint->shape == event->shape ? &hint->plan : build_find_shape(b, event);
 }
 /* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid` tells all. */
 int build_flatten(struct chunk_builder *b, struct column_build *c);
@@ -191,6 +193,8 @@ uint8_t size_mark_name(struct text name);
 struct size_value { uint8_t type; int64_t i; double d; };  /* type 0 = null, TRACE_INT or TRACE_DOUBLE */
 /* The arguments that matter, NULL where absent or no number. */
 struct size_args { const struct trace_value *ret, *size, *image_size, *size_sum, *ret_sum; };
+/* Of objects without sums. */
+static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark) { return cat_mark != 0 && !(name_mark & SIZE_TRANSFER); }
 struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns --------------------------------------------------- */

@@ -198,23 +198,53 @@ static uint64_t hash_number(uint8_t type, int64_t bits)
     return column_hash_f64(d);
 }
 
+static int hash_new(struct dictionary *d, uint8_t type, int64_t value, struct hash_list *l)
+{
+    uint32_t before = d->count;
+
+    if (dictionary_add(d, type, (const char *)&value, sizeof(value)) == NULL)
+        return -ENOMEM;
+    return d->count > before ? add_hash(l, hash_number(type, value)) : 0;
+}
+
+static int hash_mixed(const struct column_build *c, const int64_t *values, struct dictionary *d,
+                      struct hash_list *l)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < stage_count(c); i++)
+        if (!is_text(type_of(c, i)))
+            rc = hash_new(d, type_of(c, i), values[i], l);
+    return rc;
+}
+
+/* Values of one type: the last of each run is looked up. */
+static int hash_runs(uint8_t type, const int64_t *values, uint32_t n, struct dictionary *d,
+                     struct hash_list *l)
+{
+    uint64_t ends[PACK_BLOCK + 8];
+    int rc = n > 0 ? hash_new(d, type, values[n - 1], l) : 0;
+
+    for (uint32_t i = 0; i + 1 < n && rc == 0; i += PACK_BLOCK) {
+        size_t many = n - i < PACK_BLOCK + 1 ? n - i : PACK_BLOCK + 1;
+        size_t runs = pack_kernels()->changes(values + i, many, ends);
+        for (size_t k = 0; k < runs && rc == 0; k++)
+            rc = hash_new(d, type, values[i + ends[k]], l);
+    }
+    return rc;
+}
+
 /* Numbers: each distinct one once, found by a dictionary of their 8 bytes. */
 static int hash_numbers(const struct column_build *c, const int64_t *values, struct hash_list *l)
 {
     struct dictionary d = {0};
-    int rc = 0;
+    int rc;
 
     dictionary_begin(&d);
-    for (uint32_t i = 0; rc == 0 && i < stage_count(c); i++) {
-        uint32_t before = d.count;
-        if (is_text(type_of(c, i)) ||
-            (i > 0 && values[i] == values[i - 1] && type_of(c, i) == type_of(c, i - 1)))
-            continue;
-        if (dictionary_add(&d, type_of(c, i), (const char *)&values[i], 8) == NULL)
-            rc = -ENOMEM;
-        else if (d.count > before)
-            rc = add_hash(l, hash_number(type_of(c, i), values[i]));
-    }
+    if (c->type == BUILD_MANY && !c->as_double)
+        rc = hash_mixed(c, values, &d, l);
+    else
+        rc = hash_runs(type_of(c, 0), values, stage_count(c), &d, l);
     dictionary_done(&d);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 4096, SPAN = 8 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7 };
+enum { ROWS = 1024, SPAN = 32 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7, LANES = 11 };
 #define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below */
 
 /* One column of a batch; absent columns are all null. */
@@ -14,6 +14,10 @@ struct lane {
     struct column col;
     bool there, coded, all; /* all: no nulls */
     uint32_t *ids;          /* coded: text id of each code */
+    struct batch *batch;
+};
+/* Its values in some rows. */
+struct batch {
     int64_t i64[ROWS];
     uint32_t codes[ROWS];
     uint64_t valid[ROWS / 64];
@@ -48,7 +52,12 @@ struct digest {
     uint32_t thread_cache[1 << CACHE_BITS]; /* by some bits of the key's hash: thread */
     bool nano, wide;                        /* durations in ns; times do not fit 64 bits of ns */
     int64_t dur_scale, ts_scale;
-    uint32_t span; /* durations waiting, and their groups */
+    uint32_t span; /* durations waiting, and their groups: in `work` */
+    struct work *work;
+};
+/* What need not be zero at first: half a megabyte. */
+struct work {
+    struct batch batches[LANES];
     uint32_t group_of[SPAN];
     int64_t durations[SPAN], sorted[SPAN];
 };
@@ -103,17 +112,17 @@ static int lane_read(struct digest *d, struct lane *l, uint32_t first, uint32_t 
     if (!l->there)
         return 0;
     if (l->coded)
-        rc = column_read_codes(d->view, &l->col, first, n, l->codes);
+        rc = column_read_codes(d->view, &l->col, first, n, l->batch->codes);
     else
-        rc = column_read_i64(d->view, &l->col, first, n, l->i64);
+        rc = column_read_i64(d->view, &l->col, first, n, l->batch->i64);
     if (rc == 0 && !l->all)
-        rc = column_read_valid(d->view, &l->col, first, n, l->valid);
+        rc = column_read_valid(d->view, &l->col, first, n, l->batch->valid);
     return rc;
 }
 
 static inline bool lane_has(const struct lane *l, uint32_t i)
 {
-    return l->there && (l->all || (l->valid[i / 64] >> (i % 64) & 1));
+    return l->there && (l->all || (l->batch->valid[i / 64] >> (i % 64) & 1));
 }
 
 static uint32_t lane_text(struct digest *d, const struct lane *l, uint32_t i)
@@ -123,13 +132,14 @@ static uint32_t lane_text(struct digest *d, const struct lane *l, uint32_t i)
     if (!lane_has(l, i))
         return INDEX_NO_TEXT;
     if (l->coded)
-        return l->ids[l->codes[i]];
-    return texts_add_any(d->texts, (struct text){scratch, num_format_i64(l->i64[i], scratch)});
+        return l->ids[l->batch->codes[i]];
+    return texts_add_any(d->texts,
+                         (struct text){scratch, num_format_i64(l->batch->i64[i], scratch)});
 }
 
 static int64_t lane_int(const struct lane *l, uint32_t i)
 {
-    return lane_has(l, i) && !l->coded ? l->i64[i] : INT64_MIN;
+    return lane_has(l, i) && !l->coded ? l->batch->i64[i] : INT64_MIN;
 }
 
 /* Only needed to tell which events without a dur have 0 and which have none. */
@@ -157,7 +167,7 @@ static bool is_x(const struct digest *d, uint32_t i)
 {
     if (!lane_has(&d->ph, i) || lane_has(&d->bad_dur, i))
         return false;
-    return d->ph.coded ? d->ph_is_x[d->ph.codes[i]] : d->ph.i64[i] == 1;
+    return d->ph.coded ? d->ph_is_x[d->ph.batch->codes[i]] : d->ph.batch->i64[i] == 1;
 }
 
 static int open_lanes(struct digest *d)
@@ -183,6 +193,15 @@ static int open_lanes(struct digest *d)
             rc = -ENOMEM;
     }
     return rc;
+}
+
+static void give_batches(struct digest *d)
+{
+    struct lane *lanes[LANES] = {&d->class, &d->name,  &d->cat,      &d->ts, &d->dur,    &d->pid,
+                                 &d->tid,   &d->hhash, &d->hostname, &d->ph, &d->bad_dur};
+
+    for (int i = 0; i < LANES; i++)
+        lanes[i]->batch = &d->work->batches[i];
 }
 
 static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
@@ -238,8 +257,8 @@ static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
 
     if (!d->dense || (d->name.there && !d->name.coded) || (d->cat.there && !d->cat.coded))
         return group_slow(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i));
-    cat = lane_has(&d->cat, i) ? d->cat.codes[i] + 1 : 0;
-    name = lane_has(&d->name, i) ? d->name.codes[i] + 1 : 0;
+    cat = lane_has(&d->cat, i) ? d->cat.batch->codes[i] + 1 : 0;
+    name = lane_has(&d->name, i) ? d->name.batch->codes[i] + 1 : 0;
     slot = &d->dense[((size_t) class * d->cats + cat) * d->names + name];
     if (*slot == 0)
         *slot = new_group(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i)) + 1;
@@ -318,24 +337,24 @@ static inline void add_time(const struct digest *d, struct thread *t, int64_t ts
 
 static inline int add_row(struct digest *d, uint32_t i)
 {
-    uint8_t class = (uint8_t)d->class.i64[i] & 3;
+    uint8_t class = (uint8_t)d->class.batch->i64[i] & 3;
     uint32_t g = group_of(d, class, i);
     struct thread *t = thread_of(d, class, i);
     bool has_dur = lane_has(&d->dur, i);
-    int64_t dur = has_dur ? d->dur.i64[i] : 0;
+    int64_t dur = has_dur ? d->dur.batch->i64[i] : 0;
 
     if (g == MAP_NONE || !t)
         return -ENOMEM;
     d->groups[g].count++;
     if (has_dur || (class == TRACE_EVENT && is_x(d, i))) {
         d->groups[g].durations++;
-        d->group_of[d->span] = g;
-        d->durations[d->span++] = dur;
+        d->work->group_of[d->span] = g;
+        d->work->durations[d->span++] = dur;
     }
     t->count++;
     t->events += class == TRACE_EVENT;
     if (lane_has(&d->ts, i))
-        add_time(d, t, d->ts.i64[i], dur);
+        add_time(d, t, d->ts.batch->i64[i], dur);
     return 0;
 }
 
@@ -349,7 +368,7 @@ static void sort_span(struct digest *d)
         end += d->groups[g].durations;
     }
     for (uint32_t i = 0; i < d->span; i++)
-        d->sorted[d->groups[d->group_of[i]].end++] = d->durations[i];
+        d->work->sorted[d->groups[d->work->group_of[i]].end++] = d->work->durations[i];
 }
 
 static void add_moments(struct moments *to, const int64_t *v, uint32_t n, bool nano)
@@ -372,7 +391,7 @@ static void add_moments(struct moments *to, const int64_t *v, uint32_t n, bool n
 
 static int add_durations(struct digest *d, struct group *g)
 {
-    const int64_t *v = d->sorted + g->end - g->durations;
+    const int64_t *v = d->work->sorted + g->end - g->durations;
     struct summary_name *to = summary_name_of(d->p->summary, g->class, g->cat, g->name);
 
     if (!to)
@@ -506,6 +525,7 @@ static void digest_done(struct digest *d)
     free(d->threads);
     map_done(&d->group_map);
     map_done(&d->thread_map);
+    free(d->work);
     free(d);
 }
 
@@ -514,11 +534,14 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
     struct digest *d = calloc(1, sizeof *d);
     int rc;
 
-    if (!d)
+    if (!d || !(d->work = malloc(sizeof *d->work))) {
+        free(d);
         return -ENOMEM;
+    }
     d->p = p;
     d->texts = texts;
     d->view = view;
+    give_batches(d);
     rc = open_lanes(d);
     if (rc == 0)
         rc = digest_rows(d);

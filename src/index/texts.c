@@ -14,9 +14,10 @@ enum {
     BLOCK = 256 * 1024
 };
 
-struct slot {
+struct slot { /* the text itself, too: a look-up waits for few places of memory */
     uint64_t hash;
-    uint32_t id_plus;
+    const char *ptr;
+    uint32_t len, id_plus;
 };
 struct stripe {
     pthread_mutex_t lock;
@@ -177,8 +178,7 @@ static uint32_t make_id(struct texts *t, struct text text, bool any)
 }
 
 /* Under the lock of the stripe: the slot of the text, or the free one where it belongs. */
-static struct slot *find_slot(const struct texts *t, const struct stripe *s, uint64_t hash,
-                              struct text text)
+static struct slot *find_slot(const struct stripe *s, uint64_t hash, struct text text)
 {
     uint32_t i = (uint32_t)(hash >> 6) & s->mask;
 
@@ -187,7 +187,8 @@ static struct slot *find_slot(const struct texts *t, const struct stripe *s, uin
 
         if (slot->id_plus == 0)
             return slot;
-        if (slot->hash == hash && text_eq(texts_get(t, slot->id_plus - 1), text))
+        if (slot->hash == hash && slot->len == text.len &&
+            (text.len == 0 || memcmp(slot->ptr, text.ptr, text.len) == 0))
             return slot;
     }
 }
@@ -224,7 +225,7 @@ static uint32_t add(struct texts *t, struct text text, bool any)
     pthread_mutex_lock(&s->lock);
     if ((!s->slots || s->used * 4 >= (s->mask + 1) * 3) && stripe_grow(s) < 0 && !s->slots)
         goto out;
-    slot = find_slot(t, s, hash, text);
+    slot = find_slot(s, hash, text);
     if (slot->id_plus) {
         id = slot->id_plus - 1;
         if (!any && id >= TEXTS_LOCAL)
@@ -232,7 +233,7 @@ static uint32_t add(struct texts *t, struct text text, bool any)
     } else if (s->used + 1 <= s->mask) {
         id = make_id(t, text, any);
         if (id != INDEX_NO_TEXT) {
-            *slot = (struct slot){hash, id + 1};
+            *slot = (struct slot){hash, texts_get(t, id).ptr, (uint32_t)text.len, id + 1};
             s->used++;
         }
     }
@@ -259,7 +260,7 @@ uint32_t texts_find(struct texts *t, struct text text)
 
     pthread_mutex_lock(&s->lock);
     if (s->slots)
-        id = find_slot(t, s, hash, text)->id_plus - 1; /* 0 - 1 is INDEX_NO_TEXT */
+        id = find_slot(s, hash, text)->id_plus - 1; /* 0 - 1 is INDEX_NO_TEXT */
     pthread_mutex_unlock(&s->lock);
     return id;
 }
