@@ -178,6 +178,7 @@ struct trace_event {
     uint32_t count;
     uint32_t shape;              /* events of one scanner with the same number have the same fields, types and units in
                                   * the same order; 0 = nothing is known                                    */
+    uint64_t fixed;              /* bit i: value i of all of them is the same text                           */
     const struct trace_value *values; /* borrowed until the next call, texts too; no nulls, each field at most once
                                        * (but TRACE_FIELD_OTHER). The dur of 0 that READING.md gives a complete event
                                        * without one is among them, as the last.                                    */

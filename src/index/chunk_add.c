@@ -186,12 +186,12 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
 /* ---- values of a shape -------------------------------------------------------------------------------------------------- */
 
 static always_inline int step_number(struct chunk_builder *b, const struct step *step,
-                                     const struct trace_value *v)
+                                     const struct trace_value *v, bool sure)
 {
     struct column_build *c = &b->column[step->column];
     int64_t value = v->i;
 
-    if (unlikely(step_head(v) != step->head))
+    if (!sure && unlikely(step_head(v) != step->head))
         return DROPPED;
     if (c->kind != BUILD_NUMBER) {
         if (unlikely(c->kind != BUILD_TIME))
@@ -219,17 +219,17 @@ static int find_text(struct column_build *c, const struct trace_value *v, uint64
 }
 
 static always_inline int step_text(struct chunk_builder *b, const struct step *step,
-                                   const struct trace_value *v)
+                                   const struct trace_value *v, bool sure)
 {
     struct column_build *c = &b->column[step->column];
     uint64_t x, y = 0;
 
-    if (unlikely(step_head(v) != step->head))
+    if (!sure && unlikely(step_head(v) != step->head))
         return DROPPED;
     if (unlikely(c->kind != BUILD_TEXT))
         return push_text(b, c, v->type, v->ptr, v->len);
     if (likely(v->len <= 16))
-        dictionary_words(v->ptr, v->len, &x, &y);
+        text_words(v->ptr, v->len, &x, &y);
     else
         x = text_hash((struct text){v->ptr, v->len});
     if ((x != c->a || y != c->b || v->len != c->len) && find_text(c, v, x, y) < 0)
@@ -237,28 +237,41 @@ static always_inline int step_text(struct chunk_builder *b, const struct step *s
     return stage_push(c, c->code);
 }
 
-static int put_shape(struct chunk_builder *b, const struct shape *s,
-                     const struct trace_event *event)
+static always_inline int step_fixed(struct chunk_builder *b, const struct step *step)
+{
+    struct column_build *c = &b->column[step->column];
+
+    return likely(c->kind == BUILD_TEXT) ? stage_push(c, step->head)
+                                         : push_any(c, TRACE_TEXT, step->head);
+}
+
+static always_inline int put_steps(struct chunk_builder *b, const struct shape *s,
+                                   const struct trace_event *event, bool sure)
 {
     const struct step *first = &b->steps[s->first], *step = first;
     int rc = 0;
 
     while (step < first + s->numbers &&
-           (rc = step_number(b, step, &event->values[step->index])) == 0)
+           (rc = step_number(b, step, &event->values[step->index], sure)) == 0)
         step++;
     if (likely(rc == 0))
-        while (step < first + s->count &&
-               (rc = step_text(b, step, &event->values[step->index])) == 0)
+        while (step < first + s->texts &&
+               (rc = step_text(b, step, &event->values[step->index], sure)) == 0)
             step++;
-    return likely(rc <= 0) ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
+    if (unlikely(rc != 0))
+        return rc < 0 ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
+    for (; step < first + s->count; step++)
+        rc |= step_fixed(b, step);
+    return rc;
+}
+
+static int put_shape(struct chunk_builder *b, const struct shape *s,
+                     const struct trace_event *event)
+{
+    return s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
-
-static uint8_t mark_of(const struct column_build *c)
-{
-    return c ? c->mark : 0;
-}
 
 static int put_size(struct chunk_builder *b, uint8_t cat, uint8_t name,
                     const struct size_args *args)
@@ -276,7 +289,8 @@ static int put_shape_size(struct chunk_builder *b, const struct shape *s,
 #define ARG(x) (s->x >= 0 ? &event->values[s->x] : NULL)
     struct size_args args = {ARG(ret), ARG(size), ARG(image_size), ARG(size_sum), ARG(ret_sum)};
 #undef ARG
-    return put_size(b, mark_of(s->cat), mark_of(s->name), &args);
+    return put_size(b, s->cat ? s->cat->mark : s->cat_mark, s->name ? s->name->mark : s->name_mark,
+                    &args);
 }
 
 /* The mark of an event's text: it was put last into its column. */
@@ -353,13 +367,12 @@ static always_inline int put_place(struct chunk_builder *b, const struct trace_e
 
 static int put_event(struct chunk_builder *b, const struct trace_event *event)
 {
-    uint32_t number = build_shape(b, event);
+    const struct shape *s = build_shape(b, event);
     uint8_t *row_shape = &b->row_shape[b->rows];
-    const struct shape *s = &b->shapes[number];
     int rc;
 
-    *row_shape = (uint8_t)number;
-    rc = number ? put_shape(b, s, event) : put_all(b, event);
+    *row_shape = s ? s->number : 0;
+    rc = s ? put_shape(b, s, event) : put_all(b, event);
     rc |= put_place(b, event);
     if (unlikely(event->bad_dur))
         rc |= put_special(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);

@@ -13,28 +13,6 @@
 #define KEPT_TEXTS (1u << 14)
 #define KEPT_BYTES (2u << 20)
 
-const uint64_t dictionary_masks[17][2] = {
-#define M(n) ((((uint64_t)1 << 8 * (n)) - 1))
-    {0, 0},
-    {M(1), 0},
-    {M(2), 0},
-    {M(3), 0},
-    {M(4), 0},
-    {M(5), 0},
-    {M(6), 0},
-    {M(7), 0},
-    {UINT64_MAX, 0},
-    {UINT64_MAX, M(1)},
-    {UINT64_MAX, M(2)},
-    {UINT64_MAX, M(3)},
-    {UINT64_MAX, M(4)},
-    {UINT64_MAX, M(5)},
-    {UINT64_MAX, M(6)},
-    {UINT64_MAX, M(7)},
-    {UINT64_MAX, UINT64_MAX},
-#undef M
-};
-
 static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
 {
     unsigned __int128 m =

@@ -84,26 +84,30 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
         plan_size(s, &b->column[step.column], &event->values[i], (uint16_t)i);
         steps[event->values[i].type >= TRACE_TEXT ? --texts : s->numbers++] = step;
     }
+    s->texts = s->count;
     s->regular = true;
 }
 
 /* The row is counted to all columns of the shape from now on. */
-static void join_columns(struct chunk_builder *b, const struct shape *s, uint32_t number)
+static void join_columns(struct chunk_builder *b, const struct shape *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
-        b->column[b->steps[s->first + i].column].shapes[number / 64] |= (uint64_t)1 << number % 64;
+        b->column[b->steps[s->first + i].column].shapes[s->number / 64] |= (uint64_t)1
+                                                                           << s->number % 64;
     b->step_count += s->count;
 }
 
-static uint32_t new_shape(struct chunk_builder *b, const struct trace_event *event, uint64_t hash)
+static struct shape *new_shape(struct chunk_builder *b, const struct trace_event *event,
+                               uint64_t hash)
 {
     uint32_t number = b->shape_count + 1;
     struct shape *s = &b->shapes[number];
 
     if (number == BUILD_SHAPES_MAX || event->count > BUILD_STEPS_MAX - b->step_count)
-        return 0;
+        return NULL;
     *s = (struct shape){.hash = hash,
-                        .count = event->count,
+                        .number = (uint8_t)number,
+                        .count = (uint16_t)event->count,
                         .first = b->step_count,
                         .ret = -1,
                         .size = -1,
@@ -113,24 +117,96 @@ static uint32_t new_shape(struct chunk_builder *b, const struct trace_event *eve
     b->shape_count = number;
     plan_steps(b, event, s);
     if (s->regular)
-        join_columns(b, s, number);
-    return number;
+        join_columns(b, s);
+    return s;
 }
 
-uint32_t build_find_shape(struct chunk_builder *b, const struct trace_event *event)
+static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_event *event)
 {
     uint64_t hash = hash_heads(event);
-    uint32_t at = (uint32_t)(hash >> 32), number;
+    struct shape *s;
 
-    for (;; at++) {
+    for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
         uint8_t *slot = &b->shape_slots[at % (2 * BUILD_SHAPES_MAX)];
-        number = *slot;
-        if (number == 0)
-            *slot = (uint8_t)(number = new_shape(b, event, hash));
-        if (number == 0 || b->shapes[number].hash == hash)
+        s = *slot ? &b->shapes[*slot] : new_shape(b, event, hash);
+        if (s == NULL)
+            return NULL;
+        *slot = s->number;
+        if (s->hash == hash)
             break;
     }
-    return b->shapes[number].regular && b->shapes[number].count == event->count ? number : 0;
+    return s->regular && s->count == event->count ? s : NULL;
+}
+
+/* ---- texts that are the same in all events ---- */
+
+static bool is_fixed(const struct chunk_builder *b, const struct trace_event *event,
+                     const struct step *step)
+{
+    return step->index < 64 && event->fixed >> step->index & 1 &&
+           event->values[step->index].type == TRACE_TEXT &&
+           b->column[step->column].kind == BUILD_TEXT;
+}
+
+static int fix_text(struct chunk_builder *b, const struct trace_event *event, struct shape *s,
+                    struct step *step)
+{
+    struct column_build *c = &b->column[step->column];
+    const struct trace_value *v = &event->values[step->index];
+    const struct dictionary_slot *slot = dictionary_add(c->dict, TRACE_TEXT, v->ptr, v->len);
+
+    if (slot == NULL)
+        return -ENOMEM;
+    step->head = slot->code;
+    if (s->name == c) {
+        s->name = NULL;
+        s->name_mark = slot->mark;
+    } else if (s->cat == c) {
+        s->cat = NULL;
+        s->cat_mark = slot->mark;
+    }
+    return 0;
+}
+
+/* Moves the steps of fixed texts to the end, into steps of its own. */
+static int fix_texts(struct chunk_builder *b, const struct trace_event *event, struct shape *s)
+{
+    const struct step *from = &b->steps[s->first], *last = from + s->count;
+    struct step *to = &b->steps[b->step_count], *end = to + s->count;
+    int rc = 0;
+
+    s->first = b->step_count;
+    b->step_count += s->count;
+    for (; from < last && rc == 0; from++) {
+        if (!is_fixed(b, event, from)) {
+            *to++ = *from;
+            continue;
+        }
+        *--end = *from;
+        rc = fix_text(b, event, s, end);
+        s->texts--;
+    }
+    if (s->name == NULL && s->cat == NULL && s->size_sum < 0 && s->ret_sum < 0 &&
+        size_is_null(s->cat_mark, s->name_mark))
+        s->sized = false;
+    return rc;
+}
+
+const struct shape *build_find_shape(struct chunk_builder *b, const struct trace_event *event)
+{
+    const struct shape *s = shape_by_heads(b, event);
+    struct shape_hint *hint = &b->hints[event->shape % BUILD_HINTS];
+
+    if (s == NULL || event->shape == 0)
+        return s;
+    *hint = (struct shape_hint){event->shape, *s};
+    hint->plan.sure = true;
+    if (event->fixed != 0 && s->count <= BUILD_STEPS_MAX - b->step_count &&
+        fix_texts(b, event, &hint->plan) < 0) {
+        b->error = -ENOMEM;
+        return NULL;
+    }
+    return &hint->plan;
 }
 
 /* ---- bits ------------------------------------------------------------------------------------------------------ */

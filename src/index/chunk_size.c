@@ -63,10 +63,10 @@ struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const stru
 {
     if (args->size_sum != NULL || args->ret_sum != NULL)
         return of_number(args->size_sum ? args->size_sum : args->ret_sum);
+    if (size_is_null(cat_mark, name_mark))
+        return (struct size_value){0, 0, 0};
     if (cat_mark == 0)
         return positive_or_null(positive(args->size) ? args->size : args->image_size);
-    if (!(name_mark & SIZE_TRANSFER))
-        return (struct size_value){0, 0, 0};
     if (args->ret == NULL)
         return positive_or_null(args->size);
     if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args->ret) &&

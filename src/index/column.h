@@ -104,16 +104,6 @@ static inline struct text dictionary_text(const struct dictionary *d, uint32_t c
     const struct dictionary_text *t = dictionary_of(d, code);
     return (struct text){d->bytes + t->at, t->len};
 }
-/* The words of a text of up to 16 bytes; reads 16, whatever `len`. */
-extern const uint64_t dictionary_masks[17][2];
-static inline void dictionary_words(const char *p, uint32_t len, uint64_t *a, uint64_t *b)
-{
-    memcpy(a, p, 8);
-    memcpy(b, p + 8, 8);
-    *a &= dictionary_masks[len][0];
-    *b &= dictionary_masks[len][1];
-}
-
 /* text_hash() of the decimal text, as filters want it. */
 uint64_t column_hash_i64(int64_t v);
 uint64_t column_hash_f64(double v);

@@ -157,6 +157,7 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
     if (unlikely(s->dead))
         remove_dead(s);
     ret->shape = s->shape;
+    ret->fixed = s->shape ? s->fixed : 0;
     ret->repaired = repaired;
     ret->bad_dur = s->bad_dur;
     ret->offset = (uint32_t)(object - s->text);

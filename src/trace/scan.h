@@ -118,7 +118,9 @@ struct scan_patch {
 struct template;
 struct templates {
     struct template *pool;
-    uint32_t used;
+    struct template_more *more;    /* of the same number                                                       */
+    struct fork_entry *forks;
+    uint32_t used, forks_used;
     uint32_t shapes;               /* given so far                                                             */
     uint32_t wait;                 /* misses until the next line is learned                                    */
     uint32_t penalty;
@@ -163,7 +165,8 @@ struct trace_scanner {
     uint64_t attempt;
     struct scan_places at;
     int32_t record_at;             /* where in values, or -1                                                   */
-    uint32_t shape;                /* trace_event.shape                                                        */
+    uint32_t shape;                /* trace_event.shape, fixed                                                 */
+    uint64_t fixed;
     bool odd;                      /* a value is not what the template has                                     */
     struct text record_raw;        /* args.value as written, if a number                                       */
     uint8_t bad_dur;

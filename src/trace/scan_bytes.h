@@ -9,25 +9,40 @@
 
 #include <immintrin.h>
 
+/* What bytes are compared with. Kept in registers over a line: the compiler would make them anew for every value. */
+struct scan_bytes {
+    __m256i quote, slash, low;
+    __m128i zero, nine;
+};
+
+static always_inline struct scan_bytes scan_bytes(void)
+{
+    struct scan_bytes b = {_mm256_set1_epi8('"'), _mm256_set1_epi8('\\'), _mm256_set1_epi8(0x1f),
+                           _mm_set1_epi8('0'), _mm_set1_epi8(9)};
+
+    __asm__("" : "+x"(b.quote), "+x"(b.slash), "+x"(b.low), "+x"(b.zero), "+x"(b.nine));
+    return b;
+}
+
 /* Quote, backslash, control byte or high bit: signed bytes below 0x20 are the last two. */
-static inline uint32_t special32(const char *p)
+static always_inline uint32_t special32(const struct scan_bytes *b, const char *p)
 {
     __m256i x = _mm256_loadu_si256((const void *)p);
-    __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), x);
-    __m256i quote = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('"'));
-    __m256i slash = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\'));
+    __m256i low = _mm256_cmpeq_epi8(_mm256_min_epi8(x, b->low), x);
+    __m256i quote = _mm256_cmpeq_epi8(x, b->quote);
+    __m256i slash = _mm256_cmpeq_epi8(x, b->slash);
 
     return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(low, _mm256_or_si256(quote, slash)));
 }
 
 /* The first byte at or behind `p` that ends a string or makes it a special one; the newline stops it at the latest. */
-static inline const char *plain_end(const char *p)
+static always_inline const char *plain_end(const struct scan_bytes *b, const char *p)
 {
-    uint32_t found = special32(p);
+    uint32_t found = special32(b, p);
 
     while (unlikely(!found)) {
         p += 32;
-        found = special32(p);
+        found = special32(b, p);
     }
     return p + __builtin_ctz(found);
 }
@@ -54,10 +69,10 @@ static always_inline bool literal_begins(const char *p, const char *literal, uin
 }
 
 /* An integer of 1 to 16 digits without sign that is followed by what follows nearly all: its digits. 0: look closer. */
-static always_inline unsigned number_digits_quick(const char *p, __m128i *ret)
+static always_inline unsigned number_digits_quick(const struct scan_bytes *b, const char *p, __m128i *ret)
 {
-    __m128i x = _mm_sub_epi8(_mm_loadu_si128((const void *)p), _mm_set1_epi8('0'));
-    __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(9)), x);
+    __m128i x = _mm_sub_epi8(_mm_loadu_si128((const void *)p), b->zero);
+    __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(x, b->nine), x);
     unsigned n = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
 
     *ret = x;
@@ -80,10 +95,10 @@ static always_inline uint64_t number_value_quick(__m128i x, unsigned n)
 }
 
 /* Its length, 0: look closer. */
-static always_inline unsigned number_quick(const char *p, int64_t *ret)
+static always_inline unsigned number_quick(const struct scan_bytes *b, const char *p, int64_t *ret)
 {
     __m128i digits;
-    unsigned n = number_digits_quick(p, &digits);
+    unsigned n = number_digits_quick(b, p, &digits);
 
     *ret = (int64_t)number_value_quick(digits, n);
     return n;
@@ -97,8 +112,18 @@ static inline uint64_t zero8(uint64_t x)
     return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
 }
 
-static inline const char *plain_end(const char *p)
+struct scan_bytes {
+    char none;
+};
+
+static always_inline struct scan_bytes scan_bytes(void)
 {
+    return (struct scan_bytes){0};
+}
+
+static inline const char *plain_end(const struct scan_bytes *b, const char *p)
+{
+    (void)b;
     for (;; p += 8) {
         uint64_t x = load8(p);
         uint64_t low = (x - 0x2020202020202020u) | x; /* below 0x20 borrows into its high bit */
@@ -125,11 +150,12 @@ static always_inline bool literal_begins(const char *p, const char *literal, uin
     return literal_is(p, literal, len < 32 ? len : 32);
 }
 
-static always_inline unsigned number_quick(const char *p, int64_t *ret)
+static always_inline unsigned number_quick(const struct scan_bytes *b, const char *p, int64_t *ret)
 {
     struct scan_number n;
     const char *end = number_scan(p, &n);
 
+    (void)b;
     if (unlikely(!end || n.negative || n.big || !n.integral || n.mag > INT64_MAX))
         return 0;
     *ret = (int64_t)n.mag;

@@ -17,7 +17,8 @@ static inline const char *skip_blanks(const char *p)
 /* From behind the opening quote to behind the closing one. */
 static inline const char *read_string(struct trace_scanner *s, const char *p, struct text *ret)
 {
-    const char *end = plain_end(p);
+    struct scan_bytes b = scan_bytes();
+    const char *end = plain_end(&b, p);
 
     if (unlikely(*end != '"'))
         return scan_string_slow(s, p, ret);

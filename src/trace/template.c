@@ -5,22 +5,31 @@
 #include "template.h"
 
 enum {
-    POOL = 1024,         /* nodes; a shape costs about as many as it has args of its own          */
+    POOL = 2048, /* nodes; a shape costs about as many as it has values of its own        */
+    FORKS = 8,
     SIBLINGS_MAX = 16,   /* more ways on than this are no pattern                                 */
+    WORDS_MAX = 6,       /* so many texts of a value are part of the literal                      */
+    TEXT_MAX = 16,       /* bytes of a text that is known                                         */
     PENALTY_FIRST = 256, /* misses left unlearned after the pool was full, doubled each time      */
     PENALTY_MAX = 1 << 20
 };
 
 int template_init(struct templates *t)
 {
-    t->pool = calloc(POOL, sizeof(*t->pool));
-    return t->pool ? 0 : -ENOMEM;
+    t->pool = aligned_alloc(64, POOL * sizeof(*t->pool));
+    t->more = calloc(POOL, sizeof(*t->more));
+    t->forks = calloc(FORKS * FORK_SLOTS, sizeof(*t->forks));
+    return t->pool && t->more && t->forks ? 0 : -ENOMEM;
 }
 
 void template_done(struct templates *t)
 {
     free(t->pool);
+    free(t->more);
+    free(t->forks);
     t->pool = NULL;
+    t->more = NULL;
+    t->forks = NULL;
 }
 
 /* Too many shapes: start again, later. */
@@ -31,129 +40,242 @@ static void forget(struct trace_scanner *s)
 
     t->root = NULL;
     t->used = 0;
+    t->forks_used = 0;
     t->penalty = soon ? t->penalty * 2 : PENALTY_FIRST;
     t->penalty = t->penalty > PENALTY_MAX ? PENALTY_MAX : t->penalty;
     t->forgot = s->attempt;
     t->wait = t->penalty;
 }
 
-/* Types count, too: where the values of a line are, and its shape, is known at the end of the branch alone. */
-static bool is_like(const struct template *node, const struct template *want)
+/* ---- nodes ---- */
+
+/* What is to be learned of one value. */
+struct lesson {
+    struct template node;
+    struct template_more more;
+    const char *from, *to; /* the literal                                  */
+    const char *next;      /* where the text behind the value goes on      */
+    struct text text;      /* of a string that stands in the line as it is */
+};
+
+static bool is_node(const struct templates *t, const struct template *node, const struct lesson *l)
 {
-    return node->slot == want->slot && node->field == want->field && node->back == want->back &&
-           memcmp(&node->value, &want->value, offsetof(struct trace_value, len)) == 0;
+    const struct template_more *m = template_more(t, node);
+    size_t len = (size_t)(l->to - l->from), head = len < TEMPLATE_FIRST ? len : TEMPLATE_FIRST;
+
+    return node->len == len && memcmp(node->literal, l->from, head) == 0 &&
+           memcmp(m->literal, l->from + head, len - head) == 0 && node->kind == l->node.kind &&
+           node->field == l->node.field && node->value_len == l->node.value_len &&
+           m->slot == l->more.slot && m->back == l->more.back &&
+           node->value_type == l->node.value_type && node->nano == l->node.nano;
 }
 
-/* The node for literal [from, to) and the rest of `want`, among the children at `first`. NULL: does not fit. */
-static struct template *branch(struct templates *t, struct template **first, const char *from,
-                               const char *to, const struct template *want)
+/* The node of the lesson among the children at `first`. NULL: does not fit. */
+static struct template *branch(struct templates *t, struct template **first, const struct lesson *l)
 {
     struct template *node;
     unsigned siblings = 0;
+    size_t len = (size_t)(l->to - l->from), head = len < TEMPLATE_FIRST ? len : TEMPLATE_FIRST;
 
-    if (to - from > SCAN_LITERAL_MAX || to == from)
+    if (l->to - l->from > SCAN_LITERAL_MAX || l->to <= l->from)
         return NULL;
     for (node = *first; node; node = node->next, siblings++) {
-        if (node->len == to - from && memcmp(node->literal, from, node->len) == 0 &&
-            is_like(node, want))
+        if (is_node(t, node, l))
             return node;
     }
     if (siblings >= SIBLINGS_MAX || t->used == POOL)
         return NULL;
     node = &t->pool[t->used++];
-    *node = *want;
-    memcpy(node->literal, from, (size_t)(to - from));
-    node->len = (uint8_t)(to - from);
-    node->ends = node->len < 32 ? ((uint32_t)1 << node->len) - 1 : UINT32_MAX;
+    *node = l->node;
+    *template_more(t, node) = l->more;
+    memcpy(node->literal, l->from, head);
+    memcpy(template_more(t, node)->literal, l->from + head, len - head);
+    node->len = (uint8_t)len;
+    node->ends = len < 32 ? ((uint32_t)1 << len) - 1 : UINT32_MAX;
     node->next = *first;
-    node->child = NULL;
     *first = node;
     return node;
 }
 
-/* Where the literal before a value ends, and where the text behind the value goes on. */
-static void slot_bounds(const struct scan_note *n, const char **ret_literal_end,
-                        const char **ret_next)
+/* ---- texts that are known ---- */
+
+static unsigned words_at(const struct template *node, uint16_t field)
 {
-    *ret_next = n->to;
+    unsigned count = 0;
+
+    for (; node; node = node->next)
+        count += node->kind == TEMPLATE_WORD && node->field == field;
+    return count;
+}
+
+/* A category or phase becomes part of the literal, with its closing quote, as long as there are few. */
+static struct template *learn_word(struct templates *t, struct template **first,
+                                   const struct lesson *l)
+{
+    struct lesson word = *l;
+    struct template *node;
+
+    word.node.kind = TEMPLATE_WORD;
+    word.node.value_len = (uint32_t)l->text.len;
+    word.to = l->next + 1;
+    if (word.to - word.from > SCAN_LITERAL_MAX)
+        return NULL;
+    for (node = *first; node; node = node->next) {
+        if (is_node(t, node, &word))
+            return node;
+    }
+    return words_at(*first, l->node.field) < WORDS_MAX ? branch(t, first, &word) : NULL;
+}
+
+/* Where it goes on behind a name: *ret_known where that is known of this name alone. */
+static struct template **learn_name(struct templates *t, struct template *node, struct text name,
+                                    bool *ret_known)
+{
+    struct template_more *m = template_more(t, node);
+    struct fork_entry *e;
+    uint64_t a, b;
+    unsigned used = 0;
+
+    *ret_known = false;
+    if (node->kind != TEMPLATE_FORK || name.len == 0 || name.len > TEXT_MAX)
+        return &node->child;
+    text_words(name.ptr, (uint32_t)name.len, &a, &b);
+    e = fork_find(m->fork, a, b, (uint32_t)name.len);
+    for (unsigned i = 0; i < FORK_SLOTS; i++)
+        used += m->fork[i].len > 0;
+    if (e->len == 0 && (used >= FORK_USED || t->used > POOL / 2))
+        return &node->child;
+    if (e->len == 0)
+        *e = (struct fork_entry){.a = a, .b = b, .len = (uint32_t)name.len};
+    *ret_known = true;
+    return &e->child;
+}
+
+/* A name's node becomes a fork when it is made. */
+static struct template *learn_fork(struct templates *t, struct template **first, struct lesson *l)
+{
+    struct template *node;
+
+    l->node.kind = TEMPLATE_FORK;
+    for (node = *first; node; node = node->next) {
+        if (is_node(t, node, l))
+            return node;
+    }
+    if (t->forks_used == FORKS) {
+        l->node.kind = TEMPLATE_TEXT;
+        return branch(t, first, l);
+    }
+    l->more.fork = &t->forks[t->forks_used * FORK_SLOTS];
+    node = branch(t, first, l);
+    if (node) {
+        memset(l->more.fork, 0, FORK_SLOTS * sizeof(*l->more.fork));
+        t->forks_used++;
+    }
+    return node;
+}
+
+/* ---- lines ---- */
+
+/* Where the literal before a value ends, and where the text behind the value goes on. */
+static void slot_bounds(const struct scan_note *n, struct lesson *ret)
+{
+    ret->next = n->to;
     switch (n->slot) {
     case SLOT_STRING: /* both quotes belong to the literals */
-        *ret_literal_end = n->from + 1;
-        *ret_next = n->to - 1;
+        ret->to = n->from + 1;
+        ret->next = n->to - 1;
         break;
     case SLOT_ARRAY:
-        *ret_literal_end = n->from + 1;
+        ret->to = n->from + 1;
         break;
     case SLOT_CONST:
-        *ret_literal_end = n->to;
+        ret->to = n->to;
         break;
     default:
-        *ret_literal_end = n->from;
+        ret->to = n->from;
         break;
     }
 }
 
 /* The quick kinds are for what needs no more than a look at its end. */
-static uint8_t kind_of(const struct template *t)
+static uint8_t kind_of(const struct template *t, const struct template_more *m)
 {
-    static const uint8_t slow[] = {[SLOT_STRING] = TEMPLATE_STRING,
-                                   [SLOT_NUMBER] = TEMPLATE_NUMBER,
-                                   [SLOT_ARRAY] = TEMPLATE_ARRAY,
-                                   [SLOT_CONST] = TEMPLATE_CONST,
-                                   [SLOT_END] = TEMPLATE_END};
-    bool text = t->slot == SLOT_STRING && (t->conv == CONV_PLAIN || t->conv == CONV_TEXT ||
-                                           t->conv == CONV_LABEL || t->conv == CONV_PHASE);
-    bool integer = t->slot == SLOT_NUMBER && t->value.type == TRACE_INT && t->value.nano == 0 &&
-                   t->conv != CONV_RECORD;
+    bool text = m->slot == SLOT_STRING && (m->conv == CONV_PLAIN || m->conv == CONV_TEXT ||
+                                           m->conv == CONV_LABEL || m->conv == CONV_PHASE);
+    bool integer = m->slot == SLOT_NUMBER && t->value_type == TRACE_INT && t->nano == 0 &&
+                   m->conv != CONV_RECORD;
 
     if (integer)
-        return t->conv == CONV_TIME || t->conv == CONV_DUR ? TEMPLATE_TIME : TEMPLATE_INT;
-    return text ? TEMPLATE_TEXT : slow[t->slot];
+        return m->conv == CONV_TIME || m->conv == CONV_DUR ? TEMPLATE_TIME : TEMPLATE_INT;
+    return text ? TEMPLATE_TEXT : TEMPLATE_ANY;
 }
 
-static struct template *learn_value(struct trace_scanner *s, struct template **first,
-                                    const struct scan_note *n, const char *from,
-                                    const char **ret_next)
+static void prepare(const struct trace_scanner *s, const struct scan_note *n, const char *from,
+                    struct lesson *ret)
 {
-    struct template want = {.field = n->node->field,
-                            .slot = n->slot,
-                            .conv = n->node->conv,
-                            .type = n->type,
-                            .truth = n->truth,
-                            .depth = n->depth};
-    const char *literal_end;
+    const struct trace_value *v = n->node->to > n->node->from ? &s->values[n->node->from] : NULL;
 
-    if (n->node->to > n->node->from)
-        memcpy(&want.value, &s->values[n->node->from], offsetof(struct trace_value, len));
-    want.kind = kind_of(&want);
-
-    slot_bounds(n, &literal_end, ret_next);
-    if (n->slot == SLOT_CONST) {
-        if (n->to - n->from > SCAN_LITERAL_MAX)
-            return NULL;
-        want.back = (uint8_t)(n->to - n->from);
+    *ret = (struct lesson){.node = {.field = n->node->field},
+                           .more = {.slot = n->slot,
+                                    .conv = n->node->conv,
+                                    .type = n->type,
+                                    .truth = n->truth,
+                                    .depth = n->depth},
+                           .from = from};
+    if (v) {
+        ret->node.value_type = v->type;
+        ret->node.nano = v->nano;
+        if (v->type == TRACE_TEXT && v->ptr == n->from + 1)
+            ret->text = (struct text){v->ptr, v->len};
     }
-    return branch(&s->templates, first, from, literal_end, &want);
+    ret->node.kind = kind_of(&ret->node, &ret->more);
+    slot_bounds(n, ret);
+    if (n->slot == SLOT_CONST)
+        ret->more.back = (uint8_t)(n->to - n->from);
+}
+
+/* The children behind the value, NULL where it does not fit; *fixed has its bit where they follow this text only. */
+static struct template **learn_value(struct trace_scanner *s, struct template **first,
+                                     const struct scan_note *n, const char **from, uint64_t *fixed)
+{
+    struct templates *t = &s->templates;
+    struct template *node = NULL;
+    struct lesson l;
+    bool known = false;
+
+    prepare(s, n, *from, &l);
+    if (n->slot == SLOT_CONST && n->to - n->from > SCAN_LITERAL_MAX)
+        return NULL;
+    if (l.node.kind == TEMPLATE_TEXT && l.node.field == TRACE_FIELD_NAME)
+        node = learn_fork(t, first, &l);
+    else if (l.node.kind == TEMPLATE_TEXT &&
+             (l.more.conv == CONV_LABEL || l.more.conv == CONV_PHASE) && l.text.len > 0)
+        node = learn_word(t, first, &l);
+    *from = node && node->kind == TEMPLATE_WORD ? l.next + 1 : l.next;
+    if (!node)
+        node = branch(t, first, &l);
+    if (!node)
+        return NULL;
+    first = learn_name(t, node, l.text, &known);
+    if ((known || node->kind == TEMPLATE_WORD) && n->node->from < 64)
+        *fixed |= (uint64_t)1 << n->node->from;
+    return first;
 }
 
 void template_learn(struct trace_scanner *s, const char *object, const char *newline)
 {
     struct templates *t = &s->templates;
-    struct template **first = &t->root, *node = NULL;
-    struct template end = {.slot = SLOT_END, .kind = TEMPLATE_END};
-    const char *from = object;
+    struct template **first = &t->root;
+    struct lesson end = {.node = {.kind = TEMPLATE_END},
+                         .more = {.slot = SLOT_END, .places = s->at},
+                         .from = object,
+                         .to = newline + 1};
 
-    for (uint32_t i = 0; i < s->note_count; i++) {
-        node = learn_value(s, first, &s->notes[i], from, &from);
-        if (!node)
-            break;
-        first = &node->child;
-    }
-    if (node || s->note_count == 0) {
-        end.shape = ++t->shapes;
-        end.places = s->at;
-        branch(t, first, from, newline + 1, &end);
-    }
+    for (uint32_t i = 0; i < s->note_count && first; i++)
+        first = learn_value(s, first, &s->notes[i], &end.from, &end.more.fixed);
+    end.more.shape = t->shapes + 1;
+    if (first && branch(t, first, &end))
+        t->shapes++;
     if (t->used == POOL)
         forget(s);
 }

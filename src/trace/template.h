@@ -2,39 +2,85 @@
  *
  * A node is the literal text in front of a value, and what kind of value it is; its children are what may come behind
  * it. A line of a known shape costs one comparison and one value per node, and no look for its end: the last literal
- * holds the newline. Where no child fits, the order-free walk reads the line (and a new branch is learned). */
+ * holds the newline. Where no child fits, the order-free walk reads the line (and a new branch is learned).
+ *
+ * What a line has is mostly decided by its name: behind a name that is known goes a branch of its own (a fork). Texts
+ * that are few (category, phase) are part of the literal.
+ */
 #ifndef DFTRACERD_TRACE_TEMPLATE_H
 #define DFTRACERD_TRACE_TEMPLATE_H
 
 #include "scan.h"
 
-/* What is done with a value: the first three are what nearly all are. */
 enum template_kind {
-    TEMPLATE_TEXT,                 /* a string that is the value as it stands */
     TEMPLATE_INT,                  /* a number that was an integer */
     TEMPLATE_TIME,                 /* the same of a time: only where the unit is microseconds */
-    TEMPLATE_STRING, TEMPLATE_NUMBER, TEMPLATE_ARRAY, TEMPLATE_CONST, TEMPLATE_END
+    TEMPLATE_TEXT,                 /* a string that is the value as it stands */
+    TEMPLATE_FORK,                 /* as TEXT; known ones have children of their own */
+    TEMPLATE_WORD,                 /* the literal ends with the string and its quote: it is the value */
+    TEMPLATE_ANY,                  /* by the general functions */
+    TEMPLATE_END
 };
 
+enum {
+    TEMPLATE_FIRST = 32,           /* bytes of a literal in the node itself */
+    /* Reading on where a value usually ends, before its end was found: from so many times on. */
+    TEMPLATE_STEADY = 32,
+    FORK_SLOTS = 64, FORK_USED = 48 /* texts of a fork */
+};
+
+/* A cache line. */
 struct template {
-    char literal[SCAN_LITERAL_MAX];
-    struct trace_value value;      /* field, type, unit and length (0) of the value of the line that was learned;
-                                    * type 0: it made none                                                     */
+    char literal[TEMPLATE_FIRST];
+    /* Field, type and unit of the value in the line that was learned, and (WORD) its length; type 0: it made none. */
+    uint16_t field;
+    uint8_t value_type, nano;
+    uint32_t value_len;
     struct template *child, *next;
-    uint32_t ends;                 /* the last bit of the literal's first 32 bytes and all below: scan_bytes.h */
+    uint32_t ends;                 /* a bit for each byte of the literal among the first 32: scan_bytes.h         */
     uint8_t len;                   /* of the literal                                                           */
     uint8_t kind;
-    uint8_t usual, same;           /* length of the value last read, and how many times it has been so; both are
-                                    * guesses, of use only to the CPU: TEMPLATE_STEADY                         */
-    uint8_t slot, conv;
-    uint8_t type, truth, back;     /* TEMPLATE_CONST: the literal ends with the token, `back` bytes long        */
-    uint8_t depth;                 /* TEMPLATE_ARRAY: the literal ends with '['                                 */
-    uint16_t field;
-    uint32_t shape;                /* TEMPLATE_END: trace_event.shape, and where its values are                */
-    struct scan_places places;
+    uint8_t usual, same;           /* length of the value last read, and how many times it has been so         */
+};
+_Static_assert(sizeof(struct template) == 64, "a cache line");
+
+struct fork_entry {
+    uint64_t a, b;                 /* text_words() */
+    uint32_t len;                  /* 0 = free */
+    struct template *child;
 };
 
-/* Reading on where a value usually ends, before its end was found: from so many times on. */
-enum { TEMPLATE_STEADY = 32 };
+/* The rest of the node with the same number. */
+struct template_more {
+    char literal[SCAN_LITERAL_MAX - TEMPLATE_FIRST];
+    struct fork_entry *fork;       /* TEMPLATE_FORK: FORK_SLOTS of them */
+    uint64_t fixed;                /* TEMPLATE_END: trace_event.fixed, */
+    uint32_t shape;                /* trace_event.shape, */
+    struct scan_places places;     /* and where its values are */
+    uint8_t slot, conv;
+    uint8_t type, truth, back;     /* SLOT_CONST: the literal ends with the token, `back` bytes long           */
+    uint8_t depth;                 /* SLOT_ARRAY: the literal ends with '['                                    */
+};
+
+static inline struct template_more *template_more(const struct templates *t, const struct template *node)
+{
+    return &t->more[node - t->pool];
+}
+
+static inline uint32_t fork_slot(uint64_t a, uint64_t b, uint32_t len)
+{
+    return (uint32_t)(((a ^ b << 7 ^ len) * 0x9E3779B97F4A7C15u) >> 58);
+}
+_Static_assert(FORK_SLOTS == 1 << 6, "fork_slot gives 6 bits");
+
+/* The entry of a text, or the free one where it belongs. */
+static inline struct fork_entry *fork_find(struct fork_entry *fork, uint64_t a, uint64_t b, uint32_t len)
+{
+    for (uint32_t i = fork_slot(a, b, len);; i++) {
+        struct fork_entry *e = &fork[i % FORK_SLOTS];
+        if (e->len == 0 || (e->a == a && e->b == b && e->len == len))
+            return e;
+    }
+}
 
 #endif

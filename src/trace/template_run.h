@@ -5,42 +5,44 @@
 static inline void template_judge(struct trace_scanner *s, const struct template *t, uint32_t before)
 {
     uint32_t put = s->count - before;
+    const struct trace_value *v = &s->values[before];
 
-    if (put != (t->value.type != 0) || (put && memcmp(&s->values[before], &t->value, offsetof(struct trace_value, len)) != 0))
+    if (put != (t->value_type != 0) || (put && (v->field != t->field || v->type != t->value_type || v->nano != t->nano)))
         s->odd = true;
 }
 
 /* Any value, the long way. NULL: not such a value, and nothing was added. */
 static const char *template_any(struct trace_scanner *s, const struct template *t, const char *p)
 {
+    const struct template_more *m = template_more(&s->templates, t);
     struct scan_number number;
     uint32_t before = s->count;
     const char *end;
     struct text text;
 
-    switch (t->slot) {
+    switch (m->slot) {
     case SLOT_STRING:
         end = read_string(s, p, &text);
         if (!end)
             return NULL;
-        value_string(s, t->field, t->conv, text.ptr, text.len);
+        value_string(s, t->field, m->conv, text.ptr, text.len);
         end--;
         break;
     case SLOT_NUMBER:
         end = number_scan(p, &number);
         if (!end)
             return NULL;
-        value_number(s, t->field, t->conv, &number);
+        value_number(s, t->field, m->conv, &number);
         break;
     case SLOT_CONST:
-        fields_fixed(s, t->field, t->conv, t->type, t->truth, (struct text){p - t->back, t->back});
+        fields_fixed(s, t->field, m->conv, m->type, m->truth, (struct text){p - m->back, m->back});
         end = p;
         break;
     default: /* SLOT_ARRAY */
-        end = skip_array(s, p, t->depth + 1);
+        end = skip_array(s, p, m->depth + 1);
         if (!end)
             return NULL;
-        fields_fixed(s, t->field, t->conv, TRACE_JSON, false, (struct text){p - 1, (size_t)(end - p) + 1});
+        fields_fixed(s, t->field, m->conv, TRACE_JSON, false, (struct text){p - 1, (size_t)(end - p) + 1});
         break;
     }
     template_judge(s, t, before);
@@ -62,28 +64,77 @@ static always_inline unsigned template_length(struct template *t, size_t len)
     return (unsigned)len;
 }
 
-/* The value behind the literal of `t`, at `p`, into `v`: its length (of a string: up to its closing quote, which belongs to
- * the next literal). Negative: it takes a closer look. */
-static always_inline ptrdiff_t template_value(struct trace_scanner *s, struct template *t, const char *p, struct trace_value *v)
+static always_inline void template_head(struct trace_value *v, const struct template *t)
 {
-    const char *end;
-    unsigned n;
+    memcpy(v, &t->field, offsetof(struct trace_value, i));
+}
+_Static_assert(offsetof(struct template, value_len) - offsetof(struct template, field) == offsetof(struct trace_value, len),
+               "template_head");
 
-    if (t->kind == TEMPLATE_TEXT) {
-        end = plain_end(p);
-        if (unlikely(*end != '"'))
-            return -1;
-        memcpy(v, &t->value, offsetof(struct trace_value, i));
-        v->len = (uint32_t)(end - p);
-        v->ptr = p;
-        return v->len < 256 ? (ptrdiff_t)template_length(t, v->len) : end - p;
-    }
-    if (t->kind == TEMPLATE_INT || (t->kind == TEMPLATE_TIME && s->unit == TRACE_US)) {
-        memcpy(v, &t->value, offsetof(struct trace_value, i));
-        n = number_quick(p, &v->i);
-        return likely(n > 0) ? (ptrdiff_t)template_length(t, n) : -1;
-    }
-    return -1;
+/* A line that is being read. */
+struct template_line {
+    struct trace_scanner *s;
+    struct scan_bytes bytes;
+    struct trace_value *v;               /* there is room: a template has at most SCAN_SLOTS_MAX values */
+};
+
+/* The value at `p`, behind the literal of `t`: what is behind it (of a string: at its closing quote, which belongs to the
+ * next literal). NULL: not such a value, and nothing was added. */
+static always_inline const char *template_number(struct template_line *l, struct template *t, const char *p)
+{
+    unsigned n = number_quick(&l->bytes, p, &l->v->i);
+
+    if (unlikely(n == 0 || (t->kind == TEMPLATE_TIME && l->s->unit != TRACE_US)))
+        return NULL;
+    template_head(l->v++, t);
+    return p + template_length(t, n);
+}
+
+static always_inline const char *template_text(struct template_line *l, struct template *t, const char *p)
+{
+    const char *end = plain_end(&l->bytes, p);
+    size_t len = (size_t)(end - p);
+
+    if (unlikely(*end != '"'))
+        return NULL;
+    template_head(l->v, t);
+    l->v->len = (uint32_t)len;
+    l->v->ptr = p;
+    l->v++;
+    return likely(len < 256) ? p + template_length(t, len) : end;
+}
+
+/* Where it goes on behind the text put last. */
+static always_inline struct template **template_fork(const struct template_line *l, struct template *t)
+{
+    const struct trace_value *v = l->v - 1;
+    struct fork_entry *e;
+    uint64_t a, b;
+
+    if (unlikely(v->len - 1 >= 16))
+        return &t->child;
+    text_words(v->ptr, v->len, &a, &b);
+    e = fork_find(template_more(&l->s->templates, t)->fork, a, b, v->len);
+    return likely(e->len) ? &e->child : &t->child;
+}
+
+static const char *template_slow(struct template_line *l, const struct template *t, const char *p)
+{
+    l->s->count = (uint32_t)(l->v - l->s->values);
+    p = template_any(l->s, t, p);
+    l->v = l->s->values + l->s->count;
+    return p;
+}
+
+static always_inline const char *template_value(struct template_line *l, struct template *t, const char *p)
+{
+    const char *end = NULL;
+
+    if (t->kind <= TEMPLATE_TIME)
+        end = template_number(l, t, p);
+    else if (t->kind <= TEMPLATE_FORK)
+        end = template_text(l, t, p);
+    return likely(end != NULL) ? end : template_slow(l, t, p);
 }
 
 static void template_places(struct trace_scanner *s)
@@ -98,53 +149,72 @@ static void template_places(struct trace_scanner *s)
         }
 }
 
-static void template_end(struct trace_scanner *s, const struct template *t)
+static void template_end(struct template_line *l, const struct template *t)
 {
+    struct trace_scanner *s = l->s;
+    const struct template_more *m = template_more(&s->templates, t);
+
+    s->count = (uint32_t)(l->v - s->values);
     if (likely(!s->odd)) {
-        s->shape = t->shape;
-        s->at = t->places;
+        s->shape = m->shape;
+        s->fixed = m->fixed;
+        s->at = m->places;
     } else {
         template_places(s);
     }
 }
 
+static always_inline bool template_fits(const struct template_line *l, const struct template *t, const char *p)
+{
+    if (!literal_begins(p, t->literal, t->ends, t->len < TEMPLATE_FIRST ? t->len : TEMPLATE_FIRST))
+        return false;
+    return likely(t->len <= TEMPLATE_FIRST) ||
+           memcmp(p + TEMPLATE_FIRST, template_more(&l->s->templates, t)->literal, t->len - TEMPLATE_FIRST) == 0;
+}
+
+/* The shape of this line is likely to be that of the next. */
+static void template_to_front(struct template **first, struct template *t)
+{
+    struct template **from = first;
+
+    while (*from != t)
+        from = &(*from)->next;
+    *from = t->next;
+    t->next = *first;
+    *first = t;
+}
+
 static const char *template_run(struct trace_scanner *s, const char *p)
 {
-    struct template **first = &s->templates.root, **from, *t;
-    struct trace_value *v = s->values;   /* there is room: a template has at most SCAN_SLOTS_MAX values */
+    struct template_line l = {s, scan_bytes(), s->values};
+    struct template **first = &s->templates.root, *t;
     const char *end;
-    ptrdiff_t len;
 
-next:
-    from = first;
-    for (t = *from; t; from = &t->next, t = *from) {
-        if (!literal_begins(p, t->literal, t->ends, t->len) || (unlikely(t->len > 32) && !literal_is(p, t->literal, t->len)))
+    for (t = *first; t;) {
+        if (!template_fits(&l, t, p)) {
+            t = t->next;
             continue;
+        }
         end = p + t->len;
         if (t->kind == TEMPLATE_END) {
-            s->count = (uint32_t)(v - s->values);
-            template_end(s, t);
+            template_end(&l, t);
             return end;
         }
-        len = template_value(s, t, end, v);
-        if (likely(len >= 0)) {
-            end += len;
-            v++;
+        if (t->kind == TEMPLATE_WORD) {
+            template_head(l.v, t);
+            (l.v++)->ptr = end - 1 - t->value_len;
         } else {
-            s->count = (uint32_t)(v - s->values);
-            end = template_any(s, t, end);
-            if (!end)
-                continue; /* nothing was added */
-            v = s->values + s->count;
+            end = template_value(&l, t, end);
+            if (unlikely(!end)) {
+                t = t->next;
+                continue;
+            }
         }
-        if (from != first) { /* the shape of this line is likely to be that of the next */
-            *from = t->next;
-            t->next = *first;
-            *first = t;
-        }
+        if (unlikely(t != *first))
+            template_to_front(first, t);
         p = end;
-        first = &t->child;
-        goto next;
+        first = t->kind == TEMPLATE_FORK ? template_fork(&l, t) : &t->child;
+        t = *first;
     }
     return NULL;
 }
