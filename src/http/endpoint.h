@@ -76,6 +76,8 @@ struct endpoint {
 
 struct metrics;
 struct cache;
+struct stored;
+struct stored_query;
 /* What the server knows, for all endpoints. */
 struct http_context {
     const struct http_options *options;
@@ -83,6 +85,7 @@ struct http_context {
     int64_t started_ns;
     struct metrics *metrics;   /* counters of requests; NULL in unit tests                              */
     struct cache *cache;       /* of whole answers; NULL in unit tests                                  */
+    struct stored *stored;     /* questions with a path of their own; NULL in unit tests                */
 };
 
 /* One request as an endpoint sees it. */
@@ -96,6 +99,7 @@ struct request {
     bool own_format;           /* the endpoint's own; `format` is JSON                                  */
     bool pretty;
     bool post;
+    const struct stored_query *stored; /* that the path names, or NULL                                  */
     struct budget budget;
     struct err err;            /* why open or next failed                                               */
     struct snapshot *snapshot; /* pinned before open                                                    */
@@ -105,6 +109,7 @@ struct request {
     void *state;               /* the endpoint's own                                                    */
     int status;                /* default 200                                                           */
     const char *content_type;  /* NULL = that of the format                                             */
+    const char *policy;        /* Content-Security-Policy of an html answer; NULL = no scripts          */
     int64_t wait_ms;           /* set before each NEXT_WAIT; 0 = until the index changes                */
     bool ending;               /* in next(): no more waiting, see NEXT_WAIT                             */
     int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
@@ -135,7 +140,7 @@ int params_decode(struct arena *arena, struct text encoded, bool plus, struct te
 void params_normalised(const struct request *rq, struct buf *out);
 
 /* ---- router.c ---- */
-const struct endpoint *router_find(struct text path);
+const struct endpoint *router_find(struct text path);      /* {id} in the path of an endpoint stands for any part */
 const struct endpoint *const *router_table(void);          /* NULL-terminated */
 void router_allow(const struct endpoint *e, char *out, size_t size);
 
@@ -151,6 +156,6 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
-    endpoint_openapi, endpoint_index, endpoint_gen_fake_trace;
+    endpoint_openapi, endpoint_index, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open;
 
 #endif

@@ -170,10 +170,29 @@ static const struct param_spec *next_param(const struct endpoint *e, size_t *gro
     return NULL;
 }
 
+/* {id} and {name} in "/q/{id}/{name}". */
+static void write_path_parameters(struct jw *j, const char *path)
+{
+    for (const char *c = path; (c = strchr(c, '{')); c++) {
+        jw_begin(j, '{');
+        jw_key(j, "name");
+        jw_text(j, (struct text){c + 1, strcspn(c + 1, "}")});
+        openapi_member(j, "in", "path");
+        openapi_member(j, "description", "as /q has told it");
+        jw_key(j, "required");
+        jw_bool(j, true);
+        openapi_begin(j, "schema", '{');
+        openapi_member(j, "type", "string");
+        jw_end(j, '}');
+        jw_end(j, '}');
+    }
+}
+
 static void write_parameters(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
     size_t group = 0, at = 0;
     const struct param_spec *p;
+    write_path_parameters(j, e->path);
     while ((p = next_param(e, &group, &at, false)))
         write_parameter(j, arena, e, p);
 }
@@ -241,7 +260,7 @@ static void write_id(struct jw *j, const char *method, const char *path)
     char id[64];
     snprintf(id, sizeof id, "%s_%s", method, path[1] ? path + 1 : "page");
     for (char *c = id; *c; c++)
-        if (*c == '-' || *c == '.' || *c == '/')
+        if (strchr("-./{}", *c))
             *c = '_';
     openapi_member(j, "operationId", id);
 }

@@ -1,6 +1,8 @@
 /* endpoint_page.c - /: what this daemon serves, for a person with a browser. */
 #include "endpoint.h"
 
+#include <string.h>
+
 static int open_page(struct request *rq)
 {
     rq->content_type = "text/html; charset=utf-8";
@@ -21,7 +23,10 @@ static void write_text(struct buf *out, const char *s)
 
 static void write_endpoint(struct buf *out, const struct endpoint *e)
 {
-    buf_printf(out, "<details><summary><a href=\"%s\"><code>%s</code></a> ", e->path, e->path);
+    if (strchr(e->path, '{'))
+        buf_printf(out, "<details><summary><code>%s</code> ", e->path);
+    else
+        buf_printf(out, "<details><summary><a href=\"%s\"><code>%s</code></a> ", e->path, e->path);
     write_text(out, e->summary);
     buf_puts(out, "</summary><table>");
     for (const struct param_spec *const *g = e->params; g && *g; g++) {

@@ -48,6 +48,7 @@ struct exchange {
     uint64_t body_bytes;              /* as received, also what was not kept                          */
     char content_type[128];
     enum coding coding;
+    bool packed;                      /* coded, but told as a file that is: /q/ID/x.gz                */
     struct encoder *encoder;          /* used by the running job only                                 */
     char etag[72];
     const char *if_none_match;        /* in the arena, or NULL                                        */

@@ -2,9 +2,11 @@
  * lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs: RFC 9112, RFC 9110. */
 #include "problem.h"
 #include "server.h"
+#include "stored.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -154,7 +156,7 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, const cha
         return refuse(r, 421, 0, "this server does not answer for that host");
     if (!access_origin_ok(origin, host))
         return refuse(r, 403, 0, "requests from that origin are not allowed");
-    if (peer == ACCESS_TRUSTED || (x->rq.endpoint && x->rq.endpoint->public))
+    if (peer == ACCESS_TRUSTED || x->rq.stored || (x->rq.endpoint && x->rq.endpoint->public))
         return true;
     const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
     pthread_rwlock_rdlock(&x->http->access_lock);
@@ -165,6 +167,51 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, const cha
     return refuse(
         r, 401, 0,
         "this daemon serves the user that runs it; others need `Authorization: Bearer TOKEN`");
+}
+
+static bool names_stored(const struct exchange *x)
+{
+    return x->rq.endpoint == &endpoint_stored || x->rq.endpoint == &endpoint_open;
+}
+
+/* Which stored question the path names; who knows its id may ask it. */
+static bool find_stored(struct exchange *x, struct exchange_refusal *r)
+{
+    struct text rest = text_of(x->path), id, name;
+    if (!names_stored(x))
+        return true;
+    for (int i = 0; i < 3; i++) /* "", "q", id */
+        text_split(&rest, '/', &id);
+    struct stored_query *q = arena_alloc(&x->rq.arena, sizeof *q);
+    int rc = q ? stored_find(x->rq.http->stored, id, &x->rq.arena, q) : -ENOMEM;
+    if (rc == -ENOMEM)
+        return refuse(r, 503, -ENOMEM, "out of memory");
+    bool named = !text_split(&rest, '/', &name) || (rc == 0 && text_eq(name, text_of(q->name)));
+    x->rq.stored = rc == 0 && named ? q : NULL;
+    return true;
+}
+
+/* From here on it is the question itself that is asked. The log need not tell the id. */
+static bool become_stored(struct exchange *x, struct exchange_refusal *r)
+{
+    const struct stored_query *q = x->rq.stored;
+    if (!names_stored(x) || strcmp(x->method, "OPTIONS") == 0)
+        return true;
+    if (!q)
+        return refuse(r, 404, ERR_NOT_FOUND, "nothing is stored under that path (any more)");
+    if (strchr(x->uri, '?'))
+        return refuse(r, 400, ERR_PARAM, "a stored question takes no further parameters");
+    bool page = x->rq.endpoint == &endpoint_open;
+    char *path = page ? strdup("/open") : strndup(q->query, strcspn(q->query, "?"));
+    if (!path)
+        return refuse(r, 503, -ENOMEM, "out of memory");
+    free(x->path);
+    x->path = path;
+    if (page)
+        return true;
+    x->rq.endpoint = router_find(text_of(path));
+    x->packed = text_ends(text_of(q->name), TEXT(".gz"));
+    return true;
 }
 
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
@@ -186,11 +233,13 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     if (!decode_path(x, target, r))
         return false;
     x->rq.endpoint = router_find(text_of(x->path));
+    if (!find_stored(x, r))
+        return false;
     if (!check_access(x, c, *authority ? authority : h.host, peer, r))
         return false;
     if (!x->rq.endpoint)
         return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
-    return check_method(x, r) && check_body(c, &h, r);
+    return check_method(x, r) && check_body(c, &h, r) && become_stored(x, r);
 }
 
 static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
@@ -241,7 +290,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
                       "this POST changes something: it must be application/json, or a form with "
                       "the header X-Requested-With");
     int rc = params_begin(&x->rq);
-    const char *search = strchr(x->uri, '?');
+    bool stored = x->rq.stored && !names_stored(x);
+    const char *search = strchr(stored ? x->rq.stored->query : x->uri, '?');
     if (rc == 0 && search)
         rc = params_add_form(&x->rq, text_of(search + 1));
     if (rc == 0 && strcmp(x->method, "POST") == 0)
@@ -260,5 +310,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
     if (!x->rq.endpoint->format_count || x->rq.format == FORMAT_TAR) /* members are packed */
         x->coding = CODING_IDENTITY;
+    else if (x->packed)
+        x->coding = CODING_GZIP;
+    x->packed = x->packed && x->coding == CODING_GZIP;
     return true;
 }

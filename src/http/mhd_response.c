@@ -63,7 +63,7 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
     const struct request *rq = &x->rq;
     common_headers(x, c, r);
     const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
-    MHD_add_response_header(r, "Content-Type", type);
+    MHD_add_response_header(r, "Content-Type", x->packed ? "application/gzip" : type);
     if (rq->snapshot) {
         num_format_u64(snapshot_generation(rq->snapshot), number);
         MHD_add_response_header(r, "X-Dftracer-Generation", number);
@@ -72,14 +72,15 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
         MHD_add_response_header(r, "X-Dftracer-Complete", "false");
     if (*x->etag)
         MHD_add_response_header(r, "ETag", x->etag);
-    if (x->coding != CODING_IDENTITY)
+    if (x->coding != CODING_IDENTITY && !x->packed)
         MHD_add_response_header(r, "Content-Encoding", coding_name(x->coding));
     if (rq->status == 503)
         MHD_add_response_header(r, "Retry-After", "1");
     if (strncmp(type, "text/html", 9) == 0) {
         MHD_add_response_header(
             r, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+            rq->policy ? rq->policy
+                       : "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
         MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
     }
 }

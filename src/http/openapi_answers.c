@@ -23,6 +23,9 @@ static const struct answer {
     {"/openapi.json", "OpenApi", NULL, NULL},
     {"/index", "Index", "Index", NULL},
     {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
+    {"/q", "StoredQueries", NULL, NULL},
+    {"/open/{id}", NULL, NULL, "text/html"},
+    {"/q/{id}/{name}", NULL, NULL, "*/*"},
 };
 
 static const struct {

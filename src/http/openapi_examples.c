@@ -30,6 +30,7 @@ static const struct {
     {NULL, "num_hosts", "4"},
     {NULL, "group_by", "['cat','name']"},
     {NULL, "select", "['ts','name','dur','args.ret']"},
+    {"/q", "query", "'/aggregate?format=perfetto&time_interval=1s'"},
     {NULL, "recipe", "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
 };
 
@@ -43,6 +44,7 @@ static const struct {
     {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
     {"/schema", "{'dir':['run1'],'phase':'any'}"},
     {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
+    {"/q", "{'query':'/aggregate?format=perfetto&time_interval=1s','name':'run1.json.gz'}"},
     {"/index", "{'force':true,'dir':['run1'],'dimensions':['ret'],'checkpoint_size':'1MiB'}"},
 };
 
@@ -75,6 +77,9 @@ static const struct {
                "'bloom':false}]}"},
     {"Aggregate", "{'rows':[{'name':'fread','count':16,'dur_p99':16912}],'files':2,'damaged_files':0,'generation':7,'complete':true}"},
     {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
+    {"StoredQueries", "{'queries':[{'id':'6a0c65f6a2d2c1c9b2e3f4a5968778d0','name':'run1.json.gz','query':'/aggregate?format=perfetto',"
+                      "'url':'/q/6a0c65f6a2d2c1c9b2e3f4a5968778d0/run1.json.gz','open':'/open/6a0c65f6a2d2c1c9b2e3f4a5968778d0',"
+                      "'expires_s':3600}]}"},
     {"Index", "{'state':'indexing','files':2,'files_ready':1,'files_failed':0,'bytes':5831,'bytes_done':2818,"
               "'bytes_per_s':98000000,'eta_s':0.00003}"},
 };

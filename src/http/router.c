@@ -4,21 +4,12 @@
 #include <stdio.h>
 
 static const struct endpoint *const table[] = {
-    &endpoint_page,
-    &endpoint_healthz,
-    &endpoint_readyz,
-    &endpoint_info,
-    &endpoint_stats,
-    &endpoint_view,
-    &endpoint_aggregate,
-    &endpoint_event_count,
-    &endpoint_schema,
-    &endpoint_read,
-    &endpoint_metrics,
-    &endpoint_openapi,
-    &endpoint_index,
-    &endpoint_gen_fake_trace,
-    NULL,
+    &endpoint_page,      &endpoint_healthz,        &endpoint_readyz,
+    &endpoint_info,      &endpoint_stats,          &endpoint_view,
+    &endpoint_aggregate, &endpoint_event_count,    &endpoint_schema,
+    &endpoint_read,      &endpoint_metrics,        &endpoint_openapi,
+    &endpoint_index,     &endpoint_gen_fake_trace, &endpoint_store,
+    &endpoint_stored,    &endpoint_open,           NULL,
 };
 
 const struct endpoint *const *router_table(void)
@@ -26,10 +17,23 @@ const struct endpoint *const *router_table(void)
     return table;
 }
 
+static bool matches(const char *pattern, struct text path)
+{
+    struct text rest = text_of(pattern), want, got;
+    while (text_split(&rest, '/', &want)) {
+        if (!text_split(&path, '/', &got))
+            return false;
+        bool any = want.len && *want.ptr == '{';
+        if (any ? !got.len : !text_eq(want, got))
+            return false;
+    }
+    return !path.ptr;
+}
+
 const struct endpoint *router_find(struct text path)
 {
     for (size_t i = 0; table[i]; i++)
-        if (text_eq(path, text_of(table[i]->path)))
+        if (matches(table[i]->path, path))
             return table[i];
     return NULL;
 }

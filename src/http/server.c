@@ -1,5 +1,6 @@
 /* server.c - start and stop, and the table of unfinished requests. One libmicrohttpd daemon for each listening socket. */
 #include "readiness.h"
+#include "stored.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -144,8 +145,9 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
         .started_ns = clock_mono_ns(),
         .metrics = &h->metrics,
         .cache = cache,
+        .stored = stored_new(),
     };
-    return 0;
+    return h->context.stored ? 0 : -ENOMEM;
 }
 
 int http_start(const struct http_options *options, struct err *err, struct http **ret)
@@ -250,6 +252,7 @@ void http_stop(struct http *h, int grace_ms)
         if (h->daemons[i])
             MHD_stop_daemon(h->daemons[i]);
     cache_free(h->context.cache);
+    stored_free(h->context.stored);
     listen_close(h);
     free(h->own_token);
     free(h->own_users);

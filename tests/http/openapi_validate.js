@@ -52,7 +52,8 @@ function lines(schema, body) {
 }
 
 function content(response, answer) {
-  const media = (response.content || {})[(answer.type || "").split(";")[0]];
+  const known = response.content || {};
+  const media = known[(answer.type || "").split(";")[0]] || known["*/*"];
   if (!media) return `content type ${answer.type} is not told`;
   if (answer.method === "HEAD" || answer.body === null) return null;
   if (media.schema.contentSchema) return lines(media.schema, answer.body);
@@ -65,7 +66,9 @@ function content(response, answer) {
 const problem = document.components.responses.Problem;
 
 function responseOf(answer) {
-  const item = document.paths[answer.path.split("?")[0]] || {};
+  const given = answer.path.split("?")[0];
+  const pattern = Object.keys(document.paths).find((p) => new RegExp("^" + p.replaceAll(".", "\\.").replace(/{[a-z]+}/g, "[^/]+") + "$").test(given));
+  const item = document.paths[pattern] || {};
   const operation = item[answer.method === "HEAD" ? "get" : answer.method.toLowerCase()];
   if (!operation) return answer.status >= 400 ? problem : null;
   const response = operation.responses[answer.status] || operation.responses[String(answer.status)[0] + "XX"];

@@ -1,0 +1,106 @@
+/* endpoint_open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored question.
+ *
+ * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a trace by postMessage:
+ * it is sent PING until it says PONG. https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
+#include "stored.h"
+
+#include <sys/random.h>
+
+/* The window is opened in the click, since browsers block others; the trace is fetched meanwhile. */
+static const char script[] =
+    "const button = document.querySelector('button'), told = document.querySelector('output');\n"
+    "const { url, ui, title } = button.dataset, origin = new URL(ui).origin;\n"
+    "const tell = (text) => { told.textContent = text; };\n"
+    "const answered = (perfetto) => new Promise((resolve, reject) => {\n"
+    "  const timer = setInterval(() => {\n"
+    "    if (perfetto.closed) { end(); reject(new Error('its window was closed')); }\n"
+    "    else perfetto.postMessage('PING', origin);\n"
+    "  }, 50);\n"
+    "  const hear = (e) => {\n"
+    "    if (e.source === perfetto && e.origin === origin && e.data === 'PONG') { end(); "
+    "resolve(); "
+    "}\n"
+    "  };\n"
+    "  const end = () => { clearInterval(timer); removeEventListener('message', hear); };\n"
+    "  addEventListener('message', hear);\n"
+    "});\n"
+    "const fetched = async () => {\n"
+    "  const answer = await fetch(url);\n"
+    "  if (!answer.ok) throw new Error((await answer.json()).detail);\n"
+    "  return answer.arrayBuffer();\n"
+    "};\n"
+    "button.onclick = async () => {\n"
+    "  const perfetto = open(ui);\n"
+    "  if (!perfetto) return tell('The browser has blocked the window: allow it, and try "
+    "again.');\n"
+    "  tell('The trace is being made ...');\n"
+    "  try {\n"
+    "    const [buffer] = await Promise.all([fetched(), answered(perfetto)]), size = "
+    "buffer.byteLength;\n"
+    "    perfetto.postMessage({ perfetto: { buffer, title, fileName: title } }, origin, "
+    "[buffer]);\n"
+    "    tell(`Perfetto has got ${size} bytes.`);\n"
+    "  } catch (e) {\n"
+    "    tell(`It did not work: ${e.message}`);\n"
+    "  }\n"
+    "};\n";
+
+static int make_policy(struct request *rq, char *ret_nonce)
+{
+    unsigned char bytes[16];
+    struct buf policy = {0};
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return -EIO;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        ret_nonce[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        ret_nonce[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    ret_nonce[32] = '\0';
+    buf_printf(&policy,
+               "default-src 'none'; script-src 'nonce-%s'; connect-src 'self'; style-src "
+               "'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+               ret_nonce);
+    if (!policy.error)
+        rq->policy = arena_strdup(&rq->arena, (struct text){policy.data, policy.len});
+    buf_done(&policy);
+    return rq->policy ? 0 : -ENOMEM;
+}
+
+static int open_open(struct request *rq)
+{
+    char *nonce = rq->state = arena_alloc(&rq->arena, 33);
+    rq->content_type = "text/html; charset=utf-8";
+    if (!rq->stored)
+        return ERR_NOT_FOUND;
+    return nonce ? make_policy(rq, nonce) : -ENOMEM;
+}
+
+/* Name and address hold no characters that would need to be escaped: endpoint_stored.c. */
+static int next_open(struct request *rq, struct buf *out)
+{
+    const struct stored_query *q = rq->stored;
+    buf_printf(
+        out,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>"
+        "<meta name=\"viewport\" content=\"width=device-width\"><style>:root{color-scheme:"
+        "light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;"
+        "padding:0 1rem}</style></head><body><h1>%s</h1>\n<p><button data-url=\"/q/%s/%s\" "
+        "data-ui=\"%s\" data-title=\"%s\">Open in Perfetto</button></p>\n"
+        "<p><output></output></p>\n<p><a href=\"/q/%s/%s\" download>Download</a></p>\n"
+        "<script nonce=\"%s\">\n%s</script></body></html>\n",
+        q->name, q->name, q->id, q->name, q->ui, q->name, q->id, q->name, (const char *)rq->state,
+        script);
+    return ERR_END;
+}
+
+static const struct param_spec *const no_params[] = {NULL};
+
+const struct endpoint endpoint_open = {
+    .path = "/open/{id}",
+    .summary = "a page that hands the answer to a stored question to Perfetto",
+    .methods = METHOD_GET,
+    .params = no_params,
+    .immediate = true,
+    .open = open_open,
+    .next = next_open,
+};

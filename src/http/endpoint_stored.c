@@ -1,0 +1,182 @@
+/* endpoint_stored.c - /q: stores a question under a path of its own, or lists those that are; /q/ID/NAME: its answer. */
+#include "negotiate.h"
+#include "stored.h"
+
+#include <string.h>
+
+#define NAME_MAX_LENGTH 100
+
+static const struct param_spec own_params[] = {
+    {"query", PARAM_TEXT, false, NULL, NULL,
+     "POST: the question, as path and query string: /aggregate?format=perfetto"},
+    {"name", PARAM_TEXT, false, "trace.json.gz", NULL,
+     "POST: last part of its path, letters, digits, - _ and dots; packed if it ends with .gz"},
+    {"ui", PARAM_TEXT, false, STORED_UI, NULL,
+     "POST: the Perfetto that /open/ID hands the answer to: https://..., or http:// on this "
+     "machine"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, NULL};
+static const struct param_spec *const no_params[] = {NULL};
+static const enum format formats[] = {FORMAT_JSON};
+
+struct state {
+    struct stored_query *queries;
+    size_t count;
+};
+
+static int bad(struct request *rq, const char *param, const char *why)
+{
+    return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
+}
+
+/* What the question itself would be refused for. */
+static int try_query(struct request *rq, const struct endpoint *e, struct text form)
+{
+    struct request probe = {.http = rq->http, .endpoint = e};
+    int rc = params_begin(&probe);
+    rc = rc < 0 ? rc : params_add_form(&probe, form);
+    rc = rc < 0 ? rc : params_finish(&probe);
+    rc = rc < 0 ? rc : negotiate_format(&probe, NULL);
+    if (rc == 0 && request_flag(&probe, "follow"))
+        rc = bad(rq, "query", "has `follow`: such an answer has no end");
+    else if (rc < 0 && rc != -ENOMEM)
+        rc = err_set_param(&rq->err, ERR_PARAM, "query", "`query`: %.300s", probe.err.text);
+    err_done(&probe.err);
+    arena_done(&probe.arena);
+    return rc;
+}
+
+static int check_query(struct request *rq, const char *query)
+{
+    struct text path = {query, strcspn(query, "?")};
+    const struct endpoint *e = router_find(path);
+    if (strlen(query) > STORED_QUERY_MAX)
+        return bad(rq, "query", "is longer than 64 KiB");
+    if (!e || e->immediate || e->changes || !e->format_count || !(e->methods & METHOD_GET))
+        return bad(rq, "query", "is no question about traces, as /aggregate?format=perfetto");
+    return try_query(rq, e, text_of(query[path.len] ? query + path.len + 1 : ""));
+}
+
+static bool is_name(const char *name)
+{
+    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    size_t n = strlen(name);
+    return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, sane) == n;
+}
+
+/* https://host[:port][/path], or http:// where no one else can listen in. No characters that mean anything in HTML. */
+static bool is_ui(const char *ui)
+{
+    static const char *const starts[] = {"https://", "http://localhost", "http://127.0.0.1",
+                                         "http://[::1]"};
+    static const char sane[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/[]~%";
+    if (strspn(ui, sane) != strlen(ui) || strlen(ui) > 500)
+        return false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        size_t n = strlen(starts[i]);
+        if (strncmp(ui, starts[i], n) != 0)
+            continue;
+        return i ? strchr(":/", ui[n]) != NULL : ui[n] && !strchr(":/", ui[n]);
+    }
+    return false;
+}
+
+static int store(struct request *rq, struct state *s)
+{
+    struct stored_query *q = s->queries = arena_alloc(&rq->arena, sizeof *q);
+    if (!q)
+        return -ENOMEM;
+    s->count = 1;
+    *q = (struct stored_query){.name = request_text(rq, "name"),
+                               .query = request_text(rq, "query"),
+                               .ui = request_text(rq, "ui")};
+    if (!q->query)
+        return bad(rq, "query", "is needed");
+    if (!is_name(q->name))
+        return bad(rq, "name", "is no name of a file: 1 to 100 letters, digits, - _ and dots");
+    if (!is_ui(q->ui))
+        return bad(rq, "ui", "is no https:// address, nor an http:// one of this machine");
+    int rc = check_query(rq, q->query);
+    return rc < 0 ? rc : stored_add(rq->http->stored, q);
+}
+
+static int open_store(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    if (rq->post)
+        return store(rq, s);
+    for (const struct param_spec *p = own_params; strcmp(p->name, "pretty") != 0; p++)
+        if (request_param(rq, p->name)->given)
+            return bad(rq, p->name, "changes something: it needs POST with a JSON body");
+    return stored_list(rq->http->stored, &rq->arena, &s->queries, &s->count);
+}
+
+static void write_query(struct jw *j, const struct stored_query *q)
+{
+    struct buf path = {0};
+    jw_begin(j, '{');
+    jw_key(j, "id");
+    jw_str(j, q->id);
+    jw_key(j, "name");
+    jw_str(j, q->name);
+    jw_key(j, "query");
+    jw_str(j, q->query);
+    jw_key(j, "url");
+    buf_printf(&path, "/q/%s/%s", q->id, q->name);
+    jw_text(j, (struct text){path.data, path.len});
+    jw_key(j, "open");
+    buf_clear(&path);
+    buf_printf(&path, "/open/%s", q->id);
+    jw_text(j, (struct text){path.data, path.len});
+    jw_key(j, "expires_s");
+    jw_int(j, STORED_SECONDS - (clock_mono_ns() - q->used_ns) / 1000000000);
+    jw_end(j, '}');
+    j->out->error = j->out->error ? j->out->error : path.error;
+    buf_done(&path);
+}
+
+static int next_store(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    struct jw j;
+    jw_init(&j, out, rq->pretty);
+    if (rq->post) {
+        write_query(&j, s->queries);
+    } else {
+        jw_begin(&j, '{');
+        jw_key(&j, "queries");
+        jw_begin(&j, '[');
+        for (size_t i = 0; i < s->count; i++)
+            write_query(&j, &s->queries[i]);
+        jw_end(&j, ']');
+        jw_end(&j, '}');
+    }
+    jw_finish(&j);
+    return ERR_END;
+}
+
+const struct endpoint endpoint_store = {
+    .path = "/q",
+    .summary = "stores a question under a path of its own (POST), or lists the stored ones",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .immediate = true,
+    .changes = true,
+    .open = open_store,
+    .next = next_store,
+};
+
+/* Another endpoint answers: see request_check. */
+const struct endpoint endpoint_stored = {
+    .path = "/q/{id}/{name}",
+    .summary = "the answer to a stored question",
+    .methods = METHOD_GET,
+    .params = no_params,
+};

@@ -1,0 +1,135 @@
+/* stored.c - the table of stored questions. */
+#include "stored.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct stored {
+    pthread_mutex_t lock;
+    struct stored_query queries[STORED_MOST]; /* by last use; their texts are the table's own */
+    size_t count;
+};
+
+struct stored *stored_new(void)
+{
+    struct stored *s = calloc(1, sizeof *s);
+    if (s)
+        pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+static void free_texts(struct stored_query *q)
+{
+    free((char *)(uintptr_t)q->name);
+    free((char *)(uintptr_t)q->query);
+    free((char *)(uintptr_t)q->ui);
+}
+
+void stored_free(struct stored *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        free_texts(&s->queries[i]);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+static void take_out(struct stored *s, size_t at)
+{
+    memmove(&s->queries[at], &s->queries[at + 1], (--s->count - at) * sizeof *s->queries);
+}
+
+static void forget_old(struct stored *s, size_t room)
+{
+    int64_t before = clock_mono_ns() - STORED_SECONDS * 1000000000ll;
+    while (s->count && (s->queries[0].used_ns < before || s->count + room > STORED_MOST)) {
+        free_texts(&s->queries[0]);
+        take_out(s, 0);
+    }
+}
+
+static int make_id(char *out)
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return -EIO;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    out[32] = '\0';
+    return 0;
+}
+
+int stored_add(struct stored *s, struct stored_query *q)
+{
+    struct stored_query own = {
+        .name = strdup(q->name), .query = strdup(q->query), .ui = strdup(q->ui)};
+    int rc = own.name && own.query && own.ui ? make_id(own.id) : -ENOMEM;
+    if (rc < 0) {
+        free_texts(&own);
+        return rc;
+    }
+    own.used_ns = clock_mono_ns();
+    memcpy(q->id, own.id, sizeof q->id);
+    q->used_ns = own.used_ns;
+    pthread_mutex_lock(&s->lock);
+    forget_old(s, 1);
+    s->queries[s->count++] = own;
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+/* Takes as long for all ids, however much of one is right. */
+static bool same_id(const char *id, struct text given)
+{
+    unsigned differs = given.len != 32;
+    for (size_t i = 0; i < 32; i++)
+        differs |= (unsigned)(id[i] ^ given.ptr[i < given.len ? i : 0]);
+    return !differs;
+}
+
+static int copy(const struct stored_query *q, struct arena *arena, struct stored_query *ret)
+{
+    *ret = *q;
+    ret->name = arena_strdup(arena, text_of(q->name));
+    ret->query = arena_strdup(arena, text_of(q->query));
+    ret->ui = arena_strdup(arena, text_of(q->ui));
+    return ret->name && ret->query && ret->ui ? 0 : -ENOMEM;
+}
+
+int stored_find(struct stored *s, struct text id, struct arena *arena, struct stored_query *ret)
+{
+    int rc = ERR_NOT_FOUND;
+    if (!id.len)
+        return rc;
+    pthread_mutex_lock(&s->lock);
+    forget_old(s, 0);
+    for (size_t i = 0; i < s->count && rc == ERR_NOT_FOUND; i++) {
+        struct stored_query q = s->queries[i];
+        if (!same_id(q.id, id))
+            continue;
+        take_out(s, i);
+        q.used_ns = clock_mono_ns();
+        s->queries[s->count++] = q;
+        rc = copy(&q, arena, ret);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+int stored_list(struct stored *s, struct arena *arena, struct stored_query **ret, size_t *ret_count)
+{
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    forget_old(s, 0);
+    *ret = arena_alloc(arena, (s->count + 1) * sizeof **ret);
+    *ret_count = *ret ? s->count : 0;
+    for (size_t i = 0; i < *ret_count && rc == 0; i++)
+        rc = copy(&s->queries[i], arena, &(*ret)[i]);
+    pthread_mutex_unlock(&s->lock);
+    return *ret ? rc : -ENOMEM;
+}
