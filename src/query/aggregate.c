@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { ROWS_BATCH = 2048 }; /* rows told at once at most */
+enum { ROWS_BATCH = 2048, AHEAD = 32 }; /* rows told at once at most; looked at together */
 
 struct aggregate {
     struct aggregate_plan plan;
@@ -253,6 +253,18 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
+/* Rows are told in the order of their keys, which is not that of their groups. */
+static void tell_ahead(const struct teller_state *t, const struct row_id *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct aggregate_set *s = &t->found->set[rows[i].set];
+        const uint64_t *keys = group_table_keys(&s->map.table, rows[i].group);
+        record_look(s, rows[i].group);
+        memory_look(keys);
+        memory_look(keys + (t->plan->width ? t->plan->width - 1 : 0));
+    }
+}
+
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count)
 {
@@ -266,8 +278,11 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
     n = n < want ? n : want;
     n = n < ROWS_BATCH ? n : ROWS_BATCH;
     rc = budget_check(a->plan.budget);
-    for (size_t i = 0; i < n && rc == 0; i++)
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (i % AHEAD == 0)
+            tell_ahead(&a->teller, a->rows + a->at + i, n - i < AHEAD ? n - i : AHEAD);
         rc = aggregate_tell(&a->teller, a->rows[a->at + i], a->values + i * a->plan.column_count);
+    }
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
     a->at += n;

@@ -95,7 +95,7 @@ struct aggregate_set {
     bool bound;                 /* the map knows the present chunk                                */
     char *records;
     size_t stride;
-    uint32_t cap;
+    uint32_t cap, ready;        /* groups with room; those whose records are made                 */
     unsigned measures;
     struct sample **samples;    /* by measure; NULL where none are wanted                         */
     struct pick **picks;        /* by keep                                                        */
@@ -104,6 +104,14 @@ struct aggregate_set {
 static inline struct record *set_record(const struct aggregate_set *s, uint32_t group)
 {
     return (struct record *)(s->records + group * s->stride);
+}
+
+static inline void record_look(const struct aggregate_set *s, uint32_t group)
+{
+    const char *r = s->records + group * s->stride;
+
+    for (size_t at = 0; at < s->stride; at += 64)
+        memory_look(r + at);
 }
 
 /* What one worker, and in the end all together, found. */

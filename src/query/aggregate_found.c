@@ -103,19 +103,12 @@ size_t found_group_bytes(const struct aggregate_plan *p)
     return 3 * bytes + p->intervals * 4 * sizeof(struct interval);
 }
 
-int set_grow(struct aggregate_found *f, unsigned set)
+static int grow_arrays(struct aggregate_found *f, struct aggregate_set *s, uint32_t cap)
 {
     const struct aggregate_plan *p = f->plan;
-    struct aggregate_set *s = &f->set[set];
-    uint32_t cap = s->cap ? s->cap : 64;
-    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
-
-    if (s->map.table.count <= s->cap)
-        return 0;
-    while (cap < s->map.table.count)
-        cap *= 2;
     size_t bytes = (cap - s->cap) * bytes_of_group(p, s);
     int rc = budget_charge(p->budget, bytes);
+
     if (rc < 0)
         return rc;
     f->charged += bytes;
@@ -129,13 +122,27 @@ int set_grow(struct aggregate_found *f, unsigned set)
     }
     for (unsigned i = 0; i < p->keep_count && rc == 0; i++)
         rc = grow_zeroed((void **)&s->picks[i], sizeof(struct pick), s->cap, cap);
-    for (uint32_t g = s->cap; g < cap && rc == 0; g++) {
-        struct record *r = set_record(s, g);
+    s->cap = rc < 0 ? s->cap : cap;
+    return rc;
+}
+
+int set_grow(struct aggregate_found *f, unsigned set)
+{
+    struct aggregate_set *s = &f->set[set];
+    uint32_t cap = s->cap ? s->cap : 64;
+    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
+    int rc = 0;
+
+    while (cap < s->map.table.count)
+        cap *= 2;
+    if (s->map.table.count > s->cap)
+        rc = grow_arrays(f, s, cap);
+    for (; rc == 0 && s->ready < s->map.table.count; s->ready++) {
+        struct record *r = set_record(s, s->ready);
         *r = (struct record){.min_ts = most, .max_te = -most};
         for (unsigned i = 0; i < s->measures; i++)
             r->cells[i] = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
     }
-    s->cap = rc < 0 ? s->cap : cap;
     return rc;
 }
 
@@ -263,28 +270,42 @@ static int merge_lists(struct aggregate_found *into, const struct aggregate_foun
     return rc;
 }
 
+enum { MERGE_BLOCK = 64 };
+
+/* The numbers in `into` of n groups from `first` on. */
+static int merge_keys(struct aggregate_found *into, const struct group_table *t, unsigned set,
+                      uint32_t first, uint32_t n, uint32_t *ret)
+{
+    const struct aggregate_plan *p = into->plan;
+    uint64_t told[MERGE_BLOCK * GROUP_KEYS_MAX];
+    const uint64_t *keys = group_table_keys(t, first);
+    int rc = 0;
+
+    for (uint32_t i = 0; p->parts && i < n && rc == 0; i++)
+        rc = plan_keys(p, keys + (size_t)i * p->width, told + (size_t)i * p->width);
+    if (rc == 0)
+        rc = group_table_add_all(&into->set[set].map.table, p->parts ? told : keys, n, ret);
+    return rc < 0 ? rc : set_grow(into, set);
+}
+
 static int merge_set(struct aggregate_found *into, struct aggregate_found *from, unsigned set)
 {
     const struct aggregate_plan *p = into->plan;
     const struct group_table *t = &from->set[set].map.table;
     uint32_t *renamed = p->general ? malloc((t->count + 1) * sizeof(*renamed)) : NULL;
-    uint64_t keys[GROUP_KEYS_MAX];
+    uint32_t to[MERGE_BLOCK];
     int rc = p->general && !renamed ? -ENOMEM : 0;
 
-    for (uint32_t g = 0; g < t->count && rc == 0; g++) {
-        const uint64_t *told = group_table_keys(t, g);
-        if ((g & 0xFFFF) == 0)
-            rc = budget_check(p->budget);
-        if (p->parts && rc == 0) {
-            rc = plan_keys(p, told, keys);
-            told = keys;
-        }
-        int64_t to = rc < 0 ? rc : group_table_add(&into->set[set].map.table, told);
-        rc = to < 0 ? (int)to : set_grow(into, set);
-        if (rc == 0)
-            rc = merge_group(into, from, set, (uint32_t)to, g);
+    for (uint32_t first = 0; first < t->count && rc == 0; first += MERGE_BLOCK) {
+        uint32_t n = t->count - first < MERGE_BLOCK ? t->count - first : MERGE_BLOCK;
+        rc = first % 0x10000 ? 0 : budget_check(p->budget);
+        rc = rc < 0 ? rc : merge_keys(into, t, set, first, n, to);
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            record_look(&into->set[set], to[i]);
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            rc = merge_group(into, from, set, to[i], first + i);
         if (renamed)
-            renamed[g] = (uint32_t)to;
+            memcpy(renamed + first, to, n * sizeof(*to));
     }
     if (rc == 0 && renamed && set == 0)
         rc = merge_lists(into, from, renamed);

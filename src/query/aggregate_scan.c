@@ -275,14 +275,18 @@ static int measure_add(struct aggregate_worker *w, struct scan_batch *b, unsigne
 
 static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
+    enum { AHEAD = 32 };
     struct aggregate_set *s = &w->found->set[set];
     const int64_t *ts, *dur;
     const uint64_t *valid, *ignored;
     bool ts_nano, dur_nano = false;
     int rc = batch_i64(b, w->plan->ts, &ts, &valid, &ts_nano);
 
-    for (uint32_t j = 0, n = b->count; j < n; j++)
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        for (uint32_t k = j; j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
+            record_look(s, w->group[k]);
         set_record(s, w->group[j])->count++;
+    }
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     rc = batch_i64(b, w->plan->dur, &dur, &ignored, &dur_nano);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000 };
+enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000, AHEAD = 32 };
 
 void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget)
 {
@@ -27,7 +27,7 @@ void group_table_done(struct group_table *t)
 }
 
 /* The keys are mostly small integers and ids: they must be mixed well, but quickly. */
-static inline uint64_t hash_keys(const uint64_t *keys, unsigned width)
+static inline uint32_t hash_keys(const uint64_t *keys, unsigned width)
 {
     uint64_t h = 0x9E3779B97F4A7C15ull;
 
@@ -35,7 +35,7 @@ static inline uint64_t hash_keys(const uint64_t *keys, unsigned width)
         unsigned __int128 product = (unsigned __int128)(h ^ keys[i]) * 0xD6E8FEB86659FD93ull;
         h = (uint64_t)product ^ (uint64_t)(product >> 64) ^ (keys[i] << 1);
     }
-    return h ^ (h >> 32);
+    return (uint32_t)(h ^ (h >> 32));
 }
 
 static inline bool same_keys(const uint64_t *a, const uint64_t *b, unsigned width)
@@ -47,13 +47,44 @@ static inline bool same_keys(const uint64_t *a, const uint64_t *b, unsigned widt
     return true;
 }
 
-static void fill_slots(struct group_table *t)
+static inline uint64_t make_slot(uint32_t hash, uint32_t group)
 {
-    for (uint32_t g = 0; g < t->count; g++) {
-        uint32_t at = (uint32_t)hash_keys(group_table_keys(t, g), t->width) & t->slot_mask;
-        while (t->slots[at])
-            at = (at + 1) & t->slot_mask;
-        t->slots[at] = g + 1;
+    return (uint64_t)hash << 32 | (group + 1);
+}
+static inline uint32_t hash_of(uint64_t slot)
+{
+    return (uint32_t)(slot >> 32);
+}
+static inline uint32_t group_of(uint64_t slot)
+{
+    return (uint32_t)slot - 1;
+}
+
+/* The group, or -ENOENT with the free slot where it belongs. */
+static inline int64_t look_up(const struct group_table *t, const uint64_t *keys, uint32_t hash,
+                              uint32_t *ret_at)
+{
+    uint32_t at = hash & t->slot_mask;
+
+    for (; t->slots[at]; at = (at + 1) & t->slot_mask) {
+        uint64_t slot = t->slots[at];
+        if (hash_of(slot) == hash && same_keys(group_table_keys(t, group_of(slot)), keys, t->width))
+            return group_of(slot);
+    }
+    *ret_at = at;
+    return -ENOENT;
+}
+
+/* The slots know their hashes, so the keys are not looked at. */
+static void move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
+{
+    for (size_t i = 0; t->slots && i <= t->slot_mask; i++) {
+        if (!t->slots[i])
+            continue;
+        uint32_t at = hash_of(t->slots[i]) & mask;
+        while (slots[at])
+            at = (at + 1) & mask;
+        slots[at] = t->slots[i];
     }
 }
 
@@ -62,8 +93,7 @@ static int grow(struct group_table *t)
 {
     uint32_t cap = t->cap ? t->cap * 2 : FIRST_GROUPS;
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);
-    size_t slot_bytes = (size_t)cap * 2 * sizeof(*t->slots);
-    size_t before = t->charged;
+    size_t slot_bytes = (size_t)cap * 2 * sizeof(*t->slots), before = t->charged;
 
     /* Charged for both copies while they exist. */
     int rc = budget_charge(t->budget, keys_bytes + slot_bytes);
@@ -73,16 +103,16 @@ static int grow(struct group_table *t)
     uint64_t *keys = realloc(t->keys, keys_bytes + sizeof(*keys));
     if (keys)
         t->keys = keys;
-    uint32_t *slots = calloc(cap * 2, sizeof(*slots));
+    uint64_t *slots = calloc((size_t)cap * 2, sizeof(*slots));
     if (!keys || !slots) {
         free(slots);
         return -ENOMEM;
     }
+    move_slots(t, slots, cap * 2 - 1);
     free(t->slots);
     t->slots = slots;
     t->slot_mask = cap * 2 - 1;
     t->cap = cap;
-    fill_slots(t);
     budget_release(t->budget, before);
     t->charged -= before;
     return 0;
@@ -90,46 +120,70 @@ static int grow(struct group_table *t)
 
 int64_t group_table_find(const struct group_table *t, const uint64_t *keys)
 {
-    if (!t->slots)
-        return -ENOENT;
-    for (uint32_t at = (uint32_t)hash_keys(keys, t->width) & t->slot_mask; t->slots[at];
-         at = (at + 1) & t->slot_mask) {
-        uint32_t g = t->slots[at] - 1;
-        if (same_keys(group_table_keys(t, g), keys, t->width))
-            return g;
-    }
-    return -ENOENT;
+    uint32_t at;
+
+    return t->slots ? look_up(t, keys, hash_keys(keys, t->width), &at) : -ENOENT;
 }
 
-static int64_t insert(struct group_table *t, const uint64_t *keys, uint32_t at)
+static inline int64_t add(struct group_table *t, const uint64_t *keys, uint32_t hash)
 {
+    uint32_t at = 0;
+    int64_t group = t->slots ? look_up(t, keys, hash, &at) : -ENOENT;
+
+    if (group >= 0)
+        return group;
     if (t->count >= t->limit)
         return ERR_ROW_LIMIT;
     if (t->count == t->cap) {
         int rc = grow(t);
         if (rc < 0)
             return rc;
-        at = (uint32_t)hash_keys(keys, t->width) & t->slot_mask;
-        while (t->slots[at])
-            at = (at + 1) & t->slot_mask;
+        (void)look_up(t, keys, hash, &at);
     }
     if (t->width)
         memcpy(t->keys + (size_t)t->count * t->width, keys, t->width * sizeof(*keys));
-    t->slots[at] = ++t->count;
-    return t->count - 1;
+    t->slots[at] = make_slot(hash, t->count);
+    return t->count++;
 }
 
 int64_t group_table_add(struct group_table *t, const uint64_t *keys)
 {
-    uint32_t at = 0;
+    return add(t, keys, hash_keys(keys, t->width));
+}
 
-    if (t->slots) {
-        at = (uint32_t)hash_keys(keys, t->width) & t->slot_mask;
-        for (; t->slots[at]; at = (at + 1) & t->slot_mask) {
-            uint32_t g = t->slots[at] - 1;
-            if (same_keys(group_table_keys(t, g), keys, t->width))
-                return g;
+/* Hashes, and what will be compared with has come from memory. */
+static void hash_ahead(const struct group_table *t, const uint64_t *keys, uint32_t n,
+                       uint32_t *hashes)
+{
+    uint64_t slots[AHEAD];
+
+    for (uint32_t i = 0; i < n; i++)
+        hashes[i] = hash_keys(keys + (size_t)i * t->width, t->width);
+    for (uint32_t i = 0; t->slots && i < n; i++)
+        slots[i] = t->slots[hashes[i] & t->slot_mask];
+    for (uint32_t i = 0; t->slots && t->width && i < n; i++) {
+        if (!slots[i] || hash_of(slots[i]) != hashes[i])
+            continue;
+        const uint64_t *known = group_table_keys(t, group_of(slots[i]));
+        memory_look(known);
+        memory_look(known + t->width - 1);
+    }
+}
+
+int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret)
+{
+    uint32_t hashes[AHEAD];
+
+    for (uint32_t first = 0; first < n; first += AHEAD) {
+        const uint64_t *some = keys + (size_t)first * t->width;
+        uint32_t count = n - first < AHEAD ? n - first : AHEAD;
+        hash_ahead(t, some, count, hashes);
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t group = add(t, some + (size_t)i * t->width, hashes[i]);
+            if (group < 0)
+                return (int)group;
+            ret[first + i] = (uint32_t)group;
         }
     }
-    return insert(t, keys, at);
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* group.h - from keys to dense group numbers: the table that every grouping answer of this room uses.
  *
- * Used by:   stats*.c (and later aggregate, compare).
+ * Used by:   stats*.c, aggregate*.c, view_metadata.c, lines_refs.c.
  * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the cheapest way (one group for
  *            the chunk; a dense table over products of column codes; hashing of keys); group_map_batch gives the group
  *            number of each selected row. Numbers are dense from 0 and belong to this map: maps of several workers are
@@ -19,7 +19,7 @@ struct group_table {
     uint32_t count, cap;        /* groups, room in `keys`                                   */
     uint64_t limit;             /* more groups: ERR_ROW_LIMIT                               */
     uint64_t *keys;             /* width each                                               */
-    uint32_t *slots;            /* group + 1, 0 = free; a power of two of them              */
+    uint64_t *slots;            /* a power of two of them: group + 1 and above it the hash, 0 = free */
     uint32_t slot_mask;
     struct budget *budget;
     size_t charged;
@@ -29,10 +29,19 @@ void group_table_init(struct group_table *t, unsigned width, uint64_t limit, str
 void group_table_done(struct group_table *t);
 /* Number of the group with these keys, made if there is none. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, -ENOMEM. */
 int64_t group_table_add(struct group_table *t, const uint64_t *keys);
+/* As group_table_add of each of n tuples, one after the other in `keys`; waits less for memory. */
+int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
 int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /* -ENOENT */
 static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
 {
     return t->keys + (size_t)group * t->width;
+}
+
+/* Loads of many places one after the other wait together, before each is used alone. (A prefetch is no load: processors
+ * drop it where the page is not in the TLB, which is where it would help most.) */
+static inline void memory_look(const void *at)
+{
+    (void)*(const volatile char *)at;
 }
 
 enum group_way { GROUP_ONE, GROUP_CODES, GROUP_HASH };
@@ -50,7 +59,6 @@ struct group_map {
     uint32_t one;               /* GROUP_ONE                                                */
     uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
-    uint32_t last;              /* GROUP_HASH: rows often repeat the group before           */
 };
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
                     struct budget *budget);

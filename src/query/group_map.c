@@ -97,7 +97,6 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
         constant &= m->keys[i].constant;
     /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the first batch. */
     m->way = GROUP_HASH;
-    m->last = UINT32_MAX;
     m->one = UINT32_MAX;
     if (constant)
         m->way = GROUP_ONE;
@@ -165,36 +164,46 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
     return 0;
 }
 
+/* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which tuple. */
+static uint32_t gather_keys(const uint64_t *const *columns, unsigned width, const uint16_t *rows,
+                            uint32_t n, uint64_t *keys, uint8_t *of)
+{
+    uint32_t count = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t *to = keys + (size_t)count * width, other = count == 0;
+        for (unsigned i = 0; i < width; i++)
+            to[i] = columns[i][rows[j]];
+        for (unsigned i = 0; count && i < width; i++)
+            other |= to[i] ^ to[(int)i - (int)width];
+        count += other != 0;
+        of[j] = (uint8_t)(count - 1);
+    }
+    return count;
+}
+
 static int batch_by_hash(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
+    enum { BLOCK = 64 };
     const uint64_t *columns[GROUP_KEYS_MAX];
-    unsigned width = m->table.width;
-    uint64_t keys[GROUP_KEYS_MAX];
+    uint64_t keys[BLOCK * GROUP_KEYS_MAX];
+    uint32_t groups[BLOCK];
+    uint16_t rows[BLOCK];
+    uint8_t of[BLOCK];
+    int rc = 0;
 
-    for (unsigned i = 0; i < width; i++) {
-        int rc = batch_keys(b, m->keys[i].source, &columns[i]);
-        if (rc < 0)
-            return rc;
+    for (unsigned i = 0; i < m->table.width && rc == 0; i++)
+        rc = batch_keys(b, m->keys[i].source, &columns[i]);
+    for (uint32_t first = 0; first < b->count && rc == 0; first += BLOCK) {
+        uint32_t n = b->count - first < BLOCK ? b->count - first : BLOCK;
+        for (uint32_t j = 0; j < n; j++)
+            rows[j] = b->select ? b->select[first + j] : (uint16_t)(first + j);
+        uint32_t count = gather_keys(columns, m->table.width, rows, n, keys, of);
+        rc = group_table_add_all(&m->table, keys, count, groups);
+        for (uint32_t j = 0; j < n && rc == 0; j++)
+            out[first + j] = groups[of[j]];
     }
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        bool same = m->last != UINT32_MAX;
-        for (unsigned i = 0; i < width; i++)
-            keys[i] = columns[i][row];
-        if (same) {
-            const uint64_t *last = group_table_keys(&m->table, m->last);
-            for (unsigned i = 0; i < width; i++)
-                same &= last[i] == keys[i];
-        }
-        if (!same) {
-            int64_t group = group_table_add(&m->table, keys);
-            if (group < 0)
-                return (int)group;
-            m->last = (uint32_t)group;
-        }
-        out[j] = m->last;
-    }
-    return 0;
+    return rc;
 }
 
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)

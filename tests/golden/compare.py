@@ -6,7 +6,7 @@ import json
 import math
 from fractions import Fraction
 
-from oracle import info, reader, stats, view
+from oracle import aggregate, info, reader, stats, view
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
 ONLY_THE_DAEMON_KNOWS = {
@@ -217,10 +217,14 @@ def count_answer(expected, body):
 def ask(daemon, root, endpoint, params, method="GET"):
     """Differences between the oracle's and the daemon's answer."""
     status, body = daemon.get("/" + endpoint, {**params, "wait": "ready"}, method)
+    if endpoint == "aggregate" and status == 400 and b"no event has" in body:
+        return [] if parse(body).get("param") in aggregate.without_values(root, params) else ["400: %r" % body[:300]]
     if status != 200:
         return ["status %d: %s" % (status, body[:500].decode("utf-8", "replace"))]
     if endpoint == "stats":
         return json_answer(stats.stats(root, params), body)
+    if endpoint == "aggregate":
+        return rows_answer(aggregate.rows(root, params), body)
     if endpoint == "info":
         return json_answer(info.info(root, params), body)
     if params.get("count_only"):

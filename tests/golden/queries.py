@@ -115,6 +115,33 @@ GENERAL_VIEW = [
     {"recursive": "false", "limit": "25"},
 ]
 
+GENERAL_AGGREGATE = [
+    {"limit": "800"},
+    {"time_interval": "0"},
+    {"time_interval": "1ms", "relative": "true", "limit": "500"},
+    {"phase": "events", "compute_percentiles": "true", "limit": "800"},
+    {"percentiles": "0,0.5,0.999,1", "exact": "true", "query": "cat == 'POSIX'", "limit": "800"},
+    {"phase": "counters", "limit": "800"},
+    {"phase": "aggregated", "limit": "800"},
+    {"phase": "any", "time_interval": "1s", "shape": "true", "limit": "800"},
+    {"group_keys": "args.level,host", "metric_fields": "args.ret", "time_interval": "10s", "limit": "800"},
+    {"bucket": "split", "time_interval": "250ms", "phase": "events", "max_duration": "60s", "limit": "800"},
+    {"bucket": "split", "time_interval": "3600s", "percentiles": "0.5", "max_duration": "86400s", "limit": "800"},
+    {"track_process_parents": "false", "query": "dur > 100", "offset": "3", "limit": "7"},
+    {"boundary_events": "epoch:epoch:epoch_of,read:args.nothing:number", "time_interval": "100ms", "limit": "800"},
+    {"agg": "count,sum:dur,mean:dur,min:dur,max:dur,std:dur,skew:dur,kurtosis:dur,p50:dur,p99.9:dur"},
+    {"group_by": "name,time_bucket", "time_interval": "1s", "agg": "count,sum:size,bandwidth,busy,concurrency", "limit": "800"},
+    {"group_by": "dirname(file)", "agg": "count,distinct:pid,first:name,last:name,x=max:ts,least=min:te", "limit": "800"},
+    {"group_by": "basename(trace),host", "agg": "count,mean:size,std:size,p25:size,p75:size", "limit": "800"},
+    {"group_by": "time_bucket", "bucket": "split", "time_interval": "500ms", "relative": "true", "max_duration": "60s",
+     "agg": "count,sum:dur,sum:size,busy", "limit": "800"},
+    {"group_by": "cat", "sort": "-count,cat", "limit": "3"},
+    {"group_by": "pid,tid", "phase": "any", "limit": "800"},
+    {"group_by": "args.level,rank", "agg": "count,distinct:name,distinct:size", "limit": "800"},
+    {"group_by": "name", "agg": "count,sum:dur,mean:size,distinct:pid,first:ts,last:name,busy,p90:dur", "top": "2", "by": "count", "sort": "name"},
+    {"group_by": "cat,name", "agg": "count,x=sum:dur", "having": "x >= 10 AND NOT (name LIKE '%e' OR count == 1)"},
+]
+
 GENERAL_INFO = [{}, {"detail": "files"}, {"query": "summary"}, {"query": "detailed"}, {"recursive": "false"}]
 
 
@@ -146,7 +173,7 @@ def with_files(root):
 
 def general(root):
     return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
-            *(("view", p) for p in GENERAL_VIEW), *with_times(root)]
+            *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root)]
 
 
 # Each folder of synth.py gets the general questions; these are about what is in it.
@@ -219,6 +246,8 @@ SYNTH = [
     ("view", {"file": "view47/*", "preset": "compute"}),
     ("view", {"file": "view47/*", "time_range": "1100000,1200000", "metadata": "false"}),
     ("view", {"file": "view47/*", "min_duration": "100ms"}),
+    ("aggregate", {"dir": "hosts", "boundary_events": "epoch:epoch:epoch_of"}),
+    ("aggregate", {"dir": "datacrumbs", "group_keys": "fname", "time_interval": "1s"}),
     ("info", {"dir": "gzip", "detail": "files"}),
     ("info", {"file": "damage/*", "detail": "files"}),
 ]

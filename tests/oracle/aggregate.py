@@ -304,6 +304,19 @@ class Row:
     def __init__(self):
         self.objects, self.count, self.spans, self.durs, self.sizes = [], 0, [], [], []
 
+    @classmethod
+    def joined(cls, many):
+        """All of them as one, None of none. Objects in their order, as first and last need it."""
+        row = cls()
+        for other in many:
+            row.objects += other.objects
+            row.count += other.count
+            row.spans += other.spans
+            row.durs += other.durs
+            row.sizes += other.sizes
+        row.objects.sort(key=lambda o: (o.file.name, o.line))
+        return row if many else None
+
 
 def event_rows(rows, o, key_of, interval, origin, split):
     bytes_moved = o.size()
@@ -453,6 +466,22 @@ def general_value(root, row, function, path):
     return summary(numbers, time, [], False, function in ("skew", "kurtosis"))[{"sum": "total"}.get(function, function)]
 
 
+def plain(value):
+    return value.value if isinstance(value, Approximate) else value
+
+
+class Column(dsl.Path):
+    def __call__(self, root, row):
+        return plain(row[self.name])
+
+
+class Having(dsl.Parser):
+    """The query language over the columns of a row."""
+
+    def path(self):
+        return Column(super().path().name)
+
+
 def path_reader(root, path, interval, origin):
     match = re.fullmatch(r"(dirname|basename)\((.+)\)", path)
     if path == "time_bucket":
@@ -500,16 +529,36 @@ def general(root, params):
     for o in objects:
         event_rows(rows, o, key_of, interval, origin, split)
     items = [named(i) for i in listed(params, "agg") or ["count", "sum:dur"]]
-    result = []
-    ordered = sorted(rows) if "sort" in params else page(sorted(rows), params)
-    for key in ordered:
-        row = {p: show(v) for p, v in zip(paths, shown[key])}
-        row.update((name, general_value(root, rows[key], function, path)) for name, function, path in items)
-        result.append(row)
+
+    def told(row, keys):
+        return {**dict(zip(paths, keys)), **{name: general_value(root, row, f, path) for name, f, path in items}}
+
+    def tell_key(key):
+        return told(rows[key], map(show, shown[key]))
+
+    keys, of_all = sorted(rows), {"having", "top", "sort"} & set(params)
+    result = [(key, tell_key(key)) for key in (keys if of_all else page(keys, params))]
+    if "having" in params:
+        passes = Having(params["having"]).whole()
+        result = [(key, row) for key, row in result if passes(None, row)]
+    if "top" in params:
+        number_of = int(params["top"])
+        result.sort(key=lambda r: sort_key(plain(r[1][params["by"]])), reverse=True)
+        rest = Row.joined([rows[key] for key, _ in result[number_of:]])
+        result[number_of:] = [(None, told(rest, ["(other)"] + [None] * len(paths)))] if rest else []
+    result = [row for _, row in result]
     for column in reversed(listed(params, "sort")):
-        result.sort(key=lambda r: sort_key(r[column.lstrip("-")]), reverse=column.startswith("-"))
-    return page(result, params) if "sort" in params else result
+        result.sort(key=lambda r: sort_key(plain(r[column.lstrip("-")])), reverse=column.startswith("-"))
+    return page(result, params) if of_all else result
 
 
 def rows(root, params):
     return (general if "group_by" in params or "agg" in params else pipeline)(root, params)
+
+
+def without_values(root, params):
+    """metric_fields, agg: the parameters that name an argument which no selected object has."""
+    _, objects = objects_of(root, params)
+    paths = {"metric_fields": listed(params, "metric_fields"), "agg": [path for _, _, path in map(named, listed(params, "agg"))]}
+    return [name for name, asked in paths.items()
+            if any(path and all(dsl.Path(path)(root, o) is None for o in objects) for path in asked)]
