@@ -376,7 +376,7 @@ MAN_PAGES = $(wildcard docs/man/*.[1-8])
 USER_UNITS = $(wildcard systemd/*@.service)
 UNITS = $(filter-out $(USER_UNITS),$(wildcard systemd/*.service systemd/*.socket))
 systemduserunitdir = $(patsubst %/system,%/user,$(systemdsystemunitdir))
-ETC = $(wildcard etc/*)
+ETC = $(filter-out etc/grafana,$(wildcard etc/*))
 DOCS = $(wildcard README.md LICENSE docs/*.md)
 
 .PHONY: install uninstall
@@ -402,6 +402,7 @@ install: all
 	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)'; install -d "$$d"; \
 	    [ -e "$$d/$${f##*/}" ] || install -m 644 $$f "$$d" || exit 1; done
 	for f in $(DOCS); do install -m 644 $$f '$(DESTDIR)$(docdir)' || exit 1; done
+	install -d '$(DESTDIR)$(docdir)/grafana' && install -m 644 etc/grafana/* '$(DESTDIR)$(docdir)/grafana'
 
 # Configuration files stay: they are the administrator's.
 uninstall:
