@@ -84,6 +84,8 @@ struct scan_chunk {
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
 bool scan_is_nano(struct scan_chunk *c,
                   const struct source *s); /* SHAPE_TIME in ns                  */
+/* Bounds of the chunk's values (not always tight) of SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; else false. */
+bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max);
 /* True when all rows of the chunk have this one key (null included). */
 bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key);
 
@@ -138,6 +140,7 @@ uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t p
  * with that error. */
 struct scan_sink {
     void *arg;
+    bool ends_first; /* the first and the last place are scanned before the others */
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
     int (*chunk_begin)(void *state,
                        struct scan_chunk *c);        /* only chunks that may have selected rows */

@@ -109,14 +109,23 @@ static int on_end(void *arg, struct scan_chunk *c)
     return w->run->sink->chunk_end ? w->run->sink->chunk_end(w->state, c, &w->part) : 0;
 }
 
+/* The place that is scanned as number n. */
+static size_t place_of(const struct run *r, size_t n)
+{
+    size_t last = r->query->place_count - 1;
+
+    return !r->sink->ends_first || n == 0 ? n : n == 1 ? last : n - 1;
+}
+
 static void take_chunks(struct run *r, struct scan_worker *worker, struct runner *w)
 {
     const struct chunk_hooks hooks = {w, on_begin, on_batch, on_end, &r->stop};
 
     while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
-        size_t position = atomic_fetch_add(&r->next, 1);
-        if (position >= r->query->place_count)
+        size_t number = atomic_fetch_add(&r->next, 1);
+        if (number >= r->query->place_count)
             return;
+        size_t position = place_of(r, number);
         w->part = NULL;
         int rc = chunk_run(worker, position, &hooks);
         put_part(r, position, rc < 0 ? NULL : w->part);

@@ -49,6 +49,17 @@ bool scan_is_nano(struct scan_chunk *c, const struct source *s)
     return b && b->nano;
 }
 
+bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max)
+{
+    const struct bound *b = bound_of(c, s);
+
+    if (!b || !is_integer(b))
+        return false;
+    *ret_min = b->min;
+    *ret_max = b->max;
+    return true;
+}
+
 static int make_key_table(struct scan_worker *w, struct bound *b)
 {
     struct column_entry e;

@@ -2,6 +2,7 @@
 #include "stats.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Moments of doubles of the present chunk: entries of the groups touched. */
@@ -16,6 +17,10 @@ struct chunk_doubles {
 
 struct worker {
     struct stats_found found;
+    struct job *job;
+    struct time_span known; /* by all workers when the chunk began */
+    enum { TIMES_NEW, TIMES_LENGTHS, TIMES_KNOWN } times; /* what of the chunk's times may widen the span */
+    __int128 last_ts; /* TIMES_LENGTHS: an upper bound, ns */
     struct chunk_doubles doubles;
     uint64_t rows;                     /* since the last fold */
     uint32_t group[SCAN_BATCH];        /* of the selected rows */
@@ -34,7 +39,9 @@ struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
-    bool first; /* `found` is still empty */
+    bool first;           /* `found` is still empty */
+    pthread_mutex_t lock; /* known */
+    struct time_span known;
 };
 
 static inline bool is_valid(const uint64_t *valid, uint32_t row)
@@ -57,6 +64,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
         free(w);
         return rc;
     }
+    w->job = job;
     *ret_state = w;
     return 0;
 }
@@ -84,6 +92,38 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     return rc;
 }
 
+static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
+{
+    s->min_ts = !s->any || min_ts < s->min_ts ? min_ts : s->min_ts;
+    s->max_te = !s->any || max_te > s->max_te ? max_te : s->max_te;
+    s->any = true;
+}
+
+/* Times of a chunk that lie within the span that is known already need not be read. */
+static void judge_times(struct worker *w, struct scan_chunk *c)
+{
+    const struct stats_plan *plan = w->found.plan;
+    int64_t first, last, shortest, longest;
+
+    pthread_mutex_lock(&w->job->lock);
+    if (w->found.span.any)
+        span_add(&w->job->known, w->found.span.min_ts, w->found.span.max_te);
+    w->known = w->job->known;
+    pthread_mutex_unlock(&w->job->lock);
+    w->times = TIMES_NEW;
+    if (!w->known.any || !scan_range(c, plan->ts, &first, &last))
+        return;
+    __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;
+    w->last_ts = last * unit;
+    if (first * unit < w->known.min_ts || w->last_ts > w->known.max_te)
+        return;
+    w->times = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
+    unit = scan_is_nano(c, plan->dur) ? 1 : 1000;
+    if (scan_range(c, plan->dur, &shortest, &longest) &&
+        w->last_ts + (longest > 0 ? longest : 0) * unit <= w->known.max_te)
+        w->times = TIMES_KNOWN;
+}
+
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
@@ -96,6 +136,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     }
     if (plan->groups && rc == 0)
         rc = group_map_chunk(&w->found.groups.map, c);
+    judge_times(w, c);
     if (w->rows >= SAMPLE_FOLD_ROWS && rc == 0) {
         w->rows = 0;
         rc = sample_fold(&w->found.memory);
@@ -184,13 +225,6 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
 
 /* ---- a batch -------------------------------------------------------------------------------------------- */
 
-static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
-{
-    s->min_ts = !s->any || min_ts < s->min_ts ? min_ts : s->min_ts;
-    s->max_te = !s->any || max_te > s->max_te ? max_te : s->max_te;
-    s->any = true;
-}
-
 /* Times of a batch; a null dur is 0 in its array. */
 struct times {
     const int64_t *ts, *dur; /* dur NULL: the chunk has none */
@@ -247,11 +281,36 @@ static bool span_of_plain(const struct scan_batch *b, const struct times *t, str
     return true;
 }
 
+/* Whether even the longest of the batch ends within the span that is known. */
+static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
+{
+    const int64_t *dur = NULL;
+    const uint64_t *ignored;
+    int64_t longest = 0;
+    bool nano = false;
+    int rc = batch_i64(b, w->found.plan->dur, &dur, &ignored, &nano);
+
+    *ret = false;
+    if (rc < 0 && rc != -EDOM)
+        return rc;
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        int64_t d = dur[b->select ? b->select[j] : j];
+        longest = d > longest ? d : longest;
+    }
+    *ret = w->last_ts + (__int128)longest * (nano ? 1 : 1000) <= w->known.max_te;
+    return 0;
+}
+
 static int add_times(struct worker *w, struct scan_batch *b)
 {
     struct time_span *span = &w->found.span;
     struct times t;
-    int rc = get_times(w->found.plan, b, &t);
+    bool within = w->times == TIMES_KNOWN;
+    int rc = w->times == TIMES_LENGTHS ? ends_within(w, b, &within) : 0;
+
+    if (rc < 0 || within)
+        return rc;
+    rc = get_times(w->found.plan, b, &t);
 
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
@@ -484,6 +543,7 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
 {
     struct job job = {.plan = plan, .found = found, .doubles = doubles, .first = true};
     struct scan_sink sink = {.arg = &job,
+                             .ends_first = true,
                              .worker_begin = worker_begin,
                              .chunk_begin = chunk_begin,
                              .batch = batch,
@@ -493,6 +553,9 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
 
     memset(doubles, 0, sizeof(*doubles));
     group_table_init(&doubles->table, plan->group_width, plan->max_groups, plan->budget);
+    pthread_mutex_init(&job.lock, NULL);
     int rc = found_init(found, plan);
-    return rc < 0 ? rc : scan_run(plan->query, &sink, err);
+    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
+    pthread_mutex_destroy(&job.lock);
+    return rc;
 }
