@@ -4,6 +4,7 @@
 #pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "column_view.h"
+#include "dftracerd/kernel.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,10 +46,9 @@ static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
     pack_close(&s);
     if (rc == 0)
         rc = check_bitmap(v, b, words);
-    for (size_t i = 0; rc == 0 && i < words; i++) {
-        if (i % 16 == 0)
-            b->ranks[i / 16] = rank;
-        rank += (uint32_t)__builtin_popcountll(b->words[i]);
+    for (size_t i = 0; rc == 0 && i < words; i += 16) {
+        b->ranks[i / 16] = rank;
+        rank += kernels()->count(b->words + i, (uint32_t)(words - i < 16 ? words - i : 16));
     }
     if (rc == 0)
         b->ranks[(words + 15) / 16] = rank;

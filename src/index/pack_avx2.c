@@ -10,7 +10,27 @@
 #include <string.h>
 
 /* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first byte, 4-7 from byte
- * width / 2. */
+ * width / 2. By width: which bytes the lanes take, and how far each is shifted. */
+#define BIT(w, i) ((i) * (w) - ((i) < 4 ? 0 : (w) / 2 * 8))
+#define BYTES(w, i) BIT(w, i) / 8, BIT(w, i) / 8 + 1, BIT(w, i) / 8 + 2, BIT(w, i) / 8 + 3
+#define SHUFFLE(w) \
+    { \
+        BYTES(w, 0), BYTES(w, 1), BYTES(w, 2), BYTES(w, 3), BYTES(w, 4), BYTES(w, 5), BYTES(w, 6), \
+            BYTES(w, 7) \
+    }
+#define SHIFT(w) \
+    { \
+        BIT(w, 0) % 8, BIT(w, 1) % 8, BIT(w, 2) % 8, BIT(w, 3) % 8, BIT(w, 4) % 8, BIT(w, 5) % 8, \
+            BIT(w, 6) % 8, BIT(w, 7) % 8 \
+    }
+#define ALL_WIDTHS(m) \
+    { \
+        m(0), m(1), m(2), m(3), m(4), m(5), m(6), m(7), m(8), m(9), m(10), m(11), m(12), m(13), \
+            m(14), m(15), m(16), m(17), m(18), m(19), m(20), m(21), m(22), m(23), m(24), m(25) \
+    }
+static const uint8_t shuffles32[26][32] = ALL_WIDTHS(SHUFFLE);
+static const uint32_t shifts32[26][8] = ALL_WIDTHS(SHIFT);
+
 struct plan32 {
     __m256i shuffle, shift, mask;
     unsigned high;
@@ -18,21 +38,12 @@ struct plan32 {
 
 static inline struct plan32 plan32(unsigned width)
 {
-    uint8_t shuffle[32];
-    uint32_t shift[8];
-    struct plan32 p;
-
-    p.high = 4 * width / 8;
-    for (unsigned i = 0; i < 8; i++) {
-        unsigned bit = i * width - (i < 4 ? 0 : 8 * p.high);
-        for (unsigned b = 0; b < 4; b++)
-            shuffle[4 * i + b] = (uint8_t)(bit / 8 + b);
-        shift[i] = bit % 8;
-    }
-    p.shuffle = _mm256_loadu_si256((const __m256i *)shuffle);
-    p.shift = _mm256_loadu_si256((const __m256i *)shift);
-    p.mask = _mm256_set1_epi32((int)(((uint32_t)1 << width) - 1));
-    return p;
+    return (struct plan32){
+        .shuffle = _mm256_loadu_si256((const __m256i *)shuffles32[width]),
+        .shift = _mm256_loadu_si256((const __m256i *)shifts32[width]),
+        .mask = _mm256_set1_epi32((int)(((uint32_t)1 << width) - 1)),
+        .high = width / 2,
+    };
 }
 
 static inline __m256i group32(const uint8_t *in, const struct plan32 *p)
@@ -129,24 +140,66 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
     }
 }
 
+/* A range, of which the lower or the upper bound may say nothing. */
+struct bounds {
+    __m256i least, most;
+    bool low, high;
+};
+
+static inline __m256i outside(__m256i v, const struct bounds *b)
+{
+    __m256i below = _mm256_cmpgt_epi32(b->least, v), above = _mm256_cmpgt_epi32(v, b->most);
+
+    return b->low && b->high ? _mm256_or_si256(below, above) : b->low ? below : above;
+}
+
+/* Of 32 values: the answers of four groups become bytes, which two packings leave in quarters. */
+static inline uint32_t range_of_32(const uint8_t *in, unsigned width, const struct plan32 *p,
+                                   const struct bounds *b)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i first = outside(group32(in, p), b), second = outside(group32(in + width, p), b);
+    __m256i third = outside(group32(in + 2 * width, p), b);
+    __m256i fourth = outside(group32(in + 3 * width, p), b);
+    __m256i all =
+        _mm256_packs_epi16(_mm256_packs_epi32(first, second), _mm256_packs_epi32(third, fourth));
+
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(all, order));
+}
+
+static inline __attribute__((always_inline)) const uint8_t *
+range_words(const uint8_t *in, unsigned width, size_t words, const struct plan32 *plan,
+            struct bounds b, uint64_t *out)
+{
+    const struct plan32 p = *plan;
+
+    for (size_t i = 0; i < words; i++, in += 8 * width) {
+        uint64_t upper = range_of_32(in + 4 * width, width, &p, &b);
+        out[i] = upper << 32 | range_of_32(in, width, &p, &b);
+    }
+    return in;
+}
+
 /* Compared as they are unpacked, without being stored. */
 static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
                        uint64_t *out)
 {
     struct plan32 p = plan32(width);
-    __m256i least = _mm256_set1_epi32((int)lo), most = _mm256_set1_epi32((int)hi);
+    struct bounds b = {_mm256_set1_epi32((int)lo), _mm256_set1_epi32((int)hi), true, true};
 
-    for (size_t at = 0; at < n; at += 64) {
-        uint64_t word = 0;
-        for (unsigned i = 0; i < 64 && at + i < n; i += 8, in += width) {
-            __m256i v = group32(in, &p);
-            __m256i outside =
-                _mm256_or_si256(_mm256_cmpgt_epi32(least, v), _mm256_cmpgt_epi32(v, most));
-            word |= (uint64_t)(~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(outside)) & 255)
-                    << i;
-        }
-        out[at / 64] = n - at < 64 ? word & (((uint64_t)1 << (n - at)) - 1) : word;
+    if (lo == 0)
+        in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, false, true}, out);
+    else if (hi >= ((uint32_t)1 << width) - 1)
+        in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, true, false}, out);
+    else
+        in = range_words(in, width, n / 64, &p, b, out);
+    for (size_t i = n / 64 * 64; i < n; i += 8, in += width) {
+        __m256 not = _mm256_castsi256_ps(outside(group32(in, &p), &b));
+        uint64_t some = ~(unsigned)_mm256_movemask_ps(not) & 255;
+        out[i / 64] = i % 64 ? out[i / 64] | some << i % 64 : some;
     }
+    if (n % 64)
+        out[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
 /* Of the group that `in` begins, values [from, to); all lanes else 0. */

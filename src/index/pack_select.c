@@ -1,5 +1,8 @@
 /* pack_select.c - which values of a stream are within a range, told without decoding what its layout decides: a block whose
  * width cannot reach the range is passed over but for its patches, and a run is judged once. */
+#ifndef __clang__
+#pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "dftracerd/kernel.h"
 #include "pack_block.h"
 
@@ -32,16 +35,61 @@ static void fill(uint64_t *out, size_t n, bool set)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------- */
 
-/* Patched values, one by one. */
+/* The range in terms of what is packed: often none of it can be within, or all is. */
+static void select_packed(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+{
+    __int128 base = (int64_t)b->base, most = ((__int128)1 << b->width) - 1;
+    __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < most ? r.hi - base : most;
+
+    if (hi < lo || (lo == 0 && hi == most))
+        fill(out, n, hi >= lo);
+    else
+        pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
+}
+
+/* A patch adds at least one to the upper bits: what that tells of all patched values alike. False: nothing. Only where
+ * nothing can overflow. */
+static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_in)
+{
+    const int64_t far = (int64_t)1 << 61, base = (int64_t)b->base;
+    uint64_t zero[BLOCK_WORDS], any = 0;
+
+    if (b->width + b->patch_width > 61 || b->patch_width > PACK_RANGE_WIDTH || base >= far || base <= -far)
+        return false;
+    int64_t least = base + ((int64_t)1 << b->width), most = base + (((int64_t)1 << (b->width + b->patch_width)) - 1);
+    *ret_in = r.lo <= least && r.hi >= most;
+    if (!*ret_in && r.lo <= most && r.hi >= least)
+        return false;
+    pack_kernels()->range_bits(b->patches, b->patch_width, b->extra, 0, 0, zero);
+    for (size_t i = 0; i < (b->extra + 63) / 64; i++)
+        any |= zero[i];
+    return any == 0; /* no writer makes such a patch */
+}
+
+static bool patched_within(const struct pack_block *b, uint32_t i, uint64_t place, struct range r)
+{
+    uint64_t high = pack_bits_at(b->patches, b->patch_width, i) << b->width;
+
+    return within(r, (int64_t)(b->base + pack_bits_at(b->bits, b->width, place) + high));
+}
+
 static int select_patches(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
 {
+    uint32_t places[PACK_BLOCK], most = 0;
+    bool in = false;
+
+    if (b->extra == 0)
+        return 0;
+    pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
+    for (uint32_t i = 0; i < b->extra; i++)
+        most = places[i] > most ? places[i] : most;
+    if (most >= n)
+        return ERR_CORRUPT;
+    bool alike = patches_alike(b, r, &in);
     for (uint32_t i = 0; i < b->extra; i++) {
-        uint64_t place = pack_bits_at(b->places, 10, i), high = pack_bits_at(b->patches, b->patch_width, i);
-        if (place >= n)
-            return ERR_CORRUPT;
-        uint64_t v = b->base + pack_bits_at(b->bits, b->width, place) + (high << b->width);
-        uint64_t bit = (uint64_t)1 << place % 64;
-        out[place / 64] = within(r, (int64_t)v) ? out[place / 64] | bit : out[place / 64] & ~bit;
+        uint64_t bit = (uint64_t)1 << places[i] % 64, *word = &out[places[i] / 64];
+        bool one = alike ? in : patched_within(b, i, places[i], r);
+        *word = one ? *word | bit : *word & ~bit;
     }
     return 0;
 }
@@ -56,35 +104,67 @@ static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n
     return rc;
 }
 
-static int select_runs(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+/* Every bit becomes the parity of all bits up to it: from where the answer changes to the answers. */
+static void fill_changes(uint64_t *words, size_t n)
 {
-    uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
-    size_t at = 0;
+    uint64_t carry = 0;
 
-    pack_unpack_bits(b->places, 10, b->extra, 0, end);
-    pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
-    fill(out, n, false);
-    for (uint32_t i = 0; i < b->extra; i++) {
-        if (end[i] < at || end[i] >= n)
-            return ERR_CORRUPT;
-        if (within(r, (int64_t)value[i]))
-            set_bits(out, at, end[i] + 1);
-        at = end[i] + 1;
+    for (size_t i = 0; i < (n + 63) / 64; i++) {
+        uint64_t w = words[i];
+        for (unsigned shift = 1; shift < 64; shift *= 2)
+            w ^= w << shift;
+        words[i] = w ^ carry;
+        carry = -(words[i] >> 63);
     }
-    return at == n ? 0 : ERR_CORRUPT;
+    if (n % 64)
+        words[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* The range in terms of what is packed: often none of it can be within, or all is. */
-static int select_narrow(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+/* Which runs have a value within the range. */
+static void judge_runs(const struct pack_block *b, struct range r, uint64_t *out)
 {
-    __int128 base = (int64_t)b->base, most = ((__int128)1 << b->width) - 1;
-    __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < most ? r.hi - base : most;
+    uint64_t value[PACK_BLOCK];
 
-    if (hi < lo || (lo == 0 && hi == most))
-        fill(out, n, hi >= lo);
-    else
-        pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
-    return select_patches(b, n, r, out);
+    if (b->width <= PACK_RANGE_WIDTH) {
+        select_packed(b, b->extra, r, out);
+        return;
+    }
+    pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
+    kernels()->range_i64((const int64_t *)value, b->extra, r.lo, r.hi, out);
+}
+
+/* Whether the ends ascend to the last value of the block. */
+static bool ends_right(const uint32_t *end, uint32_t runs, size_t n)
+{
+    uint32_t wrong = 0;
+
+    for (uint32_t i = 1; i < runs; i++)
+        wrong |= end[i] <= end[i - 1];
+    return !wrong && end[runs - 1] == n - 1;
+}
+
+static int select_runs(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+{
+    uint64_t in[BLOCK_WORDS], before = 0;
+    uint32_t end[PACK_BLOCK];
+
+    pack_kernels()->unpack32(b->places, 10, b->extra, 0, end);
+    if (!ends_right(end, b->extra, n))
+        return ERR_CORRUPT;
+    judge_runs(b, r, in);
+    fill(out, n, false);
+    for (uint32_t i = 0; i < b->extra; i += 64) {
+        uint64_t changes = in[i / 64] ^ (in[i / 64] << 1 | before);
+        before = in[i / 64] >> 63;
+        for (; changes; changes &= changes - 1) {
+            uint32_t run = i + (uint32_t)__builtin_ctzll(changes);
+            uint32_t at = run == 0 ? 0 : run < b->extra ? end[run - 1] + 1 : (uint32_t)n;
+            if (at < n)
+                out[at / 64] |= (uint64_t)1 << at % 64;
+        }
+    }
+    fill_changes(out, n);
+    return 0;
 }
 
 static int select_block(const struct pack_stream *s, uint32_t number, size_t n, struct range r, uint64_t *out)
@@ -96,8 +176,10 @@ static int select_block(const struct pack_stream *s, uint32_t number, size_t n, 
         return rc;
     if (b.kind == PACK_RUNS)
         return select_runs(&b, n, r, out);
-    if (b.kind == PACK_FOR && b.width <= PACK_RANGE_WIDTH)
-        return select_narrow(&b, n, r, out);
+    if (b.kind == PACK_FOR && b.width <= PACK_RANGE_WIDTH) {
+        select_packed(&b, n, r, out);
+        return select_patches(&b, n, r, out);
+    }
     return select_decoded(s, number, n, r, out);
 }
 

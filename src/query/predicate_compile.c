@@ -147,20 +147,31 @@ int test_classes(struct query *q, unsigned phases, struct test **ret)
     return 0;
 }
 
+/* Children of an AND, or the test itself. */
+static size_t parts_of(struct test *const *t, struct test *const **ret)
+{
+    *ret = (*t)->type == TEST_AND ? (*t)->children : t;
+    return (*t)->type == TEST_AND ? (*t)->child_count : 1;
+}
+
+/* One AND without another one in it: its children are narrowed to the rows that the ones before have left. */
 int test_both(struct query *q, struct test *a, struct test *b, struct test **ret)
 {
+    struct test *const *of_a, *const *of_b;
+
     if (!a || !b) {
         *ret = a ? a : b;
         return 0;
     }
+    size_t n = parts_of(&a, &of_a), more = parts_of(&b, &of_b);
     struct test *t = test_new(q, TEST_AND);
     if (t)
-        t->children = arena_alloc(&q->arena, 2 * sizeof(*t->children));
+        t->children = arena_alloc(&q->arena, (n + more) * sizeof(*t->children));
     if (!t || !t->children)
         return -ENOMEM;
-    t->child_count = 2;
-    t->children[0] = a;
-    t->children[1] = b;
+    t->child_count = n + more;
+    memcpy(t->children, of_a, n * sizeof(*t->children));
+    memcpy(t->children + n, of_b, more * sizeof(*t->children));
     t->cost = a->cost > b->cost ? a->cost : b->cost;
     sort_children(t);
     *ret = t;

@@ -32,15 +32,6 @@ static void invert(const struct scan_batch *b, uint64_t *mask)
         mask[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
 }
 
-static bool is_empty(const struct scan_batch *b, const uint64_t *mask)
-{
-    uint64_t any = 0;
-
-    for (uint32_t i = 0; i < words_of(b); i++)
-        any |= mask[i];
-    return any == 0;
-}
-
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
 {
     uint64_t all = ~(uint64_t)0;
@@ -305,30 +296,54 @@ static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struc
 /* ---- the tree --------------------------------------------------------------------------------------------------------------- */
 
 /* `root`: what later children find out may be narrowed to the rows that are left, for no other part of the tree can
- * ask for the others. */
-static int eval_children(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                         bool root, uint64_t *mask)
+ * ask for the others. Children that hold for the whole chunk say nothing. */
+static int eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
+                    uint64_t *mask)
 {
-    bool is_and = t->type == TEST_AND;
-    uint64_t one[SCAN_WORDS];
+    uint64_t one[SCAN_WORDS], *to = mask;
 
-    if (is_and)
-        mask_fill(b, mask);
-    else
-        memset(mask, 0, words_of(b) * 8);
     for (size_t i = 0; i < t->child_count; i++) {
+        uint64_t any = 0;
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
-            continue; /* ALL within and, NONE within or: says nothing */
-        int rc = test_eval(w, b, t->children[i], one);
+            continue;
+        int rc = test_eval(w, b, t->children[i], to);
         if (rc < 0)
             return rc;
+        for (uint32_t k = 0; to == one && k < words_of(b); k++)
+            mask[k] &= one[k];
         for (uint32_t k = 0; k < words_of(b); k++)
-            mask[k] = is_and ? mask[k] & one[k] : mask[k] | one[k];
-        if (root && is_and)
-            w->interest = mask;
-        if (is_and ? is_empty(b, mask) : mask_is_full(b, mask))
+            any |= mask[k];
+        if (!any)
             return 0;
+        if (root)
+            w->interest = mask;
+        to = one;
     }
+    if (to == mask)
+        mask_fill(b, mask);
+    return 0;
+}
+
+/* Children that no row of the chunk passes say nothing. */
+static int eval_or(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                   uint64_t *mask)
+{
+    uint64_t one[SCAN_WORDS], *to = mask;
+
+    for (size_t i = 0; i < t->child_count; i++) {
+        if (w->tests[t->children[i]->id].tri != TRI_SOME)
+            continue;
+        int rc = test_eval(w, b, t->children[i], to);
+        if (rc < 0)
+            return rc;
+        for (uint32_t k = 0; to == one && k < words_of(b); k++)
+            mask[k] |= one[k];
+        if (mask_is_full(b, mask))
+            return 0;
+        to = one;
+    }
+    if (to == mask)
+        memset(mask, 0, words_of(b) * 8);
     return 0;
 }
 
@@ -353,15 +368,18 @@ int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t,
         if (rc == 0)
             invert(b, mask);
         return rc;
-    default:
-        return eval_children(w, b, t, false, mask);
+    case TEST_AND:
+        return eval_and(w, b, t, false, mask);
+    case TEST_OR:
+        return eval_or(w, b, t, mask);
     }
+    return -EINVAL;
 }
 
 int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                    uint64_t *mask)
 {
-    return t->type == TEST_AND ? eval_children(w, b, t, true, mask) : test_eval(w, b, t, mask);
+    return t->type == TEST_AND ? eval_and(w, b, t, true, mask) : test_eval(w, b, t, mask);
 }
 
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)
