@@ -10,6 +10,8 @@
 
 /* Items that are taken within this time are worth being made ahead: some 4 MiB of text each. */
 #define QUICK_NS (250 * 1000000ll)
+/* A job makes item after item for so long, then it queues up again behind others. */
+#define JOB_NS (500 * 1000ll)
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
 struct slot {
@@ -21,9 +23,11 @@ struct slot {
 
 struct ahead {
     struct ahead_maker maker;
+    struct pool *pool; /* NULL: the caller makes all */
     pthread_mutex_t lock;
     pthread_cond_t done;
     unsigned references; /* the caller, and each job in the pool */
+    unsigned jobs;       /* in the pool, at most one a thread */
     bool closing;
     size_t *positions, count;
     uint64_t next, filled;     /* item to hand out; first that has no slot yet */
@@ -33,10 +37,6 @@ struct ahead {
     struct ahead_tools **idle; /* a stack */
     unsigned idle_count;
     bool alone; /* memory is short: one item at a time */
-};
-struct job {
-    struct ahead *ahead;
-    uint64_t number;
 };
 
 /* ---- tools -------------------------------------------------------------------------------------- */
@@ -136,48 +136,66 @@ static void unref(struct ahead *a)
         ahead_destroy(a);
 }
 
-static void job_run(void *arg)
+/* Takes the first item that nobody has begun; NULL: none. Caller holds the lock. */
+static struct slot *take_queued(struct ahead *a)
 {
-    struct job *job = arg;
-    struct ahead *a = job->ahead;
-    bool mine = false;
-
-    pthread_mutex_lock(&a->lock);
-    struct slot *slot = &a->slot[job->number % a->slots];
-    if (!a->closing && slot->state == SLOT_QUEUED && slot->number == job->number) {
+    for (uint64_t n = a->next; n < a->filled && !a->closing; n++) {
+        struct slot *slot = &a->slot[n % a->slots];
+        if (slot->state != SLOT_QUEUED)
+            continue;
         slot->state = SLOT_RUNNING;
-        mine = true;
+        return slot;
     }
-    pthread_mutex_unlock(&a->lock);
-    if (mine)
-        run_slot(a, slot);
-    unref(a);
-    free(job);
+    return NULL;
 }
 
-static void submit(struct ahead *a, uint64_t number)
+/* Small items are made one after the other: to wake a thread costs as much as to make one. A job may come when the ahead
+ * and its query are closed: only what has a slot to make may be touched then. */
+static void job_run(void *arg)
 {
-    struct pool *pool = query_environment(a->maker.query)->pool;
-    struct job *job = pool && !a->alone ? malloc(sizeof(*job)) : NULL;
+    struct ahead *a = arg;
+    int64_t until = clock_mono_ns() + JOB_NS;
+    struct slot *slot;
 
-    if (!job)
-        return; /* the caller makes it when it gets there */
-    *job = (struct job){a, number};
-    a->references++;
-    if (pool_submit(pool, job_run, job) < 0) {
+    pthread_mutex_lock(&a->lock);
+    while ((slot = take_queued(a))) {
+        pthread_mutex_unlock(&a->lock);
+        run_slot(a, slot);
+        if (clock_mono_ns() > until && pool_submit(a->pool, job_run, a) == 0)
+            return;
+        pthread_mutex_lock(&a->lock);
+    }
+    a->jobs--;
+    pthread_mutex_unlock(&a->lock);
+    unref(a);
+}
+
+/* What no job can be had for, the caller makes when it gets there. Caller holds the lock. */
+static void submit(struct ahead *a, unsigned items)
+{
+    unsigned most = a->pool && !a->alone ? pool_threads(a->pool) : 0;
+
+    for (unsigned i = 0; i < items && a->jobs < most; i++) {
+        a->jobs++;
+        a->references++;
+        if (pool_submit(a->pool, job_run, a) == 0)
+            continue;
+        a->jobs--;
         a->references--;
-        free(job);
+        return;
     }
 }
 
 static void fill(struct ahead *a, unsigned window)
 {
+    unsigned items = 0;
+
     pthread_mutex_lock(&a->lock);
-    while (a->filled < a->count && a->filled - a->next < window) {
+    for (; a->filled < a->count && a->filled - a->next < window; items++) {
         struct slot *slot = &a->slot[a->filled % a->slots];
-        *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled};
-        submit(a, a->filled++);
+        *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled++};
     }
+    submit(a, items);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -206,13 +224,14 @@ static void drop_ahead(struct ahead *a)
         while (slot->state == SLOT_RUNNING)
             pthread_cond_wait(&a->done, &a->lock);
         void *item = slot->state == SLOT_DONE ? slot->item : NULL;
-        /* Not QUEUED for the pool's jobs: those that are left look for their number. */
         slot->state = SLOT_FREE;
         pthread_mutex_unlock(&a->lock);
         if (item)
             a->maker.drop(a->maker.arg, item);
     }
+    pthread_mutex_lock(&a->lock);
     a->filled = a->next;
+    pthread_mutex_unlock(&a->lock);
     a->window = 0;
 }
 
@@ -257,10 +276,10 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
     if (slot->rc < 0)
         return explain(a, a->next, slot->rc, err);
     *ret = slot->item;
-    pthread_mutex_lock(&a->lock); /* a job that came too late may be looking */
+    pthread_mutex_lock(&a->lock); /* a job may be looking */
     slot->state = SLOT_FREE;
-    pthread_mutex_unlock(&a->lock);
     a->next++;
+    pthread_mutex_unlock(&a->lock);
     fill(a, a->window);
     a->handed_ns = clock_mono_ns();
     return 0;
@@ -282,8 +301,10 @@ void ahead_rest(struct ahead *a, bool again)
 {
     drop_ahead(a);
     free_idle_tools(a);
+    pthread_mutex_lock(&a->lock);
     if (again)
         a->filled = --a->next;
+    pthread_mutex_unlock(&a->lock);
 }
 
 int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,
@@ -298,6 +319,7 @@ int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t c
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->done, NULL);
     a->maker = *maker;
+    a->pool = pool;
     a->references = 1;
     a->slots = threads ? 2 * threads + 2 : 1;
     a->count = count;
