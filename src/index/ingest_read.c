@@ -302,6 +302,7 @@ static int plan(struct reader *r, bool rebuild)
     const struct view *old = run->old;
     enum index_state state = old->pub.state;
     enum relation relation = OTHER;
+    struct identity now;
     struct stat st;
     int rc;
 
@@ -309,7 +310,10 @@ static int plan(struct reader *r, bool rebuild)
         return -errno;
     if (!S_ISREG(st.st_mode))
         return -EINVAL;
-    identity_of_stat(&st, &run->identity);
+    identity_of_stat(&st, &now);
+    pthread_mutex_lock(&r->ix->lock); /* whoever offers the file meanwhile compares with it */
+    run->identity = now;
+    pthread_mutex_unlock(&r->ix->lock);
     r->finish = settled(r, &run->identity);
     if (old->pub.id != 0 && !rebuild && state != INDEX_FAILED) {
         rc = relate(r, &run->identity, &relation);
