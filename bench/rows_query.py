@@ -1,0 +1,149 @@
+"""Questions: the daemon against DuckDB's native table and zstd Parquet file, in turn."""
+
+import json
+
+from measure import alternate, command
+
+FILTER = 'cat == "POSIX" and dur > 1000'
+WHERE = "cat='POSIX' AND dur>1000"
+QUANTILES = "[0.1,0.25,0.5,0.75,0.9,0.95,0.99]"
+# The bytes that a row moved, as docs/API.md has it, for the names that the generator writes.
+SIZE = ("CASE WHEN cat IN ('POSIX','STDIO') THEN CASE WHEN name IN ('read','write','pread64','pwrite64','pread','pwrite') AND a_ret>0 "
+        "THEN a_ret WHEN name IN ('fread','fwrite') AND a_ret>0 THEN a_ret*coalesce(a_size,1) END ELSE coalesce(a_size,a_image_size) END")
+ALL_DUR = "count,sum:dur,mean:dur,std:dur,min:dur,max:dur,p10:dur,p25:dur,p50:dur,p75:dur,p90:dur,p95:dur,p99:dur"
+FULL_KEY = "pid,tid,cat,name,hhash,fhash"
+
+
+def measured(x):
+    """What /stats tells of one quantity."""
+    return f"count({x}),sum({x}),avg({x}),stddev({x}),min({x}),max({x}),approx_quantile({x},{QUANTILES})"
+
+
+def four_quantities(where):
+    return (f"SELECT cat,name,count(*),{measured('dur')},{measured('s')},{measured('s*1e6/nullif(dur,0)')},{measured('a_offset')} "
+            f"FROM (SELECT *,{SIZE} AS s FROM $T WHERE {where}) GROUP BY ALL")
+
+
+def by_bucket(keys, what):
+    return f"SELECT {keys},ts//5000000 AS b,{what} FROM $T WHERE ph='X' GROUP BY ALL"
+
+
+MOMENTS = "count(*),sum(dur),min(dur),max(dur)"
+SOME_QUANTILES = "approx_quantile(dur,[0.5,0.9,0.99])"
+
+# key, what, path, parameters, SQL, bar against the native table, more: also asked of the compressed JSON itself (once).
+QUESTIONS = [
+    ("filtered_same", "filtered, by cat,name: dur alone with percentiles", "/aggregate",
+     {"group_by": "cat,name", "agg": ALL_DUR, "query": FILTER, "time_interval": "0"},
+     f"SELECT cat,name,count(*),{measured('dur')} FROM $T WHERE {WHERE} GROUP BY ALL", 0.15, True),
+    ("filtered_stats", "filtered /stats by cat,name: 4 quantities, percentiles", "/stats",
+     {"report": "detailed", "group_by": "cat,name", "top_n": 0, "query": FILTER}, four_quantities(WHERE), 0.15, False),
+    ("filtered_dur", "filtered durations, percentiles (ours: and a histogram)", "/stats", {"report": "duration", "query": FILTER},
+     f"SELECT {measured('dur')} FROM $T WHERE {WHERE}", 0.15, False),
+    ("all_moments", "all rows by cat,name: moments of dur", "/aggregate",
+     {"group_by": "cat,name", "agg": "count,sum:dur,min:dur,max:dur,std:dur", "time_interval": "0"},
+     "SELECT cat,name,count(*),sum(dur),min(dur),max(dur),stddev(dur) FROM $T WHERE ph='X' GROUP BY ALL", 0.15, False),
+    ("all_stats", "all rows, /stats by cat,name: 4 quantities, percentiles", "/stats",
+     {"report": "detailed", "group_by": "cat,name", "top_n": 0, "scan": "true"}, four_quantities("ph='X'"), 0.15, False),
+    ("bucket", "/aggregate by cat,name,5 s", "/aggregate",
+     {"group_by": "cat,name,time_bucket", "agg": "count,sum:dur,min:dur,max:dur"}, by_bucket("cat,name", MOMENTS), 0.2, True),
+    ("bucket_quantiles", "  the same with percentiles of all groups", "/aggregate",
+     {"group_by": "cat,name,time_bucket", "agg": "count,sum:dur,min:dur,max:dur,p50:dur,p90:dur,p99:dur"},
+     by_bucket("cat,name", MOMENTS + "," + SOME_QUANTILES), 0.2, False),
+]  # fmt: skip
+# Answers of so many rows that only the time until the first one can be compared: all groups are made and sorted by then.
+# key, what, aggregates, SQL, bar; whether DuckDB is asked about 4.84 M events, too: its sketches of 1.5 M groups take half a
+# minute and more memory than machines have.
+WIDE = [
+    ("wide", "/aggregate by pid,tid,cat,name,hhash,fhash,5 s", "count,sum:dur,min:dur,max:dur", MOMENTS, 0.4, True),
+    ("wide_quantiles", "  the same with percentiles of all groups", "count,sum:dur,min:dur,max:dur,p50:dur,p90:dur,p99:dur",
+     MOMENTS + "," + SOME_QUANTILES, 0.4, False),
+]  # fmt: skip
+
+
+def duck_actors(duck, sql):
+    """{name: actor}: a whole result in memory, nothing of it turned into objects of the script."""
+    if not duck:
+        return {}
+    return {"DuckDB native": lambda: duck.run(sql.replace("$T", "events")),
+            "DuckDB Parquet": lambda: duck.run(sql.replace("$T", "'%s'" % duck.parquet("events")))}  # fmt: skip
+
+
+def check_same(d, duck, what, path, params, sql):
+    """Different answers would make the times of them worth nothing: the groups are counted on both sides."""
+    if not duck or path != "/aggregate":
+        return
+    ours = d.get(path, **params).count(b"\n")
+    try:
+        theirs = duck.value("SELECT count(*) FROM (%s)" % sql.replace("$T", "events"))
+    except RuntimeError:
+        return
+    if ours != theirs:
+        raise SystemExit("%s: %d groups, DuckDB has %d" % (what, ours, theirs))
+
+
+def questions(report, world, d, duck):
+    for key, what, path, params, sql, bar, json_too in QUESTIONS:
+        check_same(d, duck, what, path, params, sql)
+        seen = alternate({"ours": lambda: d.ask(path, **params), **duck_actors(duck, sql)}, world.runs, warm=1)
+        ours = seen.pop("ours")
+        if duck and json_too and not world.quick:
+            seen.update(alternate({"DuckDB ndjson.gz": lambda: duck.run(sql.replace("$T", "(%s)" % world.source))}, 1))
+        report.time(key, what, ours, seen, bar)
+
+
+def wide(report, world, d, duck):
+    for key, what, agg, sql, bar, always in WIDE:
+        params = {"group_by": FULL_KEY + ",time_bucket", "agg": agg}
+        sql = by_bucket("pid,tid,cat,name,a_hhash,a_fhash", sql)
+        actors = duck_actors(duck, sql) if always or world.quick else {}
+        if always:
+            check_same(d, duck, what, "/aggregate", params, sql)
+        seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1)
+        report.time(key, what + ", first row", seen.pop("ours"), seen, bar)
+    whole = alternate({"ours": lambda: d.ask("/aggregate", **{"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]})}, world.runs_long)
+    report.time("wide_whole", "  all its rows over HTTP", whole["ours"], {}, note="%.0f MB of NDJSON" % (d.size / 1e6))
+
+
+def unfiltered(report, world, d):
+    d.get("/stats")
+    kept = alternate({"ours": lambda: d.curl("/stats")}, world.runs)["ours"]
+    report.value("unfiltered_kept", "unfiltered /stats, a kept answer (curl's start included)", kept[0] * 1000, "ms")
+    ours = alternate({"ours": lambda: d.ask("/stats")}, world.runs, warm=1)["ours"]
+    report.time("unfiltered", "unfiltered /stats, computed", ours, {})
+    report.value("unfiltered_ms", "  the same against its bar", ours[0] * 1000, "ms", 5)
+
+
+def rare_range(d, events):
+    """A range of durations that about 0.1 % of the events have."""
+    low = 20000
+    for width in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
+        query = "dur >= %d and dur <= %d" % (low, low + width)
+        count = json.loads(d.get("/view", count_only="true", query=query))["count"]
+        if count >= events / 1000:
+            break
+    return low, low + width, count
+
+
+def scattered(report, world, d, duck):
+    low, high, count = rare_range(d, world.events)
+    query = "dur >= %d and dur <= %d" % (low, high)
+    sql = "SELECT name,ts,dur,a_ret FROM $T WHERE dur BETWEEN %d AND %d" % (low, high)
+    seen = alternate({"ours": lambda: d.ask("/view", select="name,ts,dur,args.ret", query=query), **duck_actors(duck, sql)},
+                     world.runs, warm=1)  # fmt: skip
+    report.time("rare_rows", "%d events scattered (%.1f %%), flat rows" % (count, 100 * count / world.events), seen.pop("ours"), seen, 0.2)
+    pattern = '\'"dur":2[0-9]{4}[,}]\''
+    actors = {"ours": lambda: d.ask("/view", metadata="false", query=query),
+              "gzip -dc | grep": lambda: command("for f in %s/*.gz; do gzip -dc $f; done | grep -E %s || true" % (world.many, pattern)),
+              "zcat | grep": lambda: command("zcat %s/*.gz | grep -E %s || true" % (world.many, pattern))}  # fmt: skip
+    seen = alternate(actors, world.runs_long)
+    report.time("rare_lines", "the same as original lines", seen.pop("ours"), seen, 0.5)
+
+
+def window(report, world, d, gzip_time):
+    totals = json.loads(d.get("/info"))["totals"]
+    low, high = float(totals["min_ts"]), float(totals["max_te"])
+    part = "%d,%d" % (low + (high - low) * 0.5, low + (high - low) * 0.51)
+    ours = alternate({"ours": lambda: d.ask("/view", metadata="false", time_range=part)}, world.runs, warm=1)["ours"]
+    report.time("window", "lines of a 1 % time window", ours, {"gzip -dc of all": gzip_time} if gzip_time else {}, 0.03,
+                note="%.1f MB" % (d.size / 1e6))  # fmt: skip

@@ -1,0 +1,101 @@
+"""What streams, what is small, and what users do today."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import peers
+from measure import Memory, alternate, command
+from rows_query import FILTER
+
+TENTH = ("import gzip, json, sys, collections\n"
+         "seen = collections.Counter()\n"
+         "for line in gzip.open(sys.argv[1], 'rt'):\n"
+         "    try:\n"
+         "        e = json.loads(line)\n"
+         "    except ValueError:\n"
+         "        continue\n"
+         "    if e.get('cat') == 'POSIX' and e.get('dur', 0) > 1000:\n"
+         "        seen[e['name']] += 1\n")  # fmt: skip
+
+
+def export(report, world, d):
+    actors = {"ours": lambda: d.curl("/view?phase=any")}
+    for name in ("igzip", "pigz", "gzip"):
+        if peers.has(name):
+            actors[name + " -dc"] = lambda name=name: command("for f in %s/*.gz; do %s -dc $f; done" % (world.many, name))
+    with Memory(d.pid) as memory:
+        seen = alternate(actors, world.runs_long)
+    ours = seen.pop("ours")
+    bar = 1.25 if "igzip -dc" in seen else None  # 0.8 x its speed
+    report.time("export_lines", "export of all lines, uncompressed", ours, seen, bar, note="%.0f MB/s" % (d.size / ours[0] / 1e6))
+    report.value("rss_export", "RssAnon while exporting", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
+    select = "/view?select=name,cat,pid,tid,ts,dur,args.hhash,args.fhash,args.ret,size"
+    with Memory(d.pid) as memory:
+        rows = alternate({"ours": lambda: d.curl(select)}, world.runs_long)["ours"]
+    report.time("export_rows", "all events as NDJSON rows of 10 columns", rows, {}, note="%.0f MB" % (d.size / 1e6))
+    report.value("export_rows_speed", "  the same, of one core", d.size / rows[1] / 1e6, "MB/s", 300, higher=True)
+    report.value("rss_rows", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
+
+
+def make_tenth(world):
+    """A file with the first tenth of the events."""
+    path = os.path.join(world.work, "tenth.gz")
+    if not os.path.exists(path):
+        source = sorted(os.listdir(world.many))
+        with gzip.open(path + ".part", "wb", 6) as out:
+            for name in source[: max(1, round(len(source) / 10))]:
+                with gzip.open(os.path.join(world.many, name)) as f:
+                    shutil.copyfileobj(f, out)
+        os.rename(path + ".part", path)
+    part = sum(os.path.getsize(os.path.join(world.many, n)) for n in os.listdir(world.many)) / os.path.getsize(path)
+    return path, part
+
+
+def times(actor, factor):
+    wall, cpu = actor()
+    return wall * factor, cpu * factor
+
+
+def by_hand(report, world, d, duck):
+    """The names of slow POSIX calls, as people find them today: a tenth of the data, times ten."""
+    path, factor = make_tenth(world)
+    actors = {}
+    if peers.has("jq"):
+        actors["zcat | jq (tenth x 10)"] = "zcat %s | jq -R -c 'fromjson? | select(.cat == \"POSIX\" and .dur > 1000) | .name' | sort | uniq -c" % path
+    else:
+        report.leave_out("zcat | jq", "not installed")
+    actors["Python json, gzip (tenth x 10)"] = "%s -c \"$TENTH\" %s" % (sys.executable, path)
+    os.environ["TENTH"] = TENTH
+    actors = {name: lambda text=text: times(lambda: command(text), factor) for name, text in actors.items()}
+    if duck:
+        sql = "SELECT name,count(*) FROM (%s) WHERE cat='POSIX' AND dur>1000 GROUP BY ALL" % world.source
+        actors["DuckDB ndjson.gz"] = lambda: duck.run(sql)
+    actors["zcat | grep -c"] = lambda: command(
+        "zcat %s/*.gz | grep -cE '\"cat\":\"POSIX\".*\"dur\":[0-9]{4,}'" % world.many)  # fmt: skip
+    seen = alternate(actors, 1)
+    ours = alternate({"ours": lambda: d.ask("/stats", report="names", query=FILTER)}, world.runs, warm=1)["ours"]
+    report.time("by_hand", "names of slow POSIX calls", ours, seen)
+
+
+def wrk(report, d, key, what, path):
+    if not peers.has("wrk"):
+        report.leave_out(what, "wrk is not installed")
+        return
+    before = d.cpu()
+    said = subprocess.run(["wrk", "-t1", "-c16", "-d3s", d.url + path], capture_output=True, text=True, check=True).stdout
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1))
+    total = int(re.search(r"(\d+) requests in", said).group(1))
+    if "Non-2xx" in said:
+        raise RuntimeError("wrk: " + said)
+    report.value(key, what, rate, "req/s", 30000, higher=True, note="%.1f us of the daemon's processor time each" % ((d.cpu() - before) / total * 1e6))
+
+
+def small(report, world, d):
+    json.loads(d.get("/stats"))
+    wrk(report, d, "wrk_healthz", "/healthz, wrk on the same cores", "healthz")
+    wrk(report, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
