@@ -200,14 +200,17 @@ programs: all $(UNIT) $(FUZZ)
 # Every suite is a call of tests/run; the first test of a suite is that what it needs can be built.
 # TALLY, set by `check`, is where the counts of the suites are added up.
 export DFTRACERD_BUILD := $(abspath $B)
+# Expected answers that the oracle has computed: other builds and paths are asked the same questions.
+export DFTRACERD_ORACLE ?= $(CURDIR)/build/oracle
 export DFTRACERD_SHARED ?= $(if $(wildcard ../shared/.),$(abspath ../shared))
 RUN_SUITE = tests/run $(if $(TALLY),--tally $(TALLY)) --suite
 executables = $(shell for f in $(wildcard $1); do test -f $$f -a -x $$f && echo $$f; done)
 SUB = $(MAKE) BUILD=$(BUILD) -j$(JOBS) -k
 
 .PHONY: check check-unit check-fuzz check-lint check-http check-golden check-fault check-sanitizers
-.PHONY: check-asan check-tsan
-SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault check-sanitizers
+.PHONY: check-asan check-tsan check-paths check-path-portable check-path-zlib check-path-plain
+SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault check-path-portable \
+    check-path-zlib check-sanitizers
 
 check:
 	@$(MAKE) deps || echo 'going on with what is installed'
@@ -239,6 +242,28 @@ check-http check-golden check-fault: check-%: $(B)/config.mk
 	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' \
 	    $(call SCRIPTS_RUN,$(call executables,tests/$*/test_*))
 
+# What reads and computes, once more in the plain ways that other machines take: without AVX2, without ISA-L. The programs
+# and the tests look at the variables.
+PATH_UNIT = $(patsubst %,$(B)/tests/test_%,base_num base_threads chunk chunk_ways chunker ingest kernel pack predicate \
+    reader scan scan_query text_at)
+PATH_FUZZ = $(patsubst %,$(B)/fuzz/fuzz_%,chunk gzip lines records scan)
+PATH_SCRIPTS := tests/golden/test_damage tests/golden/test_synth tests/golden/test_real tests/fault/test_kill9
+check-path-portable check-path-plain: export DFTRACERD_CPU := portable
+check-path-zlib check-path-plain: export DFTRACERD_INFLATE := zlib
+check-path-portable check-path-zlib: export GOLDEN_FOLDERS := dlio-8ranks-v1.0.8 excerpts v0.0-strings
+check-path-portable check-path-zlib: export KILL9_RUNS := 10
+
+check-paths: check-path-portable check-path-zlib
+
+check-path-portable check-path-zlib: check-path-%: $(B)/config.mk
+	@$(RUN_SUITE) $* --build '$(SUB) $(PATH_UNIT) $(PATH_FUZZ) all' --corpus tests/fuzz/corpus \
+	    $(PATH_UNIT) $(PATH_FUZZ) $(PATH_SCRIPTS)
+
+# For the sanitizers: both at once, without the scripts.
+check-path-plain: $(B)/config.mk
+	@$(RUN_SUITE) plain$(SUITE_SUFFIX) --build '$(SUB) $(PATH_UNIT) $(PATH_FUZZ)' \
+	    --corpus tests/fuzz/corpus $(PATH_UNIT) $(PATH_FUZZ)
+
 check-sanitizers:
 	@$(MAKE) check-asan; a=$$?; $(MAKE) check-tsan; b=$$?; test $$a = 0 -a $$b = 0
 
@@ -247,7 +272,7 @@ SANITIZE_ENV := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:$(ASAN_OPTIONS) \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:$(TSAN_OPTIONS)
 
 check-asan:
-	@for suite in check-unit check-fuzz check-http; do \
+	@for suite in check-unit check-fuzz check-path-plain check-http; do \
 	    $(SANITIZE_ENV) $(MAKE) BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined' \
 	        SUITE_SUFFIX=-asan $$suite || bad=1; done; test -z "$$bad"
 
