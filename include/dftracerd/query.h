@@ -71,6 +71,7 @@ int query_open(const struct query_env *env, struct snapshot *snapshot, const str
                struct budget *budget, struct err *err, struct query **ret);
 void query_close(struct query *q);
 struct snapshot *query_snapshot(struct query *q);                 /* borrowed */
+struct index *query_index(const struct query *q);
 /* Files selected, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
 bool query_complete(const struct query *q);                       /* none of them pending, indexing or growing */

@@ -58,8 +58,8 @@ static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-int perfetto_new(struct aggregate *a, struct budget *budget, enum aggregate_events events,
-                 struct err *err, struct perfetto **ret)
+int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
+                 enum aggregate_events events, struct err *err, struct perfetto **ret)
 {
     struct perfetto *p = calloc(1, sizeof(*p));
 
@@ -72,6 +72,8 @@ int perfetto_new(struct aggregate *a, struct budget *budget, enum aggregate_even
     rc = rc < 0 ? rc : read_rows(p, a, err);
     rc = rc < 0 ? rc : perfetto_name_processes(p);
     rc = rc < 0 ? rc : perfetto_make_lanes(p);
+    if (rc == 0)
+        perfetto_name_hosts(p, q);
     rc = rc < 0 ? rc : aggregate_boundaries(a, &p->boundaries, &p->boundary_count);
     if (rc < 0) {
         perfetto_free(p);
@@ -142,10 +144,11 @@ static void end_metadata(struct perfetto *p)
 static void put_process(struct perfetto *p, const struct perfetto_process *process,
                         struct buf *name, struct buf *out)
 {
+    struct text host = process->host_name.len ? process->host_name : process->host;
+
     buf_clear(name);
-    if (process->host.len)
-        buf_printf(name, "%.*s:", (int)(process->host.len < 200 ? process->host.len : 200),
-                   process->host.ptr);
+    if (host.len)
+        buf_printf(name, "%.*s:", (int)(host.len < 200 ? host.len : 200), host.ptr);
     buf_printf(name, "%lld", (long long)process->pid);
     begin_metadata(p, out, "process_name", NULL, process->told, process->told);
     put_key(&p->jw, "name", (struct text){name->data, name->len});

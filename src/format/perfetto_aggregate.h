@@ -10,7 +10,7 @@
 
 struct perfetto_process {
     int64_t pid, told;               /* told: unique in the trace                                        */
-    struct text host;
+    struct text host, host_name;     /* as in the rows; and what that means, if it is known              */
     bool root;                       /* no other process of the trace has begun it                       */
 };
 struct perfetto_lane { uint32_t process; int64_t tid, told; unsigned number; };
@@ -52,6 +52,8 @@ int perfetto_grow(struct perfetto *p, void **array, size_t each, size_t count, s
 
 /* The number of a process, which is added where it is new; below 0: an error. `host` must live as long as the query. */
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);
+/* When all are known: the names of their hosts. */
+void perfetto_name_hosts(struct perfetto *p, struct query *q);
 /* When all are known: what each is told as. */
 int perfetto_name_processes(struct perfetto *p);
 

@@ -45,6 +45,19 @@ static int rehash(struct perfetto *p)
     return 0;
 }
 
+/* Its slot, or the empty one where it is to go. */
+static uint32_t slot_of(const struct perfetto *p, int64_t pid, struct text host)
+{
+    uint32_t at = (uint32_t)hash_process(pid, host) & p->slot_mask;
+
+    for (; p->slots[at]; at = (at + 1) & p->slot_mask) {
+        const struct perfetto_process *known = &p->processes[p->slots[at] - 1];
+        if (known->pid == pid && text_eq(known->host, host))
+            break;
+    }
+    return at;
+}
+
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host)
 {
     size_t cap = p->process_cap;
@@ -52,12 +65,9 @@ int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host)
 
     if (rc < 0)
         return rc;
-    uint32_t at = (uint32_t)hash_process(pid, host) & p->slot_mask;
-    for (; p->slots[at]; at = (at + 1) & p->slot_mask) {
-        const struct perfetto_process *known = &p->processes[p->slots[at] - 1];
-        if (known->pid == pid && text_eq(known->host, host))
-            return p->slots[at] - 1;
-    }
+    uint32_t at = slot_of(p, pid, host);
+    if (p->slots[at])
+        return p->slots[at] - 1;
     rc = perfetto_grow(p, (void **)&p->processes, sizeof(*p->processes), p->process_count, cap,
                        &cap);
     if (rc < 0)
@@ -67,6 +77,34 @@ int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host)
         (struct perfetto_process){.pid = pid, .host = host}; /* texts live as long as the query */
     p->slots[at] = ++p->process_count;
     return p->process_count - 1;
+}
+
+/* A hash means what it does in the file that has the process. */
+static void name_hosts_of_file(struct perfetto *p, struct query *q, const struct index_file *file)
+{
+    const struct index *index = query_index(q);
+
+    for (uint32_t i = 0; i < file->process_count; i++) {
+        const struct index_process *seen = &file->processes[i];
+        if (!seen->host_is_hash || seen->host == INDEX_NO_TEXT)
+            continue;
+        uint32_t slot = p->slots[slot_of(p, seen->pid, index_text(index, seen->host))];
+        if (!slot || p->processes[slot - 1].host_name.len)
+            continue;
+        uint32_t name =
+            index_resolve(query_snapshot(q), file, seen->pid, INDEX_HH, seen->host, NULL);
+        if (name != INDEX_NO_TEXT)
+            p->processes[slot - 1].host_name = index_text(index, name);
+    }
+}
+
+void perfetto_name_hosts(struct perfetto *p, struct query *q)
+{
+    const uint32_t *files;
+    size_t count = query_files(q, &files);
+
+    for (size_t i = 0; i < count && p->process_count; i++)
+        name_hosts_of_file(p, q, snapshot_file(query_snapshot(q), files[i]));
 }
 
 static int compare_processes(const void *a, const void *b, void *arg)

@@ -23,7 +23,6 @@
 
 /* ---- what answers may look at in a query ------------------------------------------------------------- */
 
-struct index *query_index(const struct query *q);
 const struct query_env *query_environment(const struct query *q);
 struct budget *query_budget(const struct query *q); /* never NULL */
 unsigned query_phases(const struct query *q);

@@ -1,0 +1,90 @@
+/* room: http */
+/* Stored questions: found by their ids, forgotten an hour after their last use. The clock is the test's own. */
+#include "check.h"
+#include "dftracerd/base.h"
+
+static int64_t now;
+static int64_t now_of_test(void)
+{
+    return now;
+}
+#define clock_mono_ns now_of_test
+#include "../../src/http/stored.c"
+
+#define SECOND 1000000000ll
+
+static struct stored_query add(struct stored *s, const char *query)
+{
+    struct stored_query q = {.name = "x.json.gz", .query = query, .ui = STORED_UI};
+    CHECK_INT(stored_add(s, &q), 0);
+    return q;
+}
+
+static int find(struct stored *s, const char *id, const char *query)
+{
+    struct arena arena = {0};
+    struct stored_query q;
+    int rc = stored_find(s, text_of(id), &arena, &q);
+    if (rc == 0 && query)
+        CHECK_STR(q.query, query);
+    arena_done(&arena);
+    return rc;
+}
+
+static void finds(void)
+{
+    struct stored *s = stored_new();
+    CHECK_STOP(s != NULL);
+    struct stored_query a = add(s, "/stats"), b = add(s, "/view");
+    CHECK(strcmp(a.id, b.id) != 0);
+    CHECK_INT(strspn(a.id, "0123456789abcdef"), 32);
+    CHECK_INT(find(s, a.id, "/stats"), 0);
+    CHECK_INT(find(s, b.id, "/view"), 0);
+    CHECK_INT(find(s, "", NULL), ERR_NOT_FOUND);
+    CHECK_INT(find(s, a.id + 1, NULL), ERR_NOT_FOUND);
+    a.id[31] ^= 1;
+    CHECK_INT(find(s, a.id, NULL), ERR_NOT_FOUND);
+    stored_free(s);
+}
+
+static void expires(void)
+{
+    struct stored *s = stored_new();
+    CHECK_STOP(s != NULL);
+    now = 5 * SECOND;
+    struct stored_query used = add(s, "/stats"), unused = add(s, "/view");
+    now += (STORED_SECONDS - 1) * SECOND;
+    CHECK_INT(find(s, used.id, "/stats"), 0);
+    now += 2 * SECOND;
+    CHECK_INT(find(s, unused.id, NULL), ERR_NOT_FOUND);
+    CHECK_INT(find(s, used.id, "/stats"), 0);
+    now += (STORED_SECONDS + 1) * SECOND;
+    CHECK_INT(find(s, used.id, NULL), ERR_NOT_FOUND);
+    stored_free(s);
+}
+
+static void makes_room(void)
+{
+    struct stored *s = stored_new();
+    struct stored_query *list;
+    struct arena arena = {0};
+    size_t count;
+    CHECK_STOP(s != NULL);
+    struct stored_query first = add(s, "/1"), second = add(s, "/2");
+    for (int i = 2; i < STORED_MOST; i++)
+        (void)add(s, "/more");
+    CHECK_INT(find(s, first.id, "/1"), 0);
+    (void)add(s, "/one too many");
+    CHECK_INT(find(s, second.id, NULL), ERR_NOT_FOUND);
+    CHECK_INT(find(s, first.id, "/1"), 0);
+    CHECK_INT(stored_list(s, &arena, &list, &count), 0);
+    CHECK_INT(count, STORED_MOST);
+    CHECK_STR(list[count - 1].id, first.id);
+    arena_done(&arena);
+    stored_free(s);
+    stored_free(NULL);
+}
+
+static const struct check_test tests[] = {
+    {"finds", finds}, {"expires", expires}, {"makes_room", makes_room}, {NULL, NULL}};
+CHECK_MAIN(tests)
