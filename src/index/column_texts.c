@@ -2,6 +2,7 @@
 #include "column_view.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +140,8 @@ static int mixed_entry(const struct column_view *c, uint32_t code, struct column
         memcpy(&ret->d, &c->numbers[code], sizeof(ret->d));
     else
         ret->i = c->numbers[code];
-    return 0;
+    /* no trace has others, and hashes are of decimal text */
+    return ret->type == TRACE_DOUBLE && !isfinite(ret->d) ? ERR_CORRUPT : 0;
 }
 
 int column_entry(struct chunk_view *v, const struct column *col, uint32_t code, struct column_entry *ret)
@@ -154,7 +156,9 @@ int column_entry(struct chunk_view *v, const struct column *col, uint32_t code, 
     if (rc < 0)
         return rc;
     if (col->type == COLUMN_MIXED) {
-        mixed_entry(c, code, &e);
+        rc = mixed_entry(c, code, &e);
+        if (rc < 0)
+            return rc;
     } else if (c->local[code] != UINT32_MAX) {
         e.text = local_text(c, code);
     } else {
