@@ -138,8 +138,8 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
             return 0;
         mdb_env_close(kv->env);
         kv->env = NULL;
-        if (rc == ENOMEM && !kv->read_only && map_size / 2 >= MAP_MIN)
-            map_size /= 2; /* RLIMIT_AS, or a small machine */
+        if ((rc == ENOMEM || rc == EINVAL) && !kv->read_only && map_size / 2 >= MAP_MIN)
+            map_size /= 2; /* RLIMIT_AS, a small machine, valgrind (EINVAL) */
         else if ((rc == EACCES || rc == EROFS) && kv->read_only && !(flags & MDB_NOLOCK))
             flags |= MDB_NOLOCK;
         else
