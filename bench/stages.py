@@ -30,14 +30,14 @@ LIBRARIES = (("libisal", "inflate"), ("libz.", "inflate"), ("libdeflate", "infla
 
 
 def places():
-    """{function: source file} of all functions in src/."""
+    """{function: source file} of all functions in src/; "" where several files have one of the name."""
     done = subprocess.run(["ctags", "-R", "--languages=C", "--langmap=C:.c.h", "--kinds-C=f", "-x", "src"], cwd=TOP,
                           capture_output=True, text=True, check=True)  # fmt: skip
     found = {}
     for line in done.stdout.splitlines():
         words = line.split()
         if len(words) > 3:
-            found.setdefault(words[0], words[3])
+            found[words[0]] = words[3] if found.get(words[0], words[3]) == words[3] else ""
     return found
 
 
@@ -103,6 +103,7 @@ def counted(command):
     for line in done.stdout.splitlines():
         match = re.match(r"\s*([\d,]+)\s+(?:\([ \d.]+%\))?\s*(\S+?):([^\s\[]+)(?: \[(.*)\])?", line)
         if match and match.group(3) != "PROGRAM":
-            stage = stage_of(known, match.group(4) or "", match.group(3).split("'")[0])
+            place = match.group(2)  # callgrind knows the file, of inlined functions, too
+            stage = by_source(place) if "src/" in place else stage_of(known, match.group(4) or "", match.group(3).split("'")[0])
             found[stage] = found.get(stage, 0) + int(match.group(1).replace(",", ""))
     return found
