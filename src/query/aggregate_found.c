@@ -26,7 +26,6 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
     f->distinct = calloc(p->keep_count + 1, sizeof(*f->distinct));
     for (unsigned i = 0; f->distinct && i < p->keep_count; i++)
         group_table_init(&f->distinct[i], 2, UINT32_MAX - 1, p->budget);
-    *ret = f;
     for (unsigned i = 0; i < SETS; i++) {
         const struct aggregate_set *s = &f->set[i];
         if (!s->samples || !s->fine_at || !s->fine_cap || !s->picks || !f->distinct) {
@@ -34,6 +33,7 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
             return -ENOMEM;
         }
     }
+    *ret = f;
     return 0;
 }
 
