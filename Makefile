@@ -335,9 +335,9 @@ DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libjansson-dev zli
         libevent-dev libzstd-dev libxxhash-dev libpcre2-dev libisal-dev libdeflate-dev libsystemd-dev \
         curl tar gzip python3
 NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
-DEPS_TESTS := jq shellcheck clang clang-format universal-ctags busybox dash chromium $(NODE)
-# Installed where the release has them (the sanitizer and libFuzzer runtime of clang).
-DEPS_IF_KNOWN := libclang-rt-dev
+DEPS_TESTS := jq shellcheck clang clang-format universal-ctags busybox dash $(NODE)
+# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open).
+DEPS_IF_KNOWN := libclang-rt-dev chromium
 DEPS_BENCH := hyperfine pigz isal $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.
