@@ -12,7 +12,8 @@ from measure import TOP
 HISTORY = os.path.join(TOP, "bench", "results", "history.ndjson")
 BASELINE = os.path.join(TOP, "bench", "baseline.json")
 LAST = 5
-LEAST = 0.10  # differences below are noise, whatever the last runs say
+LEAST = 0.15  # differences below are noise, whatever the last runs say
+FEW = 0.30  # with fewer than three runs nobody knows
 OTHER_MACHINE = 0.35  # ratios to the anchor differ so much from machine to machine
 
 
@@ -42,7 +43,7 @@ def noise(values):
     """Relative: three times the median distance from the median (a normal spread's two sigma), at least LEAST."""
     middle = statistics.median(values)
     away = statistics.median(abs(v - middle) for v in values)
-    return max(LEAST, 3 * away / middle if middle else 0)
+    return max(LEAST if len(values) >= 3 else FEW, 3 * away / middle if middle else 0)
 
 
 def slower(figures, runs):
@@ -77,7 +78,7 @@ def tell_baseline(figures, data):
         return
     print("Against bench/baseline.json (%s, %s):" % (baseline["commit"], baseline["machine"]))
     same = baseline["machine"] == machine()
-    allowed = 2 * LEAST if same else OTHER_MACHINE
+    allowed = FEW if same else OTHER_MACHINE
     worse = [(k, v / baseline["figures"][k]) for k, v in figures.items() if baseline["figures"].get(k)]
     worse = sorted((w for w in worse if w[1] > 1 + allowed), key=lambda w: -w[1])
     for key, ratio in worse:

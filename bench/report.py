@@ -26,9 +26,11 @@ class Report:
             row["met"] = row["ratio"] <= bar
         self.keep(row)
 
-    def value(self, key, what, ours, unit, bar=None, higher=False, peers=None, note=""):
-        """A number with a bar of its own, or, with peers {name: number}, as a ratio to the first of them."""
-        row = dict(key=key, what=what, unit=unit, ours=ours, cpu=None, peers=peers or {}, bar=bar, higher=higher, note=note)
+    def value(self, key, what, ours, unit, bar=None, higher=False, peers=None, note="", figure="itself"):
+        """A number with a bar of its own, or, with peers {name: number}, as a ratio to the first of them. figure: what the
+        history compares, where that is another number (processor seconds), or None."""
+        row = dict(key=key, what=what, unit=unit, ours=ours, cpu=None, peers=peers or {}, bar=bar, higher=higher, note=note,
+                   figure=figure)  # fmt: skip
         measure = ours
         if peers:
             measure = row["ratio"] = ours / next(iter(peers.values()))
@@ -63,12 +65,11 @@ class Report:
         """{key: number that a slower or bigger program raises}, for the history."""
         found = {}
         for row in self.rows:
-            if row["cpu"] is not None and self.anchor:
-                found[row["key"]] = row["cpu"] / self.anchor
-            elif row["cpu"] is None and not row.get("higher"):
+            own = row["cpu"] if row["cpu"] is not None else row["figure"]
+            if own == "itself":
                 found[row["key"]] = row["ours"]
-            elif row.get("higher"):
-                found[row["key"]] = 1 / max(row["ours"], 1e-9)
+            elif own is not None and self.anchor:
+                found[row["key"]] = own / self.anchor
         return found
 
     def markdown(self):

@@ -38,7 +38,7 @@ def export(report, world, d):
     with Memory(d.pid) as memory:
         rows = alternate({"ours": lambda: d.curl(select)}, world.runs_long)["ours"]
     report.time("export_rows", "all events as NDJSON rows of 10 columns", rows, {}, note="%.0f MB" % (d.size / 1e6))
-    report.value("export_rows_speed", "  the same, of one core", d.size / rows[1] / 1e6, "MB/s", 300, higher=True)
+    report.value("export_rows_speed", "  the same, of one core", d.size / rows[1] / 1e6, "MB/s", 300, higher=True, figure=None)
     report.value("rss_rows", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
 
 
@@ -92,7 +92,8 @@ def wrk(report, d, key, what, path):
     total = int(re.search(r"(\d+) requests in", said).group(1))
     if "Non-2xx" in said:
         raise RuntimeError("wrk: " + said)
-    report.value(key, what, rate, "req/s", 30000, higher=True, note="%.1f us of the daemon's processor time each" % ((d.cpu() - before) / total * 1e6))
+    each = (d.cpu() - before) / total
+    report.value(key, what, rate, "req/s", 30000, higher=True, note="%.1f us of the daemon's processor time each" % (each * 1e6), figure=each)
 
 
 def small(report, world, d):
