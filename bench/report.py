@@ -1,5 +1,19 @@
 """The rows of a run: printed as they come, kept for the history, laid out for docs/BENCHMARKS.md."""
 
+import os
+
+from measure import TOP
+
+
+def into_document(name, mark, text):
+    """Puts text between the lines <!-- mark --> and <!-- end of mark --> of docs/NAME."""
+    path = os.path.join(TOP, "docs", name)
+    with open(path, encoding="utf-8") as f:
+        before, rest = f.read().split("<!-- %s -->\n" % mark)
+    after = rest.split("<!-- end of %s -->\n" % mark)[1]
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("%s<!-- %s -->\n%s\n<!-- end of %s -->\n%s" % (before, mark, text.strip("\n"), mark, after))
+
 
 def short(value, unit):
     if unit == "s":

@@ -30,14 +30,14 @@ LIBRARIES = (("libisal", "inflate"), ("libz.", "inflate"), ("libdeflate", "infla
 
 
 def places():
-    """{function: source file} of all functions in src/; "" where several files have one of the name."""
+    """{function: its source files} of all functions in src/: a static one may have namesakes."""
     done = subprocess.run(["ctags", "-R", "--languages=C", "--langmap=C:.c.h", "--kinds-C=f", "-x", "src"], cwd=TOP,
                           capture_output=True, text=True, check=True)  # fmt: skip
     found = {}
     for line in done.stdout.splitlines():
         words = line.split()
         if len(words) > 3:
-            found[words[0]] = words[3] if found.get(words[0], words[3]) == words[3] else ""
+            found.setdefault(words[0], set()).add(words[3])
     return found
 
 
@@ -49,7 +49,8 @@ def stage_of(known, library, function):
     for name, stage in LIBRARIES:
         if name in library:
             return stage
-    return by_source(known.get(re.sub(r"\.(isra|part|constprop|cold).*", "", function), ""))
+    found = {by_source(path) for path in known.get(re.sub(r"\.(isra|part|constprop|cold).*", "", function), ())}
+    return found.pop() if len(found) == 1 else "other"
 
 
 def table(rows, known):
