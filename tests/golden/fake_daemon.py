@@ -12,7 +12,7 @@ import urllib.parse
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from oracle import dsl, info, reader, selection, stats, view  # noqa: E402
+from oracle import aggregate, dsl, info, reader, selection, stats, view  # noqa: E402
 
 WRONG = os.environ.get("FAKE_WRONG")
 
@@ -61,6 +61,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def body(self, path, params):
+        if path == "/aggregate":
+            return b"".join(told(row).encode() + b"\n" for row in aggregate.rows(self.root, params))
         if path == "/stats":
             answer = stats.stats(self.root, params)
             if WRONG:
