@@ -203,8 +203,12 @@ void rows_close(struct rows *r);
 /* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one per (class, cat, name, pid,
  * tid, hhash, fhash, bucket, group_keys) and whose counters are read by API.md section 1; and the general one, which groups
  * all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts are borrowed for the call only. */
+enum aggregate_time { AGGREGATE_TIME_US, AGGREGATE_TIME_MS, AGGREGATE_TIME_ISO };
 struct aggregate_options {
     int64_t interval_ns;             /* of the buckets; 0 = all in one                                   */
+    uint64_t max_points;             /* not 0: the interval is chosen so that there are no more buckets   */
+    int64_t points_from_ns, points_to_ns; /* in this span; where it is empty in that of the selection     */
+    enum aggregate_time time_format; /* MS, ISO: the bucket is told as column `time`                      */
     bool relative;                   /* time_bucket, ts, te from the smallest ts of the selection on      */
     bool split;                      /* durations and sizes are shared out over the buckets they cover    */
     const char *const *group_keys, *const *metric_fields;  /* pipeline: paths; a bare name is an argument */

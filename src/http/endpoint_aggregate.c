@@ -11,6 +11,12 @@ static const enum format formats[] = {FORMAT_NDJSON,      FORMAT_JSON,     FORMA
 static const struct param_spec own_params[] = {
     {"time_interval", PARAM_TEXT, false, "5000", NULL,
      "length of the buckets, milliseconds or with a unit; 0 = all in one"},
+    {"max_points", PARAM_UINT, false, NULL, NULL,
+     "instead of time_interval: the shortest usual one with at most so many buckets in time_range, "
+     "or "
+     "else in the span of the selection"},
+    {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
+     "ms, iso: the bucket is told as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
     {"relative", PARAM_BOOL, false, "false", NULL, "times from the first event on"},
     {"bucket", PARAM_CHOICE, false, "start", "start|split",
      "start: an event belongs to the bucket in which it starts; split: durations and sizes are "
@@ -75,6 +81,37 @@ static int read_numbers(struct request *rq, struct aggregate_options *o)
     if (num_parse_double(relative, &accuracy) < 0 || !(accuracy > 0 && accuracy < 1))
         return bad(rq, "relative_accuracy", "is no number between 0 and 1");
     o->exact = request_flag(rq, "exact") || accuracy < 0.004; /* a bin tells within 0.4 % */
+    return 0;
+}
+
+/* How long the buckets are, where max_points is to choose, and how they are told. */
+static int read_times(struct request *rq, const struct selection *chosen,
+                      struct aggregate_options *o)
+{
+    const struct param *points = request_param(rq, "max_points");
+    const char *format = request_text(rq, "time_format");
+    bool perfetto = rq->format == FORMAT_PERFETTO,
+         arrow = rq->format == FORMAT_ARROW || rq->format == FORMAT_ARROW_STREAM;
+    o->time_format = strcmp(format, "ms") == 0    ? AGGREGATE_TIME_MS
+                     : strcmp(format, "iso") == 0 ? AGGREGATE_TIME_ISO
+                                                  : AGGREGATE_TIME_US;
+    if (o->time_format != AGGREGATE_TIME_US && (perfetto || arrow))
+        return bad(rq, "time_format",
+                   "is for JSON, CSV and text: this format has units of its own");
+    if (!points->given)
+        return 0;
+    if (points->number == 0)
+        return bad(rq, "max_points", "is 0");
+    if (request_param(rq, "time_interval")->given)
+        return bad(rq, "max_points",
+                   "chooses the interval, so `time_interval` does not go with it");
+    o->max_points = points->number;
+    /* Otherwise there are buckets beyond the range. */
+    if (chosen->has_time_range && !chosen->overlap && !o->split &&
+        chosen->time_from_ns != INT64_MIN && chosen->time_to_ns != INT64_MAX) {
+        o->points_from_ns = chosen->time_from_ns;
+        o->points_to_ns = chosen->time_to_ns;
+    }
     return 0;
 }
 
@@ -183,6 +220,7 @@ static int open_aggregate(struct request *rq)
         return -ENOMEM;
     int rc = read_options(rq, &options);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
+    rc = rc < 0 ? rc : read_times(rq, &chosen, &options);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     rc = rc < 0 ? rc : aggregate_open(s->query, &options, &rq->err, &s->aggregate);
     return rc < 0 ? rc : open_writer(rq, s);

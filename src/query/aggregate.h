@@ -56,6 +56,7 @@ struct aggregate_plan {
     bool general, classes;      /* classes: three sets; else all objects are one                  */
     bool exact, shape, split, intervals;
     __int128 interval_ns, origin_ns;
+    enum aggregate_time time_format;
     const struct source *class, *ts, *te, *dur, *size;
     const struct source *dft_cnt, *freq, *count, *time, *args_dur, *dur_sum, *dur_min, *dur_max; /* of counters */
     const struct source *size_sum, *size_min, *size_max, *ret_sum, *ret_min, *ret_max, *cat;
@@ -278,6 +279,18 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
 /* "<name>_<suffix>" */
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix, enum value_type type,
                      enum aggregate_unit unit, struct teller t);
+/* origin_ns and interval_ns (aggregate_times.c). */
+int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
+/* A bucket in the form that was asked for. */
+int bucket_tell(const struct aggregate_plan *p, struct value *v);
+static inline const char *bucket_name(const struct aggregate_plan *p)
+{
+    return p->time_format == AGGREGATE_TIME_US ? "time_bucket" : "time";
+}
+static inline enum value_type bucket_type(const struct aggregate_plan *p)
+{
+    return p->time_format == AGGREGATE_TIME_ISO ? VALUE_TEXT : VALUE_TIME;
+}
 int plan_pipeline(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 /* "0.999" or "99.9" (of = 1 or 100) as a fraction with its name ("p99.9"); -EINVAL. */

@@ -89,8 +89,8 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
     ret->function = find_function(p->arena, function, &ret->quantile);
     if (!ret->function)
         return bad_item(err, source,
-                        "is none of count, sum, mean, min, max, std, skew, kurtosis, pNN, "
-                        "distinct, first, last, busy, concurrency, bandwidth");
+                        "is none of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, "
+                        "pNN:x, distinct:x, first:x, last:x, busy, concurrency, bandwidth");
     if (ret->function->needs_path != (rest.len > 0))
         return bad_item(err, source,
                         ret->function->needs_path ? "needs a column: function:column"
@@ -236,11 +236,13 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     if (text_eq(path, TEXT("time_bucket"))) {
         rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, &k->source);
         p->bucket_key = (int)p->width;
-        type = VALUE_TIME;
+        type = bucket_type(p);
+        copy = arena_strdup(p->arena, text_of(bucket_name(p)));
+        k->name = copy;
     } else {
         rc = query_source(p->query, path, &k->source);
     }
-    if (rc < 0)
+    if (rc < 0 || !copy)
         return no_memory(err);
     p->key_sources[p->width] = k->source;
     rc = plan_column(p, copy, type, type == VALUE_TIME ? AGGREGATE_US : AGGREGATE_PLAIN,

@@ -109,7 +109,7 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
     p->hhash_key = 4;
     p->bucket_key = 6;
     rc = rc < 0 ? rc : query_source_bucket(p->query, p->interval_ns, p->origin_ns, &s);
-    rc = rc < 0 ? rc : plan_key(p, "time_bucket", s);
+    rc = rc < 0 ? rc : plan_key(p, bucket_name(p), s);
     for (size_t i = 0; i < o->group_key_count && rc == 0; i++) {
         const char *copy = arena_strdup(p->arena, text_of(o->group_keys[i]));
         rc = copy ? query_source(p->query, text_of(copy), &s) : -ENOMEM;
@@ -167,7 +167,7 @@ static int base_columns(struct aggregate_plan *p)
 
     for (unsigned i = 0; i < 7 && rc == 0; i++)
         rc = plan_column(p, p->keys[i].name,
-                         i == 6             ? VALUE_TIME
+                         i == 6             ? bucket_type(p)
                          : i == 2 || i == 3 ? VALUE_INT
                                             : VALUE_TEXT,
                          i == 6 ? AGGREGATE_US : AGGREGATE_PLAIN, (struct teller){TELL_KEY, i, 0});

@@ -70,70 +70,6 @@ int plan_measure(struct aggregate_plan *p, const char *name, const char *path, u
 
 /* ---- both forms ----------------------------------------------------------------------------------------------------------- */
 
-struct earliest {
-    const struct source *ts;
-    bool any;
-    __int128 ns;
-};
-
-static int earliest_batch(void *state, struct scan_batch *b)
-{
-    struct earliest *e = state;
-    const int64_t *ts;
-    const uint64_t *valid;
-    bool nano;
-    int rc = batch_i64(b, e->ts, &ts, &valid, &nano);
-
-    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = batch_row(b, j);
-        __int128 ns = (__int128)ts[row] * (nano ? 1 : 1000);
-        if (batch_is_valid(valid, row) && (!e->any || ns < e->ns)) {
-            e->any = true;
-            e->ns = ns;
-        }
-    }
-    return rc == -EDOM ? 0 : rc;
-}
-
-static int earliest_begin(void *arg, unsigned worker, void **ret)
-{
-    struct earliest *e = calloc(1, sizeof(*e));
-    (void)worker;
-
-    if (e)
-        e->ts = ((struct earliest *)arg)->ts;
-    *ret = e;
-    return e ? 0 : -ENOMEM;
-}
-
-static int earliest_end(void *arg, unsigned worker, void *state, bool failed)
-{
-    struct earliest *all = arg, *e = state;
-    (void)worker;
-    (void)failed;
-
-    if (e->any && (!all->any || e->ns < all->ns)) {
-        all->any = true;
-        all->ns = e->ns;
-    }
-    free(e);
-    return 0;
-}
-
-/* The smallest ts of the selection is 0 from now on. */
-static int find_origin(struct aggregate_plan *p, struct err *err)
-{
-    struct earliest e = {.ts = p->ts};
-    struct scan_sink sink = {.arg = &e,
-                             .worker_begin = earliest_begin,
-                             .batch = earliest_batch,
-                             .worker_end = earliest_end};
-    int rc = scan_run(p->query, &sink, err);
-
-    p->origin_ns = e.ns;
-    return rc;
-}
-
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o,
                         struct err *err)
 {
@@ -147,16 +83,16 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
     p->exact = o->exact;
     p->shape = o->shape;
     p->interval_ns = o->interval_ns;
-    p->split = o->split && o->interval_ns > 0;
+    p->time_format = o->time_format;
     p->general = o->aggregate_count > 0;
     p->bucket_key = p->pid_key = p->hhash_key = -1;
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(p->query, text_of(sources[i].path), sources[i].at);
     if (rc < 0)
         return no_memory(err);
-    if (o->relative)
-        rc = find_origin(p, err);
+    rc = plan_times(p, o, err);
     if (rc < 0)
         return rc;
+    p->split = o->split && p->interval_ns > 0;
     return p->general ? plan_general(p, o, err) : plan_pipeline(p, o, err);
 }

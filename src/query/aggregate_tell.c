@@ -356,6 +356,8 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
                 *v = (struct value){.type = VALUE_TEXT, .text = TEXT("(other)")};
             else
                 query_key_value(p->query, keys[what->of], v);
+            if ((int)what->of == p->bucket_key)
+                rc = bucket_tell(p, v);
             break;
         case TELL_COUNT:
             *v = (struct value){.type = VALUE_UINT, .u = r->count};

@@ -139,6 +139,9 @@ GENERAL_AGGREGATE = [
     {"group_by": "pid,tid", "phase": "any", "limit": "800"},
     {"group_by": "args.level,rank", "agg": "count,distinct:name,distinct:size", "limit": "800"},
     {"group_by": "name", "agg": "count,sum:dur,mean:size,distinct:pid,first:ts,last:name,busy,p90:dur", "top": "2", "by": "count", "sort": "name"},
+    {"group_by": "time_bucket", "max_points": "60", "time_format": "ms", "agg": "count,sum:dur"},
+    {"group_by": "time_bucket,cat", "max_points": "9", "time_format": "iso", "relative": "true", "limit": "800"},
+    {"max_points": "30", "bucket": "split", "time_format": "iso", "max_duration": "60s", "limit": "800"},
     {"group_by": "cat,name", "agg": "count,x=sum:dur", "having": "x >= 10 AND NOT (name LIKE '%e' OR count == 1)"},
 ]
 

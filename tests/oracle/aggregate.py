@@ -1,5 +1,6 @@
 """/aggregate: every row, exactly. Numbers are ints and Fractions; compare.py says how near an answer must be."""
 
+import datetime
 import math
 import re
 from fractions import Fraction
@@ -16,7 +17,42 @@ def listed(params, name):
     return [part for value in as_list(params.get(name)) for part in value.split(",") if part]
 
 
-def interval_of(params):
+SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800)
+USUAL = [d * 10**k for k in range(3, 9) for d in (1, 2, 5)] + [s * 10**9 for s in SECONDS] + [2**k * 604800 * 10**9 for k in range(20)]
+
+
+def few_points(params, objects):
+    """The shortest usual interval (ns) that has at most max_points buckets between the first event and the last one's end."""
+    split = params.get("bucket") == "split"
+    stamps = [o.ts for o in objects if o.ts is not None]
+    ends = [o.ts + (o.dur or 0) for o in objects if split and o.ts is not None]
+    least, most = min(stamps, default=0), max(stamps + ends, default=0)
+    if params.get("time_range") and not split:
+        least, most = (int(dsl.duration(t) * 1000) for t in params["time_range"].split(","))
+    origin = min(stamps, default=0) if is_true(params.get("relative")) else 0
+    points = int(params["max_points"])
+    return next(i for i in USUAL if (most - origin) // i - (least - origin) // i < points)
+
+
+def told_bucket(params, row):
+    """The row with its bucket as time_format wants it."""
+    if params.get("time_format", "us") == "us":
+        return row
+    pairs = [(k, v) if k != "time_bucket" else ("time", v if v is None else bucket_text(params, v)) for k, v in row.items()]
+    return dict(pairs)
+
+
+def bucket_text(params, us):
+    ns = int(us * 1000)
+    if params["time_format"] == "ms":
+        return number(Fraction(ns, 10**6))
+    at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=ns // 1000)
+    return at.isoformat(timespec="milliseconds" if ns % 10**6 == 0 else "microseconds") + "Z"
+
+
+def interval_of(params, objects):
+    if "max_points" in params:
+        return few_points(params, objects)
     text = params.get("time_interval", "5000")
     return int(text) * 1000000 if re.fullmatch("[0-9]+", text) else int(dsl.duration(text) * 1000)
 
@@ -341,7 +377,7 @@ def extra_readers(params):
 
 def pipeline(root, params):
     files, objects = objects_of(root, params)
-    interval, quantiles = interval_of(params), quantiles_of(params)
+    interval, quantiles = interval_of(params, objects), quantiles_of(params)
     stamps = [o.ts for o in objects if o.ts is not None]
     origin = min(stamps) if is_true(params.get("relative", "false")) and stamps else 0
     extras, readers = extra_readers(params), [dsl.Path(k) for k in KEYS]
@@ -396,7 +432,8 @@ def of_measures(params, row, kind, quantiles, exact):
 
 def tell(params, keys, row, extras, quantiles, exact, origin, processes, boundaries):
     kind, host, pid = keys[0], keys[5], keys[3]
-    result = {"batch_type": kind, **{k: show(v) for k, v in zip(KEYS + ("time_bucket",), keys[1:8])}, "count": row.count}
+    named = {k: show(v) for k, v in zip(KEYS + ("time_bucket",), keys[1:8])}
+    result = {"batch_type": kind, **told_bucket(params, named), "count": row.count}
     measures = of_measures(params, row, kind, quantiles, exact)
     for name, numbers in measures[:2]:
         result.update(("%s_%s" % (name, k), numbers[k]) for k in ("total", "min", "max", "mean", "std"))
@@ -511,7 +548,7 @@ def named(item):
 
 def general(root, params):
     _, objects = objects_of(root, params)
-    interval = interval_of(params)
+    interval = interval_of(params, objects)
     stamps = [o.ts for o in objects if o.ts is not None]
     origin = min(stamps) if is_true(params.get("relative", "false")) and stamps else 0
     paths, shown, cache, rows = listed(params, "group_by"), {}, {}, {}
@@ -531,7 +568,7 @@ def general(root, params):
     items = [named(i) for i in listed(params, "agg") or ["count", "sum:dur"]]
 
     def told(row, keys):
-        return {**dict(zip(paths, keys)), **{name: general_value(root, row, f, path) for name, f, path in items}}
+        return {**told_bucket(params, dict(zip(paths, keys))), **{name: general_value(root, row, f, path) for name, f, path in items}}
 
     def tell_key(key):
         return told(rows[key], map(show, shown[key]))

@@ -1,0 +1,175 @@
+/* aggregate_times.c - where times are counted from, how long a bucket is, and how buckets are told. */
+#include "aggregate.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- the span of the selection -------------------------------------------------------------------------- */
+
+struct span {
+    const struct source *ts, *te; /* te: the end counts, too; or NULL */
+    bool any;
+    __int128 least, most; /* ns */
+};
+
+static void span_add(struct span *s, __int128 least, __int128 most)
+{
+    s->least = !s->any || least < s->least ? least : s->least;
+    s->most = !s->any || most > s->most ? most : s->most;
+    s->any = true;
+}
+
+static int add_times(struct span *s, struct scan_batch *b, const struct source *source)
+{
+    const int64_t *times;
+    const uint64_t *valid;
+    bool nano;
+    int rc = batch_i64(b, source, &times, &valid, &nano);
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        __int128 ns = (__int128)times[row] * (nano ? 1 : 1000);
+        if (batch_is_valid(valid, row))
+            span_add(s, ns, ns);
+    }
+    return rc == -EDOM ? 0 : rc;
+}
+
+static int span_batch(void *state, struct scan_batch *b)
+{
+    struct span *s = state;
+    int rc = add_times(s, b, s->ts);
+
+    return rc == 0 && s->te ? add_times(s, b, s->te) : rc;
+}
+
+static int span_begin(void *arg, unsigned worker, void **ret)
+{
+    struct span *s = calloc(1, sizeof(*s));
+    (void)worker;
+
+    if (s) {
+        s->ts = ((struct span *)arg)->ts;
+        s->te = ((struct span *)arg)->te;
+    }
+    *ret = s;
+    return s ? 0 : -ENOMEM;
+}
+
+static int span_end(void *arg, unsigned worker, void *state, bool failed)
+{
+    struct span *s = state;
+    (void)worker;
+    (void)failed;
+
+    if (s->any)
+        span_add(arg, s->least, s->most);
+    free(s);
+    return 0;
+}
+
+static int find_span(struct aggregate_plan *p, bool ends, struct span *s, struct err *err)
+{
+    struct scan_sink sink = {
+        .arg = s, .worker_begin = span_begin, .batch = span_batch, .worker_end = span_end};
+
+    *s = (struct span){.ts = p->ts, .te = ends ? p->te : NULL};
+    return scan_run(p->query, &sink, err);
+}
+
+/* ---- buckets ----------------------------------------------------------------------------------------------- */
+
+static __int128 floor_div(__int128 a, __int128 b)
+{
+    return a / b - (a % b < 0);
+}
+
+static bool is_few(__int128 interval, __int128 least, __int128 most, uint64_t points)
+{
+    return floor_div(most, interval) - floor_div(least, interval) < (__int128)points;
+}
+
+/* The shortest interval of those that people use with which [least, most] meets at most so many buckets; 0: all in one. */
+static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
+{
+    static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,    60,
+                                      120,   300,   600,   900,   1800,   3600,  7200,
+                                      10800, 21600, 43200, 86400, 172800, 604800};
+    static const int64_t digits[] = {1, 2, 5};
+
+    for (int64_t unit = 1000; unit < 1000000000; unit *= 10) {
+        for (int i = 0; i < 3; i++) {
+            if (is_few(unit * digits[i], least, most, points))
+                return unit * digits[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
+        if (is_few((__int128)seconds[i] * 1000000000, least, most, points))
+            return (__int128)seconds[i] * 1000000000;
+    }
+    for (__int128 weeks = 2; weeks < 10000000; weeks *= 2) {
+        if (is_few(weeks * 604800 * 1000000000, least, most, points))
+            return weeks * 604800 * 1000000000;
+    }
+    return 0;
+}
+
+int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
+{
+    bool known = o->max_points && o->points_to_ns > o->points_from_ns;
+    struct span s = {.any = true, .least = o->points_from_ns, .most = o->points_to_ns}, found = {0};
+
+    if (o->relative || (o->max_points && !known)) {
+        int rc = find_span(p, o->split, &found, err);
+        if (rc < 0)
+            return rc;
+    }
+    s = known ? s : found;
+    p->origin_ns = o->relative ? found.least : 0;
+    if (o->max_points)
+        p->interval_ns =
+            choose_interval(s.least - p->origin_ns, s.most - p->origin_ns, o->max_points);
+    return 0;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------ */
+
+/* ISO 8601 in UTC with as many digits as it needs: 3, 6 or 9. */
+static int tell_iso(struct query *q, __int128 ns, struct value *ret)
+{
+    int64_t seconds = (int64_t)floor_div(ns, 1000000000),
+            rest = (int64_t)(ns - (__int128)seconds * 1000000000);
+    int digits = rest % 1000000 == 0 ? 3 : rest % 1000 == 0 ? 6 : 9;
+    time_t at = (time_t)seconds;
+    char day[64], room[96];
+    struct tm tm;
+    uint64_t key;
+
+    if (!gmtime_r(&at, &tm) || strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+        return -ERANGE;
+    for (int i = digits; i < 9; i++)
+        rest /= 10;
+    int len = snprintf(room, sizeof(room), "%s.%0*lldZ", day, digits, (long long)rest);
+    struct column_entry e = {
+        .type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = {room, (size_t)len}};
+    int rc = key_of_entry(q, &e, &key);
+    if (rc == 0)
+        query_key_value(q, key, ret);
+    return rc;
+}
+
+int bucket_tell(const struct aggregate_plan *p, struct value *v)
+{
+    if (v->type != VALUE_TIME || p->time_format == AGGREGATE_TIME_US)
+        return 0;
+    if (p->time_format == AGGREGATE_TIME_ISO)
+        return tell_iso(p->query, v->wide, v);
+    if (v->wide % 1000 == 0)
+        v->wide /= 1000;
+    else
+        *v = (struct value){.type = VALUE_DOUBLE, .d = (double)v->wide / 1000000};
+    return 0;
+}
