@@ -218,22 +218,40 @@ static int also_valid(struct scan_batch *b, const struct source *also, const uin
     return rc;
 }
 
+/* Adds the values of the rows from `j` on, up to the first that needs another way; what is read for each row is kept in
+ * locals, for the compiler must take every store into a record as one that may change the set. */
+static uint32_t add_plainly(const struct aggregate_worker *w, const struct scan_batch *b,
+                            unsigned set, unsigned measure, const int64_t *v, const uint64_t *valid,
+                            bool nano, uint32_t j)
+{
+    const struct aggregate_set *s = &w->found->set[set];
+    char *cells = s->records + offsetof(struct record, cells) + measure * sizeof(struct cell);
+    const uint16_t *select = b->select;
+    const size_t stride = s->stride;
+
+    for (const uint32_t n = b->count; j < n; j++) {
+        uint32_t row = select ? select[j] : j;
+        struct cell *c = (struct cell *)(cells + w->group[j] * stride);
+        if (batch_is_valid(valid, row) && !cell_add_quickly(c, v[row], nano))
+            break;
+    }
+    return j;
+}
+
 static int add_i64(struct aggregate_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
                    const uint64_t *also)
 {
-    struct aggregate_set *s = &w->found->set[set];
-    bool plain = !s->samples[measure] && !w->plan->shape, nano;
+    bool plain = !w->found->set[set].samples[measure] && !w->plan->shape && !also, nano;
     const int64_t *v;
     const uint64_t *valid;
     int rc = batch_i64(b, w->plan->measures[measure].source, &v, &valid, &nano);
 
     for (uint32_t j = 0, n = b->count; j < n && rc == 0; j++) {
-        uint32_t row = batch_row(b, j), group = w->group[j];
-        if (!batch_is_valid(valid, row) || !batch_is_valid(also, row))
-            continue;
-        if (plain && cell_add_quickly(&set_record(s, group)->cells[measure], v[row], nano))
-            continue;
-        rc = value_add(w, set, measure, group, v[row], nano);
+        if (plain && (j = add_plainly(w, b, set, measure, v, valid, nano, j)) == n)
+            break;
+        uint32_t row = batch_row(b, j);
+        if (batch_is_valid(valid, row) && batch_is_valid(also, row))
+            rc = value_add(w, set, measure, w->group[j], v[row], nano);
     }
     return rc;
 }
@@ -273,22 +291,32 @@ static int measure_add(struct aggregate_worker *w, struct scan_batch *b, unsigne
 
 /* ---- counts and times ---------------------------------------------------------------------------------- */
 
+/* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
+static void count_rows(const struct aggregate_set *s, const uint32_t *group, uint32_t n)
+{
+    enum { AHEAD = 32, CACHED = 2 << 20 };
+    bool far = s->cap * s->stride > CACHED;
+    char *records = s->records;
+    const size_t stride = s->stride;
+
+    for (uint32_t j = 0; j < n; j++) {
+        for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
+            record_look(s, group[k]);
+        ((struct record *)(records + group[j] * stride))->count++;
+    }
+}
+
 static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
-    enum { AHEAD = 32 };
     struct aggregate_set *s = &w->found->set[set];
     const int64_t *ts, *dur;
     const uint64_t *valid, *ignored;
     bool ts_nano, dur_nano = false;
-    int rc = batch_i64(b, w->plan->ts, &ts, &valid, &ts_nano);
 
-    for (uint32_t j = 0, n = b->count; j < n; j++) {
-        for (uint32_t k = j; j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
-            record_look(s, w->group[k]);
-        set_record(s, w->group[j])->count++;
-    }
+    count_rows(s, w->group, b->count);
+    int rc = w->plan->general ? -EDOM : batch_i64(b, w->plan->ts, &ts, &valid, &ts_nano);
     if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+        return rc == -EDOM ? 0 : rc; /* the general form does not tell spans */
     rc = batch_i64(b, w->plan->dur, &dur, &ignored, &dur_nano);
     if (rc < 0 && rc != -EDOM)
         return rc;

@@ -120,21 +120,21 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     return group;
 }
 
-static void add_codes(struct scan_batch *b, const uint32_t *codes, uint32_t stride, bool first,
-                      uint32_t *out)
+/* The arrays do not overlap; told so, the compiler takes several rows at a time. */
+static void add_codes(const struct scan_batch *b, const uint32_t *restrict codes, uint32_t stride,
+                      bool first, uint32_t *restrict out)
 {
-    const uint16_t *select = b->select;
+    const uint16_t *restrict select = b->select;
+    const uint32_t n = b->count;
 
-    if (first) {
-        for (uint32_t j = 0; j < b->count; j++)
-            out[j] = codes[select ? select[j] : j] * stride;
-    } else if (select) {
-        for (uint32_t j = 0; j < b->count; j++)
-            out[j] += codes[select[j]] * stride;
-    } else {
-        for (uint32_t j = 0; j < b->count; j++)
-            out[j] += codes[j] * stride;
-    }
+    for (uint32_t j = 0; first && select && j < n; j++)
+        out[j] = codes[select[j]] * stride;
+    for (uint32_t j = 0; first && !select && j < n; j++)
+        out[j] = codes[j] * stride;
+    for (uint32_t j = 0; !first && select && j < n; j++)
+        out[j] += codes[select[j]] * stride;
+    for (uint32_t j = 0; !first && !select && j < n; j++)
+        out[j] += codes[j] * stride;
 }
 
 static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
@@ -151,8 +151,9 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
         add_codes(b, codes, m->keys[i].stride, first, out);
         first = false;
     }
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t group = m->dense[out[j]];
+    const uint32_t *dense = m->dense;
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        uint32_t group = dense[out[j]];
         if (__builtin_expect(group == 0, 0)) {
             int64_t added = add_product(m, out[j]);
             if (added < 0)

@@ -183,33 +183,69 @@ int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uin
     return 0;
 }
 
-static int range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
+                       uint32_t *out)
 {
-    const int64_t *values;
-    const uint64_t *valid;
-    int rc = bound_i64(batch, b, &values, &valid);
-    uint64_t step = (uint64_t)code_step(b);
-    int64_t last = b->min;
-    uint32_t last_code = 0;
-
-    if (rc < 0)
-        return rc;
-    if (step == 1) {
-        for (uint32_t i = 0; i < batch->rows; i++)
-            out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
-    } else {
-        for (uint32_t i = 0; i < batch->rows; i++) { /* buckets come in runs */
-            if (values[i] != last) {
-                last = values[i];
-                last_code = (uint32_t)(((uint64_t)last - (uint64_t)b->min) / step);
-            }
-            out[i] = last_code;
-        }
-    }
     for (uint32_t i = 0; valid && i < batch->rows; i++) {
         if (!(valid[i / 64] >> i % 64 & 1))
             out[i] = b->code_count - 1;
     }
+}
+
+/* Times mostly come in order: a bucket is looked for only where they leave the one before. `first` is where the first bucket
+ * of the chunk begins; of rows that are null or not selected anything may be there. */
+static void divide_times(const int64_t *times, uint32_t rows, int64_t first, uint64_t step,
+                         uint32_t buckets, uint32_t *out)
+{
+    uint64_t from = 0;
+    uint32_t code = 0;
+
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t x = (uint64_t)times[i] - (uint64_t)first;
+        if (x - from >= step) {
+            uint64_t found = x / step;
+            code = found < buckets ? (uint32_t)found : 0;
+            from = code * step;
+        }
+        out[i] = code;
+    }
+}
+
+/* -EDOM: not so; the buckets themselves must be asked. */
+static int bucket_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+{
+    struct bound *ts = b->part[0];
+    const int64_t *times;
+    const uint64_t *valid;
+    int64_t first;
+
+    if (ts->nano != b->nano || __builtin_add_overflow(b->min, b->base, &first))
+        return -EDOM;
+    int rc = bound_i64(batch, ts, &times, &valid);
+    if (rc < 0)
+        return rc;
+    divide_times(times, batch->rows, first, (uint64_t)b->step, b->code_count - 1, out);
+    null_codes(batch, b, valid, out);
+    return 0;
+}
+
+static int range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+{
+    const int64_t *values;
+    const uint64_t *valid;
+    int rc = b->form == FORM_BUCKET ? bucket_codes(batch, b, out) : -EDOM;
+    uint64_t step = (uint64_t)code_step(b);
+
+    if (rc != -EDOM)
+        return rc;
+    rc = bound_i64(batch, b, &values, &valid);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; step == 1 && i < batch->rows; i++)
+        out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
+    for (uint32_t i = 0; step != 1 && i < batch->rows; i++)
+        out[i] = (uint32_t)(((uint64_t)values[i] - (uint64_t)b->min) / step);
+    null_codes(batch, b, valid, out);
     return 0;
 }
 
