@@ -4,8 +4,6 @@
  * it is sent PING until it says PONG. https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
 #include "stored.h"
 
-#include <sys/random.h>
-
 /* The window is opened in the click, since browsers block others; the trace is fetched meanwhile. */
 static const char script[] =
     "const button = document.querySelector('button'), told = document.querySelector('output');\n"
@@ -47,15 +45,10 @@ static const char script[] =
 
 static int make_policy(struct request *rq, char *ret_nonce)
 {
-    unsigned char bytes[16];
     struct buf policy = {0};
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return -EIO;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        ret_nonce[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        ret_nonce[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    ret_nonce[32] = '\0';
+    int rc = stored_random(ret_nonce);
+    if (rc < 0)
+        return rc;
     buf_printf(&policy,
                "default-src 'none'; script-src 'nonce-%s'; connect-src 'self'; style-src "
                "'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

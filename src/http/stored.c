@@ -51,7 +51,7 @@ static void forget_old(struct stored *s, size_t room)
     }
 }
 
-static int make_id(char *out)
+int stored_random(char out[33])
 {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
@@ -68,7 +68,7 @@ int stored_add(struct stored *s, struct stored_query *q)
 {
     struct stored_query own = {
         .name = strdup(q->name), .query = strdup(q->query), .ui = strdup(q->ui)};
-    int rc = own.name && own.query && own.ui ? make_id(own.id) : -ENOMEM;
+    int rc = own.name && own.query && own.ui ? stored_random(own.id) : -ENOMEM;
     if (rc < 0) {
         free_texts(&own);
         return rc;

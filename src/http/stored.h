@@ -23,6 +23,8 @@ struct stored_query {
 struct stored;
 struct stored *stored_new(void);     /* *new* or NULL */
 void stored_free(struct stored *s);
+/* 128 bits at random as 32 digits. 0, -EIO. */
+int stored_random(char out[33]);
 /* Copies the texts; fills in id and used_ns. -ENOMEM, -EIO: no random numbers. */
 int stored_add(struct stored *s, struct stored_query *q);
 /* A copy of all in the arena, which counts as a use. ERR_NOT_FOUND, -ENOMEM. */

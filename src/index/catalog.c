@@ -246,6 +246,7 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
     forks_add(ix, v);
     view_release(e->view);
     e->view = v;
+    ix->gone = ix->gone || (v->pub.state == INDEX_MISSING && v->pub.id == 0);
     catalog_changed(ix);
 }
 

@@ -4,11 +4,15 @@
 
 #include <stdlib.h>
 
-/* Missing, of no id (purged, or never read), and nobody is at it. */
+/* Missing, and of no id: purged, or never read. */
 static bool is_gone(const struct entry *e)
 {
-    return e->view->pub.state == INDEX_MISSING && e->view->pub.id == 0 && !e->run && !e->queued &&
-           !e->record_dirty && !e->link_of;
+    return e->view->pub.state == INDEX_MISSING && e->view->pub.id == 0;
+}
+
+static bool is_free(const struct entry *e)
+{
+    return is_gone(e) && !e->run && !e->queued && !e->record_dirty && !e->link_of;
 }
 
 static void entry_free(struct index *ix, struct entry *e)
@@ -27,19 +31,24 @@ void catalog_drop_gone(struct index *ix)
 {
     uint32_t kept = 0;
 
-    if (ix->links_dirty)
+    if (!ix->gone || ix->links_dirty)
         return;
+    ix->gone = false;
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         struct entry *e = ix->entries[i];
 
-        if (e->plain && is_gone(e->plain))
+        if (e->plain && is_free(e->plain))
             e->plain = NULL;
     }
     for (uint32_t i = 0; i < ix->entry_count; i++) {
-        if (is_gone(ix->entries[i]))
-            entry_free(ix, ix->entries[i]);
-        else
-            ix->entries[kept++] = ix->entries[i];
+        struct entry *e = ix->entries[i];
+
+        if (is_free(e)) {
+            entry_free(ix, e);
+            continue;
+        }
+        ix->gone = ix->gone || is_gone(e); /* somebody is at it: later */
+        ix->entries[kept++] = e;
     }
     ix->entry_count = kept;
 }

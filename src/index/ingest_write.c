@@ -522,6 +522,7 @@ static void purge_missing(struct writer *w)
         kv_delete(w->batch, KV_PATH, &path);
         view_release(e->view); /* nobody saw it: no change */
         e->view = v;
+        ix->gone = true;
     }
     catalog_drop_gone(ix);
     pthread_mutex_unlock(&ix->lock);

@@ -163,6 +163,7 @@ struct index {
     bool links_dirty;    /* names came, went, or lead to other files (links.c) */
     bool full;           /* the store can grow no more: readers wait (ingest_full.c) */
     bool forgotten;      /* a file went since */
+    bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
     uint64_t generation, generation_stored;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */

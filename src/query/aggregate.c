@@ -170,7 +170,7 @@ static int next_pass(struct aggregate *a, struct err *err)
     int rc = 0;
 
     drop_groups(a);
-    while (a->row_count == 0 || a->at == a->end) {
+    while (a->at == a->end) {
         size_t from = rc < 0 ? a->pass.from : a->pass.to;
         if (from == a->prefixes->count || a->left == 0)
             return ERR_END;

@@ -5,6 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static size_t stride_of(unsigned measures)
+{
+    return (sizeof(struct record) + measures * sizeof(struct cell) + 15) & ~(size_t)15;
+}
+
 int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
 {
     struct aggregate_found *f = calloc(1, sizeof(*f));
@@ -17,7 +22,7 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
         struct aggregate_set *s = &f->set[i];
         group_map_init(&s->map, p->key_sources, p->width, p->max_groups, p->budget);
         s->measures = i == SET_SYSTEM ? p->measure_count : p->plain_measures;
-        s->stride = (sizeof(struct record) + s->measures * sizeof(struct cell) + 15) & ~(size_t)15;
+        s->stride = stride_of(s->measures);
         s->samples = calloc(s->measures + 1, sizeof(*s->samples));
         s->fine_at = calloc(s->measures + 1, sizeof(*s->fine_at));
         s->fine_cap = calloc(s->measures + 1, sizeof(*s->fine_cap));
@@ -82,12 +87,13 @@ static int grow_zeroed(void **array, size_t each, uint32_t before, uint32_t cap)
     return 0;
 }
 
-static size_t bytes_of_group(const struct aggregate_plan *p, const struct aggregate_set *s)
+/* Without its keys; `listed`: bytes of values for each list of percentiles. */
+static size_t bytes_of_group(const struct aggregate_plan *p, unsigned measures, size_t listed)
 {
-    size_t bytes = s->stride + p->keep_count * sizeof(struct pick);
+    size_t bytes = stride_of(measures) + p->keep_count * sizeof(struct pick);
 
-    for (unsigned i = 0; i < s->measures; i++)
-        bytes += p->measures[i].sample ? sizeof(struct sample) : 0;
+    for (unsigned i = 0; i < measures; i++)
+        bytes += p->measures[i].sample ? sizeof(struct sample) + listed : 0;
     return bytes;
 }
 
@@ -95,18 +101,16 @@ static size_t bytes_of_group(const struct aggregate_plan *p, const struct aggreg
 size_t found_group_bytes(const struct aggregate_plan *p)
 {
     enum { VALUES = 16 }; /* of a list for percentiles */
-    size_t bytes = sizeof(struct record) + p->measure_count * sizeof(struct cell) +
-                   (p->width + 2) * sizeof(uint64_t) + p->keep_count * sizeof(struct pick);
+    size_t bytes = bytes_of_group(p, p->measure_count, VALUES * sizeof(uint64_t)) +
+                   (p->width + 2) * sizeof(uint64_t);
 
-    for (unsigned i = 0; i < p->measure_count; i++)
-        bytes += p->measures[i].sample ? sizeof(struct sample) + VALUES * sizeof(uint64_t) : 0;
     return 3 * bytes + p->intervals * 4 * sizeof(struct interval);
 }
 
 static int grow_arrays(struct aggregate_found *f, struct aggregate_set *s, uint32_t cap)
 {
     const struct aggregate_plan *p = f->plan;
-    size_t bytes = (cap - s->cap) * bytes_of_group(p, s);
+    size_t bytes = (cap - s->cap) * bytes_of_group(p, s->measures, 0);
     int rc = budget_charge(p->budget, bytes);
 
     if (rc < 0)

@@ -105,7 +105,7 @@ static int row_add(struct aggregate_worker *w, struct piece *p, unsigned set,
                    const struct lane_of *lanes)
 {
     const __int128 step = w->plan->interval_ns, origin = w->plan->origin_ns;
-    __int128 at = p->ts - origin, rest = at % step, bucket = at - rest - (rest < 0 ? step : 0);
+    __int128 at = p->ts - origin, bucket = floor_to(at, step);
     uint32_t home = p->group;
     uint64_t pieces = 0;
     int rc = 0;

@@ -82,14 +82,9 @@ static int find_span(struct aggregate_plan *p, bool ends, struct span *s, struct
 
 /* ---- buckets ----------------------------------------------------------------------------------------------- */
 
-static __int128 floor_div(__int128 a, __int128 b)
-{
-    return a / b - (a % b < 0);
-}
-
 static bool is_few(__int128 interval, __int128 least, __int128 most, uint64_t points)
 {
-    return floor_div(most, interval) - floor_div(least, interval) < (__int128)points;
+    return (floor_to(most, interval) - floor_to(least, interval)) / interval < (__int128)points;
 }
 
 /* The shortest interval of those that people use with which [least, most] meets at most so many buckets; 0: all in one. */
@@ -120,18 +115,19 @@ static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
 {
     bool known = o->max_points && o->points_to_ns > o->points_from_ns;
-    struct span s = {.any = true, .least = o->points_from_ns, .most = o->points_to_ns}, found = {0};
+    struct span found = {0};
 
     if (o->relative || (o->max_points && !known)) {
         int rc = find_span(p, o->split, &found, err);
         if (rc < 0)
             return rc;
     }
-    s = known ? s : found;
     p->origin_ns = o->relative ? found.least : 0;
-    if (o->max_points)
-        p->interval_ns =
-            choose_interval(s.least - p->origin_ns, s.most - p->origin_ns, o->max_points);
+    if (!o->max_points)
+        return 0;
+    __int128 least = known ? o->points_from_ns : found.least,
+             most = known ? o->points_to_ns : found.most;
+    p->interval_ns = choose_interval(least - p->origin_ns, most - p->origin_ns, o->max_points);
     return 0;
 }
 
@@ -140,7 +136,7 @@ int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, stru
 /* ISO 8601 in UTC with as many digits as it needs: 3, 6 or 9. */
 static int tell_iso(struct query *q, __int128 ns, struct value *ret)
 {
-    int64_t seconds = (int64_t)floor_div(ns, 1000000000),
+    int64_t seconds = (int64_t)(floor_to(ns, 1000000000) / 1000000000),
             rest = (int64_t)(ns - (__int128)seconds * 1000000000);
     int digits = rest % 1000000 == 0 ? 3 : rest % 1000 == 0 ? 6 : 9;
     time_t at = (time_t)seconds;

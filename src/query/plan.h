@@ -240,6 +240,13 @@ void bound_free(struct bound *b);
 /* us to ns where asked for, clamped to int64. */
 int64_t time_in(int64_t value, bool nano, bool to_nano);
 /* Start of the bucket of a time, relative to the base. */
+/* The greatest multiple of `step` (> 0) that is not above the value. */
+static inline __int128 floor_to(__int128 value, __int128 step)
+{
+    __int128 rest = value % step;
+
+    return value - rest - (rest < 0 ? step : 0);
+}
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
 int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
                    bool pid_known, uint32_t *ret_name, bool *ret_depends);

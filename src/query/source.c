@@ -329,9 +329,7 @@ static int bind_te(struct scan_worker *w, struct bound *b)
 
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step)
 {
-    __int128 at = (__int128)value - base, rest = at % step;
-
-    return (int64_t)(at - rest - (rest < 0 ? step : 0));
+    return (int64_t)floor_to((__int128)value - base, step);
 }
 
 static int bind_bucket(struct scan_worker *w, struct bound *b)
