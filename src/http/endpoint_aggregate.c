@@ -13,8 +13,7 @@ static const struct param_spec own_params[] = {
      "length of the buckets, milliseconds or with a unit; 0 = all in one"},
     {"max_points", PARAM_UINT, false, NULL, NULL,
      "instead of time_interval: the shortest usual one with at most so many buckets in time_range, "
-     "or "
-     "else in the span of the selection"},
+     "or else in the span of the selection"},
     {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
      "ms, iso: the bucket is told as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
     {"relative", PARAM_BOOL, false, "false", NULL, "times from the first event on"},

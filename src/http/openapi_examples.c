@@ -18,6 +18,7 @@ static const struct {
     {NULL, "timeout", "'30s'"},
     {NULL, "limit", "100"},
     {"/aggregate", "group_by", "['name','time_bucket']"},
+    {NULL, "max_points", "500"},
     {NULL, "group_keys", "['epoch','step']"},
     {NULL, "metric_fields", "['ret']"},
     {NULL, "percentiles", "['0.5','0.99']"},
