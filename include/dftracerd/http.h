@@ -16,6 +16,7 @@ struct http_limits {
     unsigned queue;                  /* waiting ones, 0 = 256; more get 503 with Retry-After                    */
     int64_t query_time_ms;           /* 0 = 300,000                                                             */
     size_t query_memory, total_memory; /* bytes, 0 = 1 GiB and 4 GiB                                            */
+    size_t answer_memory;            /* of answers that are kept, 0 = 64 MiB; one may have an eighth            */
     unsigned connections;            /* 0 = 10,000                                                              */
 };
 struct http_options {

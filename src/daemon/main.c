@@ -215,6 +215,7 @@ static int start_http(struct daemon *d, struct err *err)
                    .query_time_ms = (int64_t)o->query_timeout_ms,
                    .query_memory = o->query_memory,
                    .total_memory = o->total_memory,
+                   .answer_memory = o->answer_memory,
                    .connections = (unsigned)o->max_connections},
         .looked = on_look_asked,
         .looked_arg = d,

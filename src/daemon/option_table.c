@@ -56,6 +56,11 @@ const struct option_spec option_table[] = {
      NULL, "memory of a query", "Queries that need more are answered with 413, or cut."},
     {"total-memory", 0, OPTION_BYTES, AT(total_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "4GiB",
      NULL, "memory of all queries", "Beyond it new ones are answered with 503 and Retry-After."},
+    {"answer-memory", 0, OPTION_BYTES, AT(answer_memory), 1ull << 20, 1ull << 46, 0, "BYTES",
+     "64MiB", NULL, "memory of answers that are kept",
+     "Who asks the same again gets the answer from there, as long as the index has not changed. "
+     "One "
+     "answer may have an eighth of it."},
     {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL, "twice the threads",
      "queries that begin at once; others wait", NULL},
     {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,

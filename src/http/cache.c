@@ -8,10 +8,11 @@
 #define BUCKETS 8192u
 #define OVERHEAD 256 /* of an entry: struct, allocations, its part of the table */
 
-/* Without an answer: such answers are too long, nobody should wait for one. */
+/* Without an answer: such answers take longer than one step, nobody should wait for one. */
 struct entry {
     struct hash128 hash;
     struct cache_answer *answer;
+    bool hopeless; /* too long to be kept at all */
     struct entry *chain;
     struct entry *older, *newer; /* by use */
 };
@@ -21,9 +22,15 @@ struct cache_flight {
     struct cache_place *joined;
     struct cache_flight *next;
 };
+/* Bytes of what is kept, and of answers that were and somebody still has; these may outlive the cache. */
+struct cache_bytes {
+    atomic_uint refs;
+    atomic_size_t used, gathered;
+};
 struct cache {
     pthread_mutex_t lock;
-    size_t bytes_max, bytes, count;
+    size_t bytes_max, count;
+    struct cache_bytes *bytes;
     uint64_t generation; /* of all entries */
     struct entry *oldest, *newest;
     struct cache_flight *flights; /* few: as many as queries run or wait for a worker */
@@ -36,8 +43,7 @@ struct cache {
 struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete)
 {
     size_t type = strlen(content_type) + 1;
-    if (body->error || body->len > CACHE_ANSWER_BYTES ||
-        type > sizeof((struct cache_answer){0}).content_type)
+    if (body->error || type > sizeof((struct cache_answer){0}).content_type)
         return NULL;
     struct cache_answer *a = calloc(1, sizeof *a);
     if (!a)
@@ -58,10 +64,19 @@ struct cache_answer *cache_answer_ref(struct cache_answer *a)
     return a;
 }
 
+static void bytes_release(struct cache_bytes *b)
+{
+    if (b && atomic_fetch_sub(&b->refs, 1) == 1)
+        free(b);
+}
+
 void cache_answer_release(struct cache_answer *a)
 {
     if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
         return;
+    if (a->counted)
+        atomic_fetch_sub(&a->counted->used, sizeof *a + a->len);
+    bytes_release(a->counted);
     free(a->data);
     free(a);
 }
@@ -71,11 +86,6 @@ void cache_answer_release(struct cache_answer *a)
 static bool same(struct hash128 a, struct hash128 b)
 {
     return a.low == b.low && a.high == b.high;
-}
-
-static size_t cost(const struct entry *e)
-{
-    return OVERHEAD + (e->answer ? sizeof *e->answer + e->answer->len : 0);
 }
 
 static struct entry **slot_of(struct cache *c, struct hash128 hash)
@@ -105,7 +115,7 @@ static void drop_oldest(struct cache *c)
     struct entry *e = c->oldest;
     *slot_of(c, e->hash) = e->chain;
     unlink_use(c, e);
-    c->bytes -= cost(e);
+    atomic_fetch_sub(&c->bytes->used, OVERHEAD);
     c->count--;
     cache_answer_release(e->answer);
     free(e);
@@ -132,21 +142,43 @@ static struct entry *use(struct cache *c, const struct cache_key *key)
     return e;
 }
 
-static void keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
+static bool make_room(struct cache *c, size_t bytes)
 {
-    if (!move_on(c, key->generation) || *slot_of(c, key->hash))
-        return;
-    struct entry *e = calloc(1, sizeof *e);
-    if (!e)
-        return;
-    e->hash = key->hash;
-    e->answer = answer ? cache_answer_ref(answer) : NULL;
-    while (c->oldest && c->bytes + cost(e) > c->bytes_max)
+    while (c->oldest && atomic_load(&c->bytes->used) + bytes > c->bytes_max)
         drop_oldest(c);
+    return atomic_load(&c->bytes->used) + bytes <= c->bytes_max;
+}
+
+/* The entry of a key of the present generation, *new* where there is none; NULL: no room, or the past. */
+static struct entry *entry_of(struct cache *c, const struct cache_key *key)
+{
+    if (!move_on(c, key->generation))
+        return NULL;
+    struct entry *e = *slot_of(c, key->hash);
+    if (e || !make_room(c, OVERHEAD) || !(e = calloc(1, sizeof *e)))
+        return e;
+    e->hash = key->hash;
     *slot_of(c, key->hash) = e;
     link_newest(c, e);
-    c->bytes += cost(e);
+    atomic_fetch_add(&c->bytes->used, OVERHEAD);
     c->count++;
+    return e;
+}
+
+static void keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
+{
+    struct entry *present = move_on(c, key->generation) ? *slot_of(c, key->hash) : NULL;
+    if (present && present->answer)
+        return;
+    bool room = !answer || (answer->len <= cache_longest(c) &&
+                            make_room(c, 2 * OVERHEAD + sizeof *answer + answer->len));
+    struct entry *e = room ? entry_of(c, key) : NULL;
+    if (!e || !answer)
+        return;
+    e->answer = cache_answer_ref(answer);
+    atomic_fetch_add(&c->bytes->used, sizeof *answer + answer->len);
+    answer->counted = c->bytes;
+    atomic_fetch_add(&c->bytes->refs, 1);
 }
 
 /* ---- flights: under the lock ---- */
@@ -212,8 +244,9 @@ static struct cache_place *land(struct cache *c, struct cache_place *p)
 struct cache *cache_new(size_t bytes)
 {
     struct cache *c = calloc(1, sizeof *c);
-    if (!c)
-        return NULL;
+    if (!c || !(c->bytes = calloc(1, sizeof *c->bytes)))
+        return free(c), NULL;
+    atomic_init(&c->bytes->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     c->bytes_max = bytes;
     return c;
@@ -225,6 +258,7 @@ void cache_free(struct cache *c)
         return;
     while (c->oldest)
         drop_oldest(c);
+    bytes_release(c->bytes);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -255,6 +289,7 @@ enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct c
     } else if (!e && lead(c, key, p)) {
         turn = CACHE_LEAD;
     }
+    p->gathers = !e || !e->hopeless;
     c->hits += turn == CACHE_HIT;
     c->joined += turn == CACHE_JOIN;
     c->misses += turn == CACHE_LEAD || turn == CACHE_ALONE;
@@ -280,6 +315,34 @@ void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *a
     }
 }
 
+void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
+{
+    pthread_mutex_lock(&c->lock);
+    keep(c, key, answer);
+    struct entry *e = answer ? NULL : entry_of(c, key);
+    if (e && !e->answer)
+        e->hopeless = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+size_t cache_longest(const struct cache *c)
+{
+    return c->bytes_max / CACHE_SHARE;
+}
+
+bool cache_gather(struct cache *c, size_t bytes)
+{
+    if (atomic_fetch_add(&c->bytes->gathered, bytes) + bytes <= c->bytes_max / 2)
+        return true;
+    cache_gathered(c, bytes);
+    return false;
+}
+
+void cache_gathered(struct cache *c, size_t bytes)
+{
+    atomic_fetch_sub(&c->bytes->gathered, bytes);
+}
+
 bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined)
 {
     bool alone = true;
@@ -302,6 +365,7 @@ bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined)
 void cache_counts(struct cache *c, struct cache_counts *ret)
 {
     pthread_mutex_lock(&c->lock);
-    *ret = (struct cache_counts){c->hits, c->misses, c->joined, c->bytes, c->count};
+    *ret = (struct cache_counts){c->hits, c->misses, c->joined, atomic_load(&c->bytes->used),
+                                 c->count};
     pthread_mutex_unlock(&c->lock);
 }

@@ -1,29 +1,33 @@
-/* cache.h - whole small answers, kept by what they depend on; and identical requests that share one computation.
+/* cache.h - whole answers, kept by what they depend on; and identical requests that share one computation.
  *
  * A request asks with its key before it is opened. It gets the answer, or leads: it computes and must settle; or joins: it
- * is called when the leader settles; or goes alone, because answers of this kind do not fit in here.
+ * is called when the leader settles; or goes alone, because such an answer takes more than a moment to make. Who leads or
+ * goes alone may gather what it sends, and have it kept in the end.
  * Keys belong to a generation of the index. The first request of a newer one throws all older answers away: nobody will
  * ask for them again.
  * Threads:  any; no call is made under the cache's lock, which is a leaf.
- * Memory:   answers are counted; a place belongs to its request and must have left or be settled before it goes.
+ * Memory:   answers are counted as long as anybody has them, so `bytes` bounds them also while slow clients take what others
+ *           have pushed out; half as much again may be gathered. A place belongs to its request and must have left or be
+ *           settled before it goes.
  */
 #ifndef DFT_HTTP_CACHE_H
 #define DFT_HTTP_CACHE_H
 
 #include "dftracerd/base.h"
 
-#define CACHE_BYTES (32u << 20)         /* of all answers with what surrounds them; the least recently used leave       */
-#define CACHE_ANSWER_BYTES (256u << 10) /* longer ones are not kept                                                 */
+#define CACHE_BYTES (64u << 20)  /* of all answers with what surrounds them, unless configured; the least recently used leave */
+#define CACHE_SHARE 8           /* an answer may have so much of it                                                    */
 
 /* The body with its content coding, and what the headers tell of it besides the request. Immutable. */
 struct cache_answer {
     atomic_uint refs;
+    struct cache_bytes *counted;        /* where it is, while it is kept or was; NULL                                  */
     size_t len;
     char *data;
     char content_type[96];
     bool incomplete;
 };
-/* *new*, one reference; takes the body (and leaves it empty) unless it returns NULL: too long, or no memory. */
+/* *new*, one reference; takes the body (and leaves it empty) unless it returns NULL: no memory. */
 struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete);
 struct cache_answer *cache_answer_ref(struct cache_answer *a);
 void cache_answer_release(struct cache_answer *a);      /* NULL-safe */
@@ -40,6 +44,7 @@ struct cache_place {
     struct cache_flight *flight;        /* the rest is the cache's                                                     */
     struct cache_place *prev, *next;
     bool leads, left;
+    bool gathers;                       /* told with LEAD and ALONE: its answer may be kept in the end                 */
 };
 
 enum cache_turn { CACHE_HIT, CACHE_LEAD, CACHE_JOIN, CACHE_ALONE };
@@ -54,6 +59,12 @@ struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
 /* The leader's result: kept, and given to those that joined. NULL: they go on by themselves, and if `too_long` so will
  * later ones with the same key. Nothing where p does not lead. */
 void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer, bool too_long);
+/* An answer that was gathered; NULL: it was longer than cache_longest, so nobody need gather it again. */
+void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer);
+size_t cache_longest(const struct cache *c);            /* bytes of an answer that is kept                             */
+/* So much more is gathered; false: there is no room, for all that gather together. cache_gathered gives it back. */
+bool cache_gather(struct cache *c, size_t bytes);
+void cache_gathered(struct cache *c, size_t bytes);
 /* Its client is gone, or was answered otherwise. One that joined is not called any more (*ret_joined: it was still there).
  * When nobody is left that wants the answer, the leader's budget is cancelled. True: nobody (else) waits for the work of
  * p; also where p has no place. */

@@ -40,6 +40,7 @@ static void exchange_free(struct exchange *x)
     if (x->place.leads)
         cache_settle(x->rq.http->cache, &x->place, NULL, false);
     cache_answer_release(x->whole);
+    exchange_scatter(x);
     if (x->rq.endpoint && x->rq.endpoint->close)
         x->rq.endpoint->close(&x->rq);
     if (x->rq.snapshot)
@@ -227,6 +228,7 @@ static void job_more(void *arg)
     struct exchange *x = arg;
     struct buf fresh = begin_step(x);
     int rc = exchange_step(x, false, &fresh);
+    exchange_gather(x, &fresh, rc);
     pthread_mutex_lock(&x->lock);
     exchange_hand_over(x, &fresh, rc);
     x->job = false;
@@ -275,7 +277,9 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
 static void job_rest(void *arg)
 {
     struct exchange *x = arg;
-    x->rq.endpoint->rest(&x->rq);
+    if (x->rq.endpoint->rest)
+        x->rq.endpoint->rest(&x->rq);
+    exchange_scatter(x);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     want_more(x);
@@ -287,7 +291,8 @@ bool exchange_rest(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
     bool idle = x->phase == EXCHANGE_STREAMING && !x->job && !x->ended && !x->rested;
-    bool rest = idle && x->rq.endpoint->rest && now - x->stepped_ns > REST_NS;
+    bool can = idle && (x->rq.endpoint->rest || x->gathered.cap);
+    bool rest = can && now - x->stepped_ns > REST_NS;
     if (rest) {
         buf_done(&x->spare);
         x->job = x->rested = true;

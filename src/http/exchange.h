@@ -57,6 +57,8 @@ struct exchange {
     struct cache_key key;
     struct cache_place place;
     struct cache_answer *whole;       /* the answer, kept in the cache; then nothing is pending       */
+    struct buf gathered;              /* what was sent so far, to be kept; used by the running job only */
+    size_t gathered_bytes;            /* told to the cache                                            */
     int64_t until_ns;                 /* the client's own `timeout`, 0 = none                         */
     void *connection;                 /* struct MHD_Connection; NULL once completed                   */
     int fd;
@@ -113,6 +115,12 @@ void exchange_completed(struct exchange *x);
 
 /* For exchange_open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_WAIT, ERR_END, or why not. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
+/* What was made, to be kept: takes the bytes with the answer it returns. NULL: it is not for others, or no memory. */
+struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body);
+/* A copy of a step's bytes, as long as the answer may be kept; the last one has it kept. */
+void exchange_gather(struct exchange *x, const struct buf *fresh, int rc);
+/* Gives up the copies. */
+void exchange_scatter(struct exchange *x);
 /* Makes the step's bytes visible to the content reader, and its result. Caller holds the lock. */
 void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc);
 /* Answers at once. Caller holds the lock. */

@@ -42,24 +42,14 @@ bool exchange_find(struct exchange *x)
     return answer != NULL;
 }
 
-/* What was made for others must be what all would get. `wait=no` asks for no file, so that answer may stay incomplete. */
-static bool is_for_all(const struct exchange *x)
-{
-    const struct param *wait = request_param(&x->rq, "wait");
-    bool content = wait && wait->given && text_eq(wait->text, TEXT("no"));
-    return x->rq.status == 200 && !(x->rq.incomplete && content);
-}
-
 /* The leader's first step is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns. */
 static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh)
 {
     const struct request *rq = &x->rq;
     if (!x->place.leads)
         return NULL;
-    bool too_long = rc == 0 || rc == NEXT_WAIT || fresh->len > CACHE_ANSWER_BYTES;
-    const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
-    struct cache_answer *answer =
-        rc == ERR_END && is_for_all(x) ? cache_answer_new(fresh, type, rq->incomplete) : NULL;
+    bool too_long = rc == 0 || rc == NEXT_WAIT || fresh->len > cache_longest(rq->http->cache);
+    struct cache_answer *answer = rc == ERR_END && !too_long ? exchange_answer_of(x, fresh) : NULL;
     cache_settle(rq->http->cache, &x->place, answer, too_long);
     return answer;
 }
@@ -148,6 +138,8 @@ static void open_now(struct exchange *x)
     x->stepped_ns = clock_mono_ns();
     int rc = open_and_begin(x, &fresh);
     struct cache_answer *whole = settle(x, rc, &fresh);
+    if (!whole)
+        exchange_gather(x, &fresh, rc);
     http_opening(x->http, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;

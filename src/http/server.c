@@ -114,6 +114,7 @@ static void fill_limits(struct http_limits *l, unsigned workers)
     l->query_time_ms = l->query_time_ms ? l->query_time_ms : 300000;
     l->query_memory = l->query_memory ? l->query_memory : (size_t)1 << 30;
     l->total_memory = l->total_memory ? l->total_memory : (size_t)4 << 30;
+    l->answer_memory = l->answer_memory ? l->answer_memory : CACHE_BYTES;
     l->connections = l->connections ? l->connections : 10000;
 }
 
@@ -132,7 +133,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     int rc = pool_new(workers, "query", &h->pool);
     if (rc < 0)
         return err_set(err, rc, "cannot start query workers: %s", err_text(rc));
-    struct cache *cache = cache_new(CACHE_BYTES);
+    struct cache *cache = cache_new(h->options.limits.answer_memory);
     if (!cache)
         return -ENOMEM;
     h->context = (struct http_context){

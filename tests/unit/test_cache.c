@@ -98,9 +98,6 @@ static void the_unused_leave(void)
     CHECK_INT(look(c, key_of(0, 1)), 'a');
     CHECK_INT(look(c, key_of(2, 1)), 'c');
     CHECK(counts(c).bytes <= 100 << 10);
-    put(c, key_of(10, 1), 95 << 10, 'k');
-    CHECK_INT(look(c, key_of(10, 1)), 'k');
-    CHECK_INT(counts(c).entries, 1);
     cache_free(c);
 }
 
@@ -111,13 +108,71 @@ static void too_long(void)
     struct cache_place p = {0};
     struct cache_answer *got;
     struct cache_key key = key_of(1, 1);
-    put(c, key, CACHE_ANSWER_BYTES, 'a');
+    CHECK_INT(cache_longest(c), 8 << 20);
+    put(c, key, cache_longest(c), 'a');
     CHECK_INT(look(c, key), 'a');
     key = key_of(2, 1);
-    put(c, key, CACHE_ANSWER_BYTES + 1, 'b');
+    put(c, key, cache_longest(c) + 1, 'b');
     CHECK_INT(look(c, key), 0);
+    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_LEAD);
+    cache_settle(c, &p, NULL, true);
     CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_ALONE);
+    CHECK(p.gathers);
+    cache_keep(c, &key, NULL);
     CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_ALONE);
+    CHECK(!p.gathers);
+    cache_free(c);
+}
+
+/* One that went alone brings its answer in the end. */
+static void gathered(void)
+{
+    struct cache *c = cache_new(1 << 20);
+    struct cache_place p = {0};
+    struct cache_answer *got, *a = answer_of(100 << 10, 'g');
+    struct cache_key key = key_of(1, 1), past = key_of(2, 0);
+    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_LEAD);
+    cache_settle(c, &p, NULL, true);
+    CHECK_INT(look(c, key), 0);
+    cache_keep(c, &key, a);
+    CHECK_INT(look(c, key), 'g');
+    cache_keep(c, &key, NULL); /* another one found it too long: it is not */
+    CHECK_INT(look(c, key), 'g');
+    CHECK_INT(counts(c).entries, 1);
+    cache_answer_release(a);
+    a = answer_of(10, 'p');
+    cache_keep(c, &past, a);
+    CHECK_INT(look(c, past), 0);
+    cache_answer_release(a);
+    CHECK(cache_gather(c, 512 << 10));
+    CHECK(!cache_gather(c, 1));
+    cache_gathered(c, 512 << 10);
+    CHECK(cache_gather(c, 1));
+    cache_gathered(c, 1);
+    cache_free(c);
+}
+
+/* What somebody still has takes its room, although it has been pushed out. */
+static void the_slow_are_counted(void)
+{
+    struct cache *c = cache_new(800 << 10);
+    struct cache_answer *slow[8];
+    for (uint64_t i = 0; i < 7; i++) {
+        struct cache_key key = key_of(i, 1);
+        put(c, key, 100 << 10, 'a');
+        slow[i] = cache_find(c, &key);
+        CHECK(slow[i] != NULL);
+    }
+    size_t before = counts(c).bytes;
+    put(c, key_of(8, 1), 99 << 10, 'b');
+    CHECK_INT(look(c, key_of(8, 1)), 0);
+    CHECK(counts(c).bytes <= before);
+    CHECK(counts(c).bytes >= 700 << 10);
+    for (int i = 0; i < 7; i++)
+        cache_answer_release(slow[i]);
+    CHECK_INT(counts(c).bytes, 0);
+    put(c, key_of(9, 1), 100 << 10, 'c');
+    CHECK_INT(look(c, key_of(9, 1)), 'c');
     cache_free(c);
 }
 
@@ -299,6 +354,8 @@ static const struct check_test tests[] = {
     {"generations_pass", generations_pass},
     {"the_unused_leave", the_unused_leave},
     {"too_long", too_long},
+    {"gathered", gathered},
+    {"the_slow_are_counted", the_slow_are_counted},
     {"one_computes_for_all", one_computes_for_all},
     {"they_go_on_alone", they_go_on_alone},
     {"nobody_wants_it", nobody_wants_it},
