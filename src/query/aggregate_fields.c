@@ -9,44 +9,6 @@
 
 /* ---- fields ---------------------------------------------------------------------------------------------------- */
 
-enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
-
-static unsigned seen_in(struct chunk_view *v, const struct source *s)
-{
-    const struct text paths[] = {s->info.column, s->info.other};
-    struct column c;
-    unsigned seen = 0;
-
-    for (unsigned i = 0; i < 2; i++) {
-        if (paths[i].len == 0 || chunk_find(v, paths[i], &c) < 0)
-            continue;
-        seen |= c.type == COLUMN_TEXT || c.type == COLUMN_BOOL ? SEEN_TEXT : SEEN_NUMBER;
-    }
-    return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_MAYBE : 0);
-}
-
-/* What is known of a column in all chunks, until a number was found. */
-static int look_for(const struct aggregate_plan *p, const struct source *const *sources,
-                    size_t count, unsigned *ret)
-{
-    struct query *q = p->query;
-    const struct scan_place *places;
-    size_t n = scan_places(q, &places);
-    int rc = 0;
-
-    *ret = n == 0 ? SEEN_MAYBE : 0;
-    for (size_t i = 0; i < n && rc == 0 && !(*ret & (SEEN_NUMBER | SEEN_MAYBE)); i++) {
-        const struct index_file *file = snapshot_file(query_snapshot(q), places[i].file);
-        struct chunk_view *v;
-        rc = chunk_open(query_index(q), query_snapshot(q), file, places[i].chunk, &v);
-        for (size_t k = 0; rc == 0 && k < count; k++)
-            *ret |= sources[k] ? seen_in(v, sources[k]) : 0;
-        if (rc == 0)
-            chunk_close(v);
-    }
-    return rc;
-}
-
 int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, const char *param,
                        struct err *err)
 {
@@ -55,7 +17,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
     int rc = 0;
 
     if (m->source->info.kind == PATH_COLUMN)
-        rc = look_for(p, sources, 2, &seen);
+        rc = query_seen(p->query, sources, 2, SEEN_NUMBER | SEEN_MAYBE, &seen);
     else if (m->source->info.kind != PATH_DUR && m->source->info.kind != PATH_TE &&
              m->source->info.kind != PATH_RANK)
         seen = SEEN_TEXT;
@@ -65,7 +27,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
         return 0;
     return err_set_param(err, ERR_PARAM, param,
                          seen ? "`%s`: \"%.100s\" is text, not a number"
-                              : "`%s`: no event has \"%.100s\"",
+                              : "`%s`: no event has \"%.100s\"; /schema tells what there is",
                          param, m->name);
 }
 
@@ -203,8 +165,8 @@ int plan_system_measures(struct aggregate_plan *p, struct err *err)
     intern_free(names);
     if (rc == ERR_ROW_LIMIT)
         return err_set(err, rc,
-                       "the counters have more than %d different arguments; phase=events or a "
-                       "query leaves some out",
+                       "counters, and events among them, have more than %d different numeric "
+                       "arguments; phase=events or fewer files leave some out",
                        SYSTEM_ARGUMENTS_MAX);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }

@@ -123,7 +123,7 @@ static int measure_of(struct aggregate_plan *p, const char *path, const struct s
     return rc;
 }
 
-static int keep_of(struct aggregate_plan *p, const struct item *it, unsigned *ret)
+static int keep_of(struct aggregate_plan *p, const struct item *it, unsigned *ret, struct err *err)
 {
     struct keep *k = &p->keeps[p->keep_count];
 
@@ -131,7 +131,8 @@ static int keep_of(struct aggregate_plan *p, const struct item *it, unsigned *re
               : it->function->name[0] == 'f' ? KEEP_FIRST
                                              : KEEP_LAST;
     *ret = p->keep_count++;
-    return query_source(p->query, text_of(it->path), &k->source);
+    int rc = query_source(p->query, text_of(it->path), &k->source);
+    return rc < 0 ? no_memory(err) : query_check_column(p->query, k->source, "agg", err);
 }
 
 static unsigned quantile_number(struct aggregate_plan *p, const struct quantile *q)
@@ -177,7 +178,9 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
         }
         p->shape |= t.what == TELL_SKEW || t.what == TELL_KURTOSIS;
     } else if (t.what == TELL_KEEP) {
-        rc = keep_of(p, it, &t.of);
+        rc = keep_of(p, it, &t.of, err);
+        if (rc < 0)
+            return rc;
     } else if (t.what == TELL_BANDWIDTH) {
         rc = measure_of(p, "size", NULL, &t.of);
         rc = rc < 0 ? rc : measure_of(p, "dur", p->size, &t.quantile);
@@ -244,6 +247,9 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     }
     if (rc < 0 || !copy)
         return no_memory(err);
+    rc = query_check_column(p->query, k->source, "group_by", err);
+    if (rc < 0)
+        return rc;
     p->key_sources[p->width] = k->source;
     rc = plan_column(p, copy, type, type == VALUE_TIME ? AGGREGATE_US : AGGREGATE_PLAIN,
                      (struct teller){TELL_KEY, p->width++, 0});

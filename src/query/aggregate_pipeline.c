@@ -114,6 +114,9 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
         const char *copy = arena_strdup(p->arena, text_of(o->group_keys[i]));
         rc = copy ? query_source(p->query, text_of(copy), &s) : -ENOMEM;
         rc = rc < 0 ? rc : plan_key(p, without_args(copy), s);
+        int known = rc < 0 ? 0 : query_check_column(p->query, s, "group_keys", err);
+        if (known < 0)
+            return known;
     }
     if (rc == -E2BIG)
         return err_set_param(err, ERR_PARAM, "group_keys", "`group_keys`: at most %d columns",

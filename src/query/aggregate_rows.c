@@ -17,10 +17,19 @@ static int find_column(const struct aggregate_plan *p, struct text name)
     return -1;
 }
 
-static int unknown(struct err *err, const char *param, struct text name)
+static int unknown(const struct aggregate_plan *p, struct err *err, const char *param,
+                   struct text name)
 {
-    return err_set_param(err, ERR_PARAM, param, "`%s`: there is no column \"%.*s\"", param,
-                         (int)(name.len < 100 ? name.len : 100), name.ptr);
+    struct buf names = {0};
+
+    for (size_t i = 0; i < p->column_count && names.len < 300; i++)
+        buf_printf(&names, "%s%.100s", i ? ", " : "", p->columns[i].name);
+    int rc =
+        err_set_param(err, ERR_PARAM, param, "`%s`: the answer has no column \"%.*s\"; it has %.*s",
+                      param, (int)(name.len < 100 ? name.len : 100), name.ptr, (int)names.len,
+                      names.data ? names.data : "");
+    buf_done(&names);
+    return rc;
 }
 
 /* ---- having ---------------------------------------------------------------------------------------------- */
@@ -109,7 +118,7 @@ static int check_paths(const struct aggregate_plan *p, const struct dsl_node *n,
             rc = check_paths(p, c, err);
         return rc;
     }
-    return find_column(p, n->path) < 0 ? unknown(err, "having", n->path) : 0;
+    return find_column(p, n->path) < 0 ? unknown(p, err, "having", n->path) : 0;
 }
 
 static int filter_rows(struct teller_state *t, const struct dsl_node *root, struct value *values,
@@ -217,7 +226,7 @@ static int apply_sort(struct teller_state *t, const struct aggregate_options *o,
             name = (struct text){name.ptr + 1, name.len - 1};
         int column = find_column(t->plan, name);
         if (column < 0)
-            return unknown(err, "sort", name);
+            return unknown(t->plan, err, "sort", name);
         keys[i].column = (unsigned)column;
     }
     return o->sort_count ? sort_rows(t, keys, o->sort_count, values, rows, count) : 0;
@@ -231,7 +240,7 @@ static int apply_top(struct teller_state *t, const struct aggregate_options *o,
     int column = o->top_by ? find_column(t->plan, text_of(o->top_by)) : -1;
 
     if (column < 0)
-        return unknown(err, "top_by", text_of(o->top_by));
+        return unknown(t->plan, err, "by", text_of(o->top_by ? o->top_by : ""));
     struct sort_key key = {(unsigned)column, true};
     int rc = sort_rows(t, &key, 1, values, *rows, *count);
     if (rc < 0 || *count <= o->top)

@@ -51,6 +51,12 @@ int query_source(struct query *q, struct text path, const struct source **ret);
  * not) are in one bucket 0. Objects without ts: null. */
 int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
                         const struct source **ret);
+/* Is there a value in one of the columns (NULL: none)? First where the filter may select something, until one of the bits `enough`
+ * was seen; if nothing was, in all of the selected files. SEEN_MAYBE: there is nothing yet to tell it from. */
+enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
+int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough, unsigned *ret);
+/* ERR_PARAM naming `param` where no object of the selected files has such an argument. */
+int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
 struct text source_path(const struct source *s); /* as asked */
 bool source_is_time(
     const struct source *s); /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */

@@ -62,7 +62,9 @@ static int add_group_key(struct stats_plan *plan, struct stats *s, const char *p
     if (!copy)
         return -ENOMEM;
     s->group_by[s->group_by_count++] = copy;
-    return query_source(plan->query, text_of(copy), &plan->group_keys[plan->group_width++]);
+    const struct source **key = &plan->group_keys[plan->group_width++];
+    int rc = query_source(plan->query, text_of(copy), key);
+    return rc < 0 ? rc : query_check_column(plan->query, *key, "group_by", err);
 }
 
 static int plan_groups(struct stats_plan *plan, struct stats *s, const struct stats_options *o,

@@ -594,8 +594,13 @@ def rows(root, params):
 
 
 def without_values(root, params):
-    """metric_fields, agg: the parameters that name an argument which no selected object has."""
-    _, objects = objects_of(root, params)
-    paths = {"metric_fields": listed(params, "metric_fields"), "agg": [path for _, _, path in map(named, listed(params, "agg"))]}
+    """The parameters that name an argument which no object of the selected files has, whatever else is asked."""
+    objects = [o for f in files_of(root, params) for o in f.objects]
+    if not objects or len({path for o in objects for path in o.values}) > 500:  # then the daemon does not look that closely
+        return []
+    keys = [re.fullmatch(r"(?:(?:dirname|basename)\()?(.*?)\)?", path).group(1) for path in listed(params, "group_by")]
+    paths = {"metric_fields": listed(params, "metric_fields"), "agg": [path for _, _, path in map(named, listed(params, "agg"))],
+             "group_by": keys, "group_keys": listed(params, "group_keys")}
+    derived = (*dsl.TOP_FIELDS, *dsl.DERIVED, *dsl.HASHES, "size", "te", "ts", "dur", "time_bucket", "pid_tid", "")
     return [name for name, asked in paths.items()
-            if any(path and all(dsl.Path(path)(root, o) is None for o in objects) for path in asked)]
+            if any(path not in derived and all(dsl.Path(path)(root, o) is None for o in objects) for path in asked)]

@@ -1,0 +1,87 @@
+/* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a column of nothing. */
+#include "plan.h"
+
+#include <errno.h>
+
+static unsigned seen_in(struct chunk_view *v, const struct source *s)
+{
+    const struct text paths[] = {s->info.column, s->info.other};
+    struct column c;
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (paths[i].len == 0 || chunk_find(v, paths[i], &c) < 0)
+            continue;
+        seen |= c.type == COLUMN_TEXT || c.type == COLUMN_BOOL ? SEEN_TEXT : SEEN_NUMBER;
+    }
+    return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_MAYBE : 0);
+}
+
+static int look_at(struct query *q, uint32_t file, uint32_t chunk,
+                   const struct source *const *sources, size_t count, unsigned *seen)
+{
+    struct chunk_view *v;
+    int rc = budget_check(query_budget(q));
+
+    rc = rc < 0 ? rc
+                : chunk_open(query_index(q), query_snapshot(q),
+                             snapshot_file(query_snapshot(q), file), chunk, &v);
+    if (rc < 0)
+        return rc;
+    for (size_t k = 0; k < count; k++)
+        *seen |= sources[k] ? seen_in(v, sources[k]) : 0;
+    chunk_close(v);
+    return 0;
+}
+
+/* Those that the filter rules out, too: who looks at a quiet minute has not mistyped anything. */
+static int look_at_files(struct query *q, const struct source *const *sources, size_t count,
+                         unsigned *seen)
+{
+    const uint32_t *files;
+    size_t n = query_files(q, &files);
+    bool any = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0 && *seen == 0; i++) {
+        const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
+        any |= f->chunk_count > 0;
+        for (uint32_t c = 0; c < f->chunk_count && rc == 0 && *seen == 0; c++)
+            rc = look_at(q, files[i], c, sources, count, seen);
+        if (*seen == 0 && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING))
+            *seen = SEEN_MAYBE;
+    }
+    if (!any)
+        *seen |= SEEN_MAYBE;
+    return rc;
+}
+
+int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
+               unsigned *ret)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places);
+    int rc = 0;
+
+    *ret = 0;
+    for (size_t i = 0; i < n && rc == 0 && !(*ret & enough); i++)
+        rc = look_at(q, places[i].file, places[i].chunk, sources, count, ret);
+    return rc < 0 || *ret ? rc : look_at_files(q, sources, count, ret);
+}
+
+int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err)
+{
+    bool argument = s->info.other.len > 0 || text_starts(s->path, TEXT("args."));
+    unsigned seen = SEEN_MAYBE;
+    int rc = s->info.kind == PATH_COLUMN && argument
+                 ? query_seen(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_MAYBE, &seen)
+                 : 0;
+
+    if (rc < 0)
+        return err_set(err, rc, "%s", err_text(rc));
+    if (seen)
+        return 0;
+    return err_set_param(err, ERR_PARAM, param,
+                         "`%s`: no event has \"%.*s\"; /schema tells what there is", param,
+                         (int)(s->path.len < 100 ? s->path.len : 100), s->path.ptr);
+}
