@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the values of one slot sum up to, in 32 bytes. `unmost` is ~max; those and `least` are INT32_MAX while count is 0. */
+struct kernel_sum { uint64_t sum, squares; int32_t least, unmost; uint64_t count; };
+
 struct kernels {
     void (*range_i64)(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask);
     void (*range_f64)(const double *v, uint32_t n, double lo, double hi, uint64_t *mask);
@@ -25,6 +28,15 @@ struct kernels {
     /* Deals the bits from number `at` of `bits` on out to the set places of `valid`, in order; other places become 0.
      * Returns the number behind the last bit taken. Reads one word too far at most. */
     uint64_t (*deposit)(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words, uint64_t *out);
+    /* Adds value j to table[2 * slot[j] + j % 2] (aligned to 32): two of each, so that neighbours of one slot need not wait for
+     * each other. Exact for 0 <= v < 2^31 while no sum of squares overflows; returns the sum of v^2 / 65536 + 1, rounded down each.
+     * Of other values anything may be added. */
+    uint64_t (*sum)(const uint32_t *slot, const int64_t *v, uint32_t n, struct kernel_sum *table);
+    uint32_t (*most)(const uint32_t *v, uint32_t n); /* the greatest, 0 of none */
+    /* out[j] += codes[j] * stride */
+    void (*add_scaled)(const uint32_t *codes, uint32_t n, uint32_t stride, uint32_t *out);
+    /* out[j] = (v[j] - first) / step where that is below count, else 0. step, count > 0. */
+    void (*divide)(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count, uint32_t *out);
 };
 extern const struct kernels kernels_portable, kernels_avx2;
 const struct kernels *kernels(void);

@@ -89,8 +89,62 @@ static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid
     return at;
 }
 
+static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
+                          struct kernel_sum *table)
+{
+    uint64_t weight = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        struct kernel_sum *s = &table[2 * (size_t)slot[j] + j % 2];
+        uint64_t square = (uint64_t)(uint32_t)v[j] * (uint32_t)v[j];
+        int32_t value = (int32_t)v[j];
+        s->sum += (uint64_t)v[j];
+        s->squares += square;
+        s->least = value < s->least ? value : s->least;
+        s->unmost = ~value < s->unmost ? ~value : s->unmost;
+        s->count++;
+        weight += (square >> 16) + 1;
+    }
+    return weight;
+}
+
+static uint32_t most_u32(const uint32_t *v, uint32_t n)
+{
+    uint32_t most = 0;
+
+    for (uint32_t j = 0; j < n; j++)
+        most = v[j] > most ? v[j] : most;
+    return most;
+}
+
+static void add_scaled(const uint32_t *restrict codes, uint32_t n, uint32_t stride,
+                       uint32_t *restrict out)
+{
+    for (uint32_t j = 0; j < n; j++)
+        out[j] += codes[j] * stride;
+}
+
+/* Values mostly come in order: a quotient is looked for only where they leave the one before. */
+static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
+                   uint32_t *out)
+{
+    uint64_t from = 0;
+    uint32_t code = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = (uint64_t)v[j] - (uint64_t)first;
+        if (x - from >= step) {
+            uint64_t found = x / step;
+            code = found < count ? (uint32_t)found : 0;
+            from = code * step;
+        }
+        out[j] = code;
+    }
+}
+
 const struct kernels kernels_portable = {range_i64,   range_f64,  equal_u32,   table_u32,
-                                         select_rows, count_bits, find_places, deposit};
+                                         select_rows, count_bits, find_places, deposit,
+                                         sum_slots,   most_u32,   add_scaled,  divide};
 
 const struct kernels *kernels(void)
 {

@@ -148,6 +148,107 @@ static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid
     return at;
 }
 
+/* One slot is one register: (sum, squares) and count are added to, (least, unmost) are the lesser of 32-bit lanes. */
+static inline void add_row(struct kernel_sum *slot, __m256i row)
+{
+    __m256i old = _mm256_load_si256((const __m256i *)slot);
+    __m256i sums = _mm256_add_epi64(old, row), ends = _mm256_min_epi32(old, row);
+
+    _mm256_store_si256((__m256i *)slot, _mm256_blend_epi32(sums, ends, 0x30));
+}
+
+static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
+                          struct kernel_sum *table)
+{
+    const __m256i one = _mm256_set1_epi64x(1),
+                  upper = _mm256_set1_epi64x((long long)0xFFFFFFFF00000000);
+    __m256i weight = _mm256_setzero_si256();
+    uint64_t parts[4];
+    uint32_t j = 0;
+
+    for (; j + 4 <= n; j += 4) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(v + j)), squares = _mm256_mul_epu32(x, x);
+        __m256i ends = _mm256_xor_si256(_mm256_shuffle_epi32(x, 0xA0), upper);
+        __m256i even = _mm256_unpacklo_epi64(x, squares), odd = _mm256_unpackhi_epi64(x, squares);
+        __m256i even_ends = _mm256_unpacklo_epi64(ends, one);
+        __m256i odd_ends = _mm256_unpackhi_epi64(ends, one);
+        weight = _mm256_add_epi64(weight, _mm256_add_epi64(_mm256_srli_epi64(squares, 16), one));
+        add_row(table + 2 * (size_t)slot[j], _mm256_permute2x128_si256(even, even_ends, 0x20));
+        add_row(table + 2 * (size_t)slot[j + 1] + 1,
+                _mm256_permute2x128_si256(odd, odd_ends, 0x20));
+        add_row(table + 2 * (size_t)slot[j + 2], _mm256_permute2x128_si256(even, even_ends, 0x31));
+        add_row(table + 2 * (size_t)slot[j + 3] + 1,
+                _mm256_permute2x128_si256(odd, odd_ends, 0x31));
+    }
+    _mm256_storeu_si256((__m256i *)parts, weight);
+    parts[0] +=
+        kernels_portable.sum(slot + j, v + j, n - j, table); /* j is even: the same halves */
+    return parts[0] + parts[1] + parts[2] + parts[3];
+}
+
+static uint32_t most_u32(const uint32_t *v, uint32_t n)
+{
+    __m256i first = _mm256_setzero_si256(), second = first;
+    uint32_t lanes[8], j = 0;
+
+    for (; j + 16 <= n; j += 16) {
+        first = _mm256_max_epu32(first, _mm256_loadu_si256((const __m256i *)(v + j)));
+        second = _mm256_max_epu32(second, _mm256_loadu_si256((const __m256i *)(v + j + 8)));
+    }
+    _mm256_storeu_si256((__m256i *)lanes, _mm256_max_epu32(first, second));
+    uint32_t most = kernels_portable.most(v + j, n - j), of_lanes = kernels_portable.most(lanes, 8);
+    return most > of_lanes ? most : of_lanes;
+}
+
+static void add_scaled(const uint32_t *codes, uint32_t n, uint32_t stride, uint32_t *out)
+{
+    const __m256i by = _mm256_set1_epi32((int)stride);
+    uint32_t j = 0;
+
+    for (; j + 8 <= n; j += 8) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(codes + j));
+        __m256i sum = _mm256_loadu_si256((const __m256i *)(out + j));
+        sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(x, by));
+        _mm256_storeu_si256((__m256i *)(out + j), sum);
+    }
+    kernels_portable.add_scaled(codes + j, n - j, stride, out + j);
+}
+
+/* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off by one at most. */
+static inline __m128i divide4(__m256i x, __m256d step, __m256d part, __m256i limit)
+{
+    const __m256i exponent = _mm256_set1_epi64x(0x4330000000000000);
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i in = _mm256_andnot_si256(_mm256_cmpgt_epi64(zero, x), _mm256_cmpgt_epi64(limit, x));
+    x = _mm256_and_si256(x, in);
+    __m256d d = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(x, exponent)),
+                              _mm256_castsi256_pd(exponent));
+    __m256d q = _mm256_round_pd(_mm256_mul_pd(d, part), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    __m256d rest = _mm256_sub_pd(d, _mm256_mul_pd(q, step)), one = _mm256_set1_pd(1);
+    __m256d less = _mm256_cmp_pd(rest, _mm256_setzero_pd(), _CMP_LT_OQ);
+    __m256d more = _mm256_cmp_pd(rest, step, _CMP_GE_OQ);
+
+    q = _mm256_sub_pd(q, _mm256_and_pd(less, one));
+    return _mm256_cvttpd_epi32(_mm256_add_pd(q, _mm256_and_pd(more, one)));
+}
+
+static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
+                   uint32_t *out)
+{
+    const __m256i from = _mm256_set1_epi64x(first);
+    const __m256i limit = _mm256_set1_epi64x((long long)(step * count));
+    const __m256d by = _mm256_set1_pd((double)step), part = _mm256_set1_pd(1 / (double)step);
+    const uint64_t exact = (uint64_t)1 << 51;
+    uint32_t j = 0;
+
+    for (; step <= exact / count && j + 4 <= n; j += 4) {
+        __m256i x = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(v + j)), from);
+        _mm_storeu_si128((__m128i *)(out + j), divide4(x, by, part, limit));
+    }
+    kernels_portable.divide(v + j, n - j, first, step, count, out + j);
+}
+
 const struct kernels kernels_avx2 = {range_i64,   range_f64,  equal_u32,   table_u32,
-                                     select_rows, count_bits, find_places, deposit};
+                                     select_rows, count_bits, find_places, deposit,
+                                     sum_slots,   most_u32,   add_scaled,  divide};
 #endif

@@ -181,11 +181,7 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
 /* Readers use codes as places in arrays: none may be beyond the dictionary. */
 static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
 {
-    uint32_t most = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        most = codes[i] > most ? codes[i] : most;
-    return n > 0 && most >= entries ? ERR_CORRUPT : 0;
+    return n > 0 && kernels()->most(codes, n) >= entries ? ERR_CORRUPT : 0;
 }
 
 static int load_codes(struct chunk_view *v, struct column_view *c)

@@ -112,5 +112,94 @@ static void kernels_agree(void)
 #endif
 }
 
-static const struct check_test tests[] = {{"kernels", kernels_agree}, {NULL, NULL}};
+/* ---- sums ------------------------------------------------------------------------------------------- */
+
+enum { VALUES = 2048, SLOTS = 40 };
+
+/* Against sums made here, slot by slot. */
+static void check_sums(const struct kernels *k)
+{
+    static _Alignas(32) struct kernel_sum table[2 * SLOTS];
+    uint64_t sum[SLOTS] = {0}, squares[SLOTS] = {0}, count[SLOTS] = {0}, weight = 0;
+    int64_t v[VALUES], least[SLOTS], most[SLOTS];
+    uint32_t slot[VALUES], n = 1 + random_below(VALUES);
+
+    for (unsigned i = 0; i < 2 * SLOTS; i++)
+        table[i] = (struct kernel_sum){.least = INT32_MAX, .unmost = INT32_MAX};
+    for (uint32_t j = 0; j < n; j++) {
+        unsigned s = slot[j] = one_in(3) ? 7 : random_below(SLOTS);
+        v[j] = random_below(one_in(9) ? INT32_MAX : 1 << random_below(20));
+        least[s] = count[s] == 0 || v[j] < least[s] ? v[j] : least[s];
+        most[s] = count[s]++ == 0 || v[j] > most[s] ? v[j] : most[s];
+        sum[s] += (uint64_t)v[j];
+        squares[s] += (uint64_t)(v[j] * v[j]);
+        weight += (uint64_t)(v[j] * v[j]) / 65536 + 1;
+    }
+    CHECK_INT(k->sum(slot, v, n, table), weight);
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct kernel_sum *a = &table[2 * s], *b = a + 1;
+        CHECK_INT(a->count + b->count, count[s]);
+        CHECK_INT(a->sum + b->sum, sum[s]);
+        CHECK(a->squares + b->squares == squares[s]);
+        if (count[s] == 0)
+            continue;
+        CHECK_INT(a->least < b->least ? a->least : b->least, least[s]);
+        CHECK_INT(~(a->unmost < b->unmost ? a->unmost : b->unmost), most[s]);
+    }
+}
+
+static void check_divide(const struct kernels *k)
+{
+    static const uint64_t steps[] = {1,        3, 1000, 5000000, 86400000000, (uint64_t)1 << 40,
+                                     INT64_MAX};
+    uint64_t step = steps[random_below(7)];
+    uint32_t count = 1 + random_below(step >> 50 ? 1 : 2000), n = 1 + random_below(VALUES);
+    int64_t first = one_in(2) ? 1700000000000000 : -(int64_t)random_below(1000), v[VALUES];
+    uint32_t out[VALUES];
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t whole = step * random_below(count);
+        v[j] = one_in(9)   ? first - 1 - (int64_t)random_below(1000)
+               : one_in(9) ? INT64_MIN + (int64_t)random_below(9)
+               : one_in(9) ? INT64_MAX - (int64_t)random_below(9)
+               : one_in(2)
+                   ? (int64_t)((uint64_t)first + whole + step - 1) /* the last of its quotient */
+                   : (int64_t)((uint64_t)first + whole + random_below(3));
+    }
+    k->divide(v, n, first, step, count, out);
+    for (uint32_t j = 0; j < n; j++) {
+        __int128 x = (__int128)v[j] - first;
+        CHECK_INT(out[j], x >= 0 && x / step < count ? (uint32_t)(x / step) : 0);
+    }
+}
+
+static void check_codes(const struct kernels *k)
+{
+    uint32_t codes[VALUES] = {0}, out[VALUES], want[VALUES], n = random_below(VALUES + 1), most = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        codes[j] = random_below(one_in(50) ? UINT32_MAX : 100);
+        out[j] = random_below(100);
+        want[j] = out[j] + codes[j] * 77;
+        most = codes[j] > most ? codes[j] : most;
+    }
+    CHECK_INT(k->most(codes, n), most);
+    k->add_scaled(codes, n, 77, out);
+    CHECK_MEM(out, n * 4, want, n * 4);
+}
+
+static void sums_are_right(void)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        check_sums(&kernels_portable);
+        check_divide(&kernels_portable);
+        check_codes(&kernels_portable);
+        check_sums(kernels());
+        check_divide(kernels());
+        check_codes(kernels());
+    }
+}
+
+static const struct check_test tests[] = {
+    {"kernels", kernels_agree}, {"sums_are_right", sums_are_right}, {NULL, NULL}};
 CHECK_MAIN(tests)
