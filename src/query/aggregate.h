@@ -190,6 +190,7 @@ struct aggregate_worker {
     uint64_t rows;              /* since the last fold                                            */
     bool only_events;           /* the file has no counters                                       */
     struct pass_filter *filter; /* with plan->pass                                                */
+    struct aggregate_slots *slots; /* NULL: the plan wants more than sums                            */
     uint32_t group[SCAN_BATCH]; /* of the selected rows                                           */
     uint16_t rows_of[SETS + 1][SCAN_BATCH]; /* rows of the batch by set                            */
 };
@@ -212,6 +213,15 @@ int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16
 int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set);
 /* Rows that meet several buckets are shared out; all others go the common way. */
 int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set);
+/* aggregate_slots.c: the quick way of batches of which only integers are summed up. *ret: *new*, or NULL. */
+int slots_new(const struct aggregate_plan *p, struct aggregate_slots **ret);
+void slots_free(const struct aggregate_plan *p, struct aggregate_slots *s);
+void slots_chunk(struct aggregate_worker *w, struct scan_chunk *c);
+/* Whether slots_add can do all that is to be done with the batch; the set's map knows the chunk. */
+bool slots_want(const struct aggregate_worker *w, const struct scan_batch *b);
+int slots_add(struct aggregate_worker *w, struct scan_batch *b);
+/* To be called before `found` is looked at. */
+int slots_end(struct aggregate_worker *w);
 /* One value of one measure. */
 int value_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group, int64_t value, bool nano);
 int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group, double value);

@@ -442,6 +442,8 @@ static int rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned s
     int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
 
     s->bound = true;
+    if (rc == 0 && slots_want(w, b))
+        return slots_add(w, b);
     if (rc == 0)
         rc = group_map_batch(&s->map, b, w->group);
     if (rc == 0)
@@ -527,7 +529,10 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     int rc = found_new(job->plan, &w->found);
     if (rc == 0 && job->plan->pass)
         rc = pass_filter_new(job->plan, &w->filter);
+    if (rc == 0)
+        rc = slots_new(job->plan, &w->slots);
     if (rc < 0) {
+        pass_filter_free(w->filter);
         found_free(w->found);
         free(w);
         return rc;
@@ -543,8 +548,12 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     int rc = 0;
     (void)worker;
 
+    if (!failed)
+        rc = slots_end(w);
+    failed |= rc < 0;
     free(w->entries);
     pass_filter_free(w->filter);
+    slots_free(w->plan, w->slots);
     if (!failed && !job->found && job->plan->parts)
         rc = found_new(job->plan, &job->found);
     if (!failed && rc == 0 && !job->found) {
@@ -566,6 +575,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
         w->found->set[i].bound = false;
     if (w->filter)
         pass_filter_chunk(w->filter);
+    slots_chunk(w, c);
     w->only_events = c->file->counts.counters + c->file->counts.aggregated == 0 &&
                      !(query_phases(c->query) & PHASE_METADATA);
     if (w->rows < SAMPLE_FOLD_ROWS)

@@ -1,4 +1,5 @@
 /* group_map.c - group numbers of rows, chunk by chunk, without hashing where columns have codes. */
+#include "dftracerd/kernel.h"
 #include "group.h"
 
 #include <assert.h>
@@ -163,6 +164,78 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
         out[j] = group - 1;
     }
     return 0;
+}
+
+/* out[row] = value for rows that are not selected. */
+static void put_at_gaps(const struct scan_batch *b, uint32_t value, uint32_t *out)
+{
+    for (uint32_t at = 0; b->select && at < b->rows; at += 64) {
+        uint64_t gaps = ~b->mask[at / 64];
+        if (b->rows - at < 64)
+            gaps &= ((uint64_t)1 << (b->rows - at)) - 1;
+        for (; gaps; gaps &= gaps - 1)
+            out[at + (uint32_t)__builtin_ctzll(gaps)] = value;
+    }
+}
+
+/* out[j]: group + 1 of the product, made where there is none. The loop has no branch, and a product that is not there yet is
+ * rare: it is seen by the sign of all, and its block is looked up again. */
+static int look_up_products(struct group_map *m, const uint32_t *products, uint32_t n,
+                            uint32_t *out)
+{
+    enum { BLOCK = 128 };
+
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        const uint32_t *dense = m->dense, end = n - first < BLOCK ? n : first + BLOCK;
+        uint32_t less = 0;
+#pragma GCC unroll 4
+        for (uint32_t j = first; j < end; j++) {
+            out[j] = dense[products[j]];
+            less |= out[j] - 1;
+        }
+        for (uint32_t j = first; less >> 31 && j < end; j++) {
+            int64_t added = dense[products[j]] ? 0 : add_product(m, products[j]);
+            if (added < 0)
+                return (int)added;
+            out[j] = dense[products[j]];
+        }
+    }
+    return 0;
+}
+
+/* All rows have products that are there: rows that nobody wants have that of one that is wanted. */
+static int rows_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    uint32_t products[SCAN_BATCH];
+
+    memset(products, 0, b->rows * sizeof(*products));
+    for (unsigned i = 0; i < m->table.width; i++) {
+        const uint32_t *codes;
+        if (m->keys[i].constant)
+            continue;
+        int rc = batch_codes(b, m->keys[i].source, &codes);
+        if (rc < 0)
+            return rc;
+        kernels()->add_scaled(codes, b->rows, m->keys[i].stride, products);
+    }
+    if (b->select)
+        put_at_gaps(b, products[b->select[0]], products);
+    int rc = look_up_products(m, products, b->rows, out);
+    put_at_gaps(b, 0, out);
+    return rc;
+}
+
+int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    if (m->way == GROUP_HASH)
+        return -EDOM;
+    if (m->way == GROUP_CODES)
+        return rows_by_codes(m, b, out);
+    int rc = m->one == UINT32_MAX ? choose_one(m) : 0;
+    for (uint32_t j = 0; j < b->rows; j++)
+        out[j] = m->one + 1;
+    put_at_gaps(b, 0, out);
+    return rc;
 }
 
 /* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which tuple. */

@@ -186,28 +186,12 @@ int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uin
 static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
                        uint32_t *out)
 {
-    for (uint32_t i = 0; valid && i < batch->rows; i++) {
-        if (!(valid[i / 64] >> i % 64 & 1))
-            out[i] = b->code_count - 1;
-    }
-}
-
-/* Times mostly come in order: a bucket is looked for only where they leave the one before. `first` is where the first bucket
- * of the chunk begins; of rows that are null or not selected anything may be there. */
-static void divide_times(const int64_t *times, uint32_t rows, int64_t first, uint64_t step,
-                         uint32_t buckets, uint32_t *out)
-{
-    uint64_t from = 0;
-    uint32_t code = 0;
-
-    for (uint32_t i = 0; i < rows; i++) {
-        uint64_t x = (uint64_t)times[i] - (uint64_t)first;
-        if (x - from >= step) {
-            uint64_t found = x / step;
-            code = found < buckets ? (uint32_t)found : 0;
-            from = code * step;
-        }
-        out[i] = code;
+    for (uint32_t at = 0; valid && at < batch->rows; at += 64) {
+        uint64_t missing = ~valid[at / 64];
+        if (batch->rows - at < 64)
+            missing &= ((uint64_t)1 << (batch->rows - at)) - 1;
+        for (; missing; missing &= missing - 1)
+            out[at + (uint32_t)__builtin_ctzll(missing)] = b->code_count - 1;
     }
 }
 
@@ -224,7 +208,7 @@ static int bucket_codes(struct scan_batch *batch, struct bound *b, uint32_t *out
     int rc = bound_i64(batch, ts, &times, &valid);
     if (rc < 0)
         return rc;
-    divide_times(times, batch->rows, first, (uint64_t)b->step, b->code_count - 1, out);
+    kernels()->divide(times, batch->rows, first, (uint64_t)b->step, b->code_count - 1, out);
     null_codes(batch, b, valid, out);
     return 0;
 }

@@ -2,6 +2,8 @@
 /* /aggregate: rows by hand; threads and chunks change nothing; what is too much is refused and given back. */
 #include "query_store.h"
 
+#include <math.h>
+
 /* ---- asking ------------------------------------------------------------------------------------- */
 
 static void put_value(struct buf *out, const struct value *v)
@@ -483,6 +485,112 @@ static const struct {
 };
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
+/* ---- sums ------------------------------------------------------------------------------------------- */
+
+struct sums {
+    uint64_t rows, count;
+    __int128 sum, squares;
+    int64_t min, max;
+    double durs, shortest, longest;
+};
+
+/* Few of any kind but small ones: none, negative ones, those around 2^26, large ones. */
+static bool some_value(int64_t *ret)
+{
+    unsigned kind = below(40);
+
+    *ret = kind == 1   ? -(int64_t)below(1000)
+           : kind == 2 ? (1 << 26) - 2 + (int64_t)below(4)
+           : kind == 3 ? (int64_t)below(1 << 20) << 30
+                       : (int64_t)below(1u << below(20));
+    return kind != 0;
+}
+
+/* Names a, b, c in turn by chance; durations in us or in ns; lines between them that are no events. */
+static void lines_of_sums(struct store *s, const char *name, const char *fraction,
+                          struct sums *sums)
+{
+    struct buf text = {0};
+
+    for (unsigned i = 0; i < 9000; i++) {
+        unsigned group = below(3), tid = below(5), dur = 7 + below(5000);
+        struct sums none = {0}, *to = tid == 3 ? &none : &sums[group]; /* tid != 3 is asked for */
+        int64_t n;
+        bool has = some_value(&n);
+        if (below(30) == 0)
+            buf_printf(&text,
+                       "{\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\","
+                       "\"args\":{\"name\":\"/f%u\",\"value\":\"%u\"}}\n",
+                       i, i);
+        buf_printf(&text,
+                   "{\"name\":\"%c\",\"cat\":\"x\",\"pid\":1,\"tid\":%u,\"ts\":%u,\"dur\":%u%s,"
+                   "\"ph\":\"X\",\"args\":{",
+                   'a' + (int)group, tid, 1000 + i * 7, dur, fraction);
+        if (has)
+            buf_printf(&text, "\"n\":%lld", (long long)n);
+        buf_printf(&text, "}}\n");
+        to->rows++;
+        double d = dur + atof(fraction[0] ? fraction : "0");
+        to->shortest = to->durs == 0 || d < to->shortest ? d : to->shortest;
+        to->longest = to->durs == 0 || d > to->longest ? d : to->longest;
+        to->durs += d;
+        if (!has)
+            continue;
+        to->min = to->count == 0 || n < to->min ? n : to->min;
+        to->max = to->count++ == 0 || n > to->max ? n : to->max;
+        to->sum += n;
+        to->squares += (__int128)n * n;
+    }
+    store_file(s, name, text.data, text.len);
+    buf_done(&text);
+}
+
+static void check_sums(const char *rows, unsigned row, const struct sums *want)
+{
+    const double n = (double)want->count;
+    __int128 spread = want->squares * want->count - want->sum * want->sum;
+    char digits[64];
+
+    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)want->rows);
+    CELL(row, "count", digits);
+    CELL(row, "n_sum", (num_format_i128(want->sum, digits), digits));
+    CELL(row, "n_min", (num_format_i128(want->min, digits), digits));
+    CELL(row, "n_max", (num_format_i128(want->max, digits), digits));
+    CHECK_NEAR(atof(cell(rows, row, "n_std")), sqrt((double)spread / n / (n - 1)), 1e-12);
+    CHECK_NEAR(atof(cell(rows, row, "dur_sum")), want->durs, 1e-12);
+    CHECK_NEAR(atof(cell(rows, row, "dur_min")), want->shortest, 0);
+    CHECK_NEAR(atof(cell(rows, row, "dur_max")), want->longest, 0);
+}
+
+/* Against sums made line by line here. */
+static void sums_are_exact(void)
+{
+    static const char *const by[] = {"name"};
+    static const char *const what[] = {"count", "sum:n",   "min:n",   "max:n",
+                                       "std:n", "sum:dur", "min:dur", "max:dur"};
+    struct sums want[3] = {0};
+    struct store s;
+
+    random_state = 5;
+    CHECK_STOP(store_begin(&s));
+    lines_of_sums(&s, "us.pfw", "", want);
+    lines_of_sums(&s, "ns.pfw", ".125", want);
+    CHECK_STOP(store_ingest(&s, 64 << 10, 1));
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        CHECK_INT(pool_new(threads, "test", &s.env.pool), 0);
+        char *rows = rows_of(
+            &s, "tid != 3",
+            (struct aggregate_options){
+                .group_by = by, .group_by_count = 1, .aggregates = what, .aggregate_count = 8});
+        for (unsigned i = 0; i < 3; i++)
+            check_sums(rows, i, &want[i]);
+        free(rows);
+        pool_free(s.env.pool);
+        s.env.pool = NULL;
+    }
+    store_end(&s);
+}
+
 static void threads_change_nothing(void)
 {
     static const unsigned threads[] = {1, 2, 8};
@@ -647,6 +755,7 @@ static const struct check_test tests[] = {
     {"parents_and_boundaries", parents_and_boundaries},
     {"buckets_that_share", buckets_that_share},
     {"tops_and_havings", tops_and_havings},
+    {"sums_are_exact", sums_are_exact},
     {"threads_change_nothing", threads_change_nothing},
     {"parts_change_nothing", parts_change_nothing},
     {"limits_are_told", limits_are_told},
