@@ -81,12 +81,16 @@ def tokens(text):
 
 # ---- values ------------------------------------------------------------------------------------------
 
+KINDS = {bool: "bool", int: "number", float: "number", Fraction: "number", str: "text"}
+
+
 def kind_of(value):
-    if isinstance(value, bool):
-        return "bool"
-    if is_number(value) or isinstance(value, Fraction):
-        return "number"
-    return "text" if isinstance(value, str) else "json"
+    """By the type: this is asked millions of times, and isinstance of a Fraction is slow."""
+    kind = KINDS.get(type(value))
+    if kind is None:
+        kind = "number" if isinstance(value, (int, float)) else "text" if isinstance(value, str) else "json"
+        KINDS[type(value)] = kind
+    return kind
 
 
 OPERATORS = {"==": operator.eq, "=": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
@@ -119,23 +123,35 @@ class Path:
         self.is_hash = "." not in last and (last in HASHES + ("cwd",) or last.endswith("_hash"))
         self.is_size = name == "size" or name.endswith("size") or name in ("args.ret", "ret", "args.size_sum")
 
+        self.read = self.reader()
+
     def __call__(self, root, o):
-        name = self.name
+        return self.read(root, o)
+
+    def reader(self):
+        """What is done for each object, chosen once."""
+        name, args = self.name, "args." + self.name
         if name in ("ts", "dur", "te"):
-            ns = o.te() if name == "te" else getattr(o, name)
-            return None if ns is None else ns // 1000 if ns % 1000 == 0 else Fraction(ns, 1000)
+            return self.microseconds
         if name in TOP_FIELDS:
-            return o.get(name)
+            return lambda root, o: o.get(name)
         if name == "size":
-            return o.size()
+            return lambda root, o: o.size()
         if name in DERIVED:
-            return root.derived(o, name)
+            return lambda root, o: root.derived(o, name)
         if name in HASHES:
-            return o.values.get("args." + name)
-        value = o.values.get(name)
-        if value is None and not name.startswith("args."):
-            value = o.values.get("args." + name)
-        return value
+            return lambda root, o: o.values.get(args)
+        if name.startswith("args."):
+            return lambda root, o: o.values.get(name)
+
+        def either(root, o):
+            value = o.values.get(name)
+            return o.values.get(args) if value is None else value
+        return either
+
+    def microseconds(self, root, o):
+        ns = o.te() if self.name == "te" else getattr(o, self.name)
+        return None if ns is None else ns // 1000 if ns % 1000 == 0 else Fraction(ns, 1000)
 
 
 # ---- tests ---------------------------------------------------------------------------------------------

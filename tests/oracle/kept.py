@@ -53,7 +53,10 @@ class Root:
             raise AttributeError(name)
         if self._read is None:
             self._read = reader.Root(self.directory)
-        return getattr(self._read, name)
+        value = getattr(self._read, name)
+        if callable(value):  # the next time it is found without coming here
+            setattr(self, name, value)
+        return value
 
     def digest(self):
         if self._digest is None:

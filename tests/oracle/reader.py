@@ -71,7 +71,7 @@ def to_double(text):
 
 
 def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return type(value) is int or isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def number_of_text(text):

@@ -1,5 +1,7 @@
 """Which files and objects a request selects: section 3 of API.md. Parameters are as in the request: text, or lists."""
 
+import collections
+import json
 import re
 from fractions import Fraction
 
@@ -13,6 +15,7 @@ IO_NAMES = set("""read write open close pread pwrite pread64 pwrite64 readv writ
 COMPUTE = {"compute", "comm", "device", "ai_framework", "ai_root"}
 DLIO = COMPUTE | {"data", "dataloader", "checkpoint", "pipeline", "dlio_benchmark", "reader", "storage", "config",
                   "data_loader"}
+REMEMBERED = 4  # selections of a root
 
 
 class NotFound(Exception):
@@ -117,7 +120,22 @@ def objects_of(root, params, default_phase="data"):
             return False
         return test(root, o)
 
-    return files, [o for f in files for o in f.objects if wanted(o)]
+    return files, chosen(root, params, classes, files, wanted)
+
+
+SELECTING = ("query", "preset", "time_range", "time", "min_duration", "max_duration")
+
+
+def chosen(root, params, classes, files, wanted):
+    """The objects that are wanted; those of the last selections are remembered, for most questions come in rows about the same one."""
+    key = json.dumps([sorted(classes), [f.name for f in files], [params.get(k) for k in SELECTING]])
+    known = root.__dict__.setdefault("chosen", collections.OrderedDict())
+    if key not in known:
+        known[key] = [o for f in files for o in f.objects if wanted(o)]
+        if len(known) > REMEMBERED:
+            known.popitem(last=False)
+    known.move_to_end(key)
+    return known[key][:]
 
 
 def microseconds(ns):

@@ -91,13 +91,10 @@ def sort_key(value):
     """null, numbers by value, booleans, texts by bytes, arrays."""
     if value is None:
         return (0, 0)
-    if isinstance(value, bool):
-        return (2, value)
-    if is_number(value) or isinstance(value, Fraction):
-        return (1, value)
-    if isinstance(value, Json):
-        return (4, value.text())
-    return (3, value.encode("utf-8", "surrogatepass"))
+    kind = dsl.kind_of(value)
+    if kind == "text":
+        return (3, value.encode("utf-8", "surrogatepass"))
+    return (1, value) if kind == "number" else (2, value) if kind == "bool" else (4, value.text())
 
 
 def count_by(root, objects, paths, names):

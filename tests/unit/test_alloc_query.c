@@ -31,7 +31,7 @@ static void make_store(void)
                    "{\"name\":\"PR\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank\",\"value\":"
                    "\"%d\"}}\n",
                    pid, pid);
-        for (int i = 0; i < 4000; i++) {
+        for (int i = 0; i < 1300; i++) {
             if (i < 20)
                 buf_printf(&b,
                            "{\"name\":\"FH\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"/d/"
@@ -53,7 +53,7 @@ static void make_store(void)
         store_file(&store, name, b.data, b.len);
     }
     buf_done(&b);
-    CHECK(store_ingest(&store, 65536, 1));
+    CHECK(store_ingest(&store, 21504, 1));
 }
 
 /* ---- asking ---- */
@@ -121,7 +121,7 @@ static int ask_view(void *arg, struct buf *answer)
     struct query *q = NULL;
     struct view *v = NULL;
     struct view_options options = {
-        .order_ts = a->ordered, .no_metadata = !a->metadata, .limit = 3000, .offset = a->offset};
+        .order_ts = a->ordered, .no_metadata = !a->metadata, .limit = 2500, .offset = a->offset};
     int rc = open_query(a, &budget, &err, &q);
 
     rc = rc ? rc : view_open(q, &options, &err, &v);
@@ -159,7 +159,7 @@ static int ask_rows(void *arg, struct buf *answer)
     struct rows_options options = {.columns = columns,
                                    .column_count = sizeof(columns) / sizeof(*columns),
                                    .order_ts = a->ordered,
-                                   .limit = 2000};
+                                   .limit = 1500};
     int rc = open_query(a, &budget, &err, &q);
 
     rc = rc ? rc : rows_open(q, &options, &err, &rows);
@@ -250,7 +250,7 @@ static int ask_text(void *arg, struct buf *answer)
         enum text_mode mode;
         uint64_t start, end;
     } ranges[] = {
-        {TEXT_BYTES, 100000, 300000}, {TEXT_LINES, 900, 1000}, {TEXT_LINE_BYTES, 70000, 90000}};
+        {TEXT_BYTES, 100000, 240000}, {TEXT_LINES, 900, 1000}, {TEXT_LINE_BYTES, 70000, 90000}};
     struct budget budget = {0};
     struct err err = {0};
     int rc = ERR_END;
