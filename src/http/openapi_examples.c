@@ -19,7 +19,7 @@ static const struct {
     {NULL, "limit", "100"},
     {"/aggregate", "group_by", "['name','time_bucket']"},
     {NULL, "max_points", "500"},
-    {NULL, "group_keys", "['epoch','step']"},
+    {NULL, "group_keys", "['host','rank']"},
     {NULL, "metric_fields", "['ret']"},
     {NULL, "percentiles", "['0.5','0.99']"},
     {NULL, "boundary_events", "['epoch.block:epoch:epoch_number']"},
