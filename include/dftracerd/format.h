@@ -103,4 +103,14 @@ int format_aggregate_new(struct aggregate *a, struct query *q, const struct form
 int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);  /* 0 more, ERR_END: that was all */
 void format_aggregate_free(struct format_aggregate *f);
 
+/* The events of /view as a trace for Perfetto: processes told apart by (host, pid), lanes in which slices nest; what has a dur is
+ * a slice, counters and aggregated records are counters of their numbers, all else instants; objects without ts are not in it.
+ * query and budget are borrowed; options as of view_open, without follow. ERR_CORRUPT, ERR_MEMORY_LIMIT ... */
+struct perfetto_view;
+int perfetto_view_new(struct query *q, const struct view_options *options, struct budget *budget, struct err *err,
+                      struct perfetto_view **ret);
+int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out);       /* 0 more, ERR_END: that was all */
+void perfetto_view_rest(struct perfetto_view *v);                                        /* as view_rest */
+void perfetto_view_free(struct perfetto_view *v);                                        /* NULL-safe */
+
 #endif

@@ -241,6 +241,8 @@ int aggregate_open(struct query *q, const struct aggregate_options *options, str
 size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
 /* Next rows, at most `want` (and some 2,000): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
+/* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all are told. */
+void aggregate_leave_out(struct aggregate *a, const bool *columns);
 void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */
 /* Which values each output of `boundaries` may have, and from when to when over all processes: by output, then by value. *new*
  * array, its texts borrowed until close; -ENOMEM. */

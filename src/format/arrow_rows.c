@@ -39,6 +39,7 @@ struct arrow_rows {
     const struct aggregate_column *told;
     size_t count, charged, texts_charged;
     struct staged *columns;
+    bool *sure; /* whatever its values are, the type is known */
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
@@ -57,7 +58,13 @@ static bool is_text(const struct value *v)
 /* False: it has a fraction. */
 static bool whole(const struct value *v, __int128 *ret)
 {
+    int64_t ns = (int64_t)v->wide;
+
     *ret = v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
+    if (v->type == VALUE_TIME && ns == v->wide) { /* a division of 128 bits takes long */
+        *ret = ns / 1000;
+        return ns % 1000 == 0;
+    }
     if (v->type == VALUE_TIME) {
         *ret = v->wide / 1000;
         return v->wide % 1000 == 0;
@@ -166,17 +173,19 @@ static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
     size_t n;
     int rc;
 
+    aggregate_leave_out(r->aggregate, r->sure);
     while ((rc = aggregate_next(r->aggregate, AT_ONCE, err, &values, &n)) == 0) {
-        for (size_t i = 0; i < n * r->count && rc == 0; i++) {
-            struct staged *c = &r->columns[i % r->count];
-            rc =
-                look_at_value(r, c, &values[i], mixed && r->types[i % r->count].type == ARROW_TEXT);
-        }
+        for (size_t row = 0; row < n && rc == 0; row++, values += r->count)
+            for (size_t i = 0; i < r->count && rc == 0; i++)
+                if (!r->sure[i])
+                    rc = look_at_value(r, &r->columns[i], &values[i],
+                                       mixed && r->types[i].type == ARROW_TEXT);
         rc = rc < 0 ? rc : charge_texts(r);
         rc = rc < 0 ? rc : budget_check(r->budget);
         if (rc < 0)
             return rc;
     }
+    aggregate_leave_out(r->aggregate, NULL);
     aggregate_rewind(r->aggregate);
     return rc == ERR_END ? 0 : rc;
 }
@@ -221,11 +230,15 @@ static int prepare(struct arrow_rows *r, bool file, struct err *err)
 {
     r->columns = calloc(r->count + 1, sizeof(*r->columns));
     r->types = calloc(r->count + 1, sizeof(*r->types));
-    if (!r->columns || !r->types)
+    r->sure = calloc(r->count + 1, sizeof(*r->sure));
+    if (!r->columns || !r->types || !r->sure)
         return -ENOMEM;
     /* the pipeline's, not a key of the general form that has this name */
     r->columns[0].class = r->count > 8 && strcmp(r->told[0].name, "batch_type") == 0 &&
                           strcmp(r->told[8].name, "count") == 0;
+    for (size_t i = 0; i < r->count; i++)
+        r->sure[i] =
+            r->columns[i].class || r->told[i].type == VALUE_DOUBLE || r->told[i].type == VALUE_UINT;
     int rc = look_at_rows(r, false, err);
     if (rc == 0 && choose_types(r))
         rc = look_at_rows(r, true, err);
@@ -264,6 +277,7 @@ void arrow_rows_free(struct arrow_rows *r)
     arrow_free(r->arrow);
     buf_done(&r->scratch);
     free(r->columns);
+    free(r->sure);
     free(r->types);
     free(r);
 }

@@ -43,17 +43,25 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
 
 static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
 {
+    bool left_out[p->count + 1];
     const struct value *values;
     uint64_t row = 0;
     size_t n;
     int rc;
 
+    memset(left_out, true, sizeof(left_out));
+    for (unsigned k = 0; k < C_KNOWN; k++)
+        if (p->known[k] >= 0)
+            left_out[p->known[k]] =
+                k != C_PID && k != C_HHASH && k != C_TID && k != C_TS && k != C_TE && k != C_ROOT;
+    aggregate_leave_out(a, left_out);
     while ((rc = aggregate_next(a, 1024, err, &values, &n)) == 0) {
         for (size_t i = 0; i < n && rc == 0; i++, values += p->count)
             rc = read_row(p, values, row++);
         if (rc < 0)
             return rc;
     }
+    aggregate_leave_out(a, NULL);
     aggregate_rewind(a);
     return rc == ERR_END ? 0 : rc;
 }
@@ -147,12 +155,19 @@ static void put_process(struct perfetto *p, const struct perfetto_process *proce
     struct text host = process->host_name.len ? process->host_name : process->host;
 
     buf_clear(name);
+    if (process->has_rank)
+        buf_printf(name, "rank %lld ", (long long)process->rank);
     if (host.len)
         buf_printf(name, "%.*s:", (int)(host.len < 200 ? host.len : 200), host.ptr);
     buf_printf(name, "%lld", (long long)process->pid);
     begin_metadata(p, out, "process_name", NULL, process->told, process->told);
     put_key(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
+    if (process->has_rank) {
+        begin_metadata(p, out, "process_sort_index", NULL, process->told, process->told);
+        put_int(&p->jw, "sort_index", process->rank);
+        end_metadata(p);
+    }
     if (!process->root)
         return;
     begin_metadata(p, out, "root_process", "dftracer", process->told, process->told);
@@ -239,18 +254,29 @@ void perfetto_end(struct perfetto *p, struct buf *out)
     jw_finish(&p->jw);
 }
 
-static void put_head(struct perfetto *p, const struct value *values, struct buf *out,
-                     const char *ph, __int128 ts, int64_t pid, int64_t tid)
+void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct text cat)
 {
     next_event(p, out);
     jw_begin(&p->jw, '{');
-    put_key(&p->jw, "name", perfetto_text(perfetto_cell(p, values, C_NAME)));
-    put_key(&p->jw, "cat", perfetto_text(perfetto_cell(p, values, C_CAT)));
+    put_key(&p->jw, "name", name);
+    put_key(&p->jw, "cat", cat);
+}
+
+void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid)
+{
     put_key(&p->jw, "ph", text_of(ph));
     jw_key(&p->jw, "ts");
     jw_time_ns(&p->jw, ts);
     put_int(&p->jw, "pid", pid);
     put_int(&p->jw, "tid", tid);
+}
+
+static void put_head(struct perfetto *p, const struct value *values, struct buf *out,
+                     const char *ph, __int128 ts, int64_t pid, int64_t tid)
+{
+    perfetto_head(p, out, perfetto_text(perfetto_cell(p, values, C_NAME)),
+                  perfetto_text(perfetto_cell(p, values, C_CAT)));
+    perfetto_place(p, ph, ts, pid, tid);
 }
 
 static void put_args(struct perfetto *p, const struct value *values, bool flat)

@@ -1,6 +1,7 @@
 /* perfetto_aggregate.h - between the parts of the writer of traces for Perfetto. Private to perfetto_*.c.
  *
- * perfetto_aggregate.c reads all rows once, then writes them; perfetto_processes.c tells processes apart and names them;
+ * perfetto_aggregate.c reads all rows once, then writes them, perfetto_view.c the columns of events and then their lines;
+ * perfetto_processes.c tells processes apart and names them;
  * perfetto_lanes.c puts slices into lanes in which they nest; perfetto_args.c writes ids and arguments.
  */
 #ifndef DFTRACERD_PERFETTO_AGGREGATE_H
@@ -12,6 +13,8 @@ struct perfetto_process {
     int64_t pid, told;               /* told: unique in the trace                                        */
     struct text host, host_name;     /* as in the rows; and what that means, if it is known              */
     bool root;                       /* no other process of the trace has begun it                       */
+    bool has_rank;
+    int64_t rank;
 };
 struct perfetto_lane { uint32_t process; int64_t tid, told; unsigned number; };
 struct perfetto_item { __int128 from, to; uint64_t row; int64_t tid; uint32_t process, lane; };
@@ -62,6 +65,10 @@ int perfetto_name_processes(struct perfetto *p);
 __int128 perfetto_time(__int128 ns, bool up);
 /* When all items are known: lane of each, and what each lane is told as. */
 int perfetto_make_lanes(struct perfetto *p);
+
+/* The first members of an event; more may follow, then jw_end(&p->jw, '}'). */
+void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct text cat);
+void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid);
 
 /* ERR_FORMAT where the columns are not those of the pipeline. */
 int perfetto_look_at_columns(struct perfetto *p);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT,
-                                      FORMAT_PFW};
+static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
+                                      FORMAT_TEXT,   FORMAT_PFW,  FORMAT_PERFETTO};
 
 static const struct param_spec own_params[] = {
     {"order", PARAM_CHOICE, false, "file", "file|ts",
@@ -33,6 +33,7 @@ struct state {
     struct query *query;
     struct query_counters before; /* of the queries that were followed on */
     struct view *view;
+    struct perfetto_view *perfetto;
     struct rows *rows;
     struct format_table *table;
     size_t columns;
@@ -72,6 +73,8 @@ static int open_lines(struct request *rq, struct state *s)
                              .limit = limit_of(rq),
                              .offset = request_uint(rq, "offset"),
                              .follow = s->follow};
+    if (rq->format == FORMAT_PERFETTO)
+        return perfetto_view_new(s->query, &o, &rq->budget, &rq->err, &s->perfetto);
     return view_open(s->query, &o, &rq->err, &s->view);
 }
 
@@ -88,10 +91,11 @@ static int check_format(struct request *rq, enum mode mode)
         f = rq->format = FORMAT_JSON;
     if (mode == MODE_COUNT && f != FORMAT_JSON && f != FORMAT_NDJSON && f != FORMAT_TEXT)
         return refuse_format(rq, "a count comes as json, ndjson or text");
-    if (mode == MODE_ROWS && f == FORMAT_PFW)
-        return refuse_format(rq, "flat rows come as ndjson, json, csv or text; pfw holds lines");
-    if (mode == MODE_LINES && f != FORMAT_NDJSON && f != FORMAT_PFW)
-        return refuse_format(rq, "lines come as ndjson or pfw; use `select` for other formats");
+    if (mode == MODE_ROWS && (f == FORMAT_PFW || f == FORMAT_PERFETTO))
+        return refuse_format(rq, "flat rows come as ndjson, json, csv or text");
+    if (mode == MODE_LINES && f != FORMAT_NDJSON && f != FORMAT_PFW && f != FORMAT_PERFETTO)
+        return refuse_format(
+            rq, "events come as ndjson, pfw or perfetto; use `select` for other formats");
     return 0;
 }
 
@@ -153,6 +157,12 @@ static int open_query(struct request *rq, struct state *s)
     if (rc < 0)
         return rc;
     s->chosen.query = text_of(s->recipe.query);
+    if (s->mode == MODE_LINES && rq->format == FORMAT_PERFETTO) { /* the names are in it as such */
+        if (s->chosen.phases == PHASE_METADATA)
+            return err_set_param(&rq->err, ERR_PARAM, "phase",
+                                 "`phase`: format=perfetto shows events and counters");
+        s->chosen.phases &= PHASE_DATA;
+    }
     if (!request_flag(rq, "follow"))
         return selection_open(rq, &s->chosen, &s->query);
     rc = follow_new(!no_wait(rq), &s->follow);
@@ -193,6 +203,8 @@ static int next_lines(struct request *rq, struct state *s, struct buf *out)
     if (!s->begun && rq->format == FORMAT_PFW)
         buf_puts(out, "[\n");
     s->begun = true;
+    if (s->perfetto)
+        return perfetto_view_next(s->perfetto, &rq->err, out);
     return view_next(s->view, 256u << 10, out, &rq->err);
 }
 
@@ -297,6 +309,8 @@ static void rest_view(struct request *rq)
     struct state *s = rq->state;
     if (s->view)
         view_rest(s->view);
+    if (s->perfetto)
+        perfetto_view_rest(s->perfetto);
     if (s->rows)
         rows_rest(s->rows);
 }
@@ -309,6 +323,7 @@ static void close_view(struct request *rq)
     format_table_free(s->table);
     rows_close(s->rows);
     view_close(s->view);
+    perfetto_view_free(s->perfetto);
     query_close(s->query);
     follow_free(s->follow);
 }
@@ -319,7 +334,7 @@ const struct endpoint endpoint_view = {
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,
-    .format_count = 5,
+    .format_count = 6,
     .own_format = "recipe",
     .open = open_view,
     .next = next_view,

@@ -291,6 +291,11 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
     return 0;
 }
 
+void aggregate_leave_out(struct aggregate *a, const bool *columns)
+{
+    a->teller.left_out = columns;
+}
+
 void aggregate_rewind(struct aggregate *a)
 {
     a->skip = a->options.offset;

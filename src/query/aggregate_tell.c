@@ -347,6 +347,8 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
         const struct teller *what = &p->tellers[i];
         struct value *v = &values[i];
         *v = null_value();
+        if (t->left_out && t->left_out[i])
+            continue;
         switch (what->what) {
         case TELL_CLASS:
             *v = (struct value){.type = VALUE_TEXT, .text = text_of(classes[row.set])};

@@ -36,9 +36,9 @@ def events_of(body):
 
 
 def check_event(e):
-    check(isinstance(e.get("name"), str) and e["ph"] in ("M", "X", "b", "e", "C"), str(e)[:200])
+    check(isinstance(e.get("name"), str) and e["ph"] in ("M", "X", "b", "e", "C", "i"), str(e)[:200])
     if e["ph"] == "M":
-        check(e["name"] in ("process_name", "thread_name", "root_process", "trace_metadata"), e["name"])
+        check(e["name"] in ("process_name", "thread_name", "root_process", "trace_metadata", "process_sort_index"), e["name"])
         check("_name" not in e["name"] or (isinstance(e["args"]["name"], str) and e["args"]["name"]), "an empty name")
         return
     check(isinstance(e.get("cat"), str), str(e)[:200])
@@ -46,6 +46,8 @@ def check_event(e):
     check(number(e["ts"]) and 0 <= e["ts"] <= 9.2e15, "ts %s" % e["ts"])
     if e["ph"] == "X":
         check(number(e["dur"]) and e["dur"] >= 0, "dur %s" % e["dur"])
+    if e["ph"] == "i":
+        check(e["s"] in ("t", "p"), "no scope")
     if e["ph"] in "be":
         check(isinstance(e["id"], str) and e["id"], "no id")
     if e["ph"] == "C":
@@ -104,9 +106,10 @@ SQL = {
 
 
 def count(events, ph, each=lambda e: 1):
+    """By process; what is of the whole process is on none of its threads."""
     by = {}
     for e in events:
-        if e["ph"] == ph:
+        if e["ph"] in ph and e.get("s") != "p":
             by[e["pid"]] = by.get(e["pid"], 0) + each(e)
     return by
 
@@ -126,9 +129,10 @@ def imported(folder, paths):
 
 def check_import(events, found):
     """All that was told is there, each in its own process (pairs with an `id` belong to none)."""
-    slices, pairs, counters = count(events, "X"), count(events, "b"), count(events, "C", lambda e: len(e["args"]))
-    wanted = {"slices": sum(slices.values()) + sum(pairs.values()), "counters": sum(counters.values()), "open": 0,
-              "names": len({e["name"].split("\0")[0] for e in events if e["ph"] in "Xb"}),
+    alone = sum(e.get("s") == "p" for e in events)
+    slices, pairs, counters = count(events, "Xi"), count(events, "b"), count(events, "C", lambda e: len(e["args"]))
+    wanted = {"slices": sum(slices.values()) + sum(pairs.values()) + alone, "counters": sum(counters.values()), "open": 0,
+              "names": len({e["name"].split("\0")[0] for e in events if e["ph"] in "Xbi"}),
               "processes": len([e for e in events if e["name"] == "process_name"])}  # fmt: skip
     for what, n in wanted.items():
         check(found[what] == [[n]], "%s: %s, not %d" % (what, found[what], n))

@@ -1,0 +1,397 @@
+/* perfetto_view.c - the events of /view as a trace that Perfetto imports without one error.
+ *
+ * Where each event goes must be known before the first is written, so the columns are read first: processes, threads and times.
+ * Then the lines are read, which have what the events carry.
+ */
+#include "perfetto_aggregate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { V_HOST, V_PID, V_TID, V_TS, V_DUR, V_RANK, V_CLASS, V_COLUMNS };
+enum { STEP = 64 << 10, PADDING = 64 };
+
+struct perfetto_view {
+    struct perfetto p; /* items: slices and instants, in row order */
+    struct query *query;
+    struct perfetto_item *counters;
+    size_t counter_count, counter_cap, counter, item;
+    uint8_t *kinds; /* of each object */
+    size_t kind_count, kind_cap, at;
+    struct intern *hosts;
+    struct view *view;
+    struct trace_scanner *scanner;
+    struct buf lines;
+    bool begun;
+};
+enum kind { KIND_NONE, KIND_SLICE, KIND_INSTANT, KIND_COUNTER };
+
+/* ---- where everything goes ----------------------------------------------------------------------------------------- */
+
+static int64_t process_of(struct perfetto_view *v, const struct value *row)
+{
+    uint32_t known = v->p.process_count;
+    int64_t pid = row[V_PID].type == VALUE_INT ? row[V_PID].i : 0;
+    int64_t host = intern_add(v->hosts, perfetto_text(&row[V_HOST]));
+
+    if (host < 0)
+        return host;
+    int64_t process = perfetto_process_of(&v->p, pid, intern_text(v->hosts, (uint32_t)host));
+    if (process >= known && row[V_RANK].type == VALUE_INT) {
+        v->p.processes[process].has_rank = true;
+        v->p.processes[process].rank = row[V_RANK].i;
+    }
+    return process;
+}
+
+static int add_item(struct perfetto_view *v, enum kind kind, const struct perfetto_item *item)
+{
+    struct perfetto *p = &v->p;
+    bool counter = kind == KIND_COUNTER;
+    struct perfetto_item **items = counter ? &v->counters : &p->items;
+    size_t *count = counter ? &v->counter_count : &p->item_count;
+    size_t *cap = counter ? &v->counter_cap : &p->item_cap;
+    int rc = perfetto_grow(p, (void **)items, sizeof(*item), *count, *cap, cap);
+
+    if (rc < 0)
+        return rc;
+    (*items)[*count] = *item;
+    (*items)[(*count)++].row = v->kind_count;
+    return 0;
+}
+
+static int read_row(struct perfetto_view *v, const struct value *row)
+{
+    bool event = row[V_CLASS].i == TRACE_EVENT, timed = row[V_TS].type == VALUE_TIME,
+         lasts = row[V_DUR].type == VALUE_TIME;
+    enum kind kind = !timed ? KIND_NONE : !event ? KIND_COUNTER : lasts ? KIND_SLICE : KIND_INSTANT;
+    int rc = perfetto_grow(&v->p, (void **)&v->kinds, 1, v->kind_count, v->kind_cap, &v->kind_cap);
+    int64_t process = rc < 0 ? rc : process_of(v, row);
+
+    if (process < 0)
+        return (int)process;
+    if (timed) {
+        __int128 from = row[V_TS].wide, to = from + (lasts ? row[V_DUR].wide : 0);
+        struct perfetto_item item = {.from = perfetto_time(from, false),
+                                     .to = perfetto_time(to, lasts),
+                                     .tid = row[V_TID].type == VALUE_INT ? row[V_TID].i : 0,
+                                     .process = (uint32_t)process};
+        item.to = item.to < item.from ? item.from : item.to;
+        rc = add_item(v, kind, &item);
+    }
+    v->kinds[v->kind_count++] = (uint8_t)kind;
+    return rc;
+}
+
+static int read_rows(struct perfetto_view *v, const struct view_options *o, struct err *err)
+{
+    static const char *const columns[V_COLUMNS] = {"host", "pid",  "tid",   "ts",
+                                                   "dur",  "rank", "@class"};
+    struct rows_options options = {columns, V_COLUMNS, o->order_ts, o->limit, o->offset};
+    const struct value *values;
+    struct rows *rows;
+    size_t n;
+    int rc = rows_open(v->query, &options, err, &rows);
+
+    if (rc < 0)
+        return rc;
+    while ((rc = rows_next(rows, err, &values, &n)) == 0) {
+        rc = budget_check(v->p.budget);
+        for (size_t i = 0; i < n && rc == 0; i++)
+            rc = read_row(v, values + i * V_COLUMNS);
+        if (rc < 0)
+            break;
+    }
+    rows_close(rows);
+    return rc == ERR_END ? 0 : rc;
+}
+
+static int prepare(struct perfetto_view *v, const struct view_options *o, struct err *err)
+{
+    v->hosts = intern_new();
+    int rc = v->hosts ? trace_scanner_new(NULL, &v->scanner) : -ENOMEM;
+    rc = rc < 0 ? rc : read_rows(v, o, err);
+    rc = rc < 0 ? rc : perfetto_name_processes(&v->p);
+    rc = rc < 0 ? rc : perfetto_make_lanes(&v->p);
+    return rc < 0 ? rc : view_open(v->query, o, err, &v->view);
+}
+
+int perfetto_view_new(struct query *q, const struct view_options *options, struct budget *budget,
+                      struct err *err, struct perfetto_view **ret)
+{
+    struct perfetto_view *v = calloc(1, sizeof(*v));
+    struct view_options o = *options;
+
+    if (!v)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    o.no_metadata = true;
+    v->query = q;
+    v->p.budget = budget;
+    int rc = prepare(v, &o, err);
+    if (rc < 0) {
+        perfetto_view_free(v);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = v;
+    return 0;
+}
+
+void perfetto_view_free(struct perfetto_view *v)
+{
+    if (!v)
+        return;
+    view_close(v->view);
+    trace_scanner_free(v->scanner);
+    intern_free(v->hosts);
+    buf_done(&v->lines);
+    budget_release(v->p.budget, v->p.charged);
+    free(v->p.processes);
+    free(v->p.slots);
+    free(v->p.lanes);
+    free(v->p.items);
+    free(v->counters);
+    free(v->kinds);
+    free(v);
+}
+
+void perfetto_view_rest(struct perfetto_view *v)
+{
+    view_rest(v->view);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+static struct text text_value(const struct trace_event *e, uint16_t field)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->values[i].field == field && e->values[i].type == TRACE_TEXT)
+            return (struct text){e->values[i].ptr, e->values[i].len};
+    return TEXT("");
+}
+
+static bool is_number(const struct trace_value *t)
+{
+    return t->type == TRACE_INT || t->type == TRACE_DOUBLE || t->type == TRACE_BIG;
+}
+
+/* What the head of the event has told already. */
+static bool is_told(uint16_t field)
+{
+    return field == TRACE_FIELD_NAME || field == TRACE_FIELD_CAT || field == TRACE_FIELD_PID ||
+           field == TRACE_FIELD_TID || field == TRACE_FIELD_TS || field == TRACE_FIELD_DUR ||
+           field == TRACE_FIELD_PH;
+}
+
+static bool is_argument(struct perfetto_view *v, const struct trace_event *e, struct text key)
+{
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (e->values[i].field == TRACE_FIELD_OTHER)
+            continue;
+        struct text path = trace_field_path(v->scanner, e->values[i].field);
+        if (path.len == key.len + 5 && text_starts(path, TEXT("args.")) && text_ends(path, key))
+            return true;
+    }
+    return false;
+}
+
+/* What is beside the arguments is told as event.x, which none of them is called. */
+static void put_other_key(struct perfetto_view *v, const struct trace_event *e, struct text path)
+{
+    struct buf front = {0}, key = {0};
+
+    do {
+        buf_puts(&front, "event.");
+        buf_clear(&key);
+        buf_text(&key, (struct text){front.data, front.len});
+        buf_text(&key, path);
+    } while (!key.error && is_argument(v, e, (struct text){key.data, key.len}));
+    jw_key_text(&v->p.jw, (struct text){key.data, key.len});
+    v->p.jw.out->error = v->p.jw.out->error ? v->p.jw.out->error : key.error;
+    buf_done(&front);
+    buf_done(&key);
+}
+
+static void put_key(struct perfetto_view *v, const struct trace_event *e, uint16_t field,
+                    unsigned *other)
+{
+    char room[32];
+    struct text path = TEXT("");
+
+    if (field == TRACE_FIELD_OTHER) {
+        snprintf(room, sizeof(room), "%u", ++*other);
+        put_other_key(v, e, text_of(room));
+        return;
+    }
+    path = trace_field_path(v->scanner, field);
+    if (text_starts(path, TEXT("args.")))
+        jw_key_text(&v->p.jw, (struct text){path.ptr + 5, path.len - 5});
+    else
+        put_other_key(v, e, path);
+}
+
+/* The code unit of an escape \\uXXXX, or -1. */
+static int code_unit(const char *at, const char *end)
+{
+    char digits[5] = {0};
+    char *stop;
+
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
+        return -1;
+    memcpy(digits, at + 2, 4);
+    int unit = (int)strtol(digits, &stop, 16);
+    return stop == digits + 4 ? unit : -1;
+}
+
+/* JSON as it was written, but for escaped surrogates: a pair of them is its character, a lone one none. */
+static void put_json(struct jw *j, struct text t)
+{
+    const char *at = t.ptr, *end = t.ptr + t.len;
+    struct buf out = {0};
+
+    while (at < end) {
+        int high = code_unit(at, end), low = high < 0 ? -1 : code_unit(at + 6, end);
+        size_t step = at[0] == '\\' && end - at > 1 ? 2 : 1;
+        if (high < 0xD800 || high > 0xDFFF) {
+            buf_append(&out, at, step);
+        } else if (high < 0xDC00 && low >= 0xDC00 && low <= 0xDFFF) {
+            int code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            for (int shift = 18; shift >= 0; shift -= 6)
+                buf_putc(&out, (char)((shift == 18 ? 0xF0 : 0x80) | (code >> shift & 0x3F)));
+            step = 12;
+        } else {
+            buf_puts(&out, "\xef\xbf\xbd");
+            step = 6;
+        }
+        at += step;
+    }
+    jw_value(j, &(struct value){.type = VALUE_JSON, .text = {out.data, out.len}});
+    j->out->error = j->out->error ? j->out->error : out.error;
+    buf_done(&out);
+}
+
+static void put_value(struct jw *j, const struct trace_value *t)
+{
+    struct text text = {t->ptr, t->len};
+
+    if (t->type == TRACE_INT)
+        jw_int(j, t->i);
+    else if (t->type == TRACE_DOUBLE)
+        jw_double(j, t->d);
+    else if (t->type == TRACE_BOOL)
+        jw_bool(j, t->i);
+    else if (t->field == TRACE_FIELD_OTHER || t->type == TRACE_TEXT || !text_is_utf8(text))
+        jw_text(j, text);
+    else
+        put_json(j, text);
+}
+
+static void put_args(struct perfetto_view *v, const struct trace_event *e, bool numbers)
+{
+    unsigned other = 0;
+
+    jw_key(&v->p.jw, "args");
+    jw_begin(&v->p.jw, '{');
+    for (uint32_t i = 0; i < e->count; i++) {
+        const struct trace_value *t = &e->values[i];
+        if (is_told(t->field) || (numbers && (!is_number(t) || t->field == TRACE_FIELD_ID)))
+            continue;
+        put_key(v, e, t->field, &other);
+        put_value(&v->p.jw, t);
+    }
+    jw_end(&v->p.jw, '}');
+}
+
+/* Counters of one name are told apart by category, thread and file. */
+static void put_id(struct perfetto_view *v, const struct trace_event *e, int64_t tid)
+{
+    struct text cat = text_value(e, TRACE_FIELD_CAT), fhash = text_value(e, TRACE_FIELD_FHASH);
+    struct buf id = {0};
+
+    buf_text(&id, cat);
+    buf_printf(&id, ":%lld", (long long)tid);
+    if (fhash.len) {
+        buf_putc(&id, ':');
+        buf_text(&id, fhash);
+    }
+    jw_key(&v->p.jw, "id");
+    jw_text(&v->p.jw, (struct text){id.data, id.len});
+    v->p.jw.out->error = v->p.jw.out->error ? v->p.jw.out->error : id.error;
+    buf_done(&id);
+}
+
+static bool has_numbers(const struct trace_event *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (is_number(&e->values[i]) && !is_told(e->values[i].field) &&
+            e->values[i].field != TRACE_FIELD_ID)
+            return true;
+    return false;
+}
+
+static void put_event(struct perfetto_view *v, const struct trace_event *e, enum kind kind,
+                      struct buf *out)
+{
+    struct perfetto *p = &v->p;
+    struct jw *j = &p->jw;
+    bool process = kind == KIND_COUNTER, counter = process && has_numbers(e);
+    const struct perfetto_item *item = process ? &v->counters[v->counter++] : &p->items[v->item++];
+    int64_t pid = p->processes[item->process].told;
+
+    perfetto_head(p, out, text_value(e, TRACE_FIELD_NAME), text_value(e, TRACE_FIELD_CAT));
+    perfetto_place(p,
+                   counter              ? "C"
+                   : kind == KIND_SLICE ? "X"
+                                        : "i",
+                   item->from, pid, process ? pid : p->lanes[item->lane].told);
+    if (kind == KIND_SLICE) {
+        jw_key(j, "dur");
+        jw_time_ns(j, item->to - item->from);
+    } else if (counter) {
+        put_id(v, e, item->tid);
+    } else {
+        jw_key(j, "s");
+        jw_str(j, process ? "p" : "t");
+    }
+    put_args(v, e, counter);
+    jw_end(j, '}');
+}
+
+/* As many objects as there are lines: each has its place already. */
+static int put_lines(struct perfetto_view *v, struct buf *out)
+{
+    struct trace_event e;
+    int rc;
+
+    memset(v->lines.data + v->lines.len, 0, PADDING); /* the scanner reads so far */
+    trace_scan_begin(v->scanner, v->lines.data, v->lines.len, TRACE_US);
+    while ((rc = trace_scan_next(v->scanner, &e)) > 0) {
+        if (v->at == v->kind_count)
+            return ERR_CORRUPT;
+        enum kind kind = v->kinds[v->at++];
+        if (kind != KIND_NONE)
+            put_event(v, &e, kind, out);
+    }
+    return rc;
+}
+
+int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out)
+{
+    if (!v->begun) {
+        v->begun = true;
+        perfetto_begin(&v->p, out);
+        return out->error;
+    }
+    buf_clear(&v->lines);
+    int rc = view_next(v->view, STEP, &v->lines, err);
+    if (rc == 0 && !buf_reserve(&v->lines, PADDING))
+        rc = -ENOMEM;
+    rc = rc < 0 ? rc : put_lines(v, out);
+    if (rc != ERR_END)
+        return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : out->error;
+    if (v->at != v->kind_count)
+        return err_set(err, ERR_CORRUPT, "the lines are not those of the index");
+    perfetto_end(&v->p, out);
+    return out->error ? out->error : ERR_END;
+}
