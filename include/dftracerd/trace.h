@@ -93,6 +93,30 @@ const char *trace_damage_name(enum trace_damage_kind kind);
 const char *trace_engine_name(enum trace_engine engine);   /* "zlib", "isal" */
 bool trace_engine_available(enum trace_engine engine);
 
+/* ---- text ahead of a reader --------------------------------------------------------------------- */
+
+/* Text of a gzip file inflated out of turn, by any thread, from where a member or checkpoint is or only seems to be. A reader
+ * that comes to that place in the state in which the piece was begun delivers it in place of inflating the same, and tells
+ * text, checkpoints and damage as without; a piece that was guessed wrongly fits nowhere. */
+struct trace_piece;
+/* `r`: a reader of its own, opened at a checkpoint, of which nothing else is read (for a member it is enough to know
+ * .kind = TRACE_AT_MEMBER and .file_offset). The next *new* piece: whole blocks, at most `most` bytes of text (it takes an
+ * eighth more), up to the bit `stop` of the file if that is between two blocks. 0, ERR_END (not one whole block), -ENOMEM, -errno. */
+int trace_piece_read(struct trace_reader *r, size_t most, uint64_t stop, struct trace_piece **ret);
+uint64_t trace_piece_end(const struct trace_piece *p);  /* the bit of the file behind it */
+void trace_piece_free(struct trace_piece *p);
+/* File offset, in [from, to), of the next place that looks like a member and begins to inflate. 0, ERR_END, -ENOMEM, -errno. */
+int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret);
+
+/* Where a reader asks for pieces; called by the thread that reads. */
+struct trace_ahead {
+    _Atomic uint64_t first;      /* the bit where the next piece begins: the reader asks from there on; UINT64_MAX: none */
+    struct trace_piece *(*take)(struct trace_ahead *a, uint64_t bit); /* the piece that begins at `bit`, or NULL */
+    void (*done)(struct trace_ahead *a, struct trace_piece *p, bool used); /* takes what was taken */
+};
+/* Borrowed until the reader closes, which may call `done`. */
+void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead);
+
 /* ---- chunks of whole lines --------------------------------------------------------------------- */
 
 /* Chunk k holds the lines that start in [k, k+1) * chunk_size of the text, and the lines that continue its last

@@ -1,6 +1,6 @@
 /* member_read.c - a gzip file, step by step: members, their blocks and trailers, and what lies between them. */
 #include "member.h"
-#include "reader.h"
+#include "piece.h"
 #include <errno.h>
 #include <string.h>
 
@@ -70,8 +70,7 @@ static void extend_damage(struct trace_reader *r, uint64_t to)
         d->file_to = to;
 }
 
-/* Next place that has the first four bytes of a header: 1, or 0 at the present end of the file. */
-static int find_magic(struct input *in)
+int member_find_magic(struct input *in)
 {
     while (input_fill(in, 4) > 0) {
         const uint8_t *start = in->buf + in->pos, *end = in->buf + in->len;
@@ -102,7 +101,7 @@ static int found(struct trace_reader *r, uint64_t offset)
 static int step_search(struct trace_reader *r)
 {
     uint64_t undecided = UINT64_MAX;
-    while (find_magic(&r->in)) {
+    while (member_find_magic(&r->in)) {
         uint64_t offset = input_offset(&r->in);
         int rc = member_probe(r->inflate, offset);
         if (rc == 1)
@@ -142,8 +141,7 @@ static int begin_member(struct trace_reader *r, struct output *out, uint64_t off
     return 1;
 }
 
-/* Some writers fill up the last disk block or tape record with zeros. */
-static size_t skip_padding(struct trace_reader *r)
+size_t member_skip_padding(struct trace_reader *r)
 {
     struct input *in = &r->in;
     while (input_fill(in, 10) && r->members && in->buf[in->pos] == 0)
@@ -153,9 +151,12 @@ static size_t skip_padding(struct trace_reader *r)
 
 static int step_member(struct trace_reader *r, struct output *out)
 {
-    size_t have = skip_padding(r);
+    size_t have = member_skip_padding(r);
     if (!have)
         return 0;
+    int taken = piece_take(r, false, input_offset(&r->in) * 8);
+    if (taken)
+        return taken;
     int len = member_parse_header(r->in.buf + r->in.pos, have);
     if (len == -EAGAIN) {
         have = input_fill(&r->in, MEMBER_HEADER_MAX);
@@ -173,7 +174,10 @@ static int step_member(struct trace_reader *r, struct output *out)
 static int step_block(struct trace_reader *r)
 {
     struct inflate *f = r->inflate;
-    int rc = inflate_block_begin(f);
+    int rc = piece_take(r, true, f->bit);
+    if (rc)
+        return rc;
+    rc = inflate_block_begin(f);
     if (rc == -EAGAIN)
         return 0;
     if (rc == ERR_CORRUPT)
@@ -226,6 +230,8 @@ int member_step(struct trace_reader *r, struct output *out)
         return step_body(r, out);
     case READER_TRAILER:
         return step_trailer(r);
+    case READER_PIECE:
+        return piece_step(r, out);
     default:
         return step_search(r);
     }

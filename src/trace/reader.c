@@ -1,5 +1,5 @@
 /* reader.c - the text of a trace file from front to end, plain or gzip. */
-#include "reader.h"
+#include "piece.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +251,7 @@ void trace_reader_close(struct trace_reader *r)
 {
     if (!r)
         return;
+    piece_drop(r);
     if (r->inflate)
         inflate_close(r->inflate);
     free(r->inflate);
@@ -265,7 +266,9 @@ void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *r
     *ret = (struct trace_reader_info){
         .format = r->format,
         .engine = r->engine,
-        .file_offset = r->format == TRACE_PLAIN ? r->text : input_offset(&r->in),
+        .file_offset = r->format == TRACE_PLAIN ? r->text
+                       : r->piece               ? r->piece->marks[0].bit >> 3
+                                                : input_offset(&r->in),
         .text_offset = r->text,
         .members = r->members,
         .in_member = member_is_open(r),

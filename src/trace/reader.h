@@ -12,7 +12,8 @@ enum reader_state {
     READER_BLOCK,           /* at a deflate block                                        */
     READER_BODY,            /* inside one                                                */
     READER_TRAILER,         /* at the 8 bytes behind the last block                      */
-    READER_SEARCH           /* behind damage or garbage: looking for the next member     */
+    READER_SEARCH,          /* behind damage or garbage: looking for the next member     */
+    READER_PIECE            /* in text that was inflated ahead                           */
 };
 
 struct trace_reader {
@@ -37,6 +38,9 @@ struct trace_reader {
     bool broken;                 /* ...and a newline before it, if the text does not end in one   */
     bool finished;
     bool failed;                 /* EIO was met and recorded                                      */
+    struct trace_ahead *ahead;   /* borrowed                                                      */
+    struct trace_piece *piece;   /* being delivered                                               */
+    size_t piece_done;           /* bytes of it that were                                         */
 };
 
 /* Where text goes. */
@@ -52,6 +56,9 @@ void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint
 void reader_deliver(struct trace_reader *r, struct output *out, size_t len);
 /* One step of a gzip file (member_read.c): 1 go on, 0 the present end of the file, -errno. */
 int member_step(struct trace_reader *r, struct output *out);
+/* At a member: goes over zeros, with which some writers fill up the last disk block or tape record. The bytes there are
+ * behind them, if less than 10 the file's last. */
+size_t member_skip_padding(struct trace_reader *r);
 /* Whether the file, if it ended here, ended inside a member. */
 bool member_is_open(const struct trace_reader *r);
 

@@ -1,0 +1,33 @@
+/* piece.h - a run of deflate blocks that was inflated out of turn, as its reader takes it. */
+#ifndef TRACE_PIECE_H
+#define TRACE_PIECE_H
+
+#include "reader.h"
+
+/* Between two steps of a reader: at a member (its first byte) or at a block of one. */
+struct mark {
+    uint64_t bit;                           /* of the file                     */
+    size_t text;                            /* of the piece before             */
+    uint64_t members;                       /* as the piece's own reader counts */
+    uint64_t member_start, member_text;
+    uint32_t crc;
+    bool block;
+};
+
+struct trace_piece {
+    struct mark *marks;                     /* the last is where the piece ends */
+    uint32_t count, cap;
+    char *memory;
+    size_t memory_cap;
+    uint8_t *text;                          /* at least `window_len` bytes of text stand before it */
+    uint32_t window_len;
+};
+
+/* At a member or block: whether a piece that begins here was taken: 1, 0, -ENOMEM. */
+int piece_take(struct trace_reader *r, bool block, uint64_t bit);
+/* The step of a reader that has one. */
+int piece_step(struct trace_reader *r, struct output *out);
+/* Gives back what a reader has. */
+void piece_drop(struct trace_reader *r);
+
+#endif
