@@ -34,6 +34,7 @@ struct index_options {
     unsigned commit_ms;             /* what was read is committed after so long at the latest, 0 = 500               */
     bool on_demand;                 /* files are listed (INDEX_PENDING, not counted as pending) until index_want    */
     int64_t purge_ms;               /* a file that has been missing for so long is forgotten; 0 = one hour           */
+    bool no_ahead;                  /* a file is inflated by one thread alone (differential tests)                  */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
@@ -85,6 +86,7 @@ struct index_progress {
     uint64_t files, files_ready, files_failed, files_pending; /* pending includes indexing               */
     uint64_t files_unasked;         /* on_demand: listed, but nobody asked for them; in `files` only     */
     uint64_t bytes, bytes_done;     /* compressed                                                        */
+    uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
                                      * when there is room, which forgotten files make at once                  */
 };

@@ -50,7 +50,8 @@ int ingest_take_credits(struct ingest *in, size_t bytes)
 
     pthread_mutex_lock(&in->lock);
     /* One that alone is beyond the limit must get through, too. */
-    while (in->credits_used > 0 && in->credits_used + bytes > in->credits_max && !in->stopping)
+    while (in->credits_used > 0 && in->credits_used + in->ahead_used + bytes > in->credits_max &&
+           !in->stopping)
         pthread_cond_wait(&in->credit_cond, &in->lock);
     rc = in->stopping ? -EPIPE : 0;
     if (rc == 0)
@@ -98,6 +99,7 @@ static void init_conds(struct ingest *in)
     pthread_cond_init(&in->jobs_cond, &attr);
     pthread_cond_init(&in->mail_cond, &attr);
     pthread_cond_init(&in->credit_cond, NULL);
+    pthread_cond_init(&in->ahead_cond, NULL);
     pthread_condattr_destroy(&attr);
 }
 
@@ -169,6 +171,7 @@ void ingest_stop(struct index *ix)
     pthread_cond_destroy(&in->jobs_cond);
     pthread_cond_destroy(&in->mail_cond);
     pthread_cond_destroy(&in->credit_cond);
+    pthread_cond_destroy(&in->ahead_cond);
     free(in->readers);
     free(in->workers);
     free(in);

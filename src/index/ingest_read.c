@@ -20,6 +20,7 @@ struct reader {
     uint64_t skip_to, seq;
     uint32_t kept; /* stored chunks that the run goes on behind */
     size_t checkpoints_taken, damage_taken;
+    struct trace_ahead *ahead;
     char *edge; /* EDGE_BYTES */
 };
 
@@ -448,6 +449,7 @@ static int read_chunk(struct reader *r)
         return rc;
     }
     trace_reader_info(r->trace, &result->info);
+    ahead_at(r->ahead, &result->info);
     if (result->chunk.cap + scratch > credits) {
         result->credits = credits;
     } else {
@@ -474,8 +476,14 @@ static int read_text(struct reader *r)
 {
     uint64_t size = r->run->terms->checkpoint_size;
     struct trace_reader_options options = {r->ix->options.engine, size};
+    struct trace_reader_info at;
     int rc = trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
 
+    if (rc == 0) {
+        trace_reader_info(r->trace, &at);
+        r->ahead = ahead_begin(r->in, r->run, r->fd, &at);
+        trace_reader_follow(r->trace, r->ahead);
+    }
     if (rc == 0)
         rc = trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
     while (rc == 0) {
@@ -546,6 +554,7 @@ static void read_file(struct reader *r, bool rebuild)
     end_run(r, rc);
     trace_chunker_free(r->chunker);
     trace_reader_close(r->trace);
+    ahead_end(r->ahead);
     free((void *)r->from.window);
     if (r->fd >= 0)
         close(r->fd);

@@ -209,6 +209,8 @@ static struct result *next_job(struct worker *w)
 
     pthread_mutex_lock(&in->lock);
     while (!in->jobs && !in->readers_gone) {
+        if (ahead_help(in))
+            continue;
         if (w->builder && pthread_cond_timedwait(&in->jobs_cond, &in->lock, &ts) == ETIMEDOUT)
             drop_tools(w);
         else if (!w->builder)

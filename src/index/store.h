@@ -344,9 +344,12 @@ struct result {
 struct ingest {
     struct index *ix;
     pthread_mutex_t lock;
-    pthread_cond_t jobs_cond, mail_cond, credit_cond;
+    pthread_cond_t jobs_cond, mail_cond, credit_cond, ahead_cond;
     struct result *jobs, **jobs_end, *mail, **mail_end;
     size_t credits_used, credits_max;
+    size_t ahead_used; /* of them too, but chunks do not wait for these */
+    struct ahead *aheads;
+    uint64_t pieces_used;
     bool stopping, readers_gone, workers_gone;
     unsigned active; /* runs and jobs not yet with the writer */
     pthread_t *readers, *workers, writer;
@@ -362,6 +365,14 @@ void *ingest_reader_main(void *ingest);
 int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 void identity_of_stat(const void *stat, struct identity *ret);
 bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
+/* ingest_ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open until the end, which comes
+ * after the reader is closed. */
+struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
+                                const struct trace_reader_info *at);
+void ahead_at(struct trace_ahead *a, const struct trace_reader_info *at); /* where it is now */
+void ahead_end(struct trace_ahead *a);
+/* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False: nothing was to be done. */
+bool ahead_help(struct ingest *in);
 /* ingest_scan.c */
 void *ingest_worker_main(void *ingest);
 void result_free(struct result *r);

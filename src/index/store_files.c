@@ -274,6 +274,11 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->store_error = ix->store_error;
     for (uint32_t i = 0; i < ix->entry_count; i++)
         add_progress(ix, ret, ix->entries[i]);
+    if (ix->ingest) {
+        pthread_mutex_lock(&ix->ingest->lock);
+        ret->pieces_ahead = ix->ingest->pieces_used;
+        pthread_mutex_unlock(&ix->ingest->lock);
+    }
     pthread_mutex_unlock(&ix->lock);
 }
 

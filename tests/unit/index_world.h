@@ -107,7 +107,8 @@ static struct index *open_with(struct index_options options)
 
     snprintf(path, sizeof path, "%s/index", dir);
     options.path = path;
-    options.workers = 3;
+    if (!options.workers)
+        options.workers = 3;
     options.commit_ms = 20;
     CHECK_INT(index_open(&options, &err, &ix), 0);
     CHECK_STR(err.text, "");

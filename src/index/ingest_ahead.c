@@ -1,0 +1,409 @@
+/* ingest_ahead.c - one file's text inflated by several threads: a worker that has nothing to scan inflates a piece of a file
+ * that is being read, from where a member seems to begin, or from a checkpoint of the index that is being replaced.
+ *
+ * The reader takes pieces that fit where it comes (trace.h says what that means) and inflates all else itself. So nothing
+ * here can change what is read, only when. Pieces have credits like chunks, but never wait for them, and chunks do not
+ * wait for those of pieces: the reader always gets on.
+ *
+ * All is under ingest.lock but inflating and searching.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_LEAST (64u << 10)
+#define PIECE_MOST (4u << 20)
+#define FILE_LEAST (64u << 10)     /* smaller ones are read in a moment */
+#define SEARCH_AHEAD (32ull << 20) /* bytes of the file before the reader that are looked at */
+#define SEARCH_STEP (1ull << 20)
+#define LOST_MOST \
+    16 /* pieces in a row that fitted nowhere: this file's members are not what they seem */
+
+struct slot {
+    struct slot *next;
+    uint64_t bit;
+    struct trace_piece *piece; /* NULL though done: nothing came of it */
+    size_t credits;
+    bool done, dropped; /* dropped: its maker frees it */
+};
+
+struct ahead {
+    struct trace_ahead base;
+    struct ahead *next;
+    struct ingest *in;
+    int fd;
+    size_t piece_text;
+    uint64_t file_size, here, text;  /* of the file; where the reader is */
+    struct slot *slots;              /* by bit */
+    struct slot *taken;              /* what the reader has */
+    struct trace_checkpoint *starts; /* NULL: members are searched */
+    uint32_t start_count, start_cap, start_next;
+    size_t start_bytes;
+    uint64_t member; /* file offset of the next piece; UINT64_MAX: to be found */
+    uint64_t search; /* searched up to here */
+    bool planning, over;
+    unsigned busy, lost;
+};
+
+/* ---- pieces there are ---- */
+
+static size_t credits_of(const struct ahead *a)
+{
+    return a->piece_text + a->piece_text / 8; /* what it notes of each block */
+}
+
+static bool has_room(const struct ingest *in, size_t bytes)
+{
+    return in->ahead_used + bytes <= in->credits_max / 2 &&
+           in->credits_used + in->ahead_used + bytes <= in->credits_max;
+}
+
+static uint64_t bit_of(const struct trace_checkpoint *c)
+{
+    return c->file_offset * 8 + c->bits;
+}
+
+static void show_first(struct ahead *a)
+{
+    atomic_store(&a->base.first, a->slots ? a->slots->bit : UINT64_MAX);
+}
+
+static void slot_free(struct ahead *a, struct slot *s)
+{
+    trace_piece_free(s->piece);
+    a->in->ahead_used -= s->credits;
+    free(s);
+    pthread_cond_broadcast(&a->in->credit_cond);
+}
+
+/* NULL: no room, or there is one already. */
+static struct slot *slot_add(struct ahead *a, uint64_t bit)
+{
+    struct slot **at = &a->slots, *s;
+
+    while (*at && (*at)->bit < bit)
+        at = &(*at)->next;
+    if ((*at && (*at)->bit == bit) || bit / 8 <= a->here || !has_room(a->in, credits_of(a)) ||
+        !(s = calloc(1, sizeof *s)))
+        return NULL;
+    s->bit = bit;
+    s->credits = credits_of(a);
+    a->in->ahead_used += s->credits;
+    s->next = *at;
+    *at = s;
+    show_first(a);
+    return s;
+}
+
+static void slot_drop(struct ahead *a, struct slot *s)
+{
+    s->dropped = true;
+    if (s->done)
+        slot_free(a, s);
+    if (++a->lost == LOST_MOST)
+        a->over = true;
+}
+
+static struct trace_piece *take(struct trace_ahead *base, uint64_t bit)
+{
+    struct ahead *a = (struct ahead *)base;
+    struct ingest *in = a->in;
+    struct slot *s;
+
+    pthread_mutex_lock(&in->lock);
+    a->here = bit / 8;
+    while ((s = a->slots) && s->bit < bit) {
+        a->slots = s->next;
+        slot_drop(a, s);
+    }
+    if (s && s->bit != bit)
+        s = NULL;
+    /* Its maker waits for nothing, and makes what would have to be made here. */
+    while (s && !s->done)
+        pthread_cond_wait(&in->ahead_cond, &in->lock);
+    if (s) {
+        a->slots = s->next;
+        a->taken = s;
+    }
+    if (s && !s->piece) {
+        a->taken = NULL;
+        slot_free(a, s);
+        s = NULL;
+    }
+    show_first(a);
+    pthread_cond_signal(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+    return s ? s->piece : NULL;
+}
+
+static void done(struct trace_ahead *base, struct trace_piece *piece, bool used)
+{
+    struct ahead *a = (struct ahead *)base;
+
+    (void)piece; /* of a->taken */
+    pthread_mutex_lock(&a->in->lock);
+    if (used) {
+        a->in->pieces_used++;
+        a->lost = 0;
+        slot_free(a, a->taken);
+    } else {
+        slot_drop(a, a->taken);
+    }
+    a->taken = NULL;
+    pthread_cond_signal(&a->in->jobs_cond);
+    pthread_mutex_unlock(&a->in->lock);
+}
+
+/* ---- making some ---- */
+
+/* Bytes of the file that hold about half a piece, so that members of different lengths fit. */
+static uint64_t distance(const struct ahead *a)
+{
+    uint64_t bytes = a->text ? a->piece_text / 2 * a->here / a->text : a->piece_text / 20;
+
+    return bytes < 4096 ? 4096 : bytes;
+}
+
+static uint64_t search_end(const struct ahead *a)
+{
+    uint64_t end = a->here + SEARCH_AHEAD;
+
+    return end < a->file_size ? end : a->file_size;
+}
+
+static bool wants_help(struct ahead *a)
+{
+    uint64_t from = a->here + distance(a);
+
+    if (a->over || a->planning || !has_room(a->in, credits_of(a)))
+        return false;
+    if (a->starts) {
+        while (a->start_next < a->start_count && a->starts[a->start_next].file_offset <= a->here)
+            a->start_next++;
+        return a->start_next < a->start_count;
+    }
+    if (a->member != UINT64_MAX && a->member <= a->here)
+        a->member = UINT64_MAX;
+    if (a->member == UINT64_MAX && a->search < from)
+        a->search = from;
+    return a->member != UINT64_MAX || a->search + SEARCH_STEP <= search_end(a) ||
+           (a->search < search_end(a) && search_end(a) == a->file_size);
+}
+
+/* The next member that is far enough behind the last one found. */
+static uint64_t find(struct ahead *a, uint64_t from)
+{
+    uint64_t end = search_end(a), at = UINT64_MAX;
+
+    if (from >= end)
+        return at;
+    pthread_mutex_unlock(&a->in->lock);
+    if (trace_find_member(a->fd, from, end, &at) < 0)
+        at = UINT64_MAX;
+    pthread_mutex_lock(&a->in->lock);
+    a->search = at == UINT64_MAX ? end : at + 1;
+    return at;
+}
+
+/* Where the next piece begins, and the bit at which that behind it does. False: nowhere. */
+static bool plan(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_stop)
+{
+    uint64_t from;
+
+    *ret_stop = UINT64_MAX;
+    if (a->starts) {
+        *ret = a->starts[a->start_next++];
+        if (a->start_next < a->start_count)
+            *ret_stop = bit_of(&a->starts[a->start_next]);
+        return true;
+    }
+    a->planning = true;
+    if (a->member == UINT64_MAX)
+        a->member = find(a, a->search);
+    from = a->member;
+    if (from != UINT64_MAX)
+        a->member = find(a, from + distance(a));
+    a->planning = false;
+    *ret = (struct trace_checkpoint){.kind = TRACE_AT_MEMBER, .file_offset = from};
+    if (a->member != UINT64_MAX)
+        *ret_stop = a->member * 8;
+    return from != UINT64_MAX;
+}
+
+/* One piece into its slot: the bit where the next one can follow, or UINT64_MAX. */
+static uint64_t fill(struct ahead *a, struct trace_reader *r, struct slot *s, uint64_t stop)
+{
+    struct ingest *in = a->in;
+    struct trace_piece *p = NULL;
+    uint64_t end = UINT64_MAX;
+
+    pthread_mutex_unlock(&in->lock);
+    ingest_yield(in);
+    if (r && trace_piece_read(r, a->piece_text, stop, &p) == 0)
+        end = trace_piece_end(p);
+    pthread_mutex_lock(&in->lock);
+    s->piece = p;
+    s->done = true;
+    if (s->dropped)
+        slot_free(a, s);
+    pthread_cond_broadcast(&in->ahead_cond);
+    return end < stop && !a->over && !in->stopping && !in->jobs ? end : UINT64_MAX;
+}
+
+static void inflate_from(struct ahead *a, const struct trace_checkpoint *from, uint64_t stop)
+{
+    struct trace_reader_options options = {a->in->ix->options.engine, 0};
+    struct trace_reader *r = NULL;
+    struct slot *s = slot_add(a, bit_of(from));
+
+    if (!s)
+        return;
+    pthread_mutex_unlock(&a->in->lock);
+    if (trace_reader_open(a->fd, &options, from, NULL, &r) < 0)
+        r = NULL;
+    pthread_mutex_lock(&a->in->lock);
+    while (s) {
+        uint64_t end = fill(a, r, s, stop);
+
+        s = end == UINT64_MAX ? NULL : slot_add(a, end);
+    }
+    pthread_mutex_unlock(&a->in->lock);
+    trace_reader_close(r);
+    pthread_mutex_lock(&a->in->lock);
+}
+
+bool ahead_help(struct ingest *in)
+{
+    struct ahead *a = in->aheads;
+    struct trace_checkpoint from;
+    uint64_t stop;
+
+    while (a && !wants_help(a))
+        a = a->next;
+    if (!a || in->stopping)
+        return false;
+    a->busy++;
+    if (plan(a, &from, &stop))
+        inflate_from(a, &from, stop);
+    a->busy--;
+    pthread_cond_broadcast(&in->ahead_cond);
+    return true;
+}
+
+/* ---- a file that is read ---- */
+
+static int add_start(struct ahead *a, const struct trace_checkpoint *c)
+{
+    uint8_t *window = malloc(c->window_len + 1);
+
+    if (!window || !ARRAY_ROOM(a->starts, a->start_count, a->start_cap)) {
+        free(window);
+        return -ENOMEM;
+    }
+    if (c->window_len)
+        memcpy(window, c->window, c->window_len);
+    a->starts[a->start_count] = *c;
+    a->starts[a->start_count++].window = window;
+    a->start_bytes += c->window_len + sizeof *c;
+    return 0;
+}
+
+/* Of the index that is being replaced, so few that their windows take little. */
+static void load_starts(struct ahead *a, const struct view *old)
+{
+    struct kv_key key = kv_key_of_u32(old->pub.id);
+    uint64_t most = a->in->credits_max / 8, step = old->pub.text_bytes / (most / 32768 + 1);
+    struct kv_cursor c;
+    struct kv_read *kv;
+    uint64_t next;
+
+    step = step > a->piece_text / 2 ? step : a->piece_text / 2;
+    next = step;
+    if (kv_read_begin(a->in->ix->kv, &kv) < 0)
+        return;
+    kv_begin(kv, KV_CHECKPOINT, &key, &c);
+    while (kv_next(&c) && a->start_bytes < most) {
+        struct trace_checkpoint at;
+
+        if (checkpoint_decode(c.key, c.value, &at) < 0 || at.text_offset < next ||
+            !(at.in_member || at.kind == TRACE_AT_MEMBER))
+            continue;
+        if (add_start(a, &at) < 0)
+            break;
+        next = at.text_offset + step;
+    }
+    kv_end(&c);
+    kv_read_end(kv);
+}
+
+struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
+                                const struct trace_reader_info *at)
+{
+    const struct view *old = run->old;
+    uint64_t size = run->terms->checkpoint_size;
+    struct ahead *a;
+
+    if (in->ix->options.no_ahead || at->format != TRACE_GZIP || run->identity.size < FILE_LEAST)
+        return NULL;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->base = (struct trace_ahead){UINT64_MAX, take, done};
+    a->in = in;
+    a->fd = fd;
+    a->piece_text = size < PIECE_LEAST ? PIECE_LEAST : size < PIECE_MOST ? size : PIECE_MOST;
+    a->file_size = run->identity.size;
+    a->here = at->file_offset;
+    a->text = at->text_offset;
+    a->member = UINT64_MAX;
+    if (run->fresh && old->pub.id && identity_same(&old->body->identity, &run->identity))
+        load_starts(a, old);
+    pthread_mutex_lock(&in->lock);
+    in->ahead_used += a->start_bytes;
+    a->next = in->aheads;
+    in->aheads = a;
+    pthread_cond_broadcast(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+    return &a->base;
+}
+
+void ahead_at(struct trace_ahead *base, const struct trace_reader_info *at)
+{
+    struct ahead *a = (struct ahead *)base;
+
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->in->lock);
+    a->here = at->file_offset;
+    a->text = at->text_offset;
+    pthread_mutex_unlock(&a->in->lock);
+}
+
+void ahead_end(struct trace_ahead *base)
+{
+    struct ahead *a = (struct ahead *)base, **at;
+    struct ingest *in = a ? a->in : NULL;
+    struct slot *s;
+
+    if (!a)
+        return;
+    pthread_mutex_lock(&in->lock);
+    a->over = true;
+    for (at = &in->aheads; *at != a; at = &(*at)->next)
+        ;
+    *at = a->next;
+    while (a->busy > 0)
+        pthread_cond_wait(&in->ahead_cond, &in->lock);
+    while ((s = a->slots)) {
+        a->slots = s->next;
+        slot_free(a, s);
+    }
+    in->ahead_used -= a->start_bytes;
+    pthread_mutex_unlock(&in->lock);
+    for (uint32_t i = 0; i < a->start_count; i++)
+        free((void *)a->starts[i].window);
+    free(a->starts);
+    free(a);
+}
