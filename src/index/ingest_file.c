@@ -136,54 +136,43 @@ static int copy_chunks(struct body *b, const struct run *r)
     return 0;
 }
 
-/* New names are sorted and merged into those of the last view: a large file is published with every commit. */
-static int sort_new_names(struct run *r, const struct part *p, uint32_t from)
+/* Names that the last view does not have: those of the base from some position on, and those of the tail. *new*, sorted. */
+static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
-    uint32_t more = p->name_count - from, total = r->sorted_count + more;
-    struct index_name *merged = malloc((total + 1) * sizeof *merged),
-                      *fresh = malloc((more + 1) * sizeof *fresh);
+    uint32_t done = r->named ? r->named->pub.name_count : 0;
+    uint32_t in_base = r->base ? r->base->name_count : 0,
+             in_tail = r->has_tail ? r->tail->name_count : 0;
+    uint32_t of_base = done < in_base ? in_base - done : 0,
+             of_tail = in_base + in_tail - done - of_base;
+    struct index_name *list = malloc((of_base + of_tail + 1) * sizeof *list);
 
-    if (!merged || !fresh) {
-        free(merged);
-        free(fresh);
-        return -ENOMEM;
-    }
-    if (more)
-        memcpy(fresh, p->names + from, more * sizeof *fresh);
-    names_sort(fresh, more);
-    names_merge(r->sorted, r->sorted_count, fresh, more, merged);
-    free(fresh);
-    free(r->sorted);
-    r->sorted = merged;
-    r->sorted_count = total;
-    return 0;
+    if (list && of_base)
+        memcpy(list, r->base->names + in_base - of_base, of_base * sizeof *list);
+    if (list && of_tail)
+        memcpy(list + of_base, r->tail->names + in_tail - of_tail, of_tail * sizeof *list);
+    if (list)
+        names_sort(list, of_base + of_tail);
+    *ret_count = of_base + of_tail;
+    return list;
 }
 
-/* Names that r->sorted does not have yet: those of the base from some position on, and those of the tail. */
-static int collect_names(struct run *r)
-{
-    uint32_t done = r->sorted_count, in_base = r->base ? r->base->name_count : 0;
-    int rc = 0;
-
-    if (done < in_base)
-        rc = sort_new_names(r, r->base, done);
-    if (rc == 0 && r->has_tail && r->sorted_count - in_base < r->tail->name_count)
-        rc = sort_new_names(r, r->tail, r->sorted_count - in_base);
-    return rc;
-}
-
+/* A large file is published with every commit: its new names are merged into those of the last view. */
 static int copy_names(struct body *b, struct run *r)
 {
-    struct index_name *list;
-    int rc = collect_names(r);
+    uint32_t known = r->named ? r->named->pub.name_count : 0, more;
+    struct index_name *fresh = new_names(r, &more), *list;
 
-    list = arena_alloc(&b->arena, (r->sorted_count + 1) * sizeof *list);
-    if (rc || !list)
-        return rc ? rc : -ENOMEM;
-    if (r->sorted_count)
-        memcpy(list, r->sorted, r->sorted_count * sizeof *list);
+    list = fresh ? arena_alloc(&b->arena, ((size_t)known + more + 1) * sizeof *list) : NULL;
+    if (list)
+        names_merge(r->named ? r->named->pub.names : NULL, known, fresh, more, list);
+    free(fresh);
+    if (!list)
+        return -ENOMEM;
     b->pub.names = list;
-    b->pub.name_count = r->sorted_count;
+    b->pub.name_count = known + more;
+    body_release(r->named);
+    atomic_fetch_add(&b->refs, 1);
+    r->named = b;
     return 0;
 }
 

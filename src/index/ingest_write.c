@@ -24,7 +24,7 @@ void run_free(struct run *r)
     part_free(r->base);
     part_free(r->tail);
     free(r->chunks);
-    free(r->sorted);
+    body_release(r->named);
     free(r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);

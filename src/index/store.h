@@ -298,8 +298,7 @@ struct run {
     bool has_tail, tail_final;
     struct index_chunk *chunks;
     uint32_t chunk_count, chunk_cap;
-    struct index_name *sorted; /* the names of the last view */
-    uint32_t sorted_count;
+    struct body *named; /* of the last view: its names are sorted */
     struct trace_damage *damage; /* the first DAMAGE_KEPT */
     uint32_t damage_count, damage_cap;
     uint64_t index_bytes;
