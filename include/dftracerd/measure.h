@@ -54,6 +54,8 @@ size_t sketch_bytes(const struct sketch *s);                       /* memory hel
 double sketch_quantile(const struct sketch *s, double q, bool integers);
 void sketch_encode(const struct sketch *s, struct buf *out);
 ssize_t sketch_decode(const void *data, size_t len, struct sketch **ret); /* bytes used, ERR_CORRUPT, -ENOMEM */
+/* Calls each(arg, bin, values in it), bins ascending; where all values are kept, a bin may come several times. 0, -ENOMEM. */
+int sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count), void *arg);
 /* For kernels: bin of a value and bulk add of dense counts; bins order as values do. */
 uint32_t sketch_bin(double value);
 double sketch_bin_value(uint32_t bin, bool integers);

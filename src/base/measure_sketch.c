@@ -443,3 +443,21 @@ double sketch_quantile(const struct sketch *s, double q, bool integers)
     value = sketch_bin_value(bin_of_rank(s, rank), integers);
     return value < s->min ? s->min : value > s->max ? s->max : value;
 }
+
+int sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
+                    void *arg)
+{
+    struct sketch_walk w;
+
+    if (s->binned) {
+        for (w = sketch_walk(s); sketch_walk_next(s, &w);)
+            each(arg, w.bin, w.count);
+        return 0;
+    }
+    double values[SKETCH_EXACT];
+    memcpy(values, s->values, s->count * sizeof(*values));
+    qsort(values, s->count, sizeof(*values), sketch_compare);
+    for (uint64_t i = 0; i < s->count; i++)
+        each(arg, sketch_bin(values[i]), 1);
+    return 0;
+}
