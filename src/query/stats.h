@@ -22,6 +22,7 @@ struct stats_plan {
     bool count[COUNT_TABLES];
     bool total_duration;               /* of all objects, with histogram                             */
     bool groups;
+    bool no_rates;                     /* neither bandwidths nor offsets of groups                   */
     const struct source *ts, *dur, *size, *offset;
     const struct source *count_keys[COUNT_TABLES][3];
     unsigned count_width[COUNT_TABLES];

@@ -94,6 +94,9 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
                  struct value *ret);
 /* How a whole number of units, or a fraction, is told. */
 struct value sample_value(double value, enum sample_kind kind, bool time);
+/* How many values each bin of a sketch would have, ascending; a list is sorted. *new* array. 0, -ENOMEM. */
+struct sample_bin { uint32_t bin; uint64_t count; };
+int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count);
 /* Adds all values (integers and times only). */
 void sample_histogram(const struct sample *s, struct histogram *h);
 /* Counters of pages have 32 bits: to be called for all samples of a memory before 2^32 values were added to one. */

@@ -504,7 +504,9 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     spread_groups(w, b);
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
-    if (rc == 0 && scan_shape(b->chunk, plan->size) != SHAPE_NULL) {
+    if (rc < 0 || plan->no_rates)
+        return rc;
+    if (scan_shape(b->chunk, plan->size) != SHAPE_NULL) {
         rc = tallies_need(&w->found, Q_BANDWIDTH, g->map.table.count);
         rc = rc < 0 ? rc : add_bandwidth(w, b, plan);
     }

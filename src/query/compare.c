@@ -1,0 +1,319 @@
+/* compare.c - /compare: nodes one after the other, then the correction for the number of tests. */
+#include "compare.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+const char *compare_class_name(enum compare_class c)
+{
+    static const char *const names[] = {"NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE"};
+
+    return names[c];
+}
+
+const char *compare_difference_name(const struct compare_test *t)
+{
+    static const char *const names[] = {"none", "mean", "ranks", "both"};
+
+    return names[t->difference];
+}
+
+/* ---- queries --------------------------------------------------------------------------------------------- */
+
+/* (a) AND (b), or the one that says something. */
+static int both(struct arena *arena, struct text a, struct text b, struct text *ret)
+{
+    struct buf joined = {0};
+
+    a = text_trim(a);
+    b = text_trim(b);
+    if (a.len && b.len)
+        buf_printf(&joined, "(%.*s) AND (%.*s)", (int)a.len, a.ptr, (int)b.len, b.ptr);
+    else
+        buf_text(&joined, a.len ? a : b);
+    const char *copy =
+        joined.error
+            ? NULL
+            : arena_strdup(arena, (struct text){joined.len ? joined.data : "", joined.len});
+    *ret = (struct text){copy, joined.len};
+    buf_done(&joined);
+    return copy ? 0 : -ENOMEM;
+}
+
+/* A mistake is told with the name of the node. */
+static int check_query(struct compare_run *run, const struct compare_node_options *o)
+{
+    struct text query = text_trim(text_of(o->query));
+    struct buf ignored = {0};
+    struct err err = {0};
+    int rc = query.len ? query_normalise(query, &err, &ignored) : 0;
+
+    buf_done(&ignored);
+    if (rc >= 0)
+        return 0;
+    if (run->err && run->err->code == 0 && err.source) {
+        run->err->source = err.source;
+        run->err->position = err.position;
+        err.source = NULL;
+    }
+    err_set_param(run->err, rc, "nodes", "node \"%.100s\": %s", o->name, err.text);
+    err_done(&err);
+    return rc;
+}
+
+/* ---- one node ---------------------------------------------------------------------------------------------- */
+
+static int expand_columns(struct compare_run *run, const struct compare_node_options *o,
+                          struct compare_node *node)
+{
+    static const char *const pair[] = {"pid", "tid"};
+    const char **columns =
+        arena_alloc(&run->result->arena, (o->group_by_count * 2 + 1) * sizeof(*columns));
+    size_t n = 0;
+
+    if (!columns)
+        return -ENOMEM;
+    for (size_t i = 0; i < o->group_by_count; i++) {
+        bool is_pair = strcmp(o->group_by[i], "pid_tid") == 0;
+        if (strcmp(o->group_by[i], "time_bucket") == 0)
+            return err_set_param(run->err, ERR_PARAM, "group_by",
+                                 "`group_by`: two runs have no time_bucket in common");
+        for (unsigned k = 0; k < (is_pair ? 2 : 1); k++) {
+            const char *column = is_pair ? pair[k] : o->group_by[i];
+            size_t at = 0;
+            while (at < n && strcmp(columns[at], column) != 0)
+                at++;
+            columns[at] = at < n ? columns[at] : arena_strdup(&run->result->arena, text_of(column));
+            if (!columns[at])
+                return -ENOMEM;
+            n += at == n;
+        }
+    }
+    if (n > GROUP_KEYS_MAX - 4)
+        return err_set_param(run->err, ERR_PARAM, "group_by", "at most %d columns",
+                             GROUP_KEYS_MAX - 4);
+    node->group_by = columns;
+    node->group_by_count = n;
+    return 0;
+}
+
+static int read_quantiles(struct node_work *w)
+{
+    struct arena *arena = &w->run->result->arena;
+    const struct compare_node_options *o = w->options;
+
+    w->quantiles = arena_alloc(arena, (o->percentile_count + 1) * sizeof(*w->quantiles));
+    if (!w->quantiles)
+        return -ENOMEM;
+    for (size_t i = 0; i < o->percentile_count; i++) {
+        struct quantile q;
+        size_t at = 0;
+        int rc = quantile_parse(arena, text_of(o->percentiles[i]), 1, &q);
+        if (rc == -EINVAL)
+            return err_set_param(w->run->err, ERR_PARAM, "percentiles",
+                                 "`percentiles`: \"%.40s\" is no number from 0 to 1",
+                                 o->percentiles[i]);
+        if (rc < 0)
+            return rc;
+        while (at < w->quantile_count && w->quantiles[at].part < q.part)
+            at++;
+        if (at < w->quantile_count && w->quantiles[at].part == q.part)
+            continue;
+        memmove(&w->quantiles[at + 1], &w->quantiles[at],
+                (w->quantile_count++ - at) * sizeof(*w->quantiles));
+        w->quantiles[at] = q;
+    }
+    return 0;
+}
+
+static int scan_sides(struct node_work *w)
+{
+    struct compare_run *run = w->run;
+    int rc = 0;
+
+    for (size_t i = 0; i < run->options->side_count && rc == 0; i++) {
+        struct selection s = run->options->sides[i];
+        rc = both(&run->result->arena, s.query, text_of(w->node->query), &s.query);
+        rc = rc < 0 ? rc : side_scan(w, &s, &w->sides[i]);
+    }
+    return rc;
+}
+
+/* Files of several sides count once. */
+static int note_files(struct compare_run *run, const struct side *sides)
+{
+    struct comparison *c = run->result;
+    uint32_t count = snapshot_file_count(run->snapshot);
+    bool *seen = calloc((size_t)count + 1, sizeof(*seen));
+    const uint32_t *files;
+
+    if (!seen)
+        return -ENOMEM;
+    c->complete = true;
+    for (size_t s = 0; s < c->side_count; s++) {
+        c->complete = c->complete && query_complete(sides[s].query);
+        for (size_t n = query_files(sides[s].query, &files); n > 0; n--) {
+            uint32_t file = files[n - 1];
+            c->damaged_files += !seen[file] && snapshot_file(run->snapshot, file)->damaged;
+            seen[file] = true;
+        }
+    }
+    free(seen);
+    return 0;
+}
+
+/* What is told of the sides is that of the first node. */
+static int keep_meta(struct node_work *w)
+{
+    struct comparison *c = w->run->result;
+
+    if (c->meta)
+        return 0;
+    c->meta = arena_alloc(&c->arena, c->side_count * sizeof(*c->meta));
+    if (!c->meta)
+        return -ENOMEM;
+    for (size_t i = 0; i < c->side_count; i++)
+        c->meta[i] = w->sides[i].meta;
+    return note_files(w->run, w->sides);
+}
+
+static int node_run(struct compare_run *run, const struct compare_node_options *o,
+                    struct text above, bool top, struct compare_node *ret);
+
+static int run_children(struct node_work *w)
+{
+    struct compare_node *node = w->node;
+    int rc = 0;
+
+    for (size_t i = 0; i < w->options->child_count && rc == 0; i++)
+        rc = node_run(w->run, &w->options->children[i], text_of(node->query), false,
+                      &node->children[node->child_count++]);
+    return rc;
+}
+
+static int work(struct node_work *w)
+{
+    size_t sides = w->run->options->side_count;
+    int rc = read_quantiles(w);
+
+    w->sides = calloc(sides, sizeof(*w->sides));
+    if (!w->sides)
+        return -ENOMEM;
+    sample_memory_init(&w->memory, w->run->budget, false);
+    rc = rc < 0 ? rc : scan_sides(w);
+    rc = rc < 0 ? rc : table_make(w);
+    rc = rc < 0 ? rc : keep_meta(w);
+    sample_memory_done(&w->memory);
+    for (size_t i = 0; i < sides; i++)
+        side_done(&w->sides[i]);
+    free(w->sides);
+    return rc;
+}
+
+static int node_run(struct compare_run *run, const struct compare_node_options *o,
+                    struct text above, bool top, struct compare_node *ret)
+{
+    struct node_work w = {.run = run, .options = o, .node = ret, .top = top};
+    struct arena *arena = &run->result->arena;
+    struct text query;
+
+    if (++run->node_count > COMPARE_NODES_MAX)
+        return err_set_param(run->err, ERR_PARAM, "nodes", "more than %d nodes", COMPARE_NODES_MAX);
+    const char *name = arena_strdup(arena, text_of(o->name));
+    int rc = name ? check_query(run, o) : -ENOMEM;
+    rc = rc < 0 ? rc : both(arena, above, text_of(o->query), &query);
+    rc = rc < 0 ? rc : expand_columns(run, o, ret);
+    if (rc < 0)
+        return rc;
+    ret->name = (struct value){.type = VALUE_TEXT, .text = text_of(name)};
+    ret->query = query.ptr;
+    rc = work(&w);
+    return rc < 0 ? rc : run_children(&w);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------ */
+
+static void judge_test(struct compare_test *t)
+{
+    const double alpha = 0.05;
+    bool means = t->welch_p_holm < alpha, ranks = t->mann_whitney_p_holm < alpha; /* NAN: no */
+
+    t->difference = means && ranks ? COMPARE_BOTH
+                    : means        ? COMPARE_MEAN
+                    : ranks        ? COMPARE_RANKS
+                                   : COMPARE_SAME;
+}
+
+/* Over all rows, by kind of test and variant. */
+static int correct(struct compare_run *run)
+{
+    double **p = malloc((run->test_count + 1) * sizeof(*p));
+
+    if (!p)
+        return -ENOMEM;
+    for (size_t v = 0; v + 1 < run->options->side_count; v++) {
+        for (unsigned kind = 0; kind < 2; kind++) {
+            size_t n = 0;
+            for (size_t i = 0; i < run->test_count; i++) {
+                struct compare_test *t = run->tests[i].test;
+                if (run->tests[i].variant == v)
+                    p[n++] = kind ? &t->mann_whitney_p_holm : &t->welch_p_holm;
+            }
+            holm_correct(p, n);
+            run->result->tests = n;
+        }
+    }
+    free(p);
+    for (size_t i = 0; i < run->test_count; i++)
+        judge_test(run->tests[i].test);
+    return 0;
+}
+
+static int run_all(struct compare_run *run)
+{
+    const struct compare_options *o = run->options;
+    struct comparison *c = run->result;
+    int rc = 0;
+
+    c->nodes = arena_alloc(&c->arena, (o->node_count + 1) * sizeof(*c->nodes));
+    if (!c->nodes)
+        return -ENOMEM;
+    for (size_t i = 0; i < o->node_count && rc == 0; i++)
+        rc = node_run(run, &o->nodes[i], TEXT(""), true, &c->nodes[c->node_count++]);
+    return rc < 0 ? rc : correct(run);
+}
+
+int compare_run(const struct query_env *env, struct snapshot *snapshot,
+                const struct compare_options *options, struct budget *budget, struct err *err,
+                struct comparison **ret)
+{
+    struct compare_run run = {
+        .env = env, .snapshot = snapshot, .options = options, .budget = budget, .err = err};
+    int64_t started_ns = clock_mono_ns();
+    struct comparison *c = run.result = calloc(1, sizeof(*c));
+
+    assert(options->side_count >= 2 && options->side_count <= COMPARE_SIDES_MAX);
+    if (!c)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    c->side_count = options->side_count;
+    c->generation = snapshot_generation(snapshot);
+    c->regression = -1;
+    int rc = run_all(&run);
+    free(run.tests);
+    if (rc < 0) {
+        comparison_free(c);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    c->elapsed_ns = clock_mono_ns() - started_ns;
+    *ret = c;
+    return 0;
+}
+
+void comparison_free(struct comparison *c)
+{
+    if (!c)
+        return;
+    arena_done(&c->arena);
+    free(c);
+}

@@ -1,0 +1,84 @@
+/* compare.h - the parts of /compare: scans of the sides, groups that belong together, their metrics. Private to compare*.c.
+ *
+ * Way:       compare.c goes through the nodes -> compare_side.c scans each side once as /stats does, and compare_peaks.c once
+ *            as /aggregate does (windows, processes, hosts) -> compare_table.c joins groups with equal keys
+ *            -> compare_metric.c measures them, with compare_statistics.c -> compare.c corrects for the number of tests.
+ */
+#ifndef DFTRACERD_QUERY_COMPARE_H
+#define DFTRACERD_QUERY_COMPARE_H
+
+#include "aggregate.h"
+#include "compare_statistics.h"
+#include "stats.h"
+
+enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
+
+/* A group of one side. */
+struct side_group {
+    struct value *keys;
+    uint32_t number;                  /* in the scan                                                      */
+    struct moments_f64 peaks[PEAKS];  /* over the windows: the most of a thread                            */
+    double sized_us;                  /* duration of the events that moved bytes                           */
+};
+struct side {
+    struct query *query;
+    struct stats_plan plan;
+    struct stats_found found;
+    struct doubles doubles;
+    struct side_group *groups;        /* by their keys                                                    */
+    size_t group_count;
+    struct compare_meta meta;         /* files, events, makespan, processes, threads, skewed               */
+};
+
+struct compare_run {
+    const struct query_env *env;
+    struct snapshot *snapshot;
+    const struct compare_options *options;
+    struct budget *budget;
+    struct err *err;
+    struct comparison *result;
+    struct { struct compare_test *test; size_t variant; } *tests;
+    size_t test_count, test_cap, node_count;
+};
+
+/* One node on all sides, while it is worked on. */
+struct node_work {
+    struct compare_run *run;
+    const struct compare_node_options *options;
+    struct compare_node *node;        /* group_by and query are set                                       */
+    bool top;
+    struct side *sides;
+    struct quantile *quantiles;       /* ascending, each once                                             */
+    size_t quantile_count;
+    struct sample_memory memory;      /* of sums over groups                                              */
+};
+
+/* What metrics are made of: a group, or several together, of one side. */
+struct part {
+    uint64_t count;
+    struct tally *dur, *size;         /* NULL: no values                                                  */
+    const struct moments_f64 *dur_f64, *size_f64;
+    struct moments_f64 peaks[PEAKS];
+    bool no_peak_std;                 /* the mean over groups                                             */
+    double sized_us;
+    struct compare_meta *head;        /* told first, gets bytes and io_time; NULL                          */
+};
+
+/* Takes nothing; the side is to be done whether it worked or not. */
+int side_scan(struct node_work *w, const struct selection *s, struct side *ret);
+void side_done(struct side *s);
+/* Fills peaks, sized_us, and of meta what windows and threads say. */
+int side_peaks(struct node_work *w, struct side *s);
+/* Summary, groups and children of the node by its columns. */
+int table_make(struct node_work *w);
+/* Parts by side: metrics into `ret`. */
+int metrics_make(struct node_work *w, struct part *parts, struct compare_group *ret);
+
+static inline struct value value_of_f64(double d)
+{
+    return (struct value){.type = VALUE_DOUBLE, .d = d};
+}
+/* Copied into the answer. */
+int compare_keep_value(struct comparison *c, struct value *v);
+
+#endif

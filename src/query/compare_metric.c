@@ -1,0 +1,321 @@
+/* compare_metric.c - from the numbers of one group on all sides to its metrics and how they differ. */
+#include "compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { OF_DUR, OF_SIZE, MEASURES };
+enum worse { WORSE_MORE, WORSE_LESS, WORSE_NEVER };
+
+/* A metric on one side. The lists of all sides have the same metrics in the same places. */
+struct entry {
+    const char *name;
+    enum aggregate_unit unit;
+    enum worse worse;
+    bool optional, tested; /* optional: told only where a side has something */
+    unsigned measure;      /* of a tested one                                */
+    struct value value, std;
+};
+/* One side while it is measured. */
+struct sheet {
+    struct measured all[MEASURES];
+    struct sample_bin *bins[MEASURES];
+    size_t bin_count[MEASURES];
+    struct entry *entries;
+    size_t count;
+};
+
+/* ---- entries of a side ------------------------------------------------------------------------------------ */
+
+static double number(const struct value *v)
+{
+    switch (v->type) {
+    case VALUE_INT:
+        return (double)v->i;
+    case VALUE_UINT:
+        return (double)v->u;
+    case VALUE_WIDE:
+        return (double)v->wide;
+    case VALUE_TIME:
+        return (double)v->wide / 1000;
+    case VALUE_DOUBLE:
+        return v->d;
+    default:
+        return 0;
+    }
+}
+
+/* Of nothing it is 0. */
+static struct value or_zero(const struct value *v, bool time)
+{
+    if (v->type != VALUE_NULL)
+        return *v;
+    return time ? stats_time(0) : (struct value){.type = VALUE_INT};
+}
+
+static struct entry *put(struct sheet *s, const char *name, enum aggregate_unit unit,
+                         enum worse worse, struct value value)
+{
+    struct entry *e = &s->entries[s->count++];
+
+    *e = (struct entry){.name = name, .unit = unit, .worse = worse, .value = value};
+    return e;
+}
+
+static struct value counted(uint64_t n)
+{
+    return (struct value){.type = VALUE_UINT, .u = n};
+}
+
+static void put_head(struct sheet *s, struct compare_meta *m)
+{
+    m->io_time = s->all[OF_DUR].sum;
+    m->bytes = s->all[OF_SIZE].sum;
+    put(s, "files", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->files));
+    put(s, "processes", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->processes));
+    put(s, "threads", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->threads));
+    put(s, "time_pipeline", AGGREGATE_US, WORSE_NEVER, m->makespan);
+    put(s, "time_io", AGGREGATE_US, WORSE_NEVER, m->io_time);
+    put(s, "total_bytes", AGGREGATE_BYTES, WORSE_NEVER, m->bytes);
+}
+
+static void put_peak(struct sheet *s, const char *name, enum aggregate_unit unit,
+                     const struct part *p, unsigned peak)
+{
+    const struct moments_f64 *m = &p->peaks[peak];
+    struct entry *e = put(s, name, unit, WORSE_MORE, value_of_f64(m->count ? m->mean : 0));
+
+    if (m->count > 1 && !p->no_peak_std)
+        e->std = value_of_f64(sqrt(m->m2 / (double)(m->count - 1)));
+}
+
+static int put_quantiles(struct node_work *w, struct sheet *s, const struct part *p,
+                         unsigned measure)
+{
+    struct tally *t = measure == OF_DUR ? p->dur : p->size;
+    const struct measured *m = &s->all[measure];
+    bool time = measure == OF_DUR;
+
+    for (size_t i = 0; i < w->quantile_count; i++) {
+        const struct quantile *q = &w->quantiles[i];
+        struct value v = {.type = VALUE_NULL};
+        char name[80];
+        uint64_t rank =
+            (uint64_t)(((unsigned __int128)m->count * q->part + q->whole - 1) / q->whole);
+        rank = rank < 1 ? 1 : rank;
+        int rc = m->count ? sample_ranks(&t->sample, &rank, 1, time, number(&m->min),
+                                         number(&m->max), &v)
+                          : 0;
+        snprintf(name, sizeof(name), "%s_%s", time ? "dur" : "size", q->name);
+        const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
+        if (rc < 0 || !copy)
+            return rc < 0 ? rc : -ENOMEM;
+        put(s, copy, time ? AGGREGATE_US : AGGREGATE_BYTES, WORSE_MORE, or_zero(&v, time));
+    }
+    return 0;
+}
+
+static int put_measure(struct node_work *w, struct sheet *s, const struct part *p, unsigned measure)
+{
+    const struct measured *m = &s->all[measure];
+    bool time = measure == OF_DUR;
+    struct entry *e = put(s, time ? "dur_mean" : "size_mean", time ? AGGREGATE_US : AGGREGATE_BYTES,
+                          WORSE_MORE, or_zero(&m->mean, false));
+
+    e->std = m->std;
+    e->tested = true;
+    e->measure = measure;
+    return put_quantiles(w, s, p, measure);
+}
+
+static int fill(struct node_work *w, struct sheet *s, const struct part *p)
+{
+    unsigned wanted = w->options->metrics;
+    const struct measured *size = &s->all[OF_SIZE];
+    int rc = 0;
+
+    if (p->head)
+        put_head(s, p->head);
+    if (wanted & COMPARE_COUNT) {
+        put(s, "count", AGGREGATE_PLAIN, WORSE_MORE, counted(p->count));
+        put_peak(s, "count_peak_mean", AGGREGATE_PLAIN, p, PEAK_COUNT);
+    }
+    if (wanted & COMPARE_DURATION) {
+        rc = put_measure(w, s, p, OF_DUR);
+        put_peak(s, "dur_peak_mean", AGGREGATE_US, p, PEAK_MEAN);
+    }
+    if (wanted & COMPARE_SIZE && rc == 0)
+        rc = put_measure(w, s, p, OF_SIZE);
+    if (wanted & COMPARE_TRANSFER_SIZE)
+        put(s, "transfer_size", AGGREGATE_BYTES, WORSE_MORE, or_zero(&size->mean, false))
+            ->optional = true;
+    double rate = p->sized_us > 0 ? number(&size->sum) * 1e6 / p->sized_us : 0;
+    if (wanted & COMPARE_BANDWIDTH)
+        put(s, "bandwidth", AGGREGATE_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional = true;
+    return rc;
+}
+
+static int measure(struct node_work *w, struct sheet *s, const struct part *p)
+{
+    struct tally *const tallies[MEASURES] = {p->dur, p->size};
+    const struct moments_f64 *const doubles[MEASURES] = {p->dur_f64, p->size_f64};
+    int rc = 0;
+
+    s->entries = calloc(w->quantile_count * 2 + 16, sizeof(*s->entries));
+    if (!s->entries)
+        return -ENOMEM;
+    for (unsigned i = 0; i < MEASURES && rc == 0; i++) {
+        rc = tally_measure(tallies[i], doubles[i], i == OF_DUR, &s->all[i]);
+        if (rc == 0 && s->all[i].count)
+            rc = sample_bins(&tallies[i]->sample, &s->bins[i], &s->bin_count[i]);
+    }
+    return rc < 0 ? rc : fill(w, s, p);
+}
+
+static void sheet_done(struct sheet *s)
+{
+    for (unsigned i = 0; i < MEASURES; i++)
+        free(s->bins[i]);
+    free(s->entries);
+}
+
+/* ---- differences ------------------------------------------------------------------------------------------------ */
+
+static bool is_whole(const struct value *v)
+{
+    return v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
+}
+
+static __int128 whole(const struct value *v)
+{
+    return v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
+}
+
+static struct value difference(const struct value *from, const struct value *to)
+{
+    if (is_whole(from) && is_whole(to))
+        return (struct value){.type = VALUE_WIDE, .wide = whole(to) - whole(from)};
+    if (from->type == VALUE_TIME && to->type == VALUE_TIME)
+        return stats_time(to->wide - from->wide);
+    return value_of_f64(number(to) - number(from));
+}
+
+static struct sample_summary summary_of(const struct measured *m)
+{
+    double std = m->count > 1 ? number(&m->std) : 0;
+
+    return (struct sample_summary){m->count, number(&m->mean), std * std};
+}
+
+static int keep_test(struct compare_run *run, struct compare_test *t, size_t variant)
+{
+    if (run->test_count == run->test_cap) {
+        size_t cap = run->test_cap ? run->test_cap * 2 : 256;
+        void *grown = realloc(run->tests, cap * sizeof(*run->tests));
+        if (!grown)
+            return -ENOMEM;
+        run->tests = grown;
+        run->test_cap = cap;
+    }
+    run->tests[run->test_count].test = t;
+    run->tests[run->test_count++].variant = variant;
+    return 0;
+}
+
+static int test(struct compare_run *run, const struct sheet *a, const struct sheet *b,
+                unsigned measure, size_t variant, struct compare_change *c)
+{
+    struct sample_summary from = summary_of(&a->all[measure]), to = summary_of(&b->all[measure]);
+    struct compare_test *t = c->test = arena_alloc(&run->result->arena, sizeof(*t));
+    struct mann_whitney ranks;
+    struct welch means;
+
+    if (!t)
+        return -ENOMEM;
+    welch_test(&from, &to, &means);
+    mann_whitney_test(a->bins[measure], a->bin_count[measure], b->bins[measure],
+                      b->bin_count[measure], &ranks);
+    *t = (struct compare_test){.baseline_count = from.count,
+                               .variant_count = to.count,
+                               .welch_t = means.t,
+                               .welch_df = means.df,
+                               .welch_p = means.p,
+                               .welch_p_holm = means.p,
+                               .mann_whitney_u = ranks.u,
+                               .mann_whitney_p = ranks.p,
+                               .mann_whitney_p_holm = ranks.p,
+                               .cliffs_delta = ranks.cliffs_delta};
+    c->cohens_d = cohens_d(&from, &to);
+    c->significance = cohens_class(c->cohens_d);
+    return keep_test(run, t, variant);
+}
+
+static int change(struct node_work *w, const struct sheet *sheets, size_t side, size_t at,
+                  struct compare_change *c)
+{
+    const struct entry *from = &sheets[0].entries[at], *to = &sheets[side].entries[at];
+    double before = number(&from->value), after = number(&to->value);
+
+    *c = (struct compare_change){.value = to->value, .std = to->std};
+    c->delta = difference(&from->value, &to->value);
+    double delta = number(&c->delta);
+    c->baseline_zero = before == 0 && after != 0;
+    c->percent = c->baseline_zero ? 100 : before == 0 ? 0 : 100 * (delta / before);
+    c->regression =
+        (from->worse == WORSE_MORE && delta > 0) || (from->worse == WORSE_LESS && delta < 0);
+    int rc = from->tested ? test(w->run, &sheets[0], &sheets[side], from->measure, side - 1, c) : 0;
+    if (c->regression && (int)c->significance > w->run->result->regression)
+        w->run->result->regression = (int)c->significance;
+    return rc;
+}
+
+static bool is_told(const struct node_work *w, const struct sheet *sheets, size_t at)
+{
+    bool some = !sheets[0].entries[at].optional;
+
+    for (size_t s = 0; s < w->run->options->side_count; s++)
+        some = some || number(&sheets[s].entries[at].value) > 0;
+    return some;
+}
+
+static int tell(struct node_work *w, const struct sheet *sheets, struct compare_group *ret)
+{
+    struct arena *arena = &w->run->result->arena;
+    size_t variants = w->run->options->side_count - 1;
+    int rc = 0;
+
+    ret->metrics = arena_alloc(arena, (sheets[0].count + 1) * sizeof(*ret->metrics));
+    if (!ret->metrics)
+        return -ENOMEM;
+    for (size_t i = 0; i < sheets[0].count; i++) {
+        const struct entry *e = &sheets[0].entries[i];
+        if (!is_told(w, sheets, i))
+            continue;
+        struct compare_metric *m = &ret->metrics[ret->metric_count++];
+        *m = (struct compare_metric){
+            .name = e->name, .unit = e->unit, .value = e->value, .std = e->std};
+        m->changes = arena_alloc(arena, variants * sizeof(*m->changes));
+        if (!m->changes)
+            return -ENOMEM;
+        for (size_t v = 0; v < variants && rc == 0; v++)
+            rc = change(w, sheets, v + 1, i, &m->changes[v]);
+    }
+    return rc;
+}
+
+int metrics_make(struct node_work *w, struct part *parts, struct compare_group *ret)
+{
+    size_t sides = w->run->options->side_count;
+    struct sheet *sheets = calloc(sides, sizeof(*sheets));
+    int rc = sheets ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < sides && rc == 0; i++)
+        rc = measure(w, &sheets[i], &parts[i]);
+    rc = rc < 0 ? rc : tell(w, sheets, ret);
+    for (size_t i = 0; sheets && i < sides; i++)
+        sheet_done(&sheets[i]);
+    free(sheets);
+    return rc;
+}

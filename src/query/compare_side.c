@@ -1,0 +1,115 @@
+/* compare_side.c - the events of one node on one side: a scan as /stats makes it, and its groups by their keys. */
+#include "compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int compare_keep_value(struct comparison *c, struct value *v)
+{
+    if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
+        return 0;
+    const char *copy = arena_strdup(&c->arena, v->text);
+    if (!copy)
+        return -ENOMEM;
+    v->text.ptr = copy;
+    return 0;
+}
+
+static int make_plan(struct node_work *w, struct side *s)
+{
+    struct stats_plan *p = &s->plan;
+    const struct {
+        const char *path;
+        const struct source **at;
+    } sources[] = {{"ts", &p->ts}, {"dur", &p->dur}, {"size", &p->size}};
+    int rc = 0;
+
+    *p = (struct stats_plan){.query = s->query,
+                             .budget = query_budget(s->query),
+                             .max_groups = query_environment(s->query)->max_groups,
+                             .groups = true,
+                             .no_rates = true};
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
+        rc = query_source(s->query, text_of(sources[i].path), sources[i].at);
+    for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++)
+        rc =
+            query_source(s->query, text_of(w->node->group_by[i]), &p->group_keys[p->group_width++]);
+    return rc;
+}
+
+static int tell_groups(struct node_work *w, struct side *s, const uint32_t *order)
+{
+    struct comparison *c = w->run->result;
+    unsigned width = s->plan.group_width;
+    int rc = 0;
+
+    s->groups = arena_alloc(&c->arena, (s->group_count + 1) * sizeof(*s->groups));
+    if (!s->groups)
+        return -ENOMEM;
+    for (size_t i = 0; i < s->group_count && rc == 0; i++) {
+        struct side_group *g = &s->groups[i];
+        const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
+        g->number = order[i];
+        g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
+        if (!g->keys)
+            return -ENOMEM;
+        for (unsigned k = 0; k < width && rc == 0; k++) {
+            query_key_value(s->query, keys[k], &g->keys[k]);
+            rc = compare_keep_value(c, &g->keys[k]);
+        }
+    }
+    return rc;
+}
+
+static int order_groups(struct node_work *w, struct side *s)
+{
+    const struct group_table *t = &s->found.groups.map.table;
+    uint64_t *same = calloc(t->count + 1, sizeof(*same)); /* no count goes before the keys */
+    uint32_t *order = NULL;
+
+    if (!same)
+        return -ENOMEM;
+    int rc = stats_order(s->query, t, same, 0, w->run->budget, &order, &s->group_count);
+    rc = rc < 0 ? rc : tell_groups(w, s, order);
+    free(order);
+    free(same);
+    return rc;
+}
+
+static int explain(struct node_work *w, int rc)
+{
+    return err_set(w->run->err, rc, rc == ERR_ROW_LIMIT ? "%s; choose fewer columns" : "%s",
+                   err_text(rc));
+}
+
+int side_scan(struct node_work *w, const struct selection *selection, struct side *s)
+{
+    struct compare_run *run = w->run;
+    struct query_counters counters;
+    int rc = query_open(run->env, run->snapshot, selection, run->budget, run->err, &s->query);
+
+    if (rc < 0)
+        return rc;
+    rc = make_plan(w, s);
+    rc = rc < 0 ? rc : stats_scan(&s->plan, &s->found, &s->doubles, run->err);
+    if (rc == 0 && s->found.groups.map.table.count == 0)
+        s->group_count = 0;
+    else if (rc == 0)
+        rc = order_groups(w, s);
+    if (rc < 0)
+        return explain(w, rc);
+    query_counters(s->query, &counters);
+    s->meta.files = counters.files;
+    s->meta.events = s->found.events;
+    const struct time_span *span = &s->found.span;
+    s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
+    rc = s->group_count ? side_peaks(w, s) : 0;
+    return rc < 0 ? explain(w, rc) : 0;
+}
+
+void side_done(struct side *s)
+{
+    found_done(&s->found);
+    doubles_done(&s->doubles);
+    query_close(s->query);
+}

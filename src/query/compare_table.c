@@ -1,0 +1,280 @@
+/* compare_table.c - groups with equal keys on all sides, put together into the summary, groups and children of a node. */
+#include "compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A group and where it is on each side; NULL: not there. */
+struct row {
+    const struct value *keys;
+    struct side_group **of;
+};
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static int compare_keys(const struct value *a, const struct value *b, size_t width)
+{
+    int cmp = 0;
+
+    for (size_t i = 0; i < width && cmp == 0; i++)
+        cmp = value_cmp(&a[i], &b[i]);
+    return cmp;
+}
+
+/* The least keys that some side has at its place; NULL: all are through. */
+static const struct value *least_keys(const struct node_work *w, const size_t *at)
+{
+    const struct value *least = NULL;
+
+    for (size_t s = 0; s < w->run->options->side_count; s++) {
+        const struct side *side = &w->sides[s];
+        if (at[s] == side->group_count)
+            continue;
+        const struct value *keys = side->groups[at[s]].keys;
+        if (!least || compare_keys(keys, least, w->node->group_by_count) < 0)
+            least = keys;
+    }
+    return least;
+}
+
+static int join_rows(struct node_work *w, struct row **ret, size_t *ret_count)
+{
+    struct arena *arena = &w->run->result->arena;
+    size_t sides = w->run->options->side_count, most = 0, n = 0;
+    size_t at[COMPARE_SIDES_MAX] = {0};
+    const struct value *keys;
+
+    for (size_t s = 0; s < sides; s++)
+        most += w->sides[s].group_count;
+    struct row *rows = arena_alloc(arena, (most + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    while ((keys = least_keys(w, at))) {
+        struct row *r = &rows[n++];
+        r->keys = keys;
+        r->of = arena_alloc(arena, sides * sizeof(*r->of));
+        if (!r->of)
+            return -ENOMEM;
+        for (size_t s = 0; s < sides; s++) {
+            struct side *side = &w->sides[s];
+            if (at[s] < side->group_count &&
+                compare_keys(side->groups[at[s]].keys, keys, w->node->group_by_count) == 0)
+                r->of[s] = &side->groups[at[s]++];
+        }
+    }
+    *ret = rows;
+    *ret_count = n;
+    return 0;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+static struct tally *tally_of(struct side *s, uint32_t group, unsigned quantity)
+{
+    struct group_tallies *g = &s->found.groups;
+
+    return group < g->tally_cap[quantity] ? &g->tally[quantity][group] : NULL;
+}
+
+static void group_part(struct side *s, const struct side_group *g, struct part *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    if (!g)
+        return;
+    const uint64_t *keys = group_table_keys(&s->found.groups.map.table, g->number);
+    ret->count = s->found.groups.counts[g->number];
+    ret->dur = tally_of(s, g->number, Q_DURATION);
+    ret->size = tally_of(s, g->number, Q_SIZE);
+    ret->dur_f64 = doubles_find(&s->doubles, keys, Q_DURATION);
+    ret->size_f64 = doubles_find(&s->doubles, keys, Q_SIZE);
+    memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
+    ret->sized_us = g->sized_us;
+}
+
+/* Of several groups: `dur`, `size` and what hangs on them are in w->memory. */
+struct sum {
+    struct tally tally[2];
+    struct moments_f64 doubles[2];
+};
+
+static int sum_add(struct node_work *w, struct sum *sum, const struct part *p, struct part *ret)
+{
+    const struct tally *const tallies[2] = {p->dur, p->size};
+    const struct moments_f64 *const doubles[2] = {p->dur_f64, p->size_f64};
+    int rc = 0;
+
+    ret->count += p->count;
+    ret->sized_us += p->sized_us;
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        if (tallies[i])
+            rc = tally_merge(&w->memory, &sum->tally[i], tallies[i]);
+        if (doubles[i])
+            moments_f64_merge(&sum->doubles[i], doubles[i]);
+    }
+    for (unsigned i = 0; i < PEAKS; i++)
+        moments_f64_add(&ret->peaks[i], p->peaks[i].count ? p->peaks[i].mean : 0);
+    return rc;
+}
+
+static int sum_part(struct node_work *w, size_t side, const struct row *rows, size_t count,
+                    struct part *ret)
+{
+    struct sum *sum = sample_alloc(&w->memory, sizeof(*sum));
+    struct part p;
+    int rc = 0;
+
+    memset(ret, 0, sizeof(*ret));
+    ret->no_peak_std = true;
+    if (!sum)
+        return w->memory.error;
+    tally_init(&sum->tally[0]);
+    tally_init(&sum->tally[1]);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        if (!rows[i].of[side])
+            continue;
+        group_part(&w->sides[side], rows[i].of[side], &p);
+        rc = sum_add(w, sum, &p, ret);
+    }
+    ret->dur = &sum->tally[0];
+    ret->size = &sum->tally[1];
+    ret->dur_f64 = &sum->doubles[0];
+    ret->size_f64 = &sum->doubles[1];
+    return rc;
+}
+
+static int summarise(struct node_work *w, const struct row *rows, size_t count, bool head,
+                     struct compare_group *ret)
+{
+    struct part parts[COMPARE_SIDES_MAX];
+    size_t sides = w->run->options->side_count;
+    int rc = 0;
+
+    for (size_t s = 0; s < sides && rc == 0; s++) {
+        rc = sum_part(w, s, rows, count, &parts[s]);
+        parts[s].head = head ? &w->sides[s].meta : NULL;
+    }
+    return rc < 0 ? rc : metrics_make(w, parts, ret);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------------------- */
+
+struct ranked {
+    struct compare_group group;
+    double worst;
+    size_t place;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->worst != y->worst)
+        return x->worst > y->worst ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* The greatest change for the worse, and whether any change reaches the threshold. */
+static bool judge(const struct node_work *w, struct ranked *r)
+{
+    bool reached = false;
+
+    for (size_t i = 0; i < r->group.metric_count; i++) {
+        for (size_t v = 0; v + 1 < w->run->options->side_count; v++) {
+            const struct compare_change *c = &r->group.metrics[i].changes[v];
+            double size = fabs(c->percent);
+            reached = reached || size >= w->options->threshold;
+            if (c->regression && size > r->worst)
+                r->worst = size;
+        }
+    }
+    return reached;
+}
+
+static int tell_row(struct node_work *w, const struct row *row, struct compare_group *ret)
+{
+    struct part parts[COMPARE_SIDES_MAX];
+    size_t width = w->node->group_by_count;
+
+    for (size_t s = 0; s < w->run->options->side_count; s++)
+        group_part(&w->sides[s], row->of[s], &parts[s]);
+    ret->keys = arena_alloc(&w->run->result->arena, (width + 1) * sizeof(*ret->keys));
+    if (!ret->keys)
+        return -ENOMEM;
+    memcpy(ret->keys, row->keys, width * sizeof(*ret->keys));
+    return metrics_make(w, parts, ret);
+}
+
+static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
+                     struct compare_node *ret)
+{
+    struct ranked *ranked = calloc(count + 1, sizeof(*ranked));
+    size_t n = 0;
+    int rc = ranked ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = budget_check(w->run->budget);
+        ranked[n] = (struct ranked){.place = i};
+        rc = rc < 0 ? rc : tell_row(w, &rows[i], &ranked[n].group);
+        n += rc == 0 && judge(w, &ranked[n]);
+    }
+    if (rc == 0 && !w->options->by_name)
+        qsort(ranked, n, sizeof(*ranked), compare_ranked);
+    ret->groups =
+        rc < 0 ? NULL : arena_alloc(&w->run->result->arena, (n + 1) * sizeof(*ret->groups));
+    for (size_t i = 0; ret->groups && i < n; i++)
+        ret->groups[ret->group_count++] = ranked[i].group;
+    free(ranked);
+    return rc < 0 ? rc : ret->groups ? 0 : -ENOMEM;
+}
+
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
+
+static size_t same_first(const struct row *rows, size_t count)
+{
+    size_t n = 1;
+
+    while (n < count && value_cmp(&rows[n].keys[0], &rows[0].keys[0]) == 0)
+        n++;
+    return n;
+}
+
+static int tell_children(struct node_work *w, const struct row *rows, size_t count)
+{
+    struct compare_node *node = w->node;
+    int rc = 0;
+
+    for (size_t i = 0, n; i < count && rc == 0; i += n) {
+        struct compare_node *child = &node->children[node->child_count++];
+        n = same_first(rows + i, count - i);
+        child->name = rows[i].keys[0];
+        child->query = node->query;
+        child->group_by = node->group_by;
+        child->group_by_count = node->group_by_count;
+        child->label_from = 1;
+        rc = summarise(w, rows + i, n, false, &child->summary);
+        rc = rc < 0 ? rc : tell_rows(w, rows + i, n, child);
+    }
+    return rc;
+}
+
+int table_make(struct node_work *w)
+{
+    struct compare_node *node = w->node;
+    struct row *rows;
+    size_t count;
+    int rc = join_rows(w, &rows, &count);
+
+    if (rc < 0)
+        return rc;
+    node->children = arena_alloc(&w->run->result->arena,
+                                 (count + w->options->child_count + 1) * sizeof(*node->children));
+    if (!node->children)
+        return -ENOMEM;
+    rc = summarise(w, rows, count, w->top, &node->summary);
+    if (rc == 0 && node->group_by_count > 1)
+        rc = tell_children(w, rows, count);
+    else if (rc == 0 && node->group_by_count == 1)
+        rc = tell_rows(w, rows, count, node);
+    return rc;
+}

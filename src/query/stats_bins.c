@@ -1,0 +1,92 @@
+/* stats_bins.c - a sample as counts of the bins of sketches. */
+#include "stats_sample.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+struct bins {
+    struct sample_bin *bins;
+    size_t count, cap;
+    int error;
+};
+
+static void put(void *arg, uint32_t bin, uint64_t count)
+{
+    struct bins *b = arg;
+
+    if (b->count && b->bins[b->count - 1].bin == bin) {
+        b->bins[b->count - 1].count += count;
+        return;
+    }
+    if (b->count == b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 64;
+        struct sample_bin *grown = realloc(b->bins, cap * sizeof(*grown));
+        if (!grown) {
+            b->error = -ENOMEM;
+            return;
+        }
+        b->bins = grown;
+        b->cap = cap;
+    }
+    b->bins[b->count++] = (struct sample_bin){bin, count};
+}
+
+/* Lists of at most SKETCH_EXACT values: `exact` samples have no use for bins. */
+static int put_list(struct bins *b, struct sample *s)
+{
+    uint64_t ranks[SKETCH_EXACT];
+    struct value v[SKETCH_EXACT];
+
+    assert(s->n <= SKETCH_EXACT);
+    for (uint32_t i = 0; i < s->n; i++)
+        ranks[i] = i + 1;
+    int rc = sample_ranks(s, ranks, s->n, s->kind == SAMPLE_NANO, 0, 0, v);
+    for (uint32_t i = 0; i < s->n && rc == 0; i++) {
+        double value = v[i].type == VALUE_TIME  ? (double)v[i].wide / 1000
+                       : v[i].type == VALUE_INT ? (double)v[i].i
+                                                : v[i].d;
+        put(b, sketch_bin(value), 1);
+    }
+    return rc;
+}
+
+static int put_sketch(struct bins *b, const struct sketch *s)
+{
+    return s ? sketch_each_bin(s, put, b) : 0;
+}
+
+static int put_pages(struct bins *b, const struct sample_pages *p)
+{
+    int rc = put_sketch(b, p->negative);
+
+    if (p->zeros)
+        put(b, sketch_bin(0), p->zeros);
+    rc = rc < 0 ? rc : put_sketch(b, p->tiny);
+    for (unsigned i = 0; i < SAMPLE_OCTAVES * SAMPLE_PAGE && rc == 0; i++) {
+        unsigned octave = i / SAMPLE_PAGE, bin = i % SAMPLE_PAGE;
+        uint64_t count = (p->page[octave] ? p->page[octave][bin] : 0) +
+                         (p->wide[octave] ? p->wide[octave][bin] : 0);
+        uint64_t bits = (i + SAMPLE_BASE) << 45;
+        double lowest;
+        memcpy(&lowest, &bits, sizeof(lowest));
+        if (count)
+            put(b, sketch_bin(lowest), count);
+    }
+    return rc;
+}
+
+int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count)
+{
+    struct bins b = {0};
+    int rc = s->paged ? put_pages(&b, s->data) : put_list(&b, s);
+
+    rc = rc < 0 ? rc : b.error;
+    if (rc < 0) {
+        free(b.bins);
+        return rc;
+    }
+    *ret = b.bins;
+    *ret_count = b.count;
+    return 0;
+}
