@@ -11,7 +11,7 @@
 #include "dftracerd/query.h"
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO, FORMAT_ARROW,
-              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_COUNT };
+              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COUNT };
 const char *format_name(enum format f);            /* "json"                         */
 const char *format_content_type(enum format f);    /* "application/json"             */
 int format_parse(struct text name, enum format *ret);
@@ -85,6 +85,16 @@ int format_info_new(const struct query_env *env, struct snapshot *s, const uint3
 int format_info_next(struct format_info *i, struct budget *budget, struct err *err, struct buf *out);
 void format_info_free(struct format_info *i);
 int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
+
+/* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN (a table). */
+struct format_compare_options {
+    enum format format;
+    bool pretty, terminal, color;    /* TEXT: box drawing, colours                                       */
+    const char *const *labels;       /* of the sides                                                     */
+    const char *query;
+    int fail_on;                     /* class from which a regression is a failure; -1: none               */
+};
+int format_compare(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
 
 /* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
  * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */

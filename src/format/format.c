@@ -16,6 +16,7 @@ static const struct {
     [FORMAT_ARROW_STREAM] = {"arrow-stream", "application/vnd.apache.arrow.stream"},
     [FORMAT_COLLAPSED] = {"collapsed", "text/plain"},
     [FORMAT_TAR] = {"tar", "application/x-tar"},
+    [FORMAT_MARKDOWN] = {"markdown", "text/markdown"},
 };
 
 const char *format_name(enum format f)

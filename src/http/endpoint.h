@@ -20,6 +20,7 @@ enum param_type {
     PARAM_BYTES,       /* "4MiB"; bare bytes                        -> .number                          */
     PARAM_NUMBER,      /* a JSON number                             -> .real                            */
     PARAM_INT,         /* decimal, may be negative                  -> .number, as int64_t              */
+    PARAM_JSON,        /* JSON; in a body any value                 -> .text                            */
 };
 struct param_spec {
     const char *name;
@@ -131,9 +132,12 @@ int params_finish(struct request *rq);
 /* "a=1&b=%20x" with + as blank. */
 int params_add_form(struct request *rq, struct text encoded);
 int params_add_json(struct request *rq, struct text body);
-/* A JSON object, *new*. -EINVAL with `why`, -ENOMEM. */
+/* What a document says of parameters that the client did not give; members that are no parameters mean nothing. */
 struct json_t;
+int params_add_document(struct request *rq, const struct json_t *root);
+/* A JSON object, *new*. -EINVAL with `why`, -ENOMEM. */
 int params_load_json(struct text text, struct json_t **ret, char *why, size_t size);
+void params_free_json(struct json_t *root);
 /* Percent-decoding; -EINVAL on a bad escape or NUL. Result in the arena. */
 int params_decode(struct arena *arena, struct text encoded, bool plus, struct text *ret);
 /* Text that is equal for requests that mean the same: for ETags and caches. */
@@ -145,17 +149,33 @@ const struct endpoint *const *router_table(void);          /* NULL-terminated */
 void router_allow(const struct endpoint *e, char *out, size_t size);
 
 /* ---- selection.c: the parameters that all queries share ---- */
+/* dir, file, recursive, query, preset ... with these defaults; `prefix` before each name. */
+#define SELECTION_PARAMS(prefix, recursive, time, phase) \
+    {prefix "dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"}, \
+    {prefix "file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"}, \
+    {prefix "recursive", PARAM_BOOL, false, recursive, NULL, "also directories below dir"}, \
+    {prefix "query", PARAM_TEXT, false, NULL, NULL, "filter, for instance: cat == \"POSIX\" and dur > 1ms"}, \
+    {prefix "preset", PARAM_CHOICE, false, NULL, "io|compute|dlio", "a predefined selection, ANDed with the query"}, \
+    {prefix "time_range", PARAM_TIME_RANGE, false, NULL, NULL, \
+     "from,to: events that start in this window (microseconds)"}, \
+    {prefix "time", PARAM_CHOICE, false, time, "start|overlap", "overlap: events whose duration meets the window"}, \
+    {prefix "min_duration", PARAM_DURATION, false, NULL, NULL, "shortest duration, inclusive"}, \
+    {prefix "max_duration", PARAM_DURATION, false, NULL, NULL, "longest duration, inclusive"}, \
+    {prefix "phase", PARAM_CHOICE, false, phase, "events|counters|aggregated|metadata|data|any", \
+     "which kinds of objects"}
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
 extern const struct param_spec page_params[];              /* limit offset                              */
 /* dir, file, recursive, as far as the endpoint has them. Borrowed from the request. */
 void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
+/* Changes what parameters with this prefix say. */
+int selection_change(struct request *rq, const char *prefix, struct selection *s);
 /* Opens the query of a selection and notes completeness in the answer. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
-    endpoint_openapi, endpoint_index, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open;
+    endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open;
 
 #endif

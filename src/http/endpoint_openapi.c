@@ -90,6 +90,8 @@ static void write_type(struct jw *j, const struct param_spec *p, bool body)
                        : p->type == PARAM_INT    ? "integer"
                        : p->type == PARAM_NUMBER ? "number"
                                                  : "string";
+    if (body && p->type == PARAM_JSON) /* any value */
+        return;
     const char *also = is_list(p)                                            ? "string"
                        : p->type == PARAM_DURATION || p->type == PARAM_BYTES ? "number"
                                                                              : NULL;

@@ -18,6 +18,7 @@ static const struct answer {
     {"/event-count", "EventCount", NULL, NULL},
     {"/schema", "Schema", "SchemaColumn", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
+    {"/compare", "Compare", NULL, NULL},
     {"/read", "ReadCheck", NULL, NULL},
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},

@@ -9,6 +9,15 @@ static const struct {
     const char *path, *name, *json;
 } params[] = {
     {"/read", "file", "'run1/rank_0.pfw.gz'"},
+    {NULL, "baseline", "'run1'"},
+    {NULL, "variant", "['run2']"},
+    {"/compare", "percentiles", "['0.5','0.95']"},
+    {NULL, "metrics", "['count','duration']"},
+    {"/compare", "time_interval", "'1s'"},
+    {NULL, "threshold", "5"},
+    {NULL, "nodes", "'[{\\'name\\':\\'reads\\',\\'query\\':\\'size > 0\\'}]'"},
+    {NULL, "defaults", "'{\\'percentiles\\':[0.5]}'"},
+    {NULL, "config", "'{\\'baseline\\':\\'run1\\',\\'variant\\':\\'run2\\'}'"},
     {NULL, "dir", "['run1']"},
     {NULL, "file", "['run1/rank_*.pfw.gz']"},
     {NULL, "query", "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"},
@@ -44,6 +53,8 @@ static const struct {
     {"/event-count", "{'preset':'io','format':'json'}"},
     {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
     {"/schema", "{'dir':['run1'],'phase':'any'}"},
+    {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
+                 "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
     {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
     {"/q", "{'query':'/aggregate?format=perfetto&time_interval=1s','name':'run1.json.gz'}"},
     {"/index", "{'force':true,'dir':['run1'],'dimensions':['ret'],'checkpoint_size':'1MiB'}"},
@@ -52,6 +63,9 @@ static const struct {
 #define MEASURED \
     "{'count':16,'sum':19240,'mean':1202.5,'std':4190.5,'min':210,'max':16912,'p10':229,'p25':258,'p50':301,'p75':377," \
     "'p90':512,'p95':590,'p99':16912}"
+
+#define SIDE \
+    "{'files':1,'processes':1,'threads':2,'events':16,'total_bytes':4096,'total_io_time_us':19240,'makespan_us':613117,'skewed_hosts':[]}"
 
 static const struct {
     const char *schema, *json;
@@ -77,6 +91,12 @@ static const struct {
     {"Schema", "{'columns':[{'path':'dur','type':'int','rows':16,'distinct':16,'distinct_exact':true,'min':210,'max':16912,"
                "'bloom':false}]}"},
     {"Aggregate", "{'rows':[{'name':'fread','count':16,'dur_p99':16912}],'files':2,'damaged_files':0,'generation':7,'complete':true}"},
+    {"Compare", "{'baseline':'run1','variant':'run2','baseline_meta':" SIDE ",'variant_meta':" SIDE ",'query':'','generation':7,'complete':true,"
+                "'damaged_files':0,'execution_time_ms':1.25,'tests':1,'regression':'SMALL','failed':false,'notes':[],'nodes':[{'name':'root','query':'',"
+                "'summary':{'metrics':[{'name':'dur_mean','baseline':1202.5,'baseline_std':4190.5,'variant':2405,'variant_std':4190.5,'delta':1202.5,"
+                "'pct_change':100,'baseline_zero':false,'cohens_d':0.28,'significance':'SMALL','is_regression':true,'test':{'n_baseline':16,'n_variant':16,"
+                "'welch_t':0.81,'welch_df':30,'welch_p':0.42,'welch_p_holm':0.42,'mann_whitney_u':140,'mann_whitney_p':0.66,'mann_whitney_p_holm':0.66,"
+                "'cliffs_delta':0.09,'difference':'none'}}]},'groups':[],'children':[]}]}"},
     {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
     {"StoredQueries", "{'queries':[{'id':'6a0c65f6a2d2c1c9b2e3f4a5968778d0','name':'run1.json.gz','query':'/aggregate?format=perfetto',"
                       "'url':'/q/6a0c65f6a2d2c1c9b2e3f4a5968778d0/run1.json.gz','open':'/open/6a0c65f6a2d2c1c9b2e3f4a5968778d0',"
@@ -87,6 +107,8 @@ static const struct {
 
 const char *openapi_param_example(const char *path, const char *name)
 {
+    const char *dot = strchr(name, '.'); /* baseline.dir is a dir */
+    name = dot ? dot + 1 : name;
     for (size_t i = 0; i < sizeof params / sizeof *params; i++)
         if (strcmp(params[i].name, name) == 0 &&
             (!params[i].path || strcmp(params[i].path, path) == 0))

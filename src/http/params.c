@@ -173,6 +173,7 @@ static int parse_value(struct request *rq, struct param *p)
 {
     switch (p->spec->type) {
     case PARAM_TEXT:
+    case PARAM_JSON:
         return 0;
     case PARAM_BOOL:
         return parse_bool(p->text, &p->number) < 0 ? bad(rq, p, "true or false") : 0;
@@ -361,6 +362,71 @@ int params_load_json(struct text text, struct json_t **ret, char *why, size_t si
     return -EINVAL;
 }
 
+void params_free_json(json_t *root)
+{
+    json_decref(root);
+}
+
+static int add_member(struct request *rq, const char *name, const json_t *v);
+
+/* Whether there are parameters `<name>.x`. */
+static bool takes_parts(const struct request *rq, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < rq->param_count; i++) {
+        const char *other = rq->params[i].spec->name;
+        if (strncmp(other, name, len) == 0 && other[len] == '.')
+            return true;
+    }
+    return false;
+}
+
+/* {"baseline":{"dir":...}} is `baseline.dir`. */
+static int add_json_object(struct request *rq, const char *name, const json_t *object)
+{
+    char whole[64];
+    const char *key;
+    json_t *v;
+    int rc = 0;
+    json_object_foreach((json_t *)object, key, v)
+    {
+        snprintf(whole, sizeof whole, "%.30s.%.30s", name, key);
+        rc = rc < 0 ? rc
+             : json_is_object(v)
+                 ? err_set_param(&rq->err, ERR_PARAM, name, "`%s` is no object", whole)
+                 : add_member(rq, whole, v);
+    }
+    return rc;
+}
+
+static int add_member(struct request *rq, const char *name, const json_t *v)
+{
+    const struct param *p = request_param(rq, name);
+    if (p && p->spec->type == PARAM_JSON) {
+        char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+        int rc = text ? params_add(rq, text_of(name), text_of(text)) : -ENOMEM;
+        free(text);
+        return rc;
+    }
+    return json_is_array(v)                             ? add_json_array(rq, name, v)
+           : json_is_object(v) && takes_parts(rq, name) ? add_json_object(rq, name, v)
+                                                        : add_json_scalar(rq, name, v);
+}
+
+int params_add_document(struct request *rq, const json_t *root)
+{
+    const char *key;
+    json_t *v;
+    int rc = 0;
+    json_object_foreach((json_t *)root, key, v)
+    {
+        const struct param *p = request_param(rq, key);
+        if (rc == 0 && p && !p->given)
+            rc = add_member(rq, key, v);
+    }
+    return rc;
+}
+
 int params_add_json(struct request *rq, struct text body)
 {
     char why[JSON_ERROR_TEXT_LENGTH];
@@ -374,7 +440,7 @@ int params_add_json(struct request *rq, struct text body)
     json_t *v;
     json_object_foreach(root, key, v)
     {
-        rc = json_is_array(v) ? add_json_array(rq, key, v) : add_json_scalar(rq, key, v);
+        rc = add_member(rq, key, v);
         if (rc < 0)
             break;
     }

@@ -4,12 +4,25 @@
 #include <stdio.h>
 
 static const struct endpoint *const table[] = {
-    &endpoint_page,      &endpoint_healthz,        &endpoint_readyz,
-    &endpoint_info,      &endpoint_stats,          &endpoint_view,
-    &endpoint_aggregate, &endpoint_event_count,    &endpoint_schema,
-    &endpoint_read,      &endpoint_metrics,        &endpoint_openapi,
-    &endpoint_index,     &endpoint_gen_fake_trace, &endpoint_store,
-    &endpoint_stored,    &endpoint_open,           NULL,
+    &endpoint_page,
+    &endpoint_healthz,
+    &endpoint_readyz,
+    &endpoint_info,
+    &endpoint_stats,
+    &endpoint_view,
+    &endpoint_aggregate,
+    &endpoint_event_count,
+    &endpoint_schema,
+    &endpoint_read,
+    &endpoint_metrics,
+    &endpoint_openapi,
+    &endpoint_index,
+    &endpoint_gen_fake_trace,
+    &endpoint_store,
+    &endpoint_stored,
+    &endpoint_open,
+    &endpoint_compare,
+    NULL,
 };
 
 const struct endpoint *const *router_table(void)

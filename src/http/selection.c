@@ -1,24 +1,11 @@
 /* selection.c - the parameters by which every query chooses its events (API.md section 3). */
 #include "endpoint.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct param_spec selection_params[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
-    {"query", PARAM_TEXT, false, NULL, NULL,
-     "filter, for instance: cat == \"POSIX\" and dur > 1ms"},
-    {"preset", PARAM_CHOICE, false, NULL, "io|compute|dlio",
-     "a predefined selection, ANDed with the query"},
-    {"time_range", PARAM_TIME_RANGE, false, NULL, NULL,
-     "from,to: events that start in this window (microseconds)"},
-    {"time", PARAM_CHOICE, false, "start", "start|overlap",
-     "overlap: events whose duration meets the window"},
-    {"min_duration", PARAM_DURATION, false, NULL, NULL, "shortest duration, inclusive"},
-    {"max_duration", PARAM_DURATION, false, NULL, NULL, "longest duration, inclusive"},
-    {"phase", PARAM_CHOICE, false, "data", "events|counters|aggregated|metadata|data|any",
-     "which kinds of objects"},
+    SELECTION_PARAMS("", "true", "start", "data"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec answer_params[] = {
@@ -52,51 +39,82 @@ static unsigned phases_of(const char *name)
     return PHASE_DATA;
 }
 
-/* All values of a parameter, whether it is repeatable or not. */
-static const char *const *values_of(const struct request *rq, const char *name, size_t *ret_count)
+/* NULL: not set. */
+static const struct param *find(const struct request *rq, const char *prefix, const char *name)
 {
-    const struct param *p = request_param(rq, name);
-    *ret_count = !p || !p->set ? 0 : p->spec->repeatable ? p->count : 1;
-    return !*ret_count           ? NULL
-           : p->spec->repeatable ? (const char *const *)p->items
-                                 : (const char *const *)&p->text.ptr;
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    const struct param *p = request_param(rq, whole);
+    return p && p->set ? p : NULL;
+}
+
+/* All values of a parameter, whether it is repeatable or not. */
+static void take_values(const struct param *p, const char *const **values, size_t *count)
+{
+    if (!p)
+        return;
+    *count = p->spec->repeatable ? p->count : 1;
+    *values =
+        p->spec->repeatable ? (const char *const *)p->items : (const char *const *)&p->text.ptr;
+}
+
+static void change_files(const struct request *rq, const char *prefix, struct selection *s)
+{
+    const struct param *recursive = find(rq, prefix, "recursive");
+    take_values(find(rq, prefix, "dir"), &s->dirs, &s->dir_count);
+    take_values(find(rq, prefix, "file"), &s->files, &s->file_count);
+    if (recursive)
+        s->not_recursive = !recursive->number;
 }
 
 void selection_read_files(struct request *rq, struct selection *s)
 {
-    const struct param *recursive = request_param(rq, "recursive");
-    s->dirs = values_of(rq, "dir", &s->dir_count);
-    s->files = values_of(rq, "file", &s->file_count);
-    s->not_recursive = recursive && !request_flag(rq, "recursive");
+    change_files(rq, "", s);
+}
+
+static int change_times(struct request *rq, const char *prefix, struct selection *s)
+{
+    const struct param *range = find(rq, prefix, "time_range"), *time = find(rq, prefix, "time");
+    if (time)
+        s->overlap = text_eq(time->text, TEXT("overlap"));
+    if (!range)
+        return 0;
+    s->has_time_range = true;
+    s->time_from_ns = range->ns;
+    s->time_to_ns = range->ns_to;
+    if (range->ns > range->ns_to)
+        return err_set_param(&rq->err, ERR_PARAM, range->spec->name, "`%s` ends before it starts",
+                             range->spec->name);
+    return 0;
+}
+
+int selection_change(struct request *rq, const char *prefix, struct selection *s)
+{
+    const struct param *query = find(rq, prefix, "query"), *preset = find(rq, prefix, "preset"),
+                       *phase = find(rq, prefix, "phase"), *min = find(rq, prefix, "min_duration"),
+                       *max = find(rq, prefix, "max_duration");
+    change_files(rq, prefix, s);
+    if (query)
+        s->query = query->text;
+    if (preset)
+        s->preset = preset->text.ptr;
+    if (phase)
+        s->phases = phases_of(phase->text.ptr);
+    if (min) {
+        s->has_min_duration = true;
+        s->min_duration_ns = min->ns;
+    }
+    if (max) {
+        s->has_max_duration = true;
+        s->max_duration_ns = max->ns;
+    }
+    return change_times(rq, prefix, s);
 }
 
 int selection_read(struct request *rq, struct selection *ret)
 {
     selection_init(ret);
-    selection_read_files(rq, ret);
-    const struct param *query = request_param(rq, "query"),
-                       *range = request_param(rq, "time_range");
-    if (query->set)
-        ret->query = query->text;
-    ret->preset = request_text(rq, "preset");
-    ret->phases = phases_of(request_text(rq, "phase"));
-    const char *time = request_text(rq, "time");
-    ret->overlap = time && strcmp(time, "overlap") == 0;
-    if (range->set) {
-        ret->has_time_range = true;
-        ret->time_from_ns = range->ns;
-        ret->time_to_ns = range->ns_to;
-        if (range->ns > range->ns_to)
-            return err_set_param(&rq->err, ERR_PARAM, "time_range",
-                                 "`time_range` ends before it starts");
-    }
-    const struct param *min = request_param(rq, "min_duration"),
-                       *max = request_param(rq, "max_duration");
-    ret->has_min_duration = min->set;
-    ret->min_duration_ns = min->ns;
-    ret->has_max_duration = max->set;
-    ret->max_duration_ns = max->ns;
-    return 0;
+    return selection_change(rq, "", ret);
 }
 
 int selection_open(struct request *rq, const struct selection *s, struct query **ret)

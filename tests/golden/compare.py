@@ -7,12 +7,14 @@ import math
 from fractions import Fraction
 
 from oracle import aggregate, info, kept, reader, stats, view
+from oracle import compare as comparison
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
 ONLY_THE_DAEMON_KNOWS = {
     "": {"generation", "name_conflicts", "roots", "elapsed_ms", "index", "duplicates", "missing"},
     "chunks": {"scanned", "skipped", "answered_from_summary"},
     "totals": {"index_bytes"},
+    "compare": {"baseline", "variant", "query", "execution_time_ms", "failed", "notes"},
     "files[]": {"error", "checkpoint_size", "index_bytes", "columns", "duplicate_of", "damage"},
 }
 SHOWN = 6                               # differences of one question that are printed
@@ -46,6 +48,8 @@ class Difference:
             self.dict(place, expected, got)
         elif isinstance(expected, list):
             self.list(place, expected, got)
+        elif isinstance(expected, comparison.Vague):
+            pass  # held against the numbers it is made of: vague_changes
         elif isinstance(expected, stats.Approximate):
             self.approximate(place, expected, got)
         elif isinstance(expected, bool) or expected is None or isinstance(expected, str):
@@ -118,6 +122,36 @@ def json_answer(expected, body):
         return ["not JSON: %s: %r" % (error, body[:200])]
     difference.any("", expected, got)
     return difference.found
+
+
+def vague_changes(place, metric):
+    """A difference of percentiles is that of the percentiles told, which are near the right ones."""
+    before, worse = metric["baseline"], (lambda change: change < 0) if metric["name"] == "bandwidth" else (lambda change: change > 0)
+    members = (metric[k] for k in ("variant", "delta", "pct_change", "is_regression"))
+    for after, delta, percent, regression in zip(*(v if isinstance(v, list) else [v] for v in members)):
+        change = Fraction(after) - Fraction(before)
+        expected = 100 * change / Fraction(before) if before else 100 if after else 0
+        if not (near(change, Fraction(delta), Fraction(1, 10**9)) and near(expected, Fraction(percent), Fraction(1, 10**9))):
+            yield "%s: %s is not what changed" % (place, brief(metric))
+        if metric["name"] not in comparison.HEAD and regression != worse(delta):
+            yield "%s: %s is no regression, or is one" % (place, brief(metric))
+
+
+def compare_answer(expected, body):
+    difference = Difference()
+    got = parse(body)
+    for key in ONLY_THE_DAEMON_KNOWS["compare"]:
+        got.pop(key, None)
+
+    def metrics_of(node):
+        for group in [node["summary"], *node["groups"]]:
+            for metric in group["metrics"]:
+                yield from vague_changes(metric["name"], metric)
+        for child in node["children"]:
+            yield from metrics_of(child)
+
+    difference.any("", expected, got)
+    return difference.found + [text for node in got["nodes"] for text in metrics_of(node)]
 
 
 # ---- lines ---------------------------------------------------------------------------------------------------
@@ -222,6 +256,8 @@ def expect(root, endpoint, params):
         return info.info(root, params)
     if endpoint == "aggregate":
         return list(aggregate.rows(root, params))
+    if endpoint == "compare":
+        return comparison.compare(root, params)
     if params.get("count_only"):
         return view.count(root, params)
     if "select" in params:
@@ -244,6 +280,8 @@ def ask(daemon, root, endpoint, params, method="GET"):
         return json_answer(expected, body)
     if endpoint == "aggregate":
         return rows_answer(expected, body)
+    if endpoint == "compare":
+        return compare_answer(expected, body)
     if params.get("count_only"):
         return count_answer(expected, body)
     if "select" in params:

@@ -1,5 +1,7 @@
 """Questions: (endpoint, parameters of the request). GENERAL ones fit any directory, SYNTH ones synth.py's."""
 
+import queries_compare
+
 REPORTS = ("summary", "categories", "names", "pid_tids", "time_range", "duration", "top-names", "top-categories",
            "detailed")
 
@@ -176,7 +178,7 @@ def with_files(root):
 
 def general(root):
     return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
-            *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root)]
+            *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root), *queries_compare.general(root)]
 
 
 # Each folder of synth.py gets the general questions; these are about what is in it.
@@ -253,6 +255,7 @@ SYNTH = [
     ("aggregate", {"dir": "datacrumbs", "group_keys": "fname", "time_interval": "1s"}),
     ("info", {"dir": "gzip", "detail": "files"}),
     ("info", {"file": "damage/*", "detail": "files"}),
+    *queries_compare.SYNTH,
 ]
 
 # endpoint, parameters, status, position of the error in the query (None: not looked at)
@@ -275,6 +278,15 @@ ERRORS = [
     ("stats", {"file": "no/such/file.pfw"}, 404, None),
     ("stats", {"dir": "no/such/dir"}, 404, None),
     ("view", {"query": "dur >"}, 400, 5),
+    ("compare", {"variant": "v3"}, 400, None),
+    ("compare", {"baseline": "v3"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "no/such/dir"}, 404, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "percentiles": "2"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "metrics": "nonsense"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "time_interval": "-1"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "group_by": "time_bucket"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "config": "[]"}, 400, None),
+    ("compare", {"baseline": "v3", "variant": "v4", "nodes": '[{"name":"x","query":"a =="}]'}, 400, 4),
     ("view", {"limit": "x"}, 400, None),
     ("view", {"phase": "nonsense"}, 400, None),
     ("view", {"order": "nonsense"}, 400, None),

@@ -1,0 +1,259 @@
+/* compare_request.c - from parameters to the sides and nodes of a comparison. */
+#include "compare_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare_nodes.h"
+
+const struct param_spec compare_params[] = {
+    {"baseline", PARAM_TEXT, false, NULL, NULL,
+     "directory, file or glob; or choose with baseline.dir, baseline.query ..."},
+    {"variant", PARAM_TEXT, true, NULL, NULL,
+     "what is held against it; repeatable: a column each; or choose with variant.dir ..."},
+    {"group_by", PARAM_LIST, false, NULL, NULL,
+     "columns of the operations; the first makes the branches; default cat,name; pid_tid means "
+     "pid,tid"},
+    {"metrics", PARAM_LIST, false, NULL, NULL,
+     "of count, duration, size, transfer_size, bandwidth; default all"},
+    {"percentiles", PARAM_LIST, false, NULL, NULL,
+     "of durations and sizes, 0 to 1; default 0.5,0.95,0.99"},
+    {"time_interval", PARAM_TEXT, false, NULL, NULL,
+     "windows of peak_mean, milliseconds or with a unit; 0 = one; default 5000"},
+    {"threshold", PARAM_NUMBER, false, NULL, NULL,
+     "leave out operations that change by less than so many percent"},
+    {"sort_by", PARAM_CHOICE, false, NULL, "regression|name",
+     "operations by the worst regression (default), or by name"},
+    {"fail_on", PARAM_CHOICE, false, NULL, "small|medium|large",
+     "`failed` is true where something is worse by that class of Cohen's d"},
+    {"nodes", PARAM_JSON, false, NULL, NULL,
+     "a JSON list of {name, query, group_by, metrics, percentiles, threshold_pct, sort_by, "
+     "children}"},
+    {"defaults", PARAM_JSON, false, NULL, NULL,
+     "a JSON object: of all nodes; also time_interval_ms"},
+    {"config", PARAM_TEXT, false, NULL, NULL,
+     "a JSON object of these parameters, as a text; others in it mean nothing"},
+    {"terminal", PARAM_BOOL, false, "false", NULL, "text: lines of the tree as drawings"},
+    {"color", PARAM_BOOL, false, "false", NULL, "text: with colours"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+const struct param_spec compare_selections[] = {
+    SELECTION_PARAMS("", "true", "start", "events"),
+    SELECTION_PARAMS("baseline.", NULL, NULL, NULL),
+    SELECTION_PARAMS("variant.", NULL, NULL, NULL),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+
+/* What is compared where nothing is chosen. */
+static const char usual_query[] = "cat == \"POSIX\" OR cat == \"STDIO\"";
+
+/* ---- sides ------------------------------------------------------------------------------------------------- */
+
+static int add_item(struct request *rq, const char *const **items, size_t *count, const char *item)
+{
+    const char **more = arena_alloc(&rq->arena, (*count + 1) * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    if (*count)
+        memcpy(more, *items, *count * sizeof *more);
+    more[(*count)++] = item;
+    *items = more;
+    return 0;
+}
+
+/* A file where there is one, or a glob; else a directory. */
+static bool names_file(struct request *rq, const char *path)
+{
+    struct selection s;
+    uint32_t *files = NULL;
+    size_t count = 0;
+    struct err ignored = {0};
+    selection_init(&s);
+    s.files = &path;
+    s.file_count = 1;
+    int rc = query_select_files(&rq->http->env, rq->snapshot, &s, &ignored, &files, &count);
+    free(files);
+    err_done(&ignored);
+    return rc == 0;
+}
+
+static int join_queries(struct request *rq, struct text a, struct text b, struct text *ret)
+{
+    struct buf joined = {0};
+    a = text_trim(a);
+    b = text_trim(b);
+    if (!a.len || !b.len)
+        return *ret = a.len ? a : b, 0;
+    buf_printf(&joined, "(%.*s) AND (%.*s)", (int)a.len, a.ptr, (int)b.len, b.ptr);
+    const char *copy =
+        joined.error ? NULL : arena_strdup(&rq->arena, (struct text){joined.data, joined.len});
+    *ret = (struct text){copy, joined.len};
+    buf_done(&joined);
+    return copy ? 0 : -ENOMEM;
+}
+
+/* The path and what parameters with the prefix say; or everything. */
+static int make_label(struct request *rq, const char *prefix, const char *path, const char **ret)
+{
+    struct buf label = {0};
+    if (path)
+        buf_puts(&label, path);
+    for (size_t i = 0; i < rq->param_count; i++) {
+        const struct param *p = &rq->params[i];
+        size_t len = strlen(prefix);
+        if (!p->given || strncmp(p->spec->name, prefix, len) != 0)
+            continue;
+        for (size_t k = 0; k < (p->items ? p->count : 1); k++)
+            buf_printf(&label, "%s%s=%s", label.len ? " " : "", p->spec->name + len,
+                       p->items ? p->items[k] : p->text.ptr);
+    }
+    buf_puts(&label, label.len ? "" : "all");
+    *ret = label.error ? NULL : arena_strdup(&rq->arena, (struct text){label.data, label.len});
+    buf_done(&label);
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int read_side(struct request *rq, const struct selection *common, const char *prefix,
+                     const char *path, struct compare_request *c)
+{
+    struct selection *s = &c->sides[c->options.side_count];
+    const char **label = &c->labels[c->options.side_count++];
+    *s = *common;
+    s->query = (struct text){NULL, 0};
+    int rc = selection_change(rq, prefix, s);
+    rc = rc < 0 ? rc : join_queries(rq, common->query, s->query, &s->query);
+    if (rc == 0 && path) {
+        bool file = names_file(rq, path), own;
+        char name[32];
+        snprintf(name, sizeof name, "%s%s", prefix, file ? "file" : "dir");
+        own = request_param(rq, name)->given;
+        const char *const **items = file ? &s->files : &s->dirs;
+        size_t *count = file ? &s->file_count : &s->dir_count;
+        *count = own ? *count : 0; /* that of all sides gives way */
+        rc = add_item(rq, items, count, path);
+    }
+    return rc < 0 ? rc : make_label(rq, prefix, path, label);
+}
+
+static bool chooses(const struct request *rq, const char *prefix)
+{
+    for (size_t i = 0; i < rq->param_count; i++)
+        if (rq->params[i].given && strncmp(rq->params[i].spec->name, prefix, strlen(prefix)) == 0)
+            return true;
+    return false;
+}
+
+static int read_sides(struct request *rq, struct compare_request *c)
+{
+    const struct param *variant = request_param(rq, "variant");
+    const char *baseline = request_text(rq, "baseline");
+    struct selection common;
+    int rc = selection_read(rq, &common);
+    if (!baseline && !chooses(rq, "baseline."))
+        return err_set_param(&rq->err, ERR_PARAM, "baseline",
+                             "`baseline` is needed: a path, or baseline.dir, baseline.query ...");
+    if (!variant->count && !chooses(rq, "variant."))
+        return err_set_param(&rq->err, ERR_PARAM, "variant",
+                             "`variant` is needed: a path, or variant.dir, variant.query ...");
+    if (variant->count >= COMPARE_SIDES_MAX)
+        return err_set_param(&rq->err, ERR_PARAM, "variant", "more than %d variants",
+                             COMPARE_SIDES_MAX - 1);
+    if (!request_param(rq, "query")->set && !common.preset && !request_param(rq, "nodes")->set)
+        common.query = text_of(usual_query);
+    c->query = common.query.len ? common.query.ptr : "";
+    c->options.sides = c->sides;
+    rc = rc < 0 ? rc : read_side(rq, &common, "baseline.", baseline, c);
+    for (size_t i = 0; i < (variant->count ? variant->count : 1) && rc == 0; i++)
+        rc = read_side(rq, &common, "variant.", variant->count ? variant->items[i] : NULL, c);
+    return rc;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------- */
+
+static int read_config(struct request *rq)
+{
+    char why[100];
+    struct json_t *root;
+    const char *config = request_text(rq, "config");
+    if (!config)
+        return 0;
+    int rc = params_load_json(text_of(config), &root, why, sizeof why);
+    if (rc == -EINVAL)
+        return err_set_param(&rq->err, ERR_PARAM, "config", "`config` is no JSON object: %s", why);
+    if (rc < 0)
+        return rc;
+    rc = params_add_document(rq, root);
+    params_free_json(root);
+    return rc;
+}
+
+/* A list that was given, else what is there. */
+static void take_list(const struct request *rq, const char *name, const char *const **items,
+                      size_t *count)
+{
+    const struct param *p = request_param(rq, name);
+    if (!p->set)
+        return;
+    *items = (const char *const *)p->items;
+    *count = p->count;
+}
+
+/* What a parameter says goes before what `defaults` say. */
+static int read_defaults(struct request *rq, struct compare_node_options *o, int64_t *interval_ns)
+{
+    static const char *const columns[] = {"cat", "name"}, *const percentiles[] = {"0.5", "0.95",
+                                                                                  "0.99"};
+    const char *defaults = request_text(rq, "defaults"), *order = request_text(rq, "sort_by");
+    const struct param *interval = request_param(rq, "time_interval"),
+                       *metrics = request_param(rq, "metrics"),
+                       *threshold = request_param(rq, "threshold");
+    *o = (struct compare_node_options){.group_by = columns,
+                                       .group_by_count = 2,
+                                       .metrics = COMPARE_ALL,
+                                       .percentiles = percentiles,
+                                       .percentile_count = 3};
+    *interval_ns = 5000000000;
+    int rc = defaults ? compare_read_defaults(rq, defaults, o, interval_ns) : 0;
+    take_list(rq, "group_by", &o->group_by, &o->group_by_count);
+    take_list(rq, "percentiles", &o->percentiles, &o->percentile_count);
+    if (metrics->set && rc == 0)
+        rc = compare_metrics(rq, (const char *const *)metrics->items, metrics->count, &o->metrics);
+    if (threshold->set)
+        o->threshold = threshold->real;
+    if (order && rc == 0)
+        rc = compare_order(rq, order, &o->by_name);
+    if (rc == 0 && interval->set &&
+        (num_parse_duration(interval->text, 1000000, interval_ns) < 0 || *interval_ns < 0))
+        return err_set_param(&rq->err, ERR_PARAM, "time_interval",
+                             "`time_interval` is no length of time, as 5000 or 5s");
+    o->name = "root";
+    return rc;
+}
+
+static int read_fail_on(struct request *rq, struct compare_request *c)
+{
+    const char *name = request_text(rq, "fail_on");
+    c->fail_on = -1;
+    for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
+        if (text_eq_nocase(text_of(name), text_of(compare_class_name((enum compare_class)i))))
+            c->fail_on = i;
+    return 0;
+}
+
+int compare_request_read(struct request *rq, struct compare_request *ret)
+{
+    struct compare_node_options *root = arena_alloc(&rq->arena, sizeof *root);
+    if (!root)
+        return -ENOMEM;
+    int rc = read_config(rq);
+    rc = rc < 0 ? rc : read_sides(rq, ret);
+    rc = rc < 0 ? rc : read_defaults(rq, root, &ret->options.interval_ns);
+    const char *nodes = request_text(rq, "nodes");
+    if (rc == 0 && nodes)
+        return rc = compare_read_nodes(rq, nodes, root, &ret->options),
+               rc < 0 ? rc : read_fail_on(rq, ret);
+    ret->options.nodes = root;
+    ret->options.node_count = 1;
+    return rc < 0 ? rc : read_fail_on(rq, ret);
+}

@@ -1,0 +1,59 @@
+/* endpoint_compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "compare_request.h"
+
+static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT,
+                                      FORMAT_MARKDOWN};
+static const struct param_spec *const params[] = {compare_params, compare_selections, answer_params,
+                                                  NULL};
+
+struct state {
+    struct compare_request asked;
+    struct comparison *found;
+};
+
+static int open_compare(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    int rc = compare_request_read(rq, &s->asked);
+    if (rc == 0)
+        rc = compare_run(&rq->http->env, rq->snapshot, &s->asked.options, &rq->budget, &rq->err,
+                         &s->found);
+    if (rc == 0)
+        rq->incomplete = !s->found->complete;
+    return rc;
+}
+
+static int next_compare(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    struct format_compare_options o = {.format = rq->format,
+                                       .pretty = rq->pretty,
+                                       .terminal = request_flag(rq, "terminal"),
+                                       .color = request_flag(rq, "color"),
+                                       .labels = s->asked.labels,
+                                       .query = s->asked.query,
+                                       .fail_on = s->asked.fail_on};
+    int rc = format_compare(s->found, &o, out);
+    return rc < 0 ? rc : ERR_END;
+}
+
+static void close_compare(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (s)
+        comparison_free(s->found);
+}
+
+const struct endpoint endpoint_compare = {
+    .path = "/compare",
+    .summary = "how the metrics of two or more selections differ, and whether that is chance",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 5,
+    .open = open_compare,
+    .next = next_compare,
+    .close = close_compare,
+};
