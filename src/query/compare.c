@@ -127,6 +127,22 @@ static int read_quantiles(struct node_work *w)
     return 0;
 }
 
+/* ERR_PARAM: a column that no side has. */
+static int check_columns(struct node_work *w)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
+        bool missing = true;
+        for (size_t s = 0; s < w->run->options->side_count; s++)
+            missing = missing && w->sides[s].missing[i];
+        if (missing)
+            rc = query_check_column(w->sides[0].query, w->sides[0].plan.group_keys[i], "group_by",
+                                    w->run->err);
+    }
+    return rc;
+}
+
 static int scan_sides(struct node_work *w)
 {
     struct compare_run *run = w->run;
@@ -137,7 +153,7 @@ static int scan_sides(struct node_work *w)
         rc = both(&run->result->arena, s.query, text_of(w->node->query), &s.query);
         rc = rc < 0 ? rc : side_scan(w, &s, &w->sides[i]);
     }
-    return rc;
+    return rc < 0 ? rc : check_columns(w);
 }
 
 /* Files of several sides count once. */

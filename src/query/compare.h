@@ -27,6 +27,7 @@ struct side {
     struct doubles doubles;
     struct side_group *groups;        /* by their keys                                                    */
     size_t group_count;
+    bool missing[GROUP_KEYS_MAX];     /* columns of the groups that no event of the side has               */
     struct compare_meta meta;         /* files, events, makespan, processes, threads, skewed               */
 };
 

@@ -16,9 +16,12 @@ struct host {
 enum { AT_WINDOW, AT_HOST, AT_PID, AT_TID, PLACES };
 static const char *const place_names[PLACES] = {"time_bucket", "host", "pid", "tid"};
 
+#define NOWHERE SIZE_MAX
+
 struct walk {
     struct node_work *work;
     struct side *side;
+    size_t keys[GROUP_KEYS_MAX];       /* columns of the group's keys; of missing ones NOWHERE */
     size_t at[PLACES], columns, group; /* group: that of the row before */
     struct value window;               /* the present one, its text is never a text */
     bool open;
@@ -48,7 +51,7 @@ static bool same_keys(const struct walk *w, const struct value *row)
     const struct value *keys = w->side->groups[w->group].keys;
 
     for (size_t i = 0; i < w->side->plan.group_width; i++) {
-        if (value_cmp(&keys[i], &row[i]) != 0)
+        if (w->keys[i] != NOWHERE && value_cmp(&keys[i], &row[w->keys[i]]) != 0)
             return false;
     }
     return true;
@@ -255,9 +258,11 @@ static void choose_columns(struct walk *w, const char **columns)
 {
     const struct compare_node *node = w->work->node;
 
-    for (size_t i = 0; i < node->group_by_count; i++)
-        columns[i] = node->group_by[i];
-    w->columns = node->group_by_count;
+    for (size_t i = 0; i < node->group_by_count; i++) {
+        w->keys[i] = w->side->missing[i] ? NOWHERE : w->columns;
+        if (!w->side->missing[i])
+            columns[w->columns++] = node->group_by[i];
+    }
     for (unsigned p = 0; p < PLACES; p++) {
         size_t i = 0;
         while (i < w->columns && strcmp(columns[i], place_names[p]) != 0)

@@ -15,6 +15,19 @@ int compare_keep_value(struct comparison *c, struct value *v)
     return 0;
 }
 
+/* Another side may have the column. */
+static int add_column(struct side *s, const char *path)
+{
+    unsigned at = s->plan.group_width++;
+    int rc = query_source(s->query, text_of(path), &s->plan.group_keys[at]);
+    struct err ignored = {0};
+
+    rc = rc < 0 ? rc : query_check_column(s->query, s->plan.group_keys[at], "group_by", &ignored);
+    err_done(&ignored);
+    s->missing[at] = rc == ERR_PARAM;
+    return s->missing[at] ? 0 : rc;
+}
+
 static int make_plan(struct node_work *w, struct side *s)
 {
     struct stats_plan *p = &s->plan;
@@ -32,8 +45,7 @@ static int make_plan(struct node_work *w, struct side *s)
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(s->query, text_of(sources[i].path), sources[i].at);
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++)
-        rc =
-            query_source(s->query, text_of(w->node->group_by[i]), &p->group_keys[p->group_width++]);
+        rc = add_column(s, w->node->group_by[i]);
     return rc;
 }
 

@@ -269,6 +269,44 @@ static void nodes_and_variants(void)
     store_end(&s);
 }
 
+/* A column that one side lacks is null there; one that all lack is an error. */
+static void missing_columns(void)
+{
+    static const char other[] =
+        X("read", "POSIX", 1, 100, 10, "\"epoch\":7") X("read", "POSIX", 1, 200, 10, "");
+    static const char *const by[] = {"epoch", "name"}, *const nowhere[] = {"never"};
+    struct compare_node_options node = node_of("root", NULL);
+    const char *paths[] = {"a.pfw", "b.pfw"};
+    struct selection sides[2];
+    struct store s;
+    struct err err = {0};
+
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", transfers, sizeof(transfers) - 1);
+    store_file(&s, "b.pfw", other, sizeof(other) - 1);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    for (size_t i = 0; i < 2; i++) {
+        selection_init(&sides[i]);
+        sides[i].files = &paths[i];
+        sides[i].file_count = 1;
+    }
+    node.group_by = by;
+    struct comparison *c = run_nodes(&s, sides, 2, &node, 1, &err);
+    CHECK_STOP(c);
+    CHECK_INT(c->nodes[0].child_count, 2);
+    CHECK_INT(c->nodes[0].children[0].name.type, VALUE_NULL);
+    CHECK_INT(c->nodes[0].children[1].name.i, 7);
+    check_metric(&c->nodes[0].children[0].summary, "count", 8, 1, -87.5, false);
+    comparison_free(c);
+    node.group_by = nowhere;
+    node.group_by_count = 1;
+    CHECK(!run_nodes(&s, sides, 2, &node, 1, &err));
+    CHECK_INT(err.code, ERR_PARAM);
+    CHECK_STR(err.param, "group_by");
+    err_done(&err);
+    store_end(&s);
+}
+
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
 /* 30,000 events in many chunks. */
@@ -313,6 +351,7 @@ static const struct check_test tests[] = {
     {"empty_and_equal", empty_and_equal},
     {"clocks", clocks},
     {"nodes_and_variants", nodes_and_variants},
+    {"missing_columns", missing_columns},
     {"same_with_threads", same_with_threads},
     {NULL, NULL},
 };
