@@ -101,8 +101,10 @@ def wide(report, world, d, duck):
             check_same(d, duck, what, "/aggregate", params, sql)
         seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1)
         report.time(key, what + ", first row", seen.pop("ours"), seen, bar)
-    whole = alternate({"ours": lambda: d.ask("/aggregate", **{"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]})}, world.runs_long)
-    report.time("wide_whole", "  all its rows over HTTP", whole["ours"], {}, note="%.0f MB of NDJSON" % (d.size / 1e6))
+    params = {"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]}
+    for key, form in (("wide_whole", "ndjson"), ("wide_arrow", "arrow")):
+        whole = alternate({"ours": lambda form=form: d.ask("/aggregate", format=form, **params)}, world.runs_long)
+        report.time(key, "  all its rows over HTTP as " + form, whole["ours"], {}, note="%.0f MB" % (d.size / 1e6))
 
 
 def unfiltered(report, world, d):
