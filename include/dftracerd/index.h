@@ -247,11 +247,12 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
 int column_read_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint32_t *out);
 /* Bit i of out[i/64] set = row first+i is not null. Needed only where c->nulls > 0. */
 int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out);
-/* Of the rows in the bitmap `wanted` (bit i: row first + i; none beyond n) only, which should be few: out[i] of other rows
- * stays as it is. Errors as above. */
-int column_pick_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, int64_t *out);
-int column_pick_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, double *out);
-int column_pick_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted, uint32_t *out);
+/* out[i] = value of rows[i], for rows that ascend and should be few in their blocks of 1,024; codes of null rows are 0.
+ * Bit i of the last one's `out` = rows[i] is not null. Errors as above. */
+int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, int64_t *out);
+int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, double *out);
+int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint32_t *out);
+int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint64_t *out);
 /* Which rows of the whole chunk pass: bit i of out[i/64] = row i is not null and its value is within [lo, hi] (INT, TIME,
  * BOOL), or its code's bit of `table` is set (TEXT, MIXED; whole 32-bit words). Told without decoding where the layout decides. */
 int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi, uint64_t *out);

@@ -21,9 +21,9 @@ struct kernels {
     void (*table_u32)(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes, uint64_t *mask);
     uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out); /* places of set bits; out: n + 64 places */
     uint32_t (*count)(const uint64_t *mask, uint32_t words);                     /* set bits */
-    /* The rows whose bit is set in both `wanted` and `valid`: their numbers, and how many set bits of `valid` (plus `rank`)
-     * stand before each. Returns how many; the arrays have room for all. */
-    uint32_t (*places)(const uint64_t *wanted, const uint64_t *valid, uint32_t words, uint32_t rank, uint16_t *rows,
+    /* Of n rows, ascending: at[i] = which of them is the i-th whose bit of `valid` is set, places[i] = how many set bits of
+     * `valid` stand before that one. ranks[b]: set bits before row 1,024 * b. Returns how many; the arrays have room for n. */
+    uint32_t (*places)(const uint32_t *rows, uint32_t n, const uint64_t *valid, const uint32_t *ranks, uint16_t *at,
                        uint32_t *places);
     /* Deals the bits from number `at` of `bits` on out to the set places of `valid`, in order; other places become 0.
      * Returns the number behind the last bit taken. Reads one word too far at most. */

@@ -53,20 +53,24 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
-static uint32_t find_places(const uint64_t *wanted, const uint64_t *valid, uint32_t words,
-                            uint32_t rank, uint16_t *rows, uint32_t *places)
+static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
+                            const uint32_t *ranks, uint16_t *at, uint32_t *places)
 {
-    uint32_t n = 0;
+    uint32_t found = 0, word = 0, rank = ranks[0]; /* set bits before the word */
 
-    for (uint32_t i = 0; i < words; i++) {
-        for (uint64_t left = wanted[i] & valid[i]; left; left &= left - 1) {
-            uint64_t before = valid[i] & ((left & -left) - 1);
-            rows[n] = (uint16_t)(i * 64 + (uint32_t)__builtin_ctzll(left));
-            places[n++] = rank + (uint32_t)__builtin_popcountll(before);
+    for (uint32_t i = 0; i < n; i++) {
+        if (rows[i] / 1024 != word / 16) {
+            word = rows[i] / 1024 * 16;
+            rank = ranks[rows[i] / 1024];
         }
-        rank += (uint32_t)__builtin_popcountll(valid[i]);
+        for (; word < rows[i] / 64; word++)
+            rank += (uint32_t)__builtin_popcountll(valid[word]);
+        uint64_t below = valid[word] & (((uint64_t)1 << rows[i] % 64) - 1);
+        at[found] = (uint16_t)i;
+        places[found] = rank + (uint32_t)__builtin_popcountll(below);
+        found += valid[word] >> rows[i] % 64 & 1;
     }
-    return n;
+    return found;
 }
 
 static uint64_t bits_from(const uint64_t *bits, uint64_t at)

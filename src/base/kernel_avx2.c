@@ -117,20 +117,24 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
 }
 
 /* The wanted rows as bits of the valid ones: the k-th set bit of both words is the same row. */
-static uint32_t find_places(const uint64_t *wanted, const uint64_t *valid, uint32_t words,
-                            uint32_t rank, uint16_t *rows, uint32_t *places)
+static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
+                            const uint32_t *ranks, uint16_t *at, uint32_t *places)
 {
-    uint32_t n = 0;
+    uint32_t found = 0, word = 0, rank = ranks[0]; /* set bits before the word */
 
-    for (uint32_t i = 0; i < words; i++) {
-        uint64_t left = wanted[i] & valid[i], dense = _pext_u64(left, valid[i]);
-        for (; left; left = _blsr_u64(left), dense = _blsr_u64(dense)) {
-            rows[n] = (uint16_t)(i * 64 + (uint32_t)_tzcnt_u64(left));
-            places[n++] = rank + (uint32_t)_tzcnt_u64(dense);
+    for (uint32_t i = 0; i < n; i++) {
+        if (rows[i] / 1024 != word / 16) {
+            word = rows[i] / 1024 * 16;
+            rank = ranks[rows[i] / 1024];
         }
-        rank += (uint32_t)_mm_popcnt_u64(valid[i]);
+        for (; word < rows[i] / 64; word++)
+            rank += (uint32_t)_mm_popcnt_u64(valid[word]);
+        uint64_t below = _bzhi_u64(valid[word], rows[i] % 64);
+        at[found] = (uint16_t)i;
+        places[found] = rank + (uint32_t)_mm_popcnt_u64(below);
+        found += valid[word] >> rows[i] % 64 & 1;
     }
-    return n;
+    return found;
 }
 
 static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,

@@ -70,92 +70,84 @@ int column_select_codes(struct chunk_view *v, const struct column *c, const uint
 
 /* ---- a few rows ------------------------------------------------------------------------------------------------- */
 
-/* The wanted rows of one block of 1,024: their numbers in the block, and the places of their values. Rows without one stand
- * behind the others, with the value 0. */
-struct few {
-    uint32_t n, with_value, places[PACK_BLOCK];
-    uint16_t rows[PACK_BLOCK];
-    int64_t values[PACK_BLOCK];
-};
-
-/* All rows of a column without nulls. */
-static const uint64_t every_row[PACK_BLOCK / 64] = {[0 ... PACK_BLOCK / 64 - 1] = UINT64_MAX};
-
-static void find_rows(const struct bitmap_view *b, uint32_t first, uint32_t words, const uint64_t *wanted, struct few *f)
-{
-    uint32_t rank = b ? b->ranks[first / PACK_BLOCK] : first;
-    const uint64_t *valid = b ? b->words + first / 64 : every_row;
-
-    f->n = f->with_value = kernels()->places(wanted, valid, words, rank, f->rows, f->places);
-    for (uint32_t i = 0; i < words; i++) {
-        for (uint64_t left = wanted[i] & ~valid[i]; left; left &= left - 1) {
-            f->rows[f->n] = (uint16_t)(i * 64 + (uint32_t)__builtin_ctzll(left));
-            f->values[f->n++] = 0;
-        }
-    }
-}
-
-/* Fills f for rows [first, first + n), which are within one block. */
-static int pick_rows(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, const uint64_t *wanted,
-                     struct few *f)
+/* At most PACK_BLOCK rows, wherever in the chunk. Null rows have the value 0. */
+static int pick_rows(struct chunk_view *v, const struct column *col, const uint32_t *rows, uint32_t n, int64_t *out)
 {
     struct column_view *c = view_of(col);
-    const struct bitmap_view *b = NULL;
+    const struct bitmap_view *b;
+    uint32_t places[PACK_BLOCK];
+    int64_t values[PACK_BLOCK];
+    uint16_t at[PACK_BLOCK];
     int rc = view_values(v, c);
 
-    assert(first % PACK_BLOCK == 0 && n <= PACK_BLOCK && first <= col->rows && n <= col->rows - first);
-    if (rc == 0 && c->dir.nulls > 0)
+    assert(n <= PACK_BLOCK && rows[n - 1] < col->rows);
+    if (rc == 0 && c->dir.nulls == 0)
+        return pack_pick_i64(&c->values, rows, n, out);
+    if (rc == 0)
         rc = view_bitmap(v, c, &b);
     if (rc < 0)
         return rc;
-    find_rows(b, first, (n + 63) / 64, wanted, f);
-    return f->with_value > 0 ? pack_pick_i64(&c->values, f->places, f->with_value, f->values) : 0;
+    uint32_t found = kernels()->places(rows, n, b->words, b->ranks, at, places);
+    if (found == n)
+        return pack_pick_i64(&c->values, places, n, out);
+    memset(out, 0, n * sizeof(*out));
+    if (found > 0)
+        rc = pack_pick_i64(&c->values, places, found, values);
+    for (uint32_t i = 0; rc == 0 && i < found; i++)
+        out[at[i]] = values[i];
+    return rc;
 }
 
 static uint32_t part_rows(uint32_t done, uint32_t n) { return n - done < PACK_BLOCK ? n - done : PACK_BLOCK; }
 
-int column_pick_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted,
-                    int64_t *out)
+int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, int64_t *out)
 {
-    struct few f;
     int rc = 0;
 
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        rc = pick_rows(v, c, first + done, part_rows(done, n), wanted + done / 64, &f);
-        for (uint32_t i = 0; rc == 0 && i < f.n; i++)
-            out[done + f.rows[i]] = f.values[i];
-    }
+    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK)
+        rc = pick_rows(v, c, rows + done, part_rows(done, n), out + done);
     return rc;
 }
 
-int column_pick_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted,
-                    double *out)
+int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, double *out)
 {
     uint8_t scale = view_of(c)->dir.scale;
-    struct few f;
+    int64_t values[PACK_BLOCK];
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        rc = pick_rows(v, c, first + done, part_rows(done, n), wanted + done / 64, &f);
-        for (uint32_t i = 0; rc == 0 && i < f.n; i++)
-            out[done + f.rows[i]] = i < f.with_value ? column_double(c->type, scale, f.values[i]) : 0;
+        rc = pick_rows(v, c, rows + done, part_rows(done, n), values);
+        for (uint32_t i = 0; rc == 0 && i < part_rows(done, n); i++)
+            out[done + i] = column_double(c->type, scale, values[i]);
     }
     return rc;
 }
 
-int column_pick_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, const uint64_t *wanted,
-                      uint32_t *out)
+int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint32_t *out)
 {
-    struct few f;
+    int64_t values[PACK_BLOCK];
+    uint64_t most = 0;
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        rc = pick_rows(v, c, first + done, part_rows(done, n), wanted + done / 64, &f);
-        for (uint32_t i = 0; rc == 0 && i < f.n; i++) {
-            if ((uint64_t)f.values[i] >= c->entries)
-                return ERR_CORRUPT;
-            out[done + f.rows[i]] = (uint32_t)f.values[i];
+        rc = pick_rows(v, c, rows + done, part_rows(done, n), values);
+        for (uint32_t i = 0; rc == 0 && i < part_rows(done, n); i++) {
+            most = (uint64_t)values[i] > most ? (uint64_t)values[i] : most;
+            out[done + i] = (uint32_t)values[i];
         }
+    }
+    return rc == 0 && n > 0 && most >= c->entries ? ERR_CORRUPT : rc;
+}
+
+int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint64_t *out)
+{
+    const struct bitmap_view *b;
+    int rc = c->nulls ? view_bitmap(v, view_of(c), &b) : 0;
+
+    memset(out, 0, ((size_t)n + 63) / 64 * sizeof(*out));
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        uint64_t valid = c->nulls ? b->words[rows[i] / 64] >> rows[i] % 64 & 1 : 1;
+        out[i / 64] |= valid << i % 64;
     }
     return rc;
 }

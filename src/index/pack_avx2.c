@@ -180,6 +180,62 @@ range_words(const uint8_t *in, unsigned width, size_t words, const struct plan32
     return in;
 }
 
+/* Widths up to 8: each value lies within 2 bytes, 16 of them within 16 bytes. Shifted up to the end of its 16 bits by a
+ * multiplication (no shift has counts for each of 16), then down. */
+#define NARROW_BYTES(w, i) (uint8_t)((i) * (w) / 8), (uint8_t)((i) * (w) / 8 + 1)
+#define NARROW_SHUFFLE(w) \
+    { \
+        NARROW_BYTES(w, 0), NARROW_BYTES(w, 1), NARROW_BYTES(w, 2), NARROW_BYTES(w, 3), \
+            NARROW_BYTES(w, 4), NARROW_BYTES(w, 5), NARROW_BYTES(w, 6), NARROW_BYTES(w, 7), \
+            NARROW_BYTES(w, 8), NARROW_BYTES(w, 9), NARROW_BYTES(w, 10), NARROW_BYTES(w, 11), \
+            NARROW_BYTES(w, 12), NARROW_BYTES(w, 13), NARROW_BYTES(w, 14), NARROW_BYTES(w, 15) \
+    }
+#define NARROW_FACTOR(w, i) (uint16_t)(1u << (16 - (w) - (i) * (w) % 8) % 16)
+#define NARROW_FACTORS(w) \
+    { \
+        NARROW_FACTOR(w, 0), NARROW_FACTOR(w, 1), NARROW_FACTOR(w, 2), NARROW_FACTOR(w, 3), \
+            NARROW_FACTOR(w, 4), NARROW_FACTOR(w, 5), NARROW_FACTOR(w, 6), NARROW_FACTOR(w, 7) \
+    }
+#define NARROW_WIDTHS(m) \
+    { \
+        m(0), m(1), m(2), m(3), m(4), m(5), m(6), m(7), m(8) \
+    }
+static const uint8_t narrow_shuffles[9][32] = NARROW_WIDTHS(NARROW_SHUFFLE);
+static const uint16_t narrow_factors[9][8] = NARROW_WIDTHS(NARROW_FACTORS);
+
+static inline __m256i outside16(const uint8_t *in, __m256i shuffle, __m256i factor, __m128i down,
+                                __m256i least, __m256i most)
+{
+    __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)in));
+    __m256i v = _mm256_mullo_epi16(_mm256_shuffle_epi8(both, shuffle), factor);
+
+    v = _mm256_srl_epi16(v, down);
+    return _mm256_or_si256(_mm256_cmpgt_epi16(least, v), _mm256_cmpgt_epi16(v, most));
+}
+
+/* Whole words only; returns how many values these are. */
+static size_t narrow_range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
+                                uint32_t hi, uint64_t *out)
+{
+    __m256i shuffle = _mm256_loadu_si256((const __m256i *)narrow_shuffles[width]);
+    __m256i factor =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)narrow_factors[width]));
+    __m256i least = _mm256_set1_epi16((short)lo), most = _mm256_set1_epi16((short)hi);
+    __m128i down = _mm_cvtsi32_si128((int)(16 - width));
+
+    for (size_t i = 0; i < n / 64; i++) {
+        uint64_t words[2];
+        for (unsigned half = 0; half < 2; half++, in += 4 * width) {
+            __m256i a = outside16(in, shuffle, factor, down, least, most);
+            __m256i b = outside16(in + 2 * width, shuffle, factor, down, least, most);
+            __m256i all = _mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0xD8);
+            words[half] = ~(uint32_t)_mm256_movemask_epi8(all);
+        }
+        out[i] = words[0] | words[1] << 32;
+    }
+    return n / 64 * 64;
+}
+
 /* Compared as they are unpacked, without being stored. */
 static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
                        uint64_t *out)
@@ -187,7 +243,9 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
     struct plan32 p = plan32(width);
     struct bounds b = {_mm256_set1_epi32((int)lo), _mm256_set1_epi32((int)hi), true, true};
 
-    if (lo == 0)
+    if (width <= 8)
+        in += narrow_range_bits(in, width, n, lo, hi, out) / 8 * width;
+    else if (lo == 0)
         in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, false, true}, out);
     else if (hi >= ((uint32_t)1 << width) - 1)
         in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, true, false}, out);
@@ -195,7 +253,7 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
         in = range_words(in, width, n / 64, &p, b, out);
     for (size_t i = n / 64 * 64; i < n; i += 8, in += width) {
         __m256 not = _mm256_castsi256_ps(outside(group32(in, &p), &b));
-        uint64_t some = ~(unsigned)_mm256_movemask_ps(not) & 255;
+        uint64_t some = ~(unsigned)_mm256_movemask_ps(not ) & 255;
         out[i / 64] = i % 64 ? out[i / 64] | some << i % 64 : some;
     }
     if (n % 64)

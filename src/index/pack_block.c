@@ -108,13 +108,14 @@ void pack_plan_block(const int64_t *v, size_t n, const struct pack_range *r, str
     }
     plan_bits(v, n, longest, plan);
     plan->bytes += plan->kind == PACK_DELTA ? 8 : 0;
-    if (pack_bits_bytes(r->runs, 10) + pack_bits_bytes(r->runs, width) < plan->bytes)
-        *plan = (struct pack_plan){
-            .kind = PACK_RUNS,
-            .width = (uint8_t)width,
-            .base = (uint64_t)r->min,
-            .extra = (uint16_t)r->runs,
-            .bytes = (uint32_t)(pack_bits_bytes(r->runs, 10) + pack_bits_bytes(r->runs, width))};
+    /* Of two values, a bit each is what filters want: runs must be a quarter of that. */
+    size_t runs = pack_bits_bytes(r->runs, 10) + pack_bits_bytes(r->runs, width);
+    if (runs * (top == 1 ? 4 : 1) < plan->bytes)
+        *plan = (struct pack_plan){.kind = PACK_RUNS,
+                                   .width = (uint8_t)width,
+                                   .base = (uint64_t)r->min,
+                                   .extra = (uint16_t)r->runs,
+                                   .bytes = (uint32_t)runs};
     plan->bytes += base_bytes(plan);
 }
 

@@ -244,21 +244,34 @@ static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned f
 
 /* ---- doors ------------------------------------------------------------------------------------------------ */
 
+/* Two values that are not neighbours, often changing: as codes they take a bit each, which is what filters want. */
+static bool two_apart(const struct input *in)
+{
+    uint64_t span = (uint64_t)in->whole.max - (uint64_t)in->whole.min;
+    unsigned seen = 0;
+
+    if (span < 2 || span > 7 || in->whole.runs < in->n / 64)
+        return false;
+    for (size_t i = 0; i < in->n; i++)
+        seen |= 1u << (in->v[i] - in->whole.min);
+    return __builtin_popcount(seen) == 2;
+}
+
 /* Codes of fewer bits than the values take in blocks. */
 static uint32_t worth_dict(struct pack_encoder *e, const struct input *in)
 {
     uint32_t count;
     int64_t *codes;
+    bool two = two_apart(in);
 
-    if (in->bytes <= in->n / 2 + 256)
+    if (!two && in->bytes <= in->n / 2 + 256)
         return 0;
     buf_clear(&e->codes);
     codes = (int64_t *)(void *)buf_reserve(&e->codes, in->n * sizeof(*codes));
     if (codes == NULL)
         return 0;
     count = pack_distinct_find(e->distinct, in->v, in->n, codes);
-    return count > 0 && (pack_bit_length(count - 1) * in->n + count * 32) / 8 < in->bytes ? count
-                                                                                          : 0;
+    return two || (pack_bit_length(count - 1) * in->n + count * 32) / 8 < in->bytes ? count : 0;
 }
 
 int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n,

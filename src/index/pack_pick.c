@@ -15,30 +15,27 @@ struct picked {
     int64_t *out;
 };
 
-/* The first of the places (of patches, of ends of runs) from number `from` on that is not below `place`. */
-static uint32_t seek(const struct pack_block *b, uint32_t from, uint32_t place)
+/* How many of the n > 0 places are below `place`. All are small, so the sign of a difference tells: compilers make a branch
+ * of a comparison here, which nothing could foresee. */
+static uint32_t count_below(const uint32_t *places, uint32_t n, uint32_t place)
 {
-    uint32_t to = b->extra;
+    uint32_t from = 0;
 
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (pack_bits_at(b->places, 10, middle) < place)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    for (; n > 1; n -= n / 2)
+        from += (uint32_t)((int32_t)(places[from + n / 2 - 1] - place) >> 31) & (n / 2);
+    return from + ((places[from] - place) >> 31);
 }
 
 static int pick_patches(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t at = 0;
+    uint32_t places[PACK_BLOCK + 1];
 
-    for (uint32_t k = 0; k < p->n && at < b->extra; k++) {
-        uint32_t place = p->places[k] - p->first;
-        at = seek(b, at, place);
-        if (at < b->extra && pack_bits_at(b->places, 10, at) == place)
-            p->out[k] = (int64_t)((uint64_t)p->out[k] + (pack_bits_at(b->patches, b->patch_width, at) << b->width));
+    pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
+    places[b->extra] = UINT32_MAX;
+    for (uint32_t k = 0; k < p->n; k++) {
+        uint32_t place = p->places[k] - p->first, at = count_below(places, b->extra, place);
+        uint64_t high = pack_bits_at(b->patches, b->patch_width, at) << b->width;
+        p->out[k] = (int64_t)((uint64_t)p->out[k] + (places[at] == place ? high : 0));
     }
     return 0;
 }
@@ -70,10 +67,11 @@ static int pick_delta(const struct pack_block *b, const struct picked *p)
 
 static int pick_runs(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t run = 0;
+    uint32_t ends[PACK_BLOCK];
 
+    pack_kernels()->unpack32(b->places, 10, b->extra, 0, ends);
     for (uint32_t k = 0; k < p->n; k++) {
-        run = seek(b, run, p->places[k] - p->first);
+        uint32_t run = count_below(ends, b->extra, p->places[k] - p->first);
         if (run == b->extra)
             return ERR_CORRUPT;
         p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, run));

@@ -35,6 +35,18 @@ static void fill(uint64_t *out, size_t n, bool set)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------- */
 
+/* Of values that are 0 or 1, those that are `one`. */
+static void select_bits(const uint8_t *bits, size_t n, bool one, uint64_t *out)
+{
+    size_t words = (n + 63) / 64;
+
+    memcpy(out, bits, words * 8);
+    for (size_t i = 0; i < words && !one; i++)
+        out[i] = ~out[i];
+    if (n % 64)
+        out[words - 1] &= ((uint64_t)1 << n % 64) - 1;
+}
+
 /* The range in terms of what is packed: often none of it can be within, or all is. */
 static void select_packed(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
 {
@@ -43,6 +55,8 @@ static void select_packed(const struct pack_block *b, size_t n, struct range r, 
 
     if (hi < lo || (lo == 0 && hi == most))
         fill(out, n, hi >= lo);
+    else if (b->width == 1)
+        select_bits(b->bits, n, lo == 1, out);
     else
         pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
 }
@@ -86,10 +100,11 @@ static int select_patches(const struct pack_block *b, size_t n, struct range r, 
     if (most >= n)
         return ERR_CORRUPT;
     bool alike = patches_alike(b, r, &in);
+    uint8_t *bytes = (uint8_t *)out; /* neighbours are rarely in one byte, so none waits for another */
     for (uint32_t i = 0; i < b->extra; i++) {
-        uint64_t bit = (uint64_t)1 << places[i] % 64, *word = &out[places[i] / 64];
+        uint8_t bit = (uint8_t)(1u << places[i] % 8), *byte = &bytes[places[i] / 8];
         bool one = alike ? in : patched_within(b, i, places[i], r);
-        *word = one ? *word | bit : *word & ~bit;
+        *byte = (uint8_t)(one ? *byte | bit : *byte & ~bit);
     }
     return 0;
 }

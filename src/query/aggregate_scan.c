@@ -376,7 +376,7 @@ static int picks_add(struct aggregate_worker *w, struct scan_batch *b, unsigned 
         struct pick p = {.ts = (__int128)ts[row] * (nano ? 1 : 1000),
                          .key = keys[row],
                          .place = (uint32_t)b->chunk->position,
-                         .row = b->first + row,
+                         .row = batch_place(b, row),
                          .has = true};
         pick_merge(&picks[w->group[j]], &p, last);
     }
@@ -589,6 +589,7 @@ int aggregate_scan(const struct aggregate_plan *plan, struct aggregate_found **f
 {
     struct job job = {.plan = plan, .fine = fine};
     struct scan_sink sink = {.arg = &job,
+                             .gathers = true,
                              .worker_begin = worker_begin,
                              .chunk_begin = chunk_begin,
                              .batch = batch,

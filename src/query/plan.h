@@ -46,7 +46,7 @@ enum form {
     FORM_ZERO, /* computed a batch at a time                              */
     FORM_ROWS  /* own int64 of the whole chunk                                   */
 };
-/* A lane holds an array of the batch it was filled for. */
+/* A lane holds an array of the batch it was filled for (scan_batch.number). */
 struct lane {
     struct grow memory;
     uint32_t batch;
@@ -169,7 +169,14 @@ struct scan_worker {
     /* Rows of the batch that may still be selected, NULL: all. What nobody can see need not be found out. */
     const uint64_t *interest;
     uint16_t select[SCAN_BATCH + 64];
-    uint16_t few[SCAN_BATCH + 64];
+    uint32_t few[SCAN_BATCH];
+    bool gathers;
+    struct gathered {
+        struct scan_batch batch;
+        uint32_t count, made; /* rows that wait; batches of this chunk that were told */
+        uint32_t places[SCAN_BATCH];
+        uint64_t mask[SCAN_WORDS];
+    } gathered;
     struct resolve_slot
         *resolved; /* of resolved_file, open addressing                              */
     size_t resolved_cap, resolved_used;
@@ -293,9 +300,9 @@ struct chunk_hooks {
     const atomic_bool *stop;
 };
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
-/* The rows that anybody can see where they are so few that only these should be read: their numbers (borrowed until the
- * next call), with *ret_mask as a bitmap. NULL: read all. */
-const uint16_t *batch_few(const struct scan_batch *b, const uint64_t **ret_mask, uint32_t *ret_count);
+/* The rows of the chunk that anybody can see where they are so few that only these should be read; borrowed until the next
+ * call. NULL: read all. */
+const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count);
 /* Sets up batch number `first / SCAN_BATCH` without any selection (all rows): for whole-chunk work while binding. */
 void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret);
 

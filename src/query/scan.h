@@ -98,12 +98,19 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
 
 struct scan_batch {
     struct scan_chunk *chunk;
+    uint32_t number;        /* of the batch in its chunk                                     */
     uint32_t first;         /* row of the chunk at which the batch starts                    */
+    const uint32_t *places; /* gathered: rows of the chunk, ascending; NULL: those from `first` on */
     uint32_t rows;          /* rows of the batch                                             */
     uint32_t count;         /* selected ones, > 0                                            */
     const uint16_t *select; /* their numbers in the batch, ascending; NULL when count == rows */
     const uint64_t *mask;   /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows`  */
 };
+/* Row of the chunk. */
+static inline uint32_t batch_place(const struct scan_batch *b, uint32_t row)
+{
+    return b->places ? b->places[row] : b->first + row;
+}
 
 /* Arrays over all rows of the batch, decoded when first asked for; values of rows that are not selected mean nothing; value
  * of a null row is 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in
@@ -146,6 +153,7 @@ uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t p
 struct scan_sink {
     void *arg;
     bool ends_first; /* the first and the last place are scanned before the others */
+    bool gathers;    /* see scan_worker_gathers() */
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
     int (*chunk_begin)(void *state,
                        struct scan_chunk *c);        /* only chunks that may have selected rows */
@@ -164,6 +172,9 @@ int scan_run(struct query *q, const struct scan_sink *sink, struct err *err);
 /* Chunk by chunk. */
 int scan_worker_new(struct query *q, struct scan_worker **ret);
 void scan_worker_free(struct scan_worker *w);
+/* Selected rows that are few among the others come as batches of their own, from all of the chunk: still in row order, but
+ * `places` tells where they were. For whom a row's neighbours do not matter: it saves what a batch costs. */
+void scan_worker_gathers(struct scan_worker *w);
 /* Scans one place: batch(arg, b) for each batch that has selected rows, in row order. 0; ERR_END of `batch` stops this
  * chunk early and gives 0; its other negative returns are passed on; or an error. Counts chunks and rows. */
 int scan_chunk(struct scan_worker *w, size_t position,

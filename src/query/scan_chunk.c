@@ -47,8 +47,10 @@ void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
 {
     uint32_t left = w->chunk.rows - first;
 
-    *ret = (struct scan_batch){
-        .chunk = &w->chunk, .first = first, .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
+    *ret = (struct scan_batch){.chunk = &w->chunk,
+                               .number = first / SCAN_BATCH,
+                               .first = first,
+                               .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
     ret->count = ret->rows;
 }
 
@@ -66,23 +68,62 @@ static void leave_out(const struct scan_worker *w, const struct scan_batch *b, u
 /* Where one row in so many or fewer is wanted, picking is faster than decoding all. */
 #define FEW_ROWS 12
 
-const uint16_t *batch_few(const struct scan_batch *b, const uint64_t **ret_mask,
-                          uint32_t *ret_count)
+const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
 {
     struct scan_worker *w = b->chunk->worker;
+    uint16_t rows[SCAN_BATCH / FEW_ROWS + 64];
 
     if (!w->interest || !b->mask) /* whole-chunk work has no mask */
         return NULL;
-    *ret_mask = w->interest;
-    if (b->select) {
-        *ret_count = b->count;
-        return b->count * FEW_ROWS <= b->rows ? b->select : NULL;
-    }
-    uint32_t count = kernels()->count(w->interest, (b->rows + 63) / 64);
-    if (count * FEW_ROWS > b->rows)
+    *ret_count = b->select ? b->count : kernels()->count(w->interest, (b->rows + 63) / 64);
+    if (*ret_count * FEW_ROWS > b->rows)
         return NULL;
-    *ret_count = mask_to_select(w->interest, b->rows, w->few);
+    if (!b->select)
+        mask_to_select(w->interest, b->rows, rows);
+    for (uint32_t j = 0; j < *ret_count; j++)
+        w->few[j] = b->first + (b->select ? b->select[j] : rows[j]);
     return w->few;
+}
+
+/* ---- rows that are few, gathered ------------------------------------------------------------------------------------------ */
+
+void scan_worker_gathers(struct scan_worker *w)
+{
+    w->gathers = true;
+}
+
+/* Tells the rows that wait. Nothing of the batch at hand is lost by it but what its lanes hold. */
+static int tell_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
+{
+    struct gathered *g = &w->gathered;
+    const uint64_t *interest = w->interest;
+
+    if (g->count == 0)
+        return 0;
+    g->batch = (struct scan_batch){.chunk = &w->chunk,
+                                   .number = 1u << 31 | g->made++,
+                                   .places = g->places,
+                                   .rows = g->count,
+                                   .count = g->count,
+                                   .mask = g->mask};
+    memset(g->mask, 0, sizeof(g->mask));
+    mask_fill(&g->batch, g->mask);
+    g->count = 0;
+    w->interest = NULL;
+    int rc = hooks->batch(hooks->arg, &g->batch);
+    w->interest = interest;
+    return rc;
+}
+
+static int gather(struct scan_worker *w, const struct scan_batch *b,
+                  const struct chunk_hooks *hooks)
+{
+    struct gathered *g = &w->gathered;
+    int rc = g->count + b->count > SCAN_BATCH ? tell_gathered(w, hooks) : 0;
+
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++)
+        g->places[g->count++] = b->first + b->select[j];
+    return rc;
 }
 
 /* Fills mask, count and select. */
@@ -123,7 +164,10 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     if (rc < 0 || b->count == 0)
         return rc;
     w->counters.rows_selected += b->count;
-    return hooks->batch(hooks->arg, b);
+    if (w->gathers && b->select && b->count * FEW_ROWS <= b->rows)
+        return gather(w, b, hooks);
+    rc = tell_gathered(w, hooks);
+    return rc ? rc : hooks->batch(hooks->arg, b);
 }
 
 /* ---- a chunk --------------------------------------------------------------------------------------------------------------- */
@@ -155,8 +199,10 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
     int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
 
+    w->gathered.count = w->gathered.made = 0;
     for (; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
+    rc = rc ? rc : tell_gathered(w, hooks);
     if (rc == ERR_END)
         rc = 0;
     rc = rc ? rc : w->error;

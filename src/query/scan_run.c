@@ -147,6 +147,8 @@ static void work(void *arg, unsigned i)
         fail(r, 0, rc);
         return;
     }
+    if (r->sink->gathers)
+        scan_worker_gathers(worker);
     rc = r->sink->worker_begin ? r->sink->worker_begin(r->sink->arg, i, &w.state) : 0;
     if (rc < 0) {
         fail(r, 0, rc);

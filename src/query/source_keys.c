@@ -244,7 +244,7 @@ int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **r
         return -EDOM;
     if (has_dictionary(bound))
         return bound_codes(b, bound, ret);
-    if (bound->codes.batch != b->first / SCAN_BATCH) {
+    if (bound->codes.batch != b->number) {
         uint32_t *codes = grow_to(&bound->codes.memory, SCAN_BATCH * sizeof(*codes));
         if (!codes)
             return -ENOMEM;
@@ -254,7 +254,7 @@ int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **r
             rc = range_codes(b, bound, codes);
         if (rc < 0)
             return rc;
-        bound->codes.batch = b->first / SCAN_BATCH;
+        bound->codes.batch = b->number;
     }
     *ret = bound->codes.memory.data;
     return 0;
@@ -329,7 +329,7 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
 
     if (rc < 0)
         return rc;
-    if (b->keys.batch != batch->first / SCAN_BATCH) {
+    if (b->keys.batch != batch->number) {
         uint64_t *keys = grow_to(&b->keys.memory, SCAN_BATCH * sizeof(*keys));
         if (!keys)
             return -ENOMEM;
@@ -342,7 +342,7 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
             rc = has_dictionary(b) ? dictionary_keys(batch, b, keys) : double_keys(batch, b, keys);
         if (rc < 0)
             return rc;
-        b->keys.batch = batch->first / SCAN_BATCH;
+        b->keys.batch = batch->number;
     }
     *ret = b->keys.memory.data;
     return 0;

@@ -4,15 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t batch_number(const struct scan_batch *batch)
-{
-    return batch->first / SCAN_BATCH;
-}
-
 /* What was filled for a few rows does not serve whole-chunk work, which has no mask. */
 static bool lane_has(const struct lane *l, const struct scan_batch *batch)
 {
-    return l->batch == batch_number(batch) && (!l->few || batch->mask);
+    return l->batch == batch->number && (!l->few || batch->mask);
 }
 
 static void *lane_begin(struct lane *l, size_t value_size)
@@ -25,7 +20,7 @@ static void *lane_begin(struct lane *l, size_t value_size)
 
 static void lane_end(struct lane *l, const struct scan_batch *batch)
 {
-    l->batch = batch_number(batch);
+    l->batch = batch->number;
 }
 
 static bool bit(const uint64_t *mask, uint32_t i)
@@ -69,9 +64,16 @@ static int valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *m
     return 0;
 }
 
+static int stored_valid(const struct scan_batch *b, const struct column *c, uint64_t *mask)
+{
+    if (b->places)
+        return column_pick_valid(b->chunk->view, c, b->places, b->rows, mask);
+    return column_read_valid(b->chunk->view, c, b->first, b->rows, mask);
+}
+
 static int valid_stored(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
-    return column_read_valid(batch->chunk->view, &b->column, batch->first, batch->rows, mask);
+    return stored_valid(batch, &b->column, mask);
 }
 
 int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
@@ -131,20 +133,30 @@ static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes
 static int read_stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes)
 {
     struct chunk_view *view = batch->chunk->view;
-    const uint64_t *mask;
-    uint32_t count;
+    uint32_t few[SCAN_BATCH], count;
 
-    if (!batch_few(batch, &mask, &count))
+    if (batch->places)
+        return column_pick_codes(view, &b->column, batch->places, batch->rows, codes);
+    const uint32_t *rows = batch_few(batch, &count);
+    if (!rows)
         return column_read_codes(view, &b->column, batch->first, batch->rows, codes);
     b->codes.few = true;
     memset(codes, 0, batch->rows * sizeof(*codes));
-    return column_pick_codes(view, &b->column, batch->first, batch->rows, mask, codes);
+    int rc = column_pick_codes(view, &b->column, rows, count, few);
+    for (uint32_t k = 0; rc == 0 && k < count; k++)
+        codes[rows[k] - batch->first] = few[k];
+    return rc;
 }
 
 static int read_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes)
 {
     if (b->form == FORM_SINGLE) {
         memset(codes, 0, batch->rows * sizeof(*codes));
+        return 0;
+    }
+    if (b->form == FORM_CODED) {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            codes[i] = ((const uint32_t *)b->rows_memory.data)[batch->places[i]];
         return 0;
     }
     int rc = read_stored_codes(batch, b, codes);
@@ -161,7 +173,7 @@ static int read_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes
 
 int bound_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret)
 {
-    if (b->form == FORM_CODED) {
+    if (b->form == FORM_CODED && !batch->places) {
         *ret = (const uint32_t *)b->rows_memory.data + batch->first;
         return 0;
     }
@@ -236,13 +248,19 @@ static int read_stored(struct scan_batch *batch, struct bound *b, const struct c
                        int64_t *out)
 {
     struct chunk_view *view = batch->chunk->view;
-    const uint64_t *mask;
+    int64_t few[SCAN_BATCH];
     uint32_t count;
 
-    b->i64.few = batch_few(batch, &mask, &count) != NULL;
-    if (b->i64.few)
-        return column_pick_i64(view, column, batch->first, batch->rows, mask, out);
-    return column_read_i64(view, column, batch->first, batch->rows, out);
+    if (batch->places)
+        return column_pick_i64(view, column, batch->places, batch->rows, out);
+    const uint32_t *rows = batch_few(batch, &count);
+    b->i64.few = rows != NULL;
+    if (!rows)
+        return column_read_i64(view, column, batch->first, batch->rows, out);
+    int rc = column_pick_i64(view, column, rows, count, few);
+    for (uint32_t k = 0; rc == 0 && k < count; k++)
+        out[rows[k] - batch->first] = few[k];
+    return rc;
 }
 
 /* Straight into the lane, not through that of the stored column, which few ask for besides. */
@@ -253,7 +271,7 @@ static int read_stored_dur(struct scan_batch *batch, struct bound *b, struct bou
     int rc = read_stored(batch, b, &dur->column, out);
 
     if (rc == 0 && dur->nulls)
-        rc = column_read_valid(batch->chunk->view, &dur->column, batch->first, batch->rows, valid);
+        rc = stored_valid(batch, &dur->column, valid);
     for (uint32_t i = 0; rc == 0 && i < (batch->rows + 63) / 64; i++)
         mask[i] |= dur->nulls ? valid[i] : ~(uint64_t)0;
     return rc;
@@ -281,7 +299,7 @@ int dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 
     memset(valid, 0xFF, sizeof(valid));
     if (dur->nulls)
-        rc = column_read_valid(batch->chunk->view, &dur->column, batch->first, batch->rows, valid);
+        rc = stored_valid(batch, &dur->column, valid);
     if (rc < 0 || !wants_x(batch, valid))
         return rc;
     rc = read_x(batch, b, x);
@@ -421,18 +439,37 @@ static int rows_of_batch(struct scan_batch *batch, struct bound *b, const int64_
     return 0;
 }
 
+/* The same rows, gathered. */
+static int gather_rows(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    const uint64_t *valid = b->rows_valid.data;
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+
+    if (!mask)
+        return -ENOMEM;
+    memset(mask, 0, SCAN_WORDS * 8);
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        uint32_t place = batch->places[i];
+        out[i] = ((const int64_t *)b->rows_memory.data)[place];
+        mask[i / 64] |= (uint64_t)bit(valid, place) << i % 64;
+    }
+    valid_end(b, batch);
+    b->i64.valid = b->valid.valid;
+    return 0;
+}
+
 int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret,
               const uint64_t **ret_valid)
 {
     if (b->shape != SHAPE_INT && b->shape != SHAPE_TIME && b->shape != SHAPE_BOOL)
         return -EDOM;
-    if (b->form == FORM_ROWS)
+    if (b->form == FORM_ROWS && !batch->places)
         return rows_of_batch(batch, b, ret, ret_valid);
     if (!lane_has(&b->i64, batch)) {
         int64_t *values = lane_begin(&b->i64, sizeof(*values));
         if (!values)
             return -ENOMEM;
-        int rc = read_i64(batch, b, values);
+        int rc = b->form == FORM_ROWS ? gather_rows(batch, b, values) : read_i64(batch, b, values);
         if (rc < 0)
             return rc;
         lane_end(&b->i64, batch);
@@ -490,13 +527,19 @@ static int read_mixed_f64(struct scan_batch *batch, struct bound *b, double *out
 static int read_doubles(struct scan_batch *batch, struct bound *b, double *out)
 {
     struct chunk_view *view = batch->chunk->view;
-    const uint64_t *mask;
+    double few[SCAN_BATCH];
     uint32_t count;
 
-    b->f64.few = batch_few(batch, &mask, &count) != NULL;
-    if (b->f64.few)
-        return column_pick_f64(view, &b->column, batch->first, batch->rows, mask, out);
-    return column_read_f64(view, &b->column, batch->first, batch->rows, out);
+    if (batch->places)
+        return column_pick_f64(view, &b->column, batch->places, batch->rows, out);
+    const uint32_t *rows = batch_few(batch, &count);
+    b->f64.few = rows != NULL;
+    if (!rows)
+        return column_read_f64(view, &b->column, batch->first, batch->rows, out);
+    int rc = column_pick_f64(view, &b->column, rows, count, few);
+    for (uint32_t k = 0; rc == 0 && k < count; k++)
+        out[rows[k] - batch->first] = few[k];
+    return rc;
 }
 
 static int read_f64(struct scan_batch *batch, struct bound *b, double *out)

@@ -546,6 +546,7 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
     struct job job = {.plan = plan, .found = found, .doubles = doubles, .first = true};
     struct scan_sink sink = {.arg = &job,
                              .ends_first = true,
+                             .gathers = true,
                              .worker_begin = worker_begin,
                              .chunk_begin = chunk_begin,
                              .batch = batch,

@@ -37,6 +37,11 @@ static int64_t shape_bit(size_t i)
     (void)i;
     return (int64_t)(rnd() & 1);
 }
+static int64_t shape_two_apart(size_t i)
+{
+    (void)i;
+    return rnd() % 9 ? -3 : 0;
+}
 static int64_t shape_random(size_t i)
 {
     (void)i;
@@ -108,15 +113,25 @@ static const struct shape {
     const char *name;
     int64_t (*at)(size_t i);
 } shapes[] = {
-    {"zero", shape_zero},           {"constant", shape_constant},
-    {"count", shape_count},         {"bit", shape_bit},
-    {"random", shape_random},       {"narrow", shape_narrow},
-    {"any width", shape_any_width}, {"times", shape_times},
-    {"jumps", shape_jumps},         {"spikes", shape_spikes},
-    {"extremes", shape_extremes},   {"rare extreme", shape_rare_extreme},
-    {"runs", shape_runs},           {"few", shape_few},
-    {"pattern", shape_pattern},     {"pattern of steps", shape_pattern_steps},
-    {"doubles", shape_doubles},     {"many distinct", shape_many_distinct},
+    {"zero", shape_zero},
+    {"constant", shape_constant},
+    {"count", shape_count},
+    {"bit", shape_bit},
+    {"two apart", shape_two_apart},
+    {"random", shape_random},
+    {"narrow", shape_narrow},
+    {"any width", shape_any_width},
+    {"times", shape_times},
+    {"jumps", shape_jumps},
+    {"spikes", shape_spikes},
+    {"extremes", shape_extremes},
+    {"rare extreme", shape_rare_extreme},
+    {"runs", shape_runs},
+    {"few", shape_few},
+    {"pattern", shape_pattern},
+    {"pattern of steps", shape_pattern_steps},
+    {"doubles", shape_doubles},
+    {"many distinct", shape_many_distinct},
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 

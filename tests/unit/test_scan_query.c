@@ -484,6 +484,7 @@ static int scan(const char *text, bool no_pruning, bool threads, struct answer *
 {
     struct scan_sink sink = {
         .arg = a, .worker_begin = begin, .batch = mark, .chunk_end = chunk_end, .merge = merge};
+    sink.gathers = random_below(2);
     struct query_env env = store.env;
     struct selection s;
     struct err err = {0};
@@ -588,6 +589,7 @@ static bool same_value(const struct value *v, const struct cell *c, bool time)
 struct looked {
     const struct source *source, *number;
     enum field field;
+    uint32_t gathered;
 };
 
 static void check_codes(struct scan_batch *b, const struct source *s, const uint64_t *keys)
@@ -621,6 +623,7 @@ static int look(void *arg, struct scan_batch *b)
     if (rc == 0)
         rc = batch_i64(b, l->number, &numbers, &valid, NULL);
     bool is_constant = scan_constant(b->chunk, l->source, &constant);
+    l->gathered += b->places != NULL;
     for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
         uint32_t row = b->select ? b->select[i] : i;
         const struct cell *c = &rows[b->chunk->place.file][numbers[row]].cell[l->field];
@@ -638,7 +641,8 @@ static int look(void *arg, struct scan_batch *b)
     return rc;
 }
 
-static void columns(void)
+/* `query` chooses few rows or (empty) all. */
+static void columns(const char *query)
 {
     struct selection s;
     struct err err = {0};
@@ -647,8 +651,10 @@ static void columns(void)
     struct scan_worker *w;
 
     selection_init(&s);
+    s.query = text_of(query);
     CHECK_INT(query_open(&store.env, store.snapshot, &s, NULL, &err, &q), 0);
     CHECK_INT(scan_worker_new(q, &w), 0);
+    scan_worker_gathers(w);
     for (unsigned f = 0; f < FIELDS; f++) {
         struct looked l = {.field = (enum field)f};
         CHECK_INT(query_source(q, text_of(field_names[f]), &l.source), 0);
@@ -656,9 +662,22 @@ static void columns(void)
         CHECK(source_is_time(l.source) == (f == TS || f == TE || f == DUR));
         for (size_t i = 0; i < scan_places(q, &places); i++)
             CHECK_INT(scan_chunk(w, i, look, &l), 0);
+        CHECK((l.gathered > 0) == (*query != '\0'));
     }
     scan_worker_free(w);
     query_close(q);
+}
+
+/* Every 37th row. */
+static void few_rows(void)
+{
+    char query[ROWS];
+    size_t len = 0;
+
+    for (unsigned n = 0; n < ROWS; n += 37)
+        len += (size_t)snprintf(query + len, sizeof(query) - len, "%s%u", n ? "," : "n in [", n);
+    snprintf(query + len, sizeof(query) - len, "]");
+    columns(query);
 }
 
 /* ---- buckets -------------------------------------------------------------------------------------------------------------------------------- */
@@ -762,7 +781,8 @@ static void whole(void)
         make_file(f);
     resolve_file_1();
     if (store_ingest(&store, CHUNK, 4)) {
-        columns();
+        columns("");
+        few_rows();
         buckets();
         stops();
         random_queries();
