@@ -120,9 +120,11 @@ void chunk_view_free(struct chunk_view *v)
         return;
     for (unsigned i = 0; v->columns != NULL && i < v->head.columns; i++) {
         struct column_view *c = &v->columns[i];
-        pack_close(&c->values);
-        free(c->whole);
-        free(c->whole_codes);
+        if (c->opened) {
+            pack_close(&c->values);
+            free(c->whole);
+            free(c->whole_codes);
+        }
         view_dictionary_free(c);
     }
     for (unsigned i = 0; v->bitmaps != NULL && i < v->head.bitmaps; i++) {

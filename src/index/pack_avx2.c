@@ -236,6 +236,31 @@ static size_t narrow_range_bits(const uint8_t *in, unsigned width, size_t n, uin
     return n / 64 * 64;
 }
 
+static inline __m256i inside16(const uint8_t *in, __m256i least, __m256i most)
+{
+    __m256i v = _mm256_loadu_si256((const __m256i *)in);
+
+    return _mm256_and_si256(_mm256_cmpeq_epi16(_mm256_max_epu16(v, least), v),
+                            _mm256_cmpeq_epi16(_mm256_min_epu16(v, most), v));
+}
+
+/* Values of two bytes; whole words only. */
+static size_t range_bits16(const uint8_t *in, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
+{
+    __m256i least = _mm256_set1_epi16((short)lo), most = _mm256_set1_epi16((short)hi);
+
+    for (size_t i = 0; i < n / 64; i++) {
+        uint64_t words[2];
+        for (unsigned half = 0; half < 2; half++, in += 64) {
+            __m256i all =
+                _mm256_packs_epi16(inside16(in, least, most), inside16(in + 32, least, most));
+            words[half] = (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(all, 0xD8));
+        }
+        out[i] = words[0] | words[1] << 32;
+    }
+    return n / 64 * 64;
+}
+
 /* Compared as they are unpacked, without being stored. */
 static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
                        uint64_t *out)
@@ -245,6 +270,8 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
 
     if (width <= 8)
         in += narrow_range_bits(in, width, n, lo, hi, out) / 8 * width;
+    else if (width == 16)
+        in += range_bits16(in, n, lo, hi, out) / 8 * width;
     else if (lo == 0)
         in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, false, true}, out);
     else if (hi >= ((uint32_t)1 << width) - 1)

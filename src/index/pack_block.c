@@ -7,7 +7,7 @@
 /* The cheapest width for values whose bit lengths (above the base) are counted in `lengths`; longer ones are patched. */
 static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, struct pack_plan *plan)
 {
-    uint32_t above = 0, bytes = UINT32_MAX;
+    uint32_t above = 0, bytes = UINT32_MAX, cost16 = UINT32_MAX;
 
     for (int w = (int)longest; w >= 0; w--) {
         unsigned width = pack_stored_width((unsigned)w);
@@ -15,6 +15,7 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
         uint32_t cost = (uint32_t)pack_bits_bytes(n, width);
         if (rest > 0)
             cost += 1 + (uint32_t)(pack_bits_bytes(above, 10) + pack_bits_bytes(above, rest));
+        cost16 = w == 16 ? cost : cost16;
         if (cost < bytes && (rest == 0 || width == (unsigned)w)) {
             bytes = cost;
             plan->width = (uint8_t)width;
@@ -23,6 +24,12 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
         above += lengths[w];
         if (pack_bits_bytes(above, 10) >= bytes) /* it only grows from here on */
             break;
+    }
+    /* Filters compare values of whole bytes four times as fast. */
+    if (plan->kind == PACK_FOR && plan->width == 15 && cost16 <= bytes + bytes / 12) {
+        bytes = cost16;
+        plan->width = 16;
+        plan->patch_width = (uint8_t)pack_stored_width(longest - 16);
     }
     plan->bytes = bytes;
 }

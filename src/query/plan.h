@@ -82,6 +82,8 @@ struct bound {
     bool has_key_table;
     uint32_t code_count; /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
     uint32_t code_limit;
+    uint64_t only_serial; /* of the chunk whose selected rows all have `only_code` */
+    uint32_t only_code;
 };
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -207,6 +209,8 @@ bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);
 /* Judges the test for the chunk the worker is at. */
 int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
+/* After that: tells sources of which selected rows can have one value only. */
+int test_bind_only(struct scan_worker *w, const struct test *root);
 /* After test_bind gave TRI_SOME: rows of the batch that pass. */
 int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
 /* The same for the root: children of an AND are told which rows are left. */

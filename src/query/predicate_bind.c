@@ -399,6 +399,31 @@ static void forget_pruning(const struct test *t, struct test_state *s)
     s->tri = TRI_SOME;
 }
 
+static int bind_only(struct scan_worker *w, const struct test *t)
+{
+    const struct test_state *s = &w->tests[t->id];
+    struct bound *b;
+
+    if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != MODE_CODES ||
+        s->only_code == UINT32_MAX)
+        return 0;
+    int rc = source_bind(w, t->source, &b);
+    if (rc == 0) {
+        b->only_serial = w->serial;
+        b->only_code = s->only_code;
+    }
+    return rc;
+}
+
+int test_bind_only(struct scan_worker *w, const struct test *root)
+{
+    int rc = root->type == TEST_LEAF ? bind_only(w, root) : 0;
+
+    for (size_t i = 0; root->type == TEST_AND && rc == 0 && i < root->child_count; i++)
+        rc = bind_only(w, root->children[i]);
+    return rc;
+}
+
 int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret)
 {
     struct test_state *s = &w->tests[t->id];

@@ -254,6 +254,7 @@ static int block_make(void *arg, struct ahead_tools *tools, size_t position, voi
 
     if (rc == 0) {
         b->item.position = position;
+        scan_worker_gathers(tools->scan);
         rc = scan_chunk(tools->scan, position, fill_batch, &f);
     }
     if (rc == 0 && p->order_ts && b->item.count)

@@ -226,6 +226,8 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0;
     w->counters.chunks_scanned += tri != TRI_NONE;
     w->counters.chunks_skipped += tri == TRI_NONE;
+    if (rc == 0 && tri == TRI_SOME && w->gathers)
+        rc = test_bind_only(w, w->query->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, hooks);
     chunk_close(w->chunk.view);

@@ -154,6 +154,11 @@ static int read_codes(struct scan_batch *batch, struct bound *b, uint32_t *codes
         memset(codes, 0, batch->rows * sizeof(*codes));
         return 0;
     }
+    if (batch->places && b->only_serial == batch->chunk->worker->serial) {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            codes[i] = b->only_code;
+        return 0;
+    }
     if (b->form == FORM_CODED) {
         for (uint32_t i = 0; i < batch->rows; i++)
             codes[i] = ((const uint32_t *)b->rows_memory.data)[batch->places[i]];
