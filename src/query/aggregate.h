@@ -82,7 +82,8 @@ struct aggregate_plan {
 
 /* One measure of one group. Integers of one unit; what does not fit is in `more`: 1 + its number, shifted by the unit. */
 struct cell { int64_t min, max, sum; uint64_t squares; uint32_t count, more; };
-struct record { __int128 min_ts, max_te; uint64_t count, rows; struct cell cells[]; }; /* rows: with plan->tally */
+struct record { uint64_t count; struct cell cells[]; };
+struct extent { __int128 min_ts, max_te; };   /* ns; before each record of the pipeline, which tells it  */
 
 /* Doubles (and all values where skew and kurtosis are asked for). */
 struct fine { struct moments_f64 m; double m3, m4; };
@@ -95,7 +96,7 @@ struct aggregate_set {
     struct group_map map;
     bool bound;                 /* the map knows the present chunk                                */
     char *records;
-    size_t stride;
+    size_t stride, head;        /* head: bytes before each record, for its span                   */
     uint32_t cap, ready;        /* groups with room; those whose records are made                 */
     unsigned measures;
     struct sample **samples;    /* by measure; NULL where none are wanted                         */
@@ -104,7 +105,18 @@ struct aggregate_set {
 };
 static inline struct record *set_record(const struct aggregate_set *s, uint32_t group)
 {
-    return (struct record *)(s->records + group * s->stride);
+    return (struct record *)(s->records + s->head + group * s->stride);
+}
+
+static inline struct extent *record_extent(struct record *r)
+{
+    return (struct extent *)(void *)r - 1;
+}
+
+static inline void extent_widen(struct extent *s, __int128 from, __int128 to)
+{
+    s->min_ts = from < s->min_ts ? from : s->min_ts;
+    s->max_te = to > s->max_te ? to : s->max_te;
 }
 
 static inline void record_look(const struct aggregate_set *s, uint32_t group)

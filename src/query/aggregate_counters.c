@@ -282,8 +282,7 @@ static void span_add(struct record *r, const struct numbers *ts, uint32_t row, _
     if (!a.has)
         return;
     __int128 from = (__int128)a.i * (ts->nano ? 1 : 1000), to = from + interval_ns;
-    r->min_ts = from < r->min_ts ? from : r->min_ts;
-    r->max_te = to > r->max_te ? to : r->max_te;
+    extent_widen(record_extent(r), from, to);
 }
 
 static int field_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set,

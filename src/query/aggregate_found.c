@@ -5,9 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static size_t stride_of(unsigned measures)
+static size_t head_of(const struct aggregate_plan *p)
 {
-    return (sizeof(struct record) + measures * sizeof(struct cell) + 15) & ~(size_t)15;
+    return p->general ? 0 : sizeof(struct extent);
+}
+
+static size_t stride_of(const struct aggregate_plan *p, unsigned measures)
+{
+    size_t bytes = head_of(p) + sizeof(struct record) + measures * sizeof(struct cell);
+
+    return p->general ? bytes : (bytes + 15) & ~(size_t)15;
 }
 
 int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
@@ -22,7 +29,8 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
         struct aggregate_set *s = &f->set[i];
         group_map_init(&s->map, p->key_sources, p->width, p->max_groups, p->budget);
         s->measures = i == SET_SYSTEM ? p->measure_count : p->plain_measures;
-        s->stride = stride_of(s->measures);
+        s->head = head_of(p);
+        s->stride = stride_of(p, s->measures);
         s->samples = calloc(s->measures + 1, sizeof(*s->samples));
         s->fine_at = calloc(s->measures + 1, sizeof(*s->fine_at));
         s->fine_cap = calloc(s->measures + 1, sizeof(*s->fine_cap));
@@ -90,7 +98,7 @@ static int grow_zeroed(void **array, size_t each, uint32_t before, uint32_t cap)
 /* Without its keys; `listed`: bytes of values for each list of percentiles. */
 static size_t bytes_of_group(const struct aggregate_plan *p, unsigned measures, size_t listed)
 {
-    size_t bytes = stride_of(measures) + p->keep_count * sizeof(struct pick);
+    size_t bytes = stride_of(p, measures) + p->keep_count * sizeof(struct pick);
 
     for (unsigned i = 0; i < measures; i++)
         bytes += p->measures[i].sample ? sizeof(struct sample) + listed : 0;
@@ -143,7 +151,9 @@ int set_grow(struct aggregate_found *f, unsigned set)
         rc = grow_arrays(f, s, cap);
     for (; rc == 0 && s->ready < s->map.table.count; s->ready++) {
         struct record *r = set_record(s, s->ready);
-        *r = (struct record){.min_ts = most, .max_te = -most};
+        r->count = 0;
+        if (s->head)
+            *record_extent(r) = (struct extent){most, -most};
         for (unsigned i = 0; i < s->measures; i++)
             r->cells[i] = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
     }
@@ -210,13 +220,12 @@ int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsi
     const struct aggregate_plan *p = into->plan;
     struct aggregate_set *s = &into->set[set], *t = &from->set[set];
     struct record *r = set_record(s, to);
-    const struct record *other = set_record(t, g);
+    struct record *other = set_record(t, g);
     int rc = 0;
 
     r->count += other->count;
-    r->rows += other->rows;
-    r->min_ts = other->min_ts < r->min_ts ? other->min_ts : r->min_ts;
-    r->max_te = other->max_te > r->max_te ? other->max_te : r->max_te;
+    if (s->head)
+        extent_widen(record_extent(r), record_extent(other)->min_ts, record_extent(other)->max_te);
     for (unsigned i = 0; i < s->measures && rc == 0; i++) {
         rc = cell_merge(into, &r->cells[i], from, &other->cells[i]);
         if (rc == 0 && s->samples[i])

@@ -49,7 +49,7 @@ static int rank_prefixes(struct prefixes *x)
 
 static uint64_t rows_of(const struct prefixes *x, size_t i)
 {
-    return set_record(&x->found->set[x->order[i].set], x->order[i].group)->rows;
+    return set_record(&x->found->set[x->order[i].set], x->order[i].group)->count;
 }
 
 static int count_prefixes(const struct aggregate_plan *p, unsigned width, struct err *err,

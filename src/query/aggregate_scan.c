@@ -225,7 +225,8 @@ static uint32_t add_plainly(const struct aggregate_worker *w, const struct scan_
                             bool nano, uint32_t j)
 {
     const struct aggregate_set *s = &w->found->set[set];
-    char *cells = s->records + offsetof(struct record, cells) + measure * sizeof(struct cell);
+    char *cells =
+        s->records + s->head + offsetof(struct record, cells) + measure * sizeof(struct cell);
     const uint16_t *select = b->select;
     const size_t stride = s->stride;
 
@@ -296,7 +297,7 @@ static void count_rows(const struct aggregate_set *s, const uint32_t *group, uin
 {
     enum { AHEAD = 32, CACHED = 2 << 20 };
     bool far = s->cap * s->stride > CACHED;
-    char *records = s->records;
+    char *records = s->records + s->head;
     const size_t stride = s->stride;
 
     for (uint32_t j = 0; j < n; j++) {
@@ -328,8 +329,7 @@ static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned s
         if (!batch_is_valid(valid, row))
             continue;
         __int128 from = (__int128)ts[row] * ts_unit, to = from + (__int128)dur[row] * dur_unit;
-        r->min_ts = from < r->min_ts ? from : r->min_ts;
-        r->max_te = to > r->max_te ? to : r->max_te;
+        extent_widen(record_extent(r), from, to);
     }
     return 0;
 }
@@ -423,7 +423,7 @@ static int tally_add(struct aggregate_worker *w, struct scan_batch *b, unsigned 
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count; j++)
-        set_record(s, w->group[j])->rows++;
+        set_record(s, w->group[j])->count++;
     for (unsigned i = w->plan->plain_measures; set == SET_SYSTEM && i < s->measures && rc == 0; i++)
         rc = measure_add(w, b, set, i);
     return rc;

@@ -237,7 +237,8 @@ bool slots_want(const struct aggregate_worker *w, const struct scan_batch *b)
 {
     const struct aggregate_set *s = &w->found->set[SET_EVENT];
 
-    return w->slots && w->slots->usable && b->mask && s->map.way != GROUP_HASH &&
+    return w->slots && w->slots->usable && b->mask &&
+           (s->map.way == GROUP_ONE || s->map.way == GROUP_CODES) &&
            s->map.table.count < SLOTS_MAX && b->count >= b->rows / 2;
 }
 

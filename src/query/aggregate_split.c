@@ -76,8 +76,8 @@ static int piece_add(struct aggregate_worker *w, const struct piece *p, unsigned
     int rc = 0;
 
     r->count += p->first;
-    r->min_ts = from < r->min_ts ? from : r->min_ts;
-    r->max_te = to > r->max_te ? to : r->max_te;
+    if (!w->plan->general)
+        extent_widen(record_extent(r), from, to);
     for (unsigned i = 0; i < s->measures && rc == 0; i++)
         rc = piece_value(w, p, set, i, &lanes[i]);
     if (rc == 0 && w->plan->intervals && to > from)

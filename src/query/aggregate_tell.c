@@ -303,16 +303,16 @@ static struct value tell_keep(struct teller_state *t, struct row_id row, unsigne
     return v;
 }
 
-static struct value tell_time(const struct aggregate_plan *p, const struct record *r,
+static struct value tell_time(const struct aggregate_plan *p, const struct extent *s,
                               enum tell what)
 {
-    if (r->min_ts > r->max_te)
+    if (s->min_ts > s->max_te)
         return null_value();
     return (struct value){.type = VALUE_TIME,
-                          .wide = (what == TELL_TS ? r->min_ts : r->max_te) - p->origin_ns};
+                          .wide = (what == TELL_TS ? s->min_ts : s->max_te) - p->origin_ns};
 }
 
-static void tell_process(struct teller_state *t, const uint64_t *keys, const struct record *r,
+static void tell_process(struct teller_state *t, const uint64_t *keys, const struct extent *s,
                          const struct teller *what, struct value *ret)
 {
     const struct aggregate_plan *p = t->plan;
@@ -325,8 +325,8 @@ static void tell_process(struct teller_state *t, const uint64_t *keys, const str
     if (what->what != TELL_BOUNDARY) {
         process_tell_parent(t->processes, key_payload(pid), host, &parent, &root);
         *ret = what->what == TELL_PARENT ? parent : root;
-    } else if (r->min_ts <= r->max_te) {
-        __int128 twice = r->min_ts + r->max_te;
+    } else if (s->min_ts <= s->max_te) {
+        __int128 twice = s->min_ts + s->max_te;
         *ret = process_tell_boundary(t->processes, what->of, key_payload(pid), host,
                                      twice / 2 - (twice < 0 && twice % 2 != 0));
     }
@@ -337,7 +337,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
     static const char *const classes[] = {"event", "profile", "system"};
     const struct aggregate_plan *p = t->plan;
     const struct aggregate_set *s = &t->found->set[row.set];
-    const struct record *r = set_record(s, row.group);
+    struct record *r = set_record(s, row.group);
     const uint64_t *keys = group_table_keys(&s->map.table, row.group);
     int rc = 0;
 
@@ -366,7 +366,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
             break;
         case TELL_TS:
         case TELL_TE:
-            *v = tell_time(p, r, what->what);
+            *v = tell_time(p, record_extent(r), what->what);
             break;
         case TELL_KEEP:
             *v = tell_keep(t, row, what->of);
@@ -381,7 +381,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
         case TELL_BOUNDARY:
         case TELL_PARENT:
         case TELL_ROOT:
-            tell_process(t, keys, r, what, v);
+            tell_process(t, keys, record_extent(r), what, v);
             break;
         default:
             rc = tell_measure(t, row, what, v);

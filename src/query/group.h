@@ -44,14 +44,17 @@ static inline void memory_look(const void *at)
     (void)*(const volatile char *)at;
 }
 
-enum group_way { GROUP_ONE, GROUP_CODES, GROUP_HASH };
+enum group_way { GROUP_ONE, GROUP_CODES, GROUP_PACKED, GROUP_HASH };
 struct group_key {              /* one key column in the present chunk                      */
     const struct source *source;
     bool constant, coded;
     uint64_t key;               /* of a constant                                            */
     uint32_t codes, stride;
+    unsigned shift, bits;       /* GROUP_PACKED: of its code within a word                  */
     const uint64_t *code_keys;
 };
+/* Free where the stamp is not the chunk's. */
+struct group_seen { uint64_t word; uint32_t group, stamp; };
 struct group_map {
     struct group_table table;
     struct group_key keys[GROUP_KEYS_MAX];
@@ -59,6 +62,9 @@ struct group_map {
     uint32_t one;               /* GROUP_ONE                                                */
     uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
+    struct group_seen *seen;    /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
+    uint32_t seen_mask, seen_count, stamp;
+    size_t seen_charged;
 };
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
                     struct budget *budget);

@@ -24,6 +24,10 @@ void group_map_done(struct group_map *m)
 {
     free(m->dense);
     m->dense = NULL;
+    free(m->seen);
+    m->seen = NULL;
+    budget_release(m->table.budget, m->seen_charged);
+    m->seen_charged = 0;
     group_table_done(&m->table);
 }
 
@@ -34,28 +38,36 @@ static uint32_t dense_limit(const struct scan_chunk *c)
     return limit < DENSE_LEAST ? DENSE_LEAST : limit;
 }
 
-/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all have codes. */
-static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product)
+/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all have codes or they are too
+ * many; *ret_bits: of all codes one beside another, 0 when not all have codes. */
+static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
+                        unsigned *ret_bits)
 {
     uint32_t limit = dense_limit(c);
     uint64_t product = 1;
+    unsigned bits = 0;
+    bool coded = true;
 
     for (unsigned i = 0; i < m->table.width; i++) {
         struct group_key *k = &m->keys[i];
         k->coded = false;
         k->constant = scan_constant(c, k->source, &k->key);
-        if (k->constant || product == 0)
+        if (k->constant || !coded)
             continue;
         int rc = scan_codes(c, k->source, limit, &k->codes, &k->code_keys);
         if (rc < 0 && rc != -EDOM)
             return rc;
-        k->coded = rc == 0;
+        coded = k->coded = rc == 0;
         k->stride = (uint32_t)product;
-        product = rc == 0 ? product * k->codes : 0;
+        product = coded ? product * k->codes : 0;
         if (product > limit)
             product = 0;
+        k->shift = bits;
+        k->bits = coded ? 32 - (unsigned)__builtin_clz(k->codes) : 0;
+        bits += k->bits;
     }
     *ret_product = product;
+    *ret_bits = coded ? bits : 0;
     return 0;
 }
 
@@ -86,11 +98,23 @@ static int choose_codes(struct group_map *m, uint32_t product)
     return 0;
 }
 
+static void choose_packed(struct group_map *m)
+{
+    m->way = GROUP_PACKED;
+    m->seen_count = 0;
+    m->stamp++;
+    if (m->stamp == 0 && m->seen) { /* stamps of old begin anew */
+        memset(m->seen, 0, ((size_t)m->seen_mask + 1) * sizeof(*m->seen));
+        m->stamp = 1;
+    }
+}
+
 int group_map_chunk(struct group_map *m, struct scan_chunk *c)
 {
     uint64_t product;
+    unsigned bits;
     bool constant = true;
-    int rc = look_at_keys(m, c, &product);
+    int rc = look_at_keys(m, c, &product, &bits);
 
     if (rc < 0)
         return rc;
@@ -103,6 +127,8 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
         m->way = GROUP_ONE;
     else if (product > 0)
         rc = choose_codes(m, (uint32_t)product);
+    else if (bits > 0 && bits <= 64)
+        choose_packed(m);
     return rc;
 }
 
@@ -227,7 +253,7 @@ static int rows_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *ou
 
 int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
-    if (m->way == GROUP_HASH)
+    if (m->way == GROUP_HASH || m->way == GROUP_PACKED)
         return -EDOM;
     if (m->way == GROUP_CODES)
         return rows_by_codes(m, b, out);
@@ -280,10 +306,113 @@ static int batch_by_hash(struct group_map *m, struct scan_batch *b, uint32_t *ou
     return rc;
 }
 
+/* ---- packed codes ------------------------------------------------------------------------------------------- */
+
+static uint32_t place_of(const struct group_map *m, uint64_t word)
+{
+    uint64_t h = word * 0x9E3779B97F4A7C15ull;
+    uint32_t at = (uint32_t)(h >> 32) & m->seen_mask;
+
+    while (m->seen[at].stamp == m->stamp && m->seen[at].word != word)
+        at = (at + 1) & m->seen_mask;
+    return at;
+}
+
+/* Places for `more` words, half of them free. */
+static int seen_grow(struct group_map *m, uint32_t more)
+{
+    uint32_t cap = m->seen ? m->seen_mask + 1 : 1024, before = m->seen ? cap : 0;
+    struct group_seen *old = m->seen;
+
+    while (cap < 2 * (m->seen_count + more))
+        cap *= 2;
+    if (cap == before)
+        return 0;
+    size_t bytes = (cap - before) * sizeof(*old);
+    int rc = budget_charge(m->table.budget, bytes);
+    if (rc < 0)
+        return rc;
+    m->seen_charged += bytes;
+    struct group_seen *seen = calloc(cap, sizeof(*seen));
+    if (!seen)
+        return -ENOMEM;
+    m->seen = seen;
+    m->seen_mask = cap - 1;
+    for (uint32_t i = 0; i < before; i++) {
+        if (old[i].stamp == m->stamp)
+            seen[place_of(m, old[i].word)] = old[i];
+    }
+    free(old);
+    return 0;
+}
+
+static void keys_of_word(const struct group_map *m, uint64_t word, uint64_t *keys)
+{
+    for (unsigned i = 0; i < m->table.width; i++) {
+        const struct group_key *k = &m->keys[i];
+        keys[i] =
+            k->constant ? k->key : k->code_keys[word >> k->shift & (((uint64_t)1 << k->bits) - 1)];
+    }
+}
+
+/* Groups of n words: those that are new in the chunk are looked for in the large table side by side. */
+static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
+{
+    enum { BLOCK = 64 };
+    uint64_t keys[BLOCK * GROUP_KEYS_MAX];
+    uint32_t place[BLOCK], fresh[BLOCK], groups[BLOCK];
+
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        uint32_t end = n - first < BLOCK ? n - first : BLOCK, count = 0;
+        int rc = seen_grow(m, BLOCK);
+        for (uint32_t j = 0; j < end && rc == 0; j++) {
+            uint64_t word = words[first + j];
+            uint32_t at = place[j] = place_of(m, word);
+            if (m->seen[at].stamp == m->stamp)
+                continue;
+            m->seen[at] = (struct group_seen){.word = word, .stamp = m->stamp};
+            keys_of_word(m, word, keys + (size_t)count * m->table.width);
+            fresh[count++] = at;
+        }
+        rc = rc < 0 ? rc : group_table_add_all(&m->table, keys, count, groups);
+        if (rc < 0)
+            return rc;
+        for (uint32_t i = 0; i < count; i++)
+            m->seen[fresh[i]].group = groups[i];
+        for (uint32_t j = 0; j < end; j++)
+            out[first + j] = m->seen[place[j]].group;
+        m->seen_count += count;
+    }
+    return 0;
+}
+
+static int batch_by_words(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    uint64_t words[SCAN_BATCH];
+
+    memset(words, 0, b->count * sizeof(*words));
+    for (unsigned i = 0; i < m->table.width; i++) {
+        const struct group_key *k = &m->keys[i];
+        const uint32_t *codes;
+        if (k->constant)
+            continue;
+        int rc = batch_codes(b, k->source, &codes);
+        if (rc < 0)
+            return rc;
+        for (uint32_t j = 0, n = b->select ? b->count : 0; j < n; j++)
+            words[j] |= (uint64_t)codes[b->select[j]] << k->shift;
+        for (uint32_t j = 0, n = b->select ? 0 : b->count; j < n; j++)
+            words[j] |= (uint64_t)codes[j] << k->shift;
+    }
+    return groups_of_words(m, words, b->count, out);
+}
+
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     if (m->way == GROUP_CODES)
         return batch_by_codes(m, b, out);
+    if (m->way == GROUP_PACKED)
+        return batch_by_words(m, b, out);
     if (m->way == GROUP_HASH)
         return batch_by_hash(m, b, out);
     if (m->one == UINT32_MAX) {
