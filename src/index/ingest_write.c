@@ -579,13 +579,23 @@ static int64_t commit_ns(const struct writer *w)
     return w->ix->options.commit_ms * 1000000LL;
 }
 
+/* Something large is to be deleted: a file, not the summary that each commit of a run replaces. */
+static bool deletes_file(const struct writer *w)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < w->garbage_count && !found; i++)
+        found = w->garbage[i].kind == GARBAGE_FILE;
+    return found;
+}
+
 /* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what is garbage are free
  * two commits later: where something is indexed anew, small commits keep the store small. */
 static uint64_t commit_bytes(const struct writer *w)
 {
     uint64_t share = w->ix->options.map_max / 16, most = COMMIT_BYTES;
 
-    if (w->garbage_count > 0)
+    if (deletes_file(w))
         most = index_bytes(w->ix) / COMMIT_SHARE;
     if (most < COMMIT_LEAST)
         most = COMMIT_LEAST;
