@@ -166,10 +166,11 @@ class Daemon:
                     raise
 
     def fresh(self, path, params):
-        """What was never asked before, so that no kept answer is given: with a limit, greater than any answer, of its own."""
+        """What was never asked before, so that no kept answer is given: with a limit, greater than any answer, of its own; of
+        /compare, which has none, with so many blanks as the query."""
         self.asked += 1
-        name = "top_n_pid_tid" if path == "/stats" else "limit"
-        return path + "?" + urllib.parse.urlencode({name: 10**9 + self.asked, **params})
+        own = {"query": " " * self.asked} if path == "/compare" else {"top_n_pid_tid" if path == "/stats" else "limit": 10**9 + self.asked}
+        return path + "?" + urllib.parse.urlencode({**own, **params})
 
     def ask(self, path, first_byte=False, **params):
         """(wall, cpu) of one answer. first_byte: until the first byte of it is there (the rest is read, not counted)."""

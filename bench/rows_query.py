@@ -107,6 +107,17 @@ def wide(report, world, d, duck):
         report.time(key, "  all its rows over HTTP as " + form, whole["ours"], {}, note="%.0f MB" % (d.size / 1e6))
 
 
+def compared(report, world, d):
+    """Two halves of the time, against /stats of the whole from the columns."""
+    totals = json.loads(d.get("/info"))["totals"]
+    low, high = float(totals["min_ts"]), float(totals["max_te"])
+    middle = int((low + high) / 2)
+    halves = {"baseline.time_range": "0,%d" % (middle - 1), "variant.time_range": "%d,%d" % (middle, high + 1)}
+    stats = {"report": "detailed", "group_by": "cat,name", "top_n": 0, "scan": "true"}
+    seen = alternate({"ours": lambda: d.ask("/compare", **halves), "/stats of the whole": lambda: d.ask("/stats", **stats)}, world.runs, warm=1)
+    report.time("compare", "/compare of two halves", seen.pop("ours"), seen, 2)
+
+
 def unfiltered(report, world, d):
     d.get("/stats")
     kept = alternate({"ours": lambda: d.curl("/stats")}, world.runs)["ours"]

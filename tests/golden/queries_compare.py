@@ -23,7 +23,7 @@ def general(root):
         return []
     middle = stamps[len(stamps) // 2] // 1000
     halves = {"baseline.time_range": "0,%d" % (middle - 1), "variant.time_range": "%d,%d" % (middle, stamps[-1] // 1000 + 1)}
-    same = {"baseline": ".", "variant": "."}
+    same = {"baseline.query": "", "variant.query": ""}
     questions = [
         {**halves, "sort_by": "name"},
         {**halves, **EXACTLY},
@@ -32,25 +32,24 @@ def general(root):
         {**halves, "config": json.dumps(CONFIG)},
         {**halves, "preset": "io", "phase": "data", "metrics": "duration,size", "time_interval": "0", "sort_by": "name"},
         {**same, **EXACTLY, "sort_by": "name"},
-        {"baseline": ".", "variant.query": "cat == 'no such category'", "query": "", "sort_by": "name"},
-        {"baseline.query": "cat == 'no such category'", "variant": [".", "."], "query": "", "group_by": "pid_tid", "sort_by": "name"},
+        {"baseline.query": "", "variant.query": "cat == 'no such category'", "query": "", "group_by": "pid_tid", "sort_by": "name"},
         {"baseline.query": "dur > 100", "variant.max_duration": "100", "query": "", "group_by": "cat", "sort_by": "name"},
     ]
     if len(pids) > 1:
         questions += [{"baseline.query": "pid == %d" % pids[0], "variant.query": "pid != %d" % pids[0], "query": "", "sort_by": "name"}]
     if len(root.files) > 1:
         first, last = root.files[0].name, root.files[-1].name
-        questions += [{"baseline": first, "variant": [last, "."], "query": "", "sort_by": "name"}]
+        questions += [{"baseline": first, "variant": [last, first], "query": "", "sort_by": "name"}]
     return [("compare", q) for q in questions]
 
 
 # About the folders of synth.py.
 SYNTH = [
-    ("compare", {"baseline": "v3", "variant": "v4", "query": "", "sort_by": "name"}),
+    ("compare", {"baseline": "v3", "variant": ".", "query": "cat == 'POSIX' and dur > 5", "sort_by": "name"}),
     ("compare", {"baseline": "v3", "variant": ["v4", "hosts", "big"], "query": "", "group_by": "cat", "sort_by": "name"}),
     ("compare", {"baseline": "units", "variant": "damage", "query": "", "sort_by": "name", "percentiles": "0.5"}),
     ("compare", {"baseline": "big", "variant": "big", "baseline.query": "step < 100", "variant.query": "step >= 100", "query": "",
                  "group_by": "epoch,name", "sort_by": "name"}),
     ("compare", {"baseline": "hosts", "variant": "datacrumbs", "query": "", "group_by": "file", "time_interval": "1ms", "sort_by": "name"}),
-    ("compare", {"dir": "hosts", "baseline.query": "host == 'alpha'", "variant.query": "host != 'alpha'", "query": "", **EXACTLY}),
+    ("compare", {"dir": "hosts", "baseline.query": "host == 'alpha'", "variant.query": "host != 'alpha'", **EXACTLY}),
 ]
