@@ -123,4 +123,22 @@ int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out
 void perfetto_view_rest(struct perfetto_view *v);                                        /* as view_rest */
 void perfetto_view_free(struct perfetto_view *v);                                        /* NULL-safe */
 
+/* /call-tree, piece by piece: JSON (the folded tree), TEXT, COLLAPSED (stacks with the microseconds that are theirs alone),
+ * NDJSON (an event a row), PERFETTO (strict JSON; args id, parent_id, depth). The last two need call_tree_options.events. */
+struct format_call_tree_options {
+    enum format format;
+    bool pretty, summary;            /* as of /aggregate                                                 */
+    const char *focus;               /* as asked for, or NULL                                            */
+    bool callees, callers;           /* which parts, with a focus                                        */
+    uint64_t limit, offset;          /* NDJSON: in rows                                                  */
+    int64_t started_ns;
+    struct budget *budget;           /* borrowed                                                         */
+};
+struct format_call_tree;
+/* tree and query are borrowed. ERR_FORMAT, -ENOMEM. */
+int format_call_tree_new(struct call_tree *t, struct query *q, const struct format_call_tree_options *o,
+                         struct format_call_tree **ret);
+int format_call_tree_next(struct format_call_tree *f, struct buf *out);  /* 0 more, ERR_END: that was all */
+void format_call_tree_free(struct format_call_tree *f);
+
 #endif

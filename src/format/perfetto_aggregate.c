@@ -149,8 +149,8 @@ static void end_metadata(struct perfetto *p)
     jw_end(&p->jw, '}');
 }
 
-static void put_process(struct perfetto *p, const struct perfetto_process *process,
-                        struct buf *name, struct buf *out)
+void perfetto_put_process(struct perfetto *p, const struct perfetto_process *process,
+                          struct buf *name, struct buf *out)
 {
     struct text host = process->host_name.len ? process->host_name : process->host;
 
@@ -175,8 +175,8 @@ static void put_process(struct perfetto *p, const struct perfetto_process *proce
     end_metadata(p);
 }
 
-static void put_lane(struct perfetto *p, const struct perfetto_lane *l, struct buf *name,
-                     struct buf *out)
+void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct buf *name,
+                       struct buf *out)
 {
     buf_clear(name);
     buf_printf(name, l->number ? "%lld (%u)" : "%lld", (long long)l->tid, l->number + 1);
@@ -238,9 +238,9 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
     if (p->boundary_count)
         put_boundaries(p, out);
     for (uint32_t i = 0; i < p->process_count; i++)
-        put_process(p, &p->processes[i], &name, out);
+        perfetto_put_process(p, &p->processes[i], &name, out);
     for (uint32_t i = 0; i < p->lane_count; i++)
-        put_lane(p, &p->lanes[i], &name, out);
+        perfetto_put_lane(p, &p->lanes[i], &name, out);
     out->error = out->error ? out->error : name.error;
     buf_done(&name);
 }

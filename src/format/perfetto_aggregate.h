@@ -70,6 +70,26 @@ int perfetto_make_lanes(struct perfetto *p);
 void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct text cat);
 void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid);
 
+/* Lanes of one thread. Slices may nest in the first of them, which are all tried; the others hold one slice at a time, the one
+ * that ends first being on top of a heap: else a million slices that overlap would be compared pairwise. */
+enum { PERFETTO_NESTED = 64, PERFETTO_DEPTH = 512 }; /* Perfetto counts what is deeper as an error       */
+struct perfetto_open { __int128 *to; unsigned depth, cap; }; /* the ends of the slices that are open     */
+struct perfetto_single { __int128 to; uint32_t lane; };
+struct perfetto_thread {             /* zero but for the budget                                          */
+    struct budget *budget;
+    size_t charged;
+    struct perfetto_open nested[PERFETTO_NESTED];
+    uint32_t count;                  /* lanes so far                                                     */
+    struct perfetto_single *heap;
+    size_t heap_count, heap_cap;
+};
+/* The number of a lane in the thread for the next slice, by start, the longer first; -ENOMEM, ERR_MEMORY_LIMIT. */
+int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret);
+void perfetto_thread_done(struct perfetto_thread *t);
+/* Names of a process and a lane, as metadata events. */
+void perfetto_put_process(struct perfetto *p, const struct perfetto_process *process, struct buf *name, struct buf *out);
+void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct buf *name, struct buf *out);
+
 /* ERR_FORMAT where the columns are not those of the pipeline. */
 int perfetto_look_at_columns(struct perfetto *p);
 /* What tells apart rows of one name in one process (with_bucket: everywhere). */

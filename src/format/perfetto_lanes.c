@@ -34,31 +34,12 @@ static int compare_rows(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The ends of the slices that are open in a lane. */
-struct open_slices {
-    __int128 *to;
-    unsigned depth, cap;
-};
-/* Lanes of one thread. Slices may nest in the first NESTED of them, which are all tried; the others hold one slice at a
- * time, the one that ends first being on top of a heap: else a million slices that overlap would be compared pairwise. */
-enum { NESTED = 64, DEPTH_MAX = 512 }; /* Perfetto counts what is deeper as an error */
-struct thread_lanes {
-    struct perfetto *p;
-    struct open_slices nested[NESTED];
-    uint32_t count, first; /* lanes, and the number of the first in the trace */
-    struct single {
-        __int128 to;
-        uint32_t lane;
-    } * heap;
-    size_t heap_count, heap_cap;
-};
-
 /* 1: it fits. */
-static int fits(struct open_slices *o, const struct perfetto_item *i)
+static int fits(struct perfetto_open *o, __int128 from, __int128 to)
 {
-    while (o->depth && o->to[o->depth - 1] <= i->from)
+    while (o->depth && o->to[o->depth - 1] <= from)
         o->depth--;
-    if (o->depth == DEPTH_MAX || (o->depth && o->to[o->depth - 1] < i->to))
+    if (o->depth == PERFETTO_DEPTH || (o->depth && o->to[o->depth - 1] < to))
         return 0;
     if (o->depth == o->cap) {
         unsigned cap = o->cap ? o->cap * 2 : 8;
@@ -68,89 +49,112 @@ static int fits(struct open_slices *o, const struct perfetto_item *i)
         o->to = grown;
         o->cap = cap;
     }
-    o->to[o->depth++] = i->to;
+    o->to[o->depth++] = to;
     return 1;
 }
 
-static int add_lane(struct thread_lanes *t, struct perfetto_item *i)
-{
-    struct perfetto *p = t->p;
-    size_t cap = p->lane_cap;
-    int rc = perfetto_grow(p, (void **)&p->lanes, sizeof(*p->lanes), p->lane_count, cap, &cap);
-
-    p->lane_cap = (uint32_t)cap;
-    if (rc < 0)
-        return rc;
-    i->lane = p->lane_count;
-    p->lanes[p->lane_count++] = (struct perfetto_lane){i->process, i->tid, i->tid, t->count++};
-    return 0;
-}
-
-static void sink(struct single *heap, size_t count, size_t at)
+static void sink(struct perfetto_single *heap, size_t count, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
         child += child + 1 < count && heap[child + 1].to < heap[child].to;
         if (heap[at].to <= heap[child].to)
             return;
-        struct single other = heap[at];
+        struct perfetto_single other = heap[at];
         heap[at] = heap[child];
         heap[child] = other;
     }
 }
 
-/* A lane for a slice that fits into none of the first ones. */
-static int place_alone(struct thread_lanes *t, struct perfetto_item *i)
+static int grow_heap(struct perfetto_thread *t)
 {
-    if (t->heap_count && t->heap[0].to <= i->from) {
-        i->lane = t->heap[0].lane;
-        t->heap[0].to = i->to;
-        sink(t->heap, t->heap_count, 0);
-        return 0;
-    }
-    int rc = perfetto_grow(t->p, (void **)&t->heap, sizeof(*t->heap), t->heap_count, t->heap_cap,
-                           &t->heap_cap);
-    rc = rc < 0 ? rc : add_lane(t, i);
-    if (rc < 0)
+    size_t more = t->heap_cap ? t->heap_cap : 64, bytes = more * sizeof(*t->heap);
+    int rc = t->heap_count < t->heap_cap ? 0 : budget_charge(t->budget, bytes);
+
+    if (rc < 0 || t->heap_count < t->heap_cap)
         return rc;
-    size_t at = t->heap_count++;
-    for (; at && t->heap[(at - 1) / 2].to > i->to; at = (at - 1) / 2)
-        t->heap[at] = t->heap[(at - 1) / 2];
-    t->heap[at] = (struct single){i->to, i->lane};
+    t->charged += bytes;
+    struct perfetto_single *grown = realloc(t->heap, (t->heap_cap + more) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    t->heap = grown;
+    t->heap_cap += more;
     return 0;
 }
 
-static int place(struct thread_lanes *t, struct perfetto_item *i)
+/* A lane for a slice that fits into none of the first ones. */
+static int place_alone(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
 {
-    uint32_t lanes = t->count < NESTED ? t->count : NESTED;
+    if (t->heap_count && t->heap[0].to <= from) {
+        *ret = t->heap[0].lane;
+        t->heap[0].to = to;
+        sink(t->heap, t->heap_count, 0);
+        return 0;
+    }
+    int rc = grow_heap(t);
+    if (rc < 0)
+        return rc;
+    size_t at = t->heap_count++;
+    for (; at && t->heap[(at - 1) / 2].to > to; at = (at - 1) / 2)
+        t->heap[at] = t->heap[(at - 1) / 2];
+    *ret = t->count++;
+    t->heap[at] = (struct perfetto_single){to, *ret};
+    return 0;
+}
+
+int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
+{
+    uint32_t lanes = t->count < PERFETTO_NESTED ? t->count : PERFETTO_NESTED;
 
     for (uint32_t lane = 0; lane < lanes; lane++) {
-        int rc = fits(&t->nested[lane], i);
-        i->lane = t->first + lane;
+        int rc = fits(&t->nested[lane], from, to);
+        *ret = lane;
         if (rc)
             return rc < 0 ? rc : 0;
     }
-    if (lanes == NESTED)
-        return place_alone(t, i);
-    int rc = add_lane(t, i);
-    rc = rc < 0 ? rc : fits(&t->nested[lanes], i);
+    if (lanes == PERFETTO_NESTED)
+        return place_alone(t, from, to, ret);
+    *ret = t->count++;
+    int rc = fits(&t->nested[lanes], from, to);
     return rc < 0 ? rc : 0;
+}
+
+void perfetto_thread_done(struct perfetto_thread *t)
+{
+    for (uint32_t i = 0; i < PERFETTO_NESTED; i++)
+        free(t->nested[i].to);
+    if (t->budget)
+        budget_release(t->budget, t->charged);
+    free(t->heap);
+    *t = (struct perfetto_thread){.budget = t->budget};
+}
+
+static int add_lane(struct perfetto *p, const struct perfetto_item *i, unsigned number)
+{
+    size_t cap = p->lane_cap;
+    int rc = perfetto_grow(p, (void **)&p->lanes, sizeof(*p->lanes), p->lane_count, cap, &cap);
+
+    p->lane_cap = (uint32_t)cap;
+    if (rc == 0)
+        p->lanes[p->lane_count++] = (struct perfetto_lane){i->process, i->tid, i->tid, number};
+    return rc;
 }
 
 /* Lanes of the slices of one thread. */
 static int lanes_of_thread(struct perfetto *p, struct perfetto_item *items, size_t n)
 {
-    struct thread_lanes t = {.p = p, .first = p->lane_count};
+    struct perfetto_thread t = {.budget = p->budget};
+    uint32_t first = p->lane_count;
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++) {
+        uint32_t known = t.count;
         rc = i % 4096 ? 0 : budget_check(p->budget);
-        rc = rc < 0 ? rc : place(&t, &items[i]);
+        rc = rc < 0 ? rc : perfetto_find_lane(&t, items[i].from, items[i].to, &items[i].lane);
+        if (rc == 0 && t.count > known)
+            rc = add_lane(p, &items[i], known);
+        items[i].lane += first;
     }
-    for (uint32_t i = 0; i < NESTED; i++)
-        free(t.nested[i].to);
-    budget_release(p->budget, t.heap_cap * sizeof(*t.heap));
-    p->charged -= t.heap_cap * sizeof(*t.heap);
-    free(t.heap);
+    perfetto_thread_done(&t);
     return rc;
 }
 

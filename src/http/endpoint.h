@@ -164,6 +164,7 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
     {prefix "phase", PARAM_CHOICE, false, phase, "events|counters|aggregated|metadata|data|any", \
      "which kinds of objects"}
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
+extern const struct param_spec selection_events_params[];  /* the same, phase=events unless given         */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
 extern const struct param_spec page_params[];              /* limit offset                              */
 /* dir, file, recursive, as far as the endpoint has them. Borrowed from the request. */
@@ -176,6 +177,7 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
-    endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open;
+    endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
+    endpoint_call_tree;
 
 #endif

@@ -19,6 +19,7 @@ static const struct answer {
     {"/schema", "Schema", "SchemaColumn", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
+    {"/call-tree", "CallTree", "CallTreeLine", NULL},
     {"/read", "ReadCheck", NULL, NULL},
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},

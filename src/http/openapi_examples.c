@@ -39,6 +39,8 @@ static const struct {
     {NULL, "by", "'count'"},
     {NULL, "num_hosts", "4"},
     {NULL, "group_by", "['cat','name']"},
+    {NULL, "focus", "'fread'"},
+    {NULL, "min_total", "'1ms'"},
     {NULL, "select", "['ts','name','dur','args.ret']"},
     {"/q", "query", "'/aggregate?format=perfetto&time_interval=1s'"},
     {NULL, "recipe", "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
@@ -52,6 +54,7 @@ static const struct {
     {"/view", "{'preset':'io','min_duration':'10ms','select':['ts','name','dur'],'order':'ts','limit':100}"},
     {"/event-count", "{'preset':'io','format':'json'}"},
     {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
+    {"/call-tree", "{'dir':['run1'],'analyze':true,'max_depth':5,'min_total':'1ms'}"},
     {"/schema", "{'dir':['run1'],'phase':'any'}"},
     {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
                  "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
@@ -97,6 +100,10 @@ static const struct {
                 "'pct_change':100,'baseline_zero':false,'cohens_d':0.28,'significance':'SMALL','is_regression':true,'test':{'n_baseline':16,'n_variant':16,"
                 "'welch_t':0.81,'welch_df':30,'welch_p':0.42,'welch_p_holm':0.42,'mann_whitney_u':140,'mann_whitney_p':0.66,'mann_whitney_p_holm':0.66,"
                 "'cliffs_delta':0.09,'difference':'none'}}]},'groups':[],'children':[]}]}"},
+    {"CallTree", "{'generation':7,'complete':true,'files':2,'damaged_files':0,'events':224,'in_tree':224,'other_phases':0,'untimed':0,"
+                 "'partial_overlaps':0,'threads':4,'levels':2,'hosts_apart':[],'tree':{'name':'all','count':224,'total':961200,'self':0,"
+                 "'min':null,'max':null,'children':[{'name':'step','cat':'AI','count':16,'total':961200,'self':941960,'min':50210,'max':70110,"
+                 "'children':[{'name':'fread','cat':'STDIO','count':208,'total':19240,'self':19240,'min':20,'max':16912,'children':[]}]}]}}"},
     {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
     {"StoredQueries", "{'queries':[{'id':'6a0c65f6a2d2c1c9b2e3f4a5968778d0','name':'run1.json.gz','query':'/aggregate?format=perfetto',"
                       "'url':'/q/6a0c65f6a2d2c1c9b2e3f4a5968778d0/run1.json.gz','open':'/open/6a0c65f6a2d2c1c9b2e3f4a5968778d0',"

@@ -22,6 +22,7 @@ static const struct endpoint *const table[] = {
     &endpoint_stored,
     &endpoint_open,
     &endpoint_compare,
+    &endpoint_call_tree,
     NULL,
 };
 

@@ -8,6 +8,10 @@ const struct param_spec selection_params[] = {
     SELECTION_PARAMS("", "true", "start", "data"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
+const struct param_spec selection_events_params[] = {
+    SELECTION_PARAMS("", "true", "start", "events"),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
 const struct param_spec answer_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},

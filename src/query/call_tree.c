@@ -1,0 +1,319 @@
+/* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts that stand apart. */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns ------------------------------------------------------------------------------------------- */
+
+static int copy_options(struct call_tree *t, const struct call_tree_options *o, struct err *err)
+{
+    char **columns = arena_alloc(&t->arena, (o->group_by_count + 1) * sizeof(*columns));
+
+    if (o->group_by_count > GROUP_KEYS_MAX - 2)
+        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX - 2);
+    t->o = *o;
+    t->group_count = (unsigned)o->group_by_count;
+    t->o.focus = o->focus ? arena_strdup(&t->arena, text_of(o->focus)) : NULL;
+    if (!columns || (o->focus && !t->o.focus))
+        return -ENOMEM;
+    for (unsigned i = 0; i < t->group_count; i++) {
+        columns[i] = arena_strdup(&t->arena, text_of(o->group_by[i]));
+        if (!columns[i])
+            return -ENOMEM;
+    }
+    t->o.group_by = (const char *const *)columns;
+    return 0;
+}
+
+static int find_sources(struct call_tree *t, struct err *err)
+{
+    const struct {
+        const char *path;
+        const struct source **at;
+    } sources[] = {{"ph", &t->ph},
+                   {"ts", &t->ts},
+                   {"dur", &t->dur},
+                   {"id", &t->id},
+                   {"host", &t->lane_keys[0]},
+                   {"pid", &t->lane_keys[1]},
+                   {"tid", &t->lane_keys[2]},
+                   {"name", &t->tuple_keys[0]},
+                   {"cat", &t->tuple_keys[1]}};
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
+        rc = query_source(t->query, text_of(sources[i].path), sources[i].at);
+    for (unsigned i = 0; i < t->group_count && rc == 0; i++) {
+        rc = query_source(t->query, text_of(t->o.group_by[i]), &t->tuple_keys[2 + i]);
+        rc = rc < 0 ? rc : query_check_column(t->query, t->tuple_keys[2 + i], "group_by", err);
+    }
+    return rc;
+}
+
+/* ---- names and groups ------------------------------------------------------------------------------------ */
+
+/* A part of the keys of all tuples, as values, to be put in order. */
+struct ranking {
+    struct value *values; /* width each, by tuple */
+    unsigned width;
+};
+
+static int compare_tuples(const void *a, const void *b, void *arg)
+{
+    const struct ranking *r = arg;
+    const struct value *x = r->values + (size_t) * (const uint32_t *)a * r->width,
+                       *y = r->values + (size_t) * (const uint32_t *)b * r->width;
+    int cmp = 0;
+
+    for (unsigned i = 0; i < r->width && cmp == 0; i++)
+        cmp = value_cmp(&x[i], &y[i]);
+    return cmp;
+}
+
+/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank. Returns how many ranks. */
+static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r, uint32_t *rank,
+                           uint32_t *order)
+{
+    uint32_t n = t->tuples_found.count, ranks = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t *keys = group_table_keys(&t->tuples_found, i) + from;
+        for (unsigned k = 0; k < r->width; k++)
+            query_key_value(t->query, keys[k], &r->values[(size_t)i * r->width + k]);
+        order[i] = i;
+    }
+    qsort_r(order, n, sizeof(*order), compare_tuples, r);
+    for (uint32_t i = 0; i < n; i++) {
+        ranks += i > 0 && compare_tuples(&order[i - 1], &order[i], r) != 0;
+        rank[order[i]] = ranks;
+    }
+    return n ? (int64_t)ranks + 1 : 0;
+}
+
+static int number_names(struct call_tree *t, uint32_t *order)
+{
+    uint32_t n = t->tuples_found.count;
+    struct ranking r = {malloc((n + 1) * 2 * sizeof(struct value)), 2};
+
+    t->names = arena_alloc(&t->arena, (n + 1) * sizeof(*t->names));
+    if (!r.values || !t->names) {
+        free(r.values);
+        return -ENOMEM;
+    }
+    t->name_count = (uint32_t)rank_tuples(t, 0, &r, t->name_of, order);
+    for (uint32_t i = 0; i < n; i++)
+        t->names[t->name_of[i]] = (struct call_name){r.values[2 * i], r.values[2 * i + 1]};
+    free(r.values);
+    return 0;
+}
+
+static int number_groups(struct call_tree *t, uint32_t *order)
+{
+    uint32_t n = t->tuples_found.count;
+    size_t bytes = (n + 1) * t->group_count * sizeof(struct value);
+    struct ranking r = {malloc(bytes), t->group_count};
+
+    t->group_of = arena_alloc(&t->arena, (n + 1) * sizeof(*t->group_of));
+    t->group_values = arena_alloc(&t->arena, bytes);
+    if (!r.values || !t->group_of || !t->group_values) {
+        free(r.values);
+        return -ENOMEM;
+    }
+    t->groups = (uint32_t)rank_tuples(t, 2, &r, t->group_of, order);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(t->group_values + (size_t)t->group_of[i] * t->group_count,
+               r.values + (size_t)i * t->group_count, t->group_count * sizeof(struct value));
+    free(r.values);
+    return 0;
+}
+
+static int number_tuples(struct call_tree *t)
+{
+    uint32_t n = t->tuples_found.count;
+    size_t bytes = (size_t)n * ((2 + t->group_count) * 2 * sizeof(struct value) + 12);
+    uint32_t *order = malloc((n + 1) * sizeof(*order));
+    int rc = budget_charge(t->budget, bytes);
+
+    if (rc == 0)
+        t->charged += bytes;
+    t->name_of = arena_alloc(&t->arena, (n + 1) * sizeof(*t->name_of));
+    if (rc == 0 && (!order || !t->name_of))
+        rc = -ENOMEM;
+    rc = rc < 0 ? rc : number_names(t, order);
+    if (rc == 0 && t->group_count)
+        rc = number_groups(t, order);
+    free(order);
+    return rc;
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------ */
+
+struct cluster {
+    int64_t from, to;
+    uint64_t events;
+};
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct call_tree_host *x = a, *y = b;
+
+    if (x->min_ts != y->min_ts)
+        return x->min_ts < y->min_ts ? -1 : 1;
+    return value_cmp(&x->name, &y->name);
+}
+
+static int compare_host_names(const void *a, const void *b)
+{
+    return value_cmp(&((const struct call_tree_host *)a)->name,
+                     &((const struct call_tree_host *)b)->name);
+}
+
+/* Spans of all hosts; gap_ns holds the number of events meanwhile. Threads are sorted by host. */
+static size_t spans_of_hosts(const struct call_tree *t, struct call_tree_host *hosts)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        const struct call_lane *l = &t->lanes[i];
+        struct call_tree_host *h = n ? &hosts[n - 1] : hosts;
+        if (n == 0 || value_cmp(&h->name, &l->host) != 0) {
+            hosts[n++] = (struct call_tree_host){l->host, l->min_ts, l->max_te, (int64_t)l->count};
+            continue;
+        }
+        h->min_ts = l->min_ts < h->min_ts ? l->min_ts : h->min_ts;
+        h->max_te = l->max_te > h->max_te ? l->max_te : h->max_te;
+        h->gap_ns += (int64_t)l->count;
+    }
+    return n;
+}
+
+/* The hosts that meet, one after the other in time, and have most events; of several such the first. */
+static struct cluster main_cluster(const struct call_tree_host *hosts, size_t n)
+{
+    struct cluster best = {0}, c = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        bool meets = i > 0 && hosts[i].min_ts <= c.to;
+        if (!meets)
+            c = (struct cluster){hosts[i].min_ts, hosts[i].max_te, 0};
+        c.to = hosts[i].max_te > c.to ? hosts[i].max_te : c.to;
+        c.events += (uint64_t)hosts[i].gap_ns;
+        if (c.events > best.events)
+            best = c;
+    }
+    return best;
+}
+
+static int64_t distance(int64_t from, int64_t to)
+{
+    int64_t gap;
+
+    return __builtin_sub_overflow(to, from, &gap) ? INT64_MAX : gap;
+}
+
+static int find_hosts_apart(struct call_tree *t)
+{
+    struct call_tree_host *hosts = malloc((t->lane_count + 1) * sizeof(*hosts));
+    size_t n = hosts ? spans_of_hosts(t, hosts) : 0, kept = 0;
+
+    if (!hosts)
+        return -ENOMEM;
+    qsort(hosts, n, sizeof(*hosts), compare_hosts);
+    struct cluster most = main_cluster(hosts, n);
+    for (size_t i = 0; i < n; i++) {
+        struct call_tree_host h = hosts[i];
+        if (h.min_ts <= most.to && h.max_te >= most.from)
+            continue;
+        h.gap_ns =
+            h.max_te < most.from ? distance(h.max_te, most.from) : distance(most.to, h.min_ts);
+        hosts[kept++] = h;
+    }
+    qsort(hosts, kept, sizeof(*hosts), compare_host_names);
+    struct call_tree_host *told = arena_alloc(&t->arena, (kept + 1) * sizeof(*told));
+    if (told)
+        memcpy(told, hosts, kept * sizeof(*told));
+    free(hosts);
+    t->totals.hosts_apart = told;
+    t->totals.host_count = kept;
+    return told ? 0 : -ENOMEM;
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------------- */
+
+static int make_folded(struct call_tree *t)
+{
+    const uint64_t depth = t->o.max_depth;
+    const int64_t least = t->o.min_total_ns;
+    int rc = t->o.analyze ? call_tree_analyze(t) : 0;
+
+    if (rc < 0 || !t->o.focus)
+        return rc < 0 ? rc : call_shape_make(t, CALL_TREE_ALL, depth, least);
+    rc = call_tree_focus(t);
+    rc = rc < 0 ? rc : call_shape_make(t, CALL_TREE_CALLEES, depth, least);
+    return rc < 0 ? rc : call_shape_make(t, CALL_TREE_CALLERS, depth, least);
+}
+
+static int make(struct call_tree *t, const struct call_tree_options *o, struct err *err)
+{
+    int rc = copy_options(t, o, err);
+
+    rc = rc < 0 ? rc : find_sources(t, err);
+    rc = rc < 0 ? rc : call_tree_scan(t, err);
+    rc = rc < 0 ? rc : number_tuples(t);
+    rc = rc < 0 ? rc : call_tree_fold(t);
+    rc = rc < 0 ? rc : find_hosts_apart(t);
+    return rc < 0 || o->events ? rc : make_folded(t);
+}
+
+int call_tree_open(struct query *q, const struct call_tree_options *o, struct err *err,
+                   struct call_tree **ret)
+{
+    struct call_tree *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    t->query = q;
+    t->budget = query_budget(q);
+    group_table_init(&t->lanes_found, 3, 0, t->budget);
+    group_table_init(&t->tuples_found, 2 + (unsigned)o->group_by_count, 0, t->budget);
+    int rc = make(t, o, err);
+    if (rc < 0) {
+        call_tree_close(t);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = t;
+    return 0;
+}
+
+void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret)
+{
+    *ret = t->totals;
+}
+
+const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t)
+{
+    return t->o.analyze && !t->o.events ? &t->analysis : NULL;
+}
+
+void call_tree_close(struct call_tree *t)
+{
+    if (!t)
+        return;
+    for (unsigned i = 0; i < CALL_TREE_PARTS; i++) {
+        call_shape_done(&t->shape[i]);
+        call_forest_done(&t->forest[i]);
+    }
+    for (uint32_t i = 0; i < t->lane_count; i++)
+        free(t->lanes[i].chain);
+    group_table_done(&t->lanes_found);
+    group_table_done(&t->tuples_found);
+    call_unmap(NULL, t->items, t->item_bytes);
+    free(t->lanes);
+    sketch_free(t->durations);
+    budget_release(t->budget, t->charged + t->events.charged);
+    free(t->events.opened);
+    arena_done(&t->arena);
+    free(t);
+}

@@ -1,0 +1,272 @@
+/* call_tree_analyze.c - tables over the folded nodes: by name, category and depth, the paths with most time of their own. */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct call_tree_sum *new_sums(struct call_tree *t, size_t n)
+{
+    size_t bytes = (n + 1) * sizeof(struct call_tree_sum);
+
+    if (budget_charge(t->budget, bytes) < 0)
+        return NULL;
+    t->charged += bytes;
+    return arena_alloc(&t->arena, bytes);
+}
+
+static void add_sum(struct call_tree_sum *s, const struct call_node *n)
+{
+    s->count += n->count;
+    s->total_ns += n->total;
+    s->self_ns += n->self;
+}
+
+static bool is_call(const struct call_tree *t, uint32_t node)
+{
+    return node != 0 && t->forest[CALL_TREE_ALL].nodes[node].name < t->name_count;
+}
+
+/* By count; names are in their order. */
+static int compare_called(const void *a, const void *b)
+{
+    const struct call_tree_sum *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static size_t cut(const struct call_tree *t, size_t n)
+{
+    return t->o.top_n && n > t->o.top_n ? t->o.top_n : n;
+}
+
+static int sum_names(struct call_tree *t, const struct call_forest *f)
+{
+    struct call_tree_analysis *a = &t->analysis;
+
+    a->most_called = new_sums(t, t->name_count);
+    if (!a->most_called)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < t->name_count; i++) {
+        a->most_called[i].name = t->names[i].name;
+        a->most_called[i].cat = t->names[i].cat;
+        a->most_called[i].depth = i; /* only to sort by */
+    }
+    for (uint32_t i = 1; i < f->count; i++) {
+        if (is_call(t, i))
+            add_sum(&a->most_called[f->nodes[i].name], &f->nodes[i]);
+    }
+    return 0;
+}
+
+static int compare_categories(const void *a, const void *b)
+{
+    const struct call_tree_sum *x = a, *y = b;
+
+    return value_cmp(&x->cat, &y->cat);
+}
+
+/* From the sums by name, before these are sorted and cut. */
+static int sum_categories(struct call_tree *t)
+{
+    struct call_tree_analysis *a = &t->analysis;
+    size_t kept = 0;
+
+    a->categories = new_sums(t, t->name_count);
+    if (!a->categories)
+        return -ENOMEM;
+    memcpy(a->categories, a->most_called, t->name_count * sizeof(*a->categories));
+    qsort(a->categories, t->name_count, sizeof(*a->categories), compare_categories);
+    for (size_t i = 0; i < t->name_count; i++) {
+        struct call_tree_sum *s = &a->categories[i], *last = &a->categories[kept ? kept - 1 : 0];
+        if (kept && value_cmp(&last->cat, &s->cat) == 0) {
+            last->count += s->count;
+            last->total_ns += s->total_ns;
+            last->self_ns += s->self_ns;
+        } else if (s->count) {
+            a->categories[kept++] = *s;
+        }
+    }
+    a->category_count = kept;
+    return 0;
+}
+
+static void finish_names(struct call_tree *t)
+{
+    struct call_tree_analysis *a = &t->analysis;
+    size_t n = t->name_count;
+
+    qsort(a->most_called, n, sizeof(*a->most_called), compare_called);
+    while (n && a->most_called[n - 1].count == 0) /* of events that are in no tree */
+        n--;
+    a->most_called_count = cut(t, n);
+}
+
+static int sum_depths(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
+{
+    struct call_tree_analysis *a = &t->analysis;
+
+    a->depths = new_sums(t, t->totals.levels);
+    if (!a->depths)
+        return -ENOMEM;
+    a->depth_count = t->totals.levels;
+    for (size_t i = 0; i < a->depth_count; i++)
+        a->depths[i].depth = (uint32_t)i;
+    for (uint32_t i = 1; i < f->count; i++) {
+        if (is_call(t, i))
+            add_sum(&a->depths[depth[i]], &f->nodes[i]);
+    }
+    return 0;
+}
+
+/* ---- paths --------------------------------------------------------------------------------------------- */
+
+static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
+{
+    const struct call_node *nodes = t->forest[CALL_TREE_ALL].nodes;
+    uint32_t path[CALL_TREE_PATH_LEVELS + 1];
+    unsigned n = 0;
+
+    for (; node != 0; node = nodes[node].parent)
+        path[n++] = nodes[node].name;
+    while (n-- > 0) {
+        bool call = path[n] < t->name_count;
+        struct call_tree_node told = {.kind = call ? CALL_TREE_CALL : CALL_TREE_GROUP};
+        if (call)
+            told.name = t->names[path[n]].name;
+        else
+            told.group = t->group_values + (size_t)(path[n] - t->name_count) * t->group_count;
+        call_tree_label(t, &told, out);
+        buf_puts(out, n ? ";" : "");
+    }
+}
+
+struct order {
+    const struct call_node *nodes;
+    uint32_t *position;
+};
+
+static int compare_hot(const void *a, const void *b, void *arg)
+{
+    const struct order *o = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (o->nodes[x].self != o->nodes[y].self)
+        return o->nodes[x].self > o->nodes[y].self ? -1 : 1;
+    return (o->position[x] > o->position[y]) - (o->position[x] < o->position[y]);
+}
+
+/* Positions in the order in which the whole tree would be told. */
+static int find_positions(struct call_tree *t, uint32_t *position)
+{
+    struct call_tree_node ignored;
+    uint32_t n = 0;
+    int rc = call_shape_make(t, CALL_TREE_ALL, 0, INT64_MIN);
+
+    rc = rc < 0 ? rc : call_tree_begin(t, CALL_TREE_ALL);
+    while (rc == 0 && (rc = call_tree_next(t, &ignored)) == 0)
+        position[t->cursor.node] = n++;
+    call_shape_done(&t->shape[CALL_TREE_ALL]);
+    return rc == ERR_END ? 0 : rc;
+}
+
+static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
+{
+    const struct call_node *n = &t->forest[CALL_TREE_ALL].nodes[node];
+    struct buf path = {0};
+
+    s->name = t->names[n->name].name;
+    s->cat = t->names[n->name].cat;
+    s->depth = depth;
+    add_sum(s, n);
+    if (depth >= CALL_TREE_PATH_LEVELS)
+        return 0;
+    put_path(t, node, &path);
+    if (!path.error) {
+        s->path =
+            (struct text){arena_strdup(&t->arena, (struct text){path.data, path.len}), path.len};
+    }
+    buf_done(&path);
+    return s->path.ptr ? 0 : -ENOMEM;
+}
+
+static int find_hottest(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
+{
+    struct call_tree_analysis *a = &t->analysis;
+    struct order o = {f->nodes, malloc(f->count * sizeof(*o.position))};
+    uint32_t *nodes = malloc(f->count * sizeof(*nodes)), n = 0;
+    int rc = o.position && nodes ? find_positions(t, o.position) : -ENOMEM;
+
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        if (is_call(t, i))
+            nodes[n++] = i;
+    }
+    if (rc == 0) {
+        qsort_r(nodes, n, sizeof(*nodes), compare_hot, &o);
+        a->hottest_count = cut(t, n);
+        a->hottest = new_sums(t, a->hottest_count);
+        rc = a->hottest ? 0 : -ENOMEM;
+    }
+    for (size_t i = 0; i < a->hottest_count && rc == 0; i++)
+        rc = tell_hot(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
+    free(o.position);
+    free(nodes);
+    return rc;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------- */
+
+static void sum_durations(struct call_tree *t, const struct call_forest *f)
+{
+    struct call_tree_analysis *a = &t->analysis;
+
+    a->count = t->totals.in_tree;
+    a->min_ns = INT64_MAX;
+    a->max_ns = INT64_MIN;
+    for (uint32_t i = 1; i < f->count; i++) {
+        if (!is_call(t, i))
+            continue;
+        a->total_ns += f->nodes[i].total;
+        a->min_ns = f->nodes[i].min < a->min_ns ? f->nodes[i].min : a->min_ns;
+        a->max_ns = f->nodes[i].max > a->max_ns ? f->nodes[i].max : a->max_ns;
+    }
+    if (a->count) {
+        a->median_us = sketch_quantile(t->durations, 0.5, false);
+        a->p95_us = sketch_quantile(t->durations, 0.95, false);
+        a->p99_us = sketch_quantile(t->durations, 0.99, false);
+    }
+}
+
+static int64_t chain_end(const struct call_tree *t, uint32_t lane)
+{
+    const struct call_lane *l = &t->lanes[lane];
+
+    return t->items[l->first + l->chain[0]].te;
+}
+
+int call_tree_analyze(struct call_tree *t)
+{
+    const struct call_forest *f = &t->forest[CALL_TREE_ALL];
+    uint32_t *depth = calloc(f->count, sizeof(*depth));
+    int rc = depth ? sum_names(t, f) : -ENOMEM;
+
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        uint32_t above = f->nodes[i].parent;
+        depth[i] = is_call(t, above) ? depth[above] + 1 : 0;
+    }
+    rc = rc < 0 ? rc : sum_categories(t);
+    rc = rc < 0 ? rc : sum_depths(t, f, depth);
+    rc = rc < 0 ? rc : find_hottest(t, f, depth);
+    free(depth);
+    if (rc < 0)
+        return rc;
+    finish_names(t);
+    sum_durations(t, f);
+    for (uint32_t i = 1; i < t->lane_count; i++) {
+        if (chain_end(t, i) > chain_end(t, t->analysis.critical_thread))
+            t->analysis.critical_thread = i;
+    }
+    return 0;
+}

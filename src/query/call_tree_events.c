@@ -1,0 +1,143 @@
+/* call_tree_events.c - the events one by one, with the one around them: the stack of call_tree_fold.c again, without sums. */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void tell(const struct call_tree *t, const struct call_item *i, struct call_tree_event *ret)
+{
+    const struct call_name *n = call_item_name(t, i);
+
+    *ret = (struct call_tree_event){.event_id = (uint64_t)i->id,
+                                    .has_event_id = i->id != CALL_NO_ID,
+                                    .thread = i->lane,
+                                    .name = n->name,
+                                    .cat = n->cat,
+                                    .ts_ns = i->ts,
+                                    .dur_ns = i->te - i->ts};
+}
+
+/* The next event, in a thread that has one. */
+static const struct call_item *next_item(struct call_tree *t)
+{
+    struct call_events *e = &t->events;
+
+    while (e->lane < t->lane_count && e->at == t->lanes[e->lane].count) {
+        e->lane++;
+        e->at = 0;
+        e->depth = 0;
+    }
+    return e->lane < t->lane_count ? &t->items[t->lanes[e->lane].first + e->at++] : NULL;
+}
+
+static int nest(struct call_tree *t, const struct call_item *i, struct call_tree_event *ret)
+{
+    struct call_events *e = &t->events;
+    bool crosses = false;
+
+    for (; e->depth; e->depth--) {
+        const struct call_open *around = &e->opened[e->depth - 1];
+        if (call_contains(around->ts, around->te, i))
+            break;
+        crosses |= i->ts < around->te && around->te < i->te;
+    }
+    t->totals.partial_overlaps += crosses;
+    int rc = call_grow(t->budget, &e->charged, (void **)&e->opened, sizeof(*e->opened),
+                       e->depth + 1, &e->cap);
+    if (rc < 0)
+        return rc;
+    tell(t, i, ret);
+    ret->id = (uint64_t)(i - t->items) + 1;
+    ret->parent = e->depth ? e->opened[e->depth - 1].id : 0;
+    ret->depth = (uint32_t)e->depth;
+    ret->thread = e->lane;
+    e->opened[e->depth++] = (struct call_open){.ts = i->ts, .te = i->te, .id = ret->id};
+    t->totals.levels = e->depth > t->totals.levels ? e->depth : t->totals.levels;
+    return 0;
+}
+
+int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret)
+{
+    const struct call_item *i;
+
+    while ((i = next_item(t))) {
+        int rc = t->events.at % 4096 ? 0 : budget_check(t->budget);
+        rc = rc < 0 ? rc : nest(t, i, ret);
+        if (rc < 0 || t->o.max_depth == 0 || ret->depth < t->o.max_depth)
+            return rc;
+    }
+    return ERR_END;
+}
+
+void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret)
+{
+    const struct call_lane *l = &t->lanes[thread];
+
+    *ret = (struct call_tree_thread){l->host, l->pid, l->tid, l->count, l->chain_count};
+}
+
+void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
+                        struct call_tree_event *ret)
+{
+    const struct call_lane *l = &t->lanes[thread];
+
+    tell(t, &t->items[l->first + l->chain[i]], ret);
+    ret->depth = (uint32_t)i;
+    ret->thread = thread;
+}
+
+/* ---- names in paths ---------------------------------------------------------------------------------------- */
+
+static void put_clean(struct text t, struct buf *out)
+{
+    for (size_t i = 0; i < t.len; i++) {
+        unsigned char c = (unsigned char)t.ptr[i];
+        buf_putc(out, c == ';' ? ':' : c < 32 || c == 127 ? ' ' : (char)c);
+    }
+}
+
+void call_tree_frame(const struct value *v, struct buf *out)
+{
+    char room[64];
+
+    switch (v->type) {
+    case VALUE_TEXT:
+    case VALUE_JSON:
+        put_clean(v->text, out);
+        return;
+    case VALUE_INT:
+        buf_append(out, room, num_format_i64(v->i, room));
+        return;
+    case VALUE_TIME:
+        buf_append(out, room, num_format_milli128(v->wide, room));
+        return;
+    case VALUE_DOUBLE:
+        buf_append(out, room, num_format_double(v->d, room));
+        return;
+    case VALUE_BOOL:
+        buf_puts(out, v->i ? "true" : "false");
+        return;
+    default:
+        buf_putc(out, '-');
+    }
+}
+
+void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out)
+{
+    if (n->kind != CALL_TREE_GROUP) {
+        call_tree_frame(&n->name, out);
+        return;
+    }
+    for (unsigned i = 0; i < t->group_count; i++) {
+        const struct value column = {.type = VALUE_TEXT, .text = text_of(t->o.group_by[i])};
+        buf_puts(out, i ? "," : "");
+        call_tree_frame(&column, out);
+        buf_putc(out, '=');
+        call_tree_frame(&n->group[i], out);
+    }
+}
+
+const char *call_tree_column(const struct call_tree *t, size_t i)
+{
+    return t->o.group_by[i];
+}

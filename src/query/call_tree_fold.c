@@ -1,0 +1,421 @@
+/* call_tree_fold.c - one pass over each thread with a stack of the events that are open; calls of one name on one path are
+ * one node. Threads are spread over the pool; the forests of the workers are added up, which is exact.
+ */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- forests ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_child(uint32_t parent, uint32_t name)
+{
+    uint64_t h = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15ull;
+
+    return h ^ h >> 32;
+}
+
+static int rehash(struct call_forest *f)
+{
+    uint32_t slots = f->mask ? (f->mask + 1) * 2 : 1024;
+    size_t more = (slots - (f->mask ? f->mask + 1 : 0)) * sizeof(*f->slots);
+    int rc = f->mask >= UINT32_MAX / 2 ? ERR_ROW_LIMIT : budget_charge(f->budget, more);
+
+    if (rc < 0)
+        return rc;
+    f->charged += more;
+    uint32_t *made = calloc(slots, sizeof(*made));
+    if (!made)
+        return -ENOMEM;
+    free(f->slots);
+    f->slots = made;
+    f->mask = slots - 1;
+    for (uint32_t i = 1; i < f->count; i++) {
+        uint64_t at = hash_child(f->nodes[i].parent, f->nodes[i].name) & f->mask;
+        while (f->slots[at])
+            at = (at + 1) & f->mask;
+        f->slots[at] = i + 1;
+    }
+    return 0;
+}
+
+static int add_node(struct call_forest *f, uint32_t parent, uint32_t name)
+{
+    int rc = f->count == UINT32_MAX / 2 ? ERR_ROW_LIMIT
+                                        : call_grow(f->budget, &f->charged, (void **)&f->nodes,
+                                                    sizeof(*f->nodes), f->count + 1, &f->cap);
+    if (rc == 0)
+        f->nodes[f->count++] =
+            (struct call_node){.parent = parent, .name = name, .min = INT64_MAX, .max = INT64_MIN};
+    return rc;
+}
+
+int call_forest_init(struct call_forest *f, struct budget *budget)
+{
+    *f = (struct call_forest){.budget = budget};
+    int rc = rehash(f);
+
+    return rc < 0 ? rc : add_node(f, CALL_NOBODY, CALL_NOBODY);
+}
+
+void call_forest_done(struct call_forest *f)
+{
+    free(f->nodes);
+    free(f->slots);
+    if (f->budget)
+        budget_release(f->budget, f->charged);
+    memset(f, 0, sizeof(*f));
+}
+
+int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name)
+{
+    uint64_t at = hash_child(parent, name) & f->mask;
+
+    for (; f->slots[at]; at = (at + 1) & f->mask) {
+        const struct call_node *n = &f->nodes[f->slots[at] - 1];
+        if (n->parent == parent && n->name == name)
+            return f->slots[at] - 1;
+    }
+    int rc = add_node(f, parent, name);
+    if (rc < 0)
+        return rc;
+    f->slots[at] = f->count;
+    rc = f->count > f->mask / 2 ? rehash(f) : 0;
+    return rc < 0 ? rc : (int64_t)f->count - 1;
+}
+
+void call_node_add(struct call_node *n, const struct call_node *other, bool with_total)
+{
+    n->count += other->count;
+    n->total += with_total ? other->total : 0;
+    n->self += other->self;
+    n->min = other->min < n->min ? other->min : n->min;
+    n->max = other->max > n->max ? other->max : n->max;
+}
+
+int call_forest_merge(struct call_forest *f, const struct call_forest *other)
+{
+    uint32_t *of = malloc(other->count * sizeof(*of));
+    int64_t at = 0;
+
+    for (uint32_t i = 0; of && i < other->count && at >= 0; i++) {
+        const struct call_node *n = &other->nodes[i];
+        at = i == 0 ? 0 : call_forest_child(f, of[n->parent], n->name);
+        if (at < 0)
+            break;
+        of[i] = (uint32_t)at;
+        call_node_add(&f->nodes[at], n, true);
+    }
+    free(of);
+    return !of ? -ENOMEM : at < 0 ? (int)at : 0;
+}
+
+/* ---- one thread ------------------------------------------------------------------------------------------ */
+
+struct frame {
+    int64_t ts, te;
+    int64_t covered, until; /* by children so far; up to when            */
+    int64_t chain_te;
+    uint32_t item, node;
+    uint32_t last_name, last_node; /* the child before: often the next one, too */
+    uint32_t chain;                /* of the child that ends last; 0 = none     */
+};
+/* Paths to leaves, as lists. */
+struct link {
+    uint32_t item, next;
+};
+struct folder {
+    struct call_tree *tree;
+    struct call_forest forest;
+    struct frame *frames; /* frame 0 stands for what is around all     */
+    size_t depth, frame_cap, charged;
+    struct link *links; /* from 1 on                                 */
+    size_t link_count, link_cap;
+    uint32_t free_link;
+    uint64_t overlaps, levels;
+    struct sketch *durations;
+    uint32_t top; /* node above the outermost event            */
+};
+
+static int new_link(struct folder *f, uint32_t item, uint32_t next, uint32_t *ret)
+{
+    if (f->free_link) {
+        *ret = f->free_link;
+        f->free_link = f->links[*ret].next;
+    } else {
+        int rc = call_grow(f->tree->budget, &f->charged, (void **)&f->links, sizeof(*f->links),
+                           f->link_count + 2, &f->link_cap);
+        if (rc < 0)
+            return rc;
+        *ret = (uint32_t)++f->link_count;
+    }
+    f->links[*ret] = (struct link){item, next};
+    return 0;
+}
+
+/* Of each link once, so all of it is linear. */
+static void free_links(struct folder *f, uint32_t chain)
+{
+    while (chain) {
+        uint32_t next = f->links[chain].next;
+        f->links[chain].next = f->free_link;
+        f->free_link = chain;
+        chain = next;
+    }
+}
+
+static int end_chain(struct folder *f, struct frame *ended, struct frame *around)
+{
+    uint32_t chain = ended->chain;
+
+    if (around->chain && ended->te <= around->chain_te) {
+        free_links(f, chain);
+        return 0;
+    }
+    int rc = new_link(f, ended->item, chain, &chain);
+    if (rc < 0)
+        return rc;
+    free_links(f, around->chain);
+    around->chain = chain;
+    around->chain_te = ended->te;
+    return 0;
+}
+
+static int pop(struct folder *f)
+{
+    struct frame *ended = &f->frames[f->depth--], *around = ended - 1;
+
+    f->forest.nodes[ended->node].self += ended->te - ended->ts - ended->covered;
+    return f->tree->o.analyze ? end_chain(f, ended, around) : 0;
+}
+
+static int64_t child_of(struct folder *f, struct frame *around, const struct call_item *i)
+{
+    const struct call_tree *t = f->tree;
+    uint32_t name = t->name_of[i->tuple];
+
+    if (f->depth == 0 && t->group_count) {
+        int64_t top = call_forest_child(&f->forest, 0, t->name_count + t->group_of[i->tuple]);
+        if (top < 0)
+            return top;
+        around->last_name = around->node == (uint32_t)top ? around->last_name : CALL_NOBODY;
+        around->node = f->top = (uint32_t)top;
+    }
+    if (around->last_name == name)
+        return around->last_node;
+    int64_t node = call_forest_child(&f->forest, around->node, name);
+    around->last_name = node < 0 ? CALL_NOBODY : name;
+    around->last_node = (uint32_t)node;
+    return node;
+}
+
+static void count_event(struct folder *f, uint32_t node, int64_t dur)
+{
+    struct call_node *n = &f->forest.nodes[node], *top = &f->forest.nodes[0];
+
+    n->count++;
+    n->total += dur;
+    n->min = dur < n->min ? dur : n->min;
+    n->max = dur > n->max ? dur : n->max;
+    top->count++;
+    top->total += f->depth == 0 ? dur : 0;
+    if (f->top == 0)
+        return;
+    top = &f->forest.nodes[f->top];
+    top->count++;
+    top->total += f->depth == 0 ? dur : 0;
+}
+
+/* What of the event its siblings before it do not cover is taken from the time of the one around. */
+static void cover(struct frame *around, const struct call_item *i)
+{
+    int64_t from = i->ts > around->until ? i->ts : around->until;
+
+    if (i->te <= from)
+        return;
+    around->covered += i->te - from;
+    around->until = i->te;
+}
+
+static int add_event(struct folder *f, const struct call_item *i, uint32_t number)
+{
+    bool crosses = false;
+    int rc = 0;
+
+    for (; f->depth && !call_contains(f->frames[f->depth].ts, f->frames[f->depth].te, i);) {
+        crosses |= i->ts < f->frames[f->depth].te && f->frames[f->depth].te < i->te;
+        rc = pop(f);
+        if (rc < 0)
+            return rc;
+    }
+    f->overlaps += crosses;
+    rc = call_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames),
+                   f->depth + 2, &f->frame_cap);
+    if (rc < 0)
+        return rc;
+    struct frame *around = &f->frames[f->depth];
+    int64_t node = child_of(f, around, i);
+    if (node < 0)
+        return (int)node;
+    count_event(f, (uint32_t)node, i->te - i->ts);
+    if (f->depth)
+        cover(around, i);
+    f->frames[++f->depth] = (struct frame){.ts = i->ts,
+                                           .te = i->te,
+                                           .until = i->ts,
+                                           .item = number,
+                                           .node = (uint32_t)node,
+                                           .last_name = CALL_NOBODY};
+    f->levels = f->depth > f->levels ? f->depth : f->levels;
+    return 0;
+}
+
+static int keep_chain(struct folder *f, struct call_lane *l)
+{
+    size_t n = 0;
+
+    for (uint32_t at = f->frames[0].chain; at; at = f->links[at].next)
+        n++;
+    l->chain = malloc((n + 1) * sizeof(*l->chain));
+    for (uint32_t at = f->frames[0].chain; at && l->chain; at = f->links[at].next)
+        l->chain[l->chain_count++] = f->links[at].item;
+    free_links(f, f->frames[0].chain);
+    return l->chain ? 0 : -ENOMEM;
+}
+
+static int add_durations(struct folder *f, const struct call_item *items, size_t n)
+{
+    int64_t durations[256];
+    int rc = 0;
+
+    for (size_t at = 0; f->durations && at < n && rc == 0; at += 256) {
+        size_t many = n - at < 256 ? n - at : 256;
+        for (size_t i = 0; i < many; i++)
+            durations[i] = items[at + i].te - items[at + i].ts;
+        rc = sketch_add_all(f->durations, durations, many, true);
+    }
+    return rc;
+}
+
+static int fold_lane(struct folder *f, struct call_lane *l)
+{
+    struct call_item *items = f->tree->items + l->first;
+    int rc = call_sort(items, l->count, f->tree->budget);
+
+    l->min_ts = items[0].ts;
+    for (uint64_t i = 0; i < l->count; i++)
+        l->max_te = i && l->max_te > items[i].te ? l->max_te : items[i].te;
+    if (rc < 0 || f->tree->o.events)
+        return rc;
+    rc = call_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames), 2,
+                   &f->frame_cap);
+    if (rc < 0)
+        return rc;
+    f->depth = 0;
+    f->top = 0;
+    f->frames[0] = (struct frame){.last_name = CALL_NOBODY};
+    for (uint64_t i = 0; i < l->count && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(f->tree->budget);
+        rc = rc < 0 ? rc : add_event(f, &items[i], (uint32_t)i);
+    }
+    while (f->depth && rc == 0)
+        rc = pop(f);
+    rc = rc < 0 ? rc : add_durations(f, items, l->count);
+    return rc == 0 && f->tree->o.analyze ? keep_chain(f, l) : rc;
+}
+
+/* ---- all threads ------------------------------------------------------------------------------------------- */
+
+struct fold {
+    struct call_tree *tree;
+    struct folder *folders;
+    uint32_t *order; /* lanes, those with most events first */
+    atomic_uint next;
+    atomic_int error;
+};
+
+static void fold_some(void *arg, unsigned worker)
+{
+    struct fold *all = arg;
+    struct folder *f = &all->folders[worker];
+    uint32_t i;
+    int rc = 0, none = 0;
+
+    f->tree = all->tree;
+    if (all->tree->o.analyze && !(f->durations = sketch_new()))
+        rc = -ENOMEM;
+    rc = rc < 0 ? rc : call_forest_init(&f->forest, all->tree->budget);
+    while (rc == 0 && atomic_load(&all->error) == 0 &&
+           (i = atomic_fetch_add(&all->next, 1)) < all->tree->lane_count)
+        rc = fold_lane(f, &all->tree->lanes[all->order[i]]);
+    if (rc < 0)
+        atomic_compare_exchange_strong(&all->error, &none, rc);
+}
+
+static int compare_counts(const void *a, const void *b, void *arg)
+{
+    const struct call_lane *lanes = arg, *x = &lanes[*(const uint32_t *)a],
+                           *y = &lanes[*(const uint32_t *)b];
+
+    return x->count != y->count ? (x->count > y->count ? -1 : 1) : (x > y) - (x < y);
+}
+
+/* The first worker's forest becomes the tree's. */
+static int add_up(struct fold *all, unsigned workers)
+{
+    struct call_tree *t = all->tree;
+    int rc = atomic_load(&all->error);
+
+    for (unsigned i = 0; i < workers; i++) {
+        struct folder *f = &all->folders[i];
+        t->totals.partial_overlaps += f->overlaps;
+        t->totals.levels = f->levels > t->totals.levels ? f->levels : t->totals.levels;
+        if (rc == 0 && f->forest.nodes && !t->forest[CALL_TREE_ALL].nodes) {
+            t->forest[CALL_TREE_ALL] = f->forest;
+            f->forest = (struct call_forest){0};
+            t->durations = f->durations;
+            f->durations = NULL;
+        } else if (rc == 0 && f->forest.nodes) {
+            rc = call_forest_merge(&t->forest[CALL_TREE_ALL], &f->forest);
+            if (rc == 0 && f->durations)
+                rc = sketch_merge(t->durations, f->durations);
+        }
+        call_forest_done(&f->forest);
+        sketch_free(f->durations);
+        free(f->frames);
+        free(f->links);
+        budget_release(t->budget, f->charged);
+    }
+    return rc;
+}
+
+static unsigned folder_count(const struct call_tree *t)
+{
+    const struct query_env *env = query_environment(t->query);
+    unsigned threads = env->pool ? pool_threads(env->pool) : 1;
+
+    return threads < t->lane_count ? threads : t->lane_count ? t->lane_count : 1;
+}
+
+int call_tree_fold(struct call_tree *t)
+{
+    struct fold all = {.tree = t};
+    unsigned workers = folder_count(t);
+
+    all.folders = calloc(workers, sizeof(*all.folders));
+    all.order = malloc((t->lane_count + 1) * sizeof(*all.order));
+    int rc = all.folders && all.order ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < t->lane_count && rc == 0; i++)
+        all.order[i] = i;
+    if (rc == 0) {
+        qsort_r(all.order, t->lane_count, sizeof(*all.order), compare_counts, t->lanes);
+        if (workers < 2 ||
+            pool_run(query_environment(t->query)->pool, workers, fold_some, &all) < 0)
+            fold_some(&all, 0);
+        rc = add_up(&all, workers);
+    }
+    free(all.folders);
+    free(all.order);
+    return rc;
+}

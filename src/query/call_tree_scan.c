@@ -1,0 +1,391 @@
+/* call_tree_scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk, those of each thread
+ * side by side.
+ */
+#include "call_tree.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct part {
+    struct part *next;
+    struct call_item *items;
+    uint32_t count, worker;
+};
+struct counts {
+    uint64_t events, other_phases, untimed;
+};
+struct worker {
+    struct job *job;
+    uint32_t number;
+    struct group_map lanes, tuples;
+    struct call_item *items; /* of the chunk */
+    size_t count, cap, charged;
+    struct counts counts;
+    uint64_t x_key, other_key; /* ph of the last row that was X, and of one that was not */
+    uint32_t lane[SCAN_BATCH], tuple[SCAN_BATCH];
+};
+/* What numbers of a worker mean to all. */
+struct numbers {
+    uint32_t *lane, *tuple;
+};
+struct job {
+    struct call_tree *tree;
+    struct part *first, **last;
+    struct numbers *numbers; /* by worker */
+    uint32_t workers;
+};
+
+/* ---- workers ------------------------------------------------------------------------------------------ */
+
+static int worker_begin(void *arg, unsigned number, void **ret_state)
+{
+    struct job *job = arg;
+    struct call_tree *t = job->tree;
+    struct worker *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return -ENOMEM;
+    w->job = job;
+    w->number = number;
+    w->x_key = w->other_key = QUERY_KEY_NULL;
+    group_map_init(&w->lanes, t->lane_keys, 3, 0, t->budget);
+    group_map_init(&w->tuples, t->tuple_keys, 2 + t->group_count, 0, t->budget);
+    *ret_state = w;
+    return 0;
+}
+
+static int number_all(struct group_table *all, const struct group_table *own, uint32_t **ret)
+{
+    uint32_t *of = *ret = malloc((own->count + 1) * sizeof(*of));
+
+    for (uint32_t i = 0; of && i < own->count; i++) {
+        int64_t group = group_table_add(all, group_table_keys(own, i));
+        if (group < 0)
+            return (int)group;
+        of[i] = (uint32_t)group;
+    }
+    return of ? 0 : -ENOMEM;
+}
+
+static int worker_end(void *arg, unsigned number, void *state, bool failed)
+{
+    struct job *job = arg;
+    struct call_tree *t = job->tree;
+    struct worker *w = state;
+    struct numbers *n = &job->numbers[number];
+    int rc = failed ? 0 : number_all(&t->lanes_found, &w->lanes.table, &n->lane);
+
+    if (!failed && rc == 0)
+        rc = number_all(&t->tuples_found, &w->tuples.table, &n->tuple);
+    t->totals.events += w->counts.events;
+    t->totals.other_phases += w->counts.other_phases;
+    t->totals.untimed += w->counts.untimed;
+    group_map_done(&w->lanes);
+    group_map_done(&w->tuples);
+    budget_release(t->budget, w->charged);
+    free(w->items);
+    free(w);
+    return rc;
+}
+
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct worker *w = state;
+    int rc = group_map_chunk(&w->lanes, c);
+
+    w->count = 0;
+    return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
+
+struct columns {
+    const uint64_t *ph, *ts_valid, *dur_valid, *id_valid;
+    const int64_t *ts, *dur, *id; /* NULL: none, but id: see mixed_id */
+    int64_t ts_unit, dur_unit;
+    bool mixed_id;
+};
+
+/* Rows without a number there are null. */
+static int read_numbers(struct scan_batch *b, const struct source *s, const int64_t **ret,
+                        const uint64_t **ret_valid, int64_t *ret_unit)
+{
+    bool nano = false;
+    int rc = batch_i64(b, s, ret, ret_valid, &nano);
+
+    *ret_unit = nano ? 1 : 1000;
+    if (rc == -EDOM)
+        *ret = NULL;
+    return rc == -EDOM ? 0 : rc;
+}
+
+static int read_columns(struct call_tree *t, struct scan_batch *b, struct columns *c)
+{
+    int64_t ignored;
+    int rc = read_numbers(b, t->ts, &c->ts, &c->ts_valid, &c->ts_unit);
+
+    rc = rc < 0 ? rc : read_numbers(b, t->dur, &c->dur, &c->dur_valid, &c->dur_unit);
+    rc = rc < 0 ? rc : read_numbers(b, t->id, &c->id, &c->id_valid, &ignored);
+    c->mixed_id = !c->id && scan_shape(b->chunk, t->id) != SHAPE_NULL;
+    return rc < 0 ? rc : batch_keys(b, t->ph, &c->ph);
+}
+
+static bool is_x(struct worker *w, uint64_t key)
+{
+    struct value v;
+
+    if (key == w->x_key && key != QUERY_KEY_NULL)
+        return true;
+    if (key == w->other_key)
+        return false;
+    query_key_value(w->job->tree->query, key, &v);
+    bool x =
+        (v.type == VALUE_TEXT && text_eq(v.text, TEXT("X"))) || (v.type == VALUE_INT && v.i == 1);
+    *(x ? &w->x_key : &w->other_key) = key;
+    return x;
+}
+
+static bool is_set(const uint64_t *valid, uint32_t row)
+{
+    return !valid || (valid[row / 64] >> (row % 64) & 1);
+}
+
+/* False: it cannot be nested. */
+static bool times_of(const struct columns *c, uint32_t row, struct call_item *i)
+{
+    int64_t dur;
+
+    if (!c->ts || !c->dur || !is_set(c->ts_valid, row) || !is_set(c->dur_valid, row))
+        return false;
+    return !__builtin_mul_overflow(c->ts[row], c->ts_unit, &i->ts) && i->ts != INT64_MIN &&
+           !__builtin_mul_overflow(c->dur[row], c->dur_unit, &dur) && dur >= 0 &&
+           !__builtin_add_overflow(i->ts, dur, &i->te);
+}
+
+static int id_of(struct worker *w, struct scan_batch *b, const struct columns *c, uint32_t row,
+                 int64_t *ret)
+{
+    struct value v = {.type = VALUE_NULL};
+    int rc = c->mixed_id ? batch_value(b, w->job->tree->id, row, &v) : 0;
+
+    *ret = v.type == VALUE_INT ? v.i : CALL_NO_ID;
+    if (c->id && is_set(c->id_valid, row))
+        *ret = c->id[row];
+    return rc;
+}
+
+static int batch(void *state, struct scan_batch *b)
+{
+    struct worker *w = state;
+    struct call_tree *t = w->job->tree;
+    struct columns c;
+    int rc = read_columns(t, b, &c);
+
+    rc = rc < 0 ? rc : group_map_batch(&w->lanes, b, w->lane);
+    rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
+    rc = rc < 0 ? rc
+                : call_grow(t->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
+                            w->count + b->count, &w->cap);
+    if (rc < 0)
+        return rc;
+    w->counts.events += b->count;
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = b->select ? b->select[j] : j;
+        struct call_item *i = &w->items[w->count];
+        if (!is_x(w, c.ph[row])) {
+            w->counts.other_phases++;
+        } else if (!times_of(&c, row, i)) {
+            w->counts.untimed++;
+        } else {
+            i->lane = w->lane[j];
+            i->tuple = w->tuple[j];
+            rc = id_of(w, b, &c, row, &i->id);
+            w->count++;
+        }
+    }
+    return rc;
+}
+
+static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+{
+    struct worker *w = state;
+    struct part *p;
+    size_t bytes = w->count * sizeof(*p->items);
+    int rc;
+    (void)c;
+
+    *ret_part = NULL;
+    if (w->count == 0)
+        return 0;
+    p = malloc(sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    *p = (struct part){.count = (uint32_t)w->count, .worker = w->number};
+    p->items = call_map(w->job->tree->budget, bytes, &rc);
+    if (!p->items) {
+        free(p);
+        return rc;
+    }
+    memcpy(p->items, w->items, bytes);
+    *ret_part = p;
+    return 0;
+}
+
+static int merge(void *arg, size_t position, void *part, bool failed)
+{
+    struct job *job = arg;
+    struct part *p = part;
+    (void)position;
+    (void)failed;
+
+    p->next = NULL;
+    *job->last = p;
+    job->last = &p->next;
+    job->tree->totals.in_tree += p->count;
+    return 0;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+static int compare_lanes(const void *a, const void *b)
+{
+    const struct call_lane *x = a, *y = b;
+    int cmp = value_cmp(&x->host, &y->host);
+
+    cmp = cmp ? cmp : value_cmp(&x->pid, &y->pid);
+    return cmp ? cmp : value_cmp(&x->tid, &y->tid);
+}
+
+/* Threads in order; *ret_of: of the numbers that were given as they were found (`first` holds them meanwhile). */
+static int order_lanes(struct call_tree *t, uint32_t **ret_of)
+{
+    uint32_t n = t->lanes_found.count;
+    size_t cap = 0;
+    int rc = call_grow(t->budget, &t->charged, (void **)&t->lanes, sizeof(*t->lanes), n + 1, &cap);
+
+    if (rc < 0)
+        return rc;
+    memset(t->lanes, 0, (n + 1) * sizeof(*t->lanes));
+    t->lane_count = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t *keys = group_table_keys(&t->lanes_found, i);
+        struct call_lane *l = &t->lanes[i];
+        query_key_value(t->query, keys[0], &l->host);
+        query_key_value(t->query, keys[1], &l->pid);
+        query_key_value(t->query, keys[2], &l->tid);
+        l->first = i;
+    }
+    qsort(t->lanes, n, sizeof(*t->lanes), compare_lanes);
+    uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));
+    for (uint32_t i = 0; of && i < n; i++)
+        of[t->lanes[i].first] = i;
+    return of ? 0 : -ENOMEM;
+}
+
+static void renumber(const struct job *job, struct part *p, const uint32_t *lane_of)
+{
+    const struct numbers *n = &job->numbers[p->worker];
+
+    for (uint32_t i = 0; i < p->count; i++) {
+        p->items[i].lane = lane_of[n->lane[p->items[i].lane]];
+        p->items[i].tuple = n->tuple[p->items[i].tuple];
+        job->tree->lanes[p->items[i].lane].count++;
+    }
+}
+
+static void free_part(struct job *job)
+{
+    struct part *p = job->first;
+
+    job->first = p->next;
+    call_unmap(job->tree->budget, p->items, p->count * sizeof(*p->items));
+    free(p);
+}
+
+/* Parts are given back one by one while their items go to their places. What is not written to takes no memory, so
+ * the whole is charged as it fills. */
+static int put_side_by_side(struct job *job)
+{
+    struct call_tree *t = job->tree;
+    uint64_t at = 0;
+    int rc;
+
+    for (uint32_t i = 0; i < t->lane_count; at += t->lanes[i++].count)
+        t->lanes[i].first = at;
+    t->item_bytes = at * sizeof(*t->items);
+    t->items = call_map(NULL, t->item_bytes, &rc);
+    if (!t->items)
+        return rc;
+    for (uint32_t i = 0; i < t->lane_count; i++)
+        t->lanes[i].count = 0;
+    while (job->first && (rc = budget_check(t->budget)) == 0) {
+        struct part *p = job->first;
+        size_t bytes = p->count * sizeof(*p->items);
+        rc = budget_charge(t->budget, bytes);
+        if (rc < 0)
+            return rc;
+        t->charged += bytes;
+        for (uint32_t i = 0; i < p->count; i++) {
+            struct call_lane *l = &t->lanes[p->items[i].lane];
+            t->items[l->first + l->count++] = p->items[i];
+        }
+        free_part(job);
+    }
+    return rc;
+}
+
+/* Threads may be known of rows that were not X only. */
+static void drop_empty_lanes(struct call_tree *t)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        if (t->lanes[i].count)
+            t->lanes[kept++] = t->lanes[i];
+    }
+    t->lane_count = kept;
+    t->totals.threads = kept;
+}
+
+static int gather(struct job *job)
+{
+    struct call_tree *t = job->tree;
+    uint32_t *lane_of = NULL;
+    int rc = t->totals.in_tree > UINT32_MAX ? ERR_ROW_LIMIT : order_lanes(t, &lane_of);
+
+    for (struct part *p = job->first; p && rc == 0; p = p->next)
+        renumber(job, p, lane_of);
+    rc = rc < 0 ? rc : put_side_by_side(job);
+    if (rc == 0)
+        drop_empty_lanes(t);
+    free(lane_of);
+    return rc;
+}
+
+int call_tree_scan(struct call_tree *t, struct err *err)
+{
+    const struct query_env *env = query_environment(t->query);
+    struct job job = {.tree = t, .workers = env->pool ? pool_threads(env->pool) + 1 : 1};
+    struct scan_sink sink = {.arg = &job,
+                             .worker_begin = worker_begin,
+                             .chunk_begin = chunk_begin,
+                             .batch = batch,
+                             .chunk_end = chunk_end,
+                             .merge = merge,
+                             .worker_end = worker_end};
+
+    job.last = &job.first;
+    job.numbers = calloc(job.workers, sizeof(*job.numbers));
+    int rc = job.numbers ? scan_run(t->query, &sink, err) : -ENOMEM;
+    rc = rc < 0 ? rc : gather(&job);
+    while (job.first)
+        free_part(&job);
+    for (uint32_t i = 0; job.numbers && i < job.workers; i++) {
+        free(job.numbers[i].lane);
+        free(job.numbers[i].tuple);
+    }
+    free(job.numbers);
+    return rc;
+}

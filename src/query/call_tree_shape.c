@@ -1,0 +1,248 @@
+/* call_tree_shape.c - which nodes of a forest are told, and in what order; and the tree seen from the calls of one name. */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- callees and callers --------------------------------------------------------------------------------- */
+
+static bool has_name(const struct call_tree *t, const struct call_node *n)
+{
+    const struct value *name = n->name < t->name_count ? &t->names[n->name].name : NULL;
+
+    return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->o.focus));
+}
+
+/* Where it is counted: below a call of the name as such a part of its path, else nowhere (0). */
+static int64_t add_callee(struct call_tree *t, const struct call_node *n, uint32_t above)
+{
+    struct call_forest *f = &t->forest[CALL_TREE_CALLEES];
+    int64_t at = above || has_name(t, n) ? call_forest_child(f, above, n->name) : 0;
+
+    if (at > 0)
+        call_node_add(&f->nodes[at], n, true);
+    return at;
+}
+
+/* Its callers, from it up. The time of one within another one is the other one's. */
+static int add_callers(struct call_tree *t, uint32_t node, bool inside)
+{
+    const struct call_forest *all = &t->forest[CALL_TREE_ALL];
+    struct call_forest *f = &t->forest[CALL_TREE_CALLERS];
+    const struct call_node *own = &all->nodes[node];
+    int64_t at = 0;
+
+    for (unsigned level = 0; node != 0 && level < CALL_TREE_PATH_LEVELS; level++) {
+        at = call_forest_child(f, (uint32_t)at, all->nodes[node].name);
+        if (at < 0)
+            return (int)at;
+        call_node_add(&f->nodes[at], own, !inside);
+        node = all->nodes[node].parent;
+    }
+    return 0;
+}
+
+/* The top: everything that is right below it. */
+static void add_top(struct call_forest *f)
+{
+    for (uint32_t i = 1; i < f->count; i++) {
+        if (f->nodes[i].parent != 0)
+            continue;
+        f->nodes[0].count += f->nodes[i].count;
+        f->nodes[0].total += f->nodes[i].total;
+    }
+}
+
+int call_tree_focus(struct call_tree *t)
+{
+    const struct call_forest *all = &t->forest[CALL_TREE_ALL];
+    uint32_t *below = calloc(all->count, sizeof(*below)); /* its node among the callees */
+    int rc = below ? call_forest_init(&t->forest[CALL_TREE_CALLEES], t->budget) : -ENOMEM;
+
+    rc = rc < 0 ? rc : call_forest_init(&t->forest[CALL_TREE_CALLERS], t->budget);
+    for (uint32_t i = 1; i < all->count && rc == 0; i++) {
+        const struct call_node *n = &all->nodes[i];
+        uint32_t above = below[n->parent];
+        int64_t at = add_callee(t, n, above);
+        rc = at < 0 ? (int)at : i % 4096 ? 0 : budget_check(t->budget);
+        below[i] = (uint32_t)(at < 0 ? 0 : at);
+        if (rc == 0 && has_name(t, n))
+            rc = add_callers(t, i, above != 0);
+    }
+    free(below);
+    if (rc == 0) {
+        add_top(&t->forest[CALL_TREE_CALLEES]);
+        add_top(&t->forest[CALL_TREE_CALLERS]);
+    }
+    return rc;
+}
+
+/* ---- what is told ------------------------------------------------------------------------------------------ */
+
+/* Children of one parent side by side, in their order. Names and groups are numbered in theirs. */
+static int compare_nodes(const void *a, const void *b, void *arg)
+{
+    const struct call_node *nodes = arg, *x = &nodes[*(const uint32_t *)a],
+                           *y = &nodes[*(const uint32_t *)b];
+
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+static int shape_room(struct call_shape *s, uint32_t count, struct budget *budget)
+{
+    size_t bytes = count * (2 * sizeof(*s->first) + sizeof(*s->rest));
+    int rc = budget_charge(budget, bytes);
+
+    if (rc < 0)
+        return rc;
+    *s = (struct call_shape){.count = count, .charged = bytes, .budget = budget};
+    s->first = malloc(count * sizeof(*s->first));
+    s->next = malloc(count * sizeof(*s->next));
+    s->rest = malloc(count * sizeof(*s->rest));
+    return s->first && s->next && s->rest ? 0 : -ENOMEM;
+}
+
+void call_shape_done(struct call_shape *s)
+{
+    free(s->first);
+    free(s->next);
+    free(s->rest);
+    if (s->budget)
+        budget_release(s->budget, s->charged);
+    memset(s, 0, sizeof(*s));
+}
+
+/* Levels of calls above it in `first`, meanwhile; a node that is not told has CALL_NOBODY there. Returns how many are. */
+static uint32_t judge_nodes(const struct call_tree *t, const struct call_forest *f,
+                            struct call_shape *s, uint64_t max_depth, int64_t min_total)
+{
+    uint32_t told = 0;
+
+    s->first[0] = 0;
+    for (uint32_t i = 1; i < f->count; i++) {
+        const struct call_node *n = &f->nodes[i];
+        uint32_t above = s->first[n->parent];
+        bool hidden =
+            above == CALL_NOBODY || (max_depth && above >= max_depth) || n->total < min_total;
+        s->first[i] = hidden ? CALL_NOBODY : above + (n->name < t->name_count);
+        told += !hidden;
+    }
+    return told;
+}
+
+/* Self and all that is below and not told. Of callers, whose time is that of the one that is called: what did not come
+ * from a caller of theirs that is told. */
+static void sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        s->rest[i] = f->nodes[i].self;
+    for (uint32_t i = f->count; i-- > 1;) {
+        __int128 *above = &s->rest[f->nodes[i].parent];
+        bool told = s->first[i] != CALL_NOBODY;
+        if (callers && told)
+            *above -= f->nodes[i].self;
+        else if (!callers && !told)
+            *above += s->rest[i];
+    }
+}
+
+static int link_children(const struct call_forest *f, struct call_shape *s, uint32_t told)
+{
+    uint32_t *order = malloc((told + 1) * sizeof(*order)), n = 0;
+
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 1; i < f->count; i++) {
+        if (s->first[i] != CALL_NOBODY)
+            order[n++] = i;
+    }
+    qsort_r(order, n, sizeof(*order), compare_nodes, f->nodes);
+    memset(s->first, 0xFF, f->count * sizeof(*s->first));
+    memset(s->next, 0xFF, f->count * sizeof(*s->next));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t parent = f->nodes[order[i]].parent;
+        if (i > 0 && f->nodes[order[i - 1]].parent == parent)
+            s->next[order[i - 1]] = order[i];
+        else
+            s->first[parent] = order[i];
+    }
+    free(order);
+    return 0;
+}
+
+int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth,
+                    int64_t min_total)
+{
+    const struct call_forest *f = &t->forest[part];
+    struct call_shape *s = &t->shape[part];
+    int rc = shape_room(s, f->count, t->budget);
+
+    if (rc < 0)
+        return rc;
+    uint32_t told = judge_nodes(t, f, s, max_depth, min_total);
+    sum_rests(f, s, part == CALL_TREE_CALLERS);
+    return link_children(f, s, told);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+int call_tree_begin(struct call_tree *t, enum call_tree_part part)
+{
+    t->cursor = (struct call_cursor){.part = part};
+    return t->shape[part].count ? 0 : -EINVAL;
+}
+
+static void tell(const struct call_tree *t, struct call_tree_node *ret)
+{
+    static const char *const tops[] = {"all", "callees", "callers"};
+    const struct call_cursor *c = &t->cursor;
+    const struct call_node *n = &t->forest[c->part].nodes[c->node];
+
+    *ret = (struct call_tree_node){.depth = c->depth,
+                                   .count = n->count,
+                                   .total_ns = n->total,
+                                   .self_ns = n->self,
+                                   .rest_ns = t->shape[c->part].rest[c->node],
+                                   .min_ns = n->min,
+                                   .max_ns = n->max};
+    if (c->node == 0) {
+        ret->kind = CALL_TREE_TOP;
+        ret->name = (struct value){.type = VALUE_TEXT, .text = text_of(tops[c->part])};
+    } else if (n->name >= t->name_count) {
+        ret->kind = CALL_TREE_GROUP;
+        ret->group = t->group_values + (size_t)(n->name - t->name_count) * t->group_count;
+        ret->group_count = t->group_count;
+    } else {
+        ret->kind = CALL_TREE_CALL;
+        ret->name = t->names[n->name].name;
+        ret->cat = t->names[n->name].cat;
+    }
+}
+
+int call_tree_next(struct call_tree *t, struct call_tree_node *ret)
+{
+    struct call_cursor *c = &t->cursor;
+    const struct call_shape *s = &t->shape[c->part];
+
+    if (!c->began) {
+        c->began = true;
+    } else if (s->first[c->node] != CALL_NOBODY) {
+        c->node = s->first[c->node];
+        c->depth++;
+    } else {
+        for (; c->node != 0 && s->next[c->node] == CALL_NOBODY; c->depth--)
+            c->node = t->forest[c->part].nodes[c->node].parent;
+        if (c->node == 0) {
+            c->depth = 0;
+            return ERR_END;
+        }
+        c->node = s->next[c->node];
+    }
+    tell(t, ret);
+    return 0;
+}

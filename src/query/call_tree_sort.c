@@ -1,0 +1,183 @@
+/* call_tree_sort.c - the events of a thread by start, the longer first. Traces have them nearly so: an event is written when
+ * it ends, so only those around others stand too late. These are taken out, sorted by themselves, and merged in.
+ */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { RUN = 16 };
+
+void *call_map(struct budget *b, size_t bytes, int *rc)
+{
+    *rc = b ? budget_charge(b, bytes) : 0;
+    if (*rc < 0)
+        return NULL;
+    void *at =
+        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED)
+        return at;
+    if (b)
+        budget_release(b, bytes);
+    *rc = -ENOMEM;
+    return NULL;
+}
+
+void call_unmap(struct budget *b, void *at, size_t bytes)
+{
+    if (!at)
+        return;
+    munmap(at, bytes ? bytes : 1);
+    if (b)
+        budget_release(b, bytes);
+}
+
+int call_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need,
+              size_t *cap)
+{
+    size_t more = *cap / 2 > 64 ? *cap / 2 : 64;
+
+    if (need <= *cap)
+        return 0;
+    if (*cap + more < need)
+        more = need - *cap;
+    int rc = budget_charge(b, more * each);
+    if (rc < 0)
+        return rc;
+    *charged += more * each;
+    void *grown = realloc(*array, (*cap + more) * each);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    *cap += more;
+    return 0;
+}
+
+bool call_is_less(const struct call_item *a, const struct call_item *b)
+{
+    if (a->ts != b->ts)
+        return a->ts < b->ts;
+    if (a->te != b->te)
+        return a->te > b->te;
+    return a->id < b->id;
+}
+
+/* How many are not greater than all before them. Equal ones are among them: the later line goes first. */
+static size_t count_late(const struct call_item *items, size_t n)
+{
+    const struct call_item *last = items;
+    size_t late = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (call_is_less(last, &items[i]))
+            last = &items[i];
+        else
+            late++;
+    }
+    return late;
+}
+
+/* A thread that only calls deeper and deeper is written from the innermost on. */
+static bool turn_around(struct call_item *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (call_is_less(&items[i - 1], &items[i]))
+            return false;
+    }
+    for (size_t i = 0, j = n - 1; i < j; i++, j--) {
+        struct call_item other = items[i];
+        items[i] = items[j];
+        items[j] = other;
+    }
+    return true;
+}
+
+static void sort_run(struct call_item *a, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct call_item x = a[i];
+        size_t j = i;
+        for (; j > 0 && !call_is_less(&a[j - 1], &x); j--)
+            a[j] = a[j - 1];
+        a[j] = x;
+    }
+}
+
+/* [0, half) and [half, n) of `from`; of equal ones those of the second half first. */
+static void merge_runs(const struct call_item *from, size_t half, size_t n, struct call_item *to)
+{
+    size_t i = 0, j = half;
+
+    if (half >= n || call_is_less(&from[half - 1], &from[half])) {
+        memcpy(to, from, n * sizeof(*to));
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        bool left = i < half && (j == n || call_is_less(&from[i], &from[j]));
+        to[k] = left ? from[i++] : from[j++];
+    }
+}
+
+/* `room`: as many again. */
+static int merge_sort(struct call_item *a, size_t n, struct call_item *room, struct budget *budget)
+{
+    struct call_item *from = a, *to = room;
+
+    for (size_t i = 0; i < n; i += RUN)
+        sort_run(a + i, n - i < RUN ? n - i : RUN);
+    for (size_t width = RUN; width < n; width *= 2) {
+        int rc = budget_check(budget);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < n; i += 2 * width)
+            merge_runs(from + i, width, n - i < 2 * width ? n - i : 2 * width, to + i);
+        struct call_item *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != a)
+        memcpy(a, from, n * sizeof(*a));
+    return 0;
+}
+
+/* Those in order to the front, the others to `late`. */
+static size_t take_out(struct call_item *items, size_t n, struct call_item *late)
+{
+    size_t kept = 1, out = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (call_is_less(&items[kept - 1], &items[i]))
+            items[kept++] = items[i];
+        else
+            late[out++] = items[i];
+    }
+    return kept;
+}
+
+/* From the end on. A late one stood behind all that are equal to it, so it goes before them. */
+static void merge_in(struct call_item *items, size_t kept, const struct call_item *late, size_t n)
+{
+    for (size_t i = kept, j = n, to = kept + n; j > 0;) {
+        bool greater = i > 0 && !call_is_less(&items[i - 1], &late[j - 1]);
+        items[--to] = greater ? items[--i] : late[--j];
+    }
+}
+
+int call_sort(struct call_item *items, size_t n, struct budget *budget)
+{
+    size_t late = n ? count_late(items, n) : 0;
+    int rc;
+
+    if (late == 0 || (late == n - 1 && turn_around(items, n)))
+        return 0;
+    struct call_item *room = call_map(budget, late * sizeof(*room), &rc);
+    if (!room)
+        return rc;
+    size_t kept = take_out(items, n, room);
+    rc = merge_sort(room, late, items + kept, budget); /* what was taken out has left room */
+    merge_in(items, kept, room, late);
+    call_unmap(budget, room, late * sizeof(*room));
+    return rc;
+}
