@@ -23,7 +23,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
         seen = SEEN_TEXT;
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
-    if (seen & (SEEN_NUMBER | SEEN_MAYBE))
+    if (seen & (SEEN_NUMBER | SEEN_MAYBE) || (seen == 0 && !query_is_argument(m->source)))
         return 0;
     return err_set_param(err, ERR_PARAM, param,
                          seen ? "`%s`: \"%.100s\" is text, not a number"

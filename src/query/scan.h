@@ -55,6 +55,7 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
  * was seen; if nothing was, in all of the selected files. SEEN_MAYBE: there is nothing yet to tell it from. */
 enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
 int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough, unsigned *ret);
+bool query_is_argument(const struct source *s); /* not a column that all events may have, nor a derived one */
 /* ERR_PARAM naming `param` where no object of the selected files has such an argument. */
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
 struct text source_path(const struct source *s); /* as asked */

@@ -69,11 +69,16 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
     return rc < 0 || *ret ? rc : look_at_files(q, sources, count, ret);
 }
 
+bool query_is_argument(const struct source *s)
+{
+    return s->info.kind == PATH_COLUMN &&
+           (s->info.other.len > 0 || text_starts(s->path, TEXT("args.")));
+}
+
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err)
 {
-    bool argument = s->info.other.len > 0 || text_starts(s->path, TEXT("args."));
     unsigned seen = SEEN_MAYBE;
-    int rc = s->info.kind == PATH_COLUMN && argument
+    int rc = query_is_argument(s)
                  ? query_seen(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_MAYBE, &seen)
                  : 0;
 
