@@ -12,7 +12,7 @@ import urllib.parse
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from oracle import aggregate, call_tree, dsl, info, reader, selection, stats, view  # noqa: E402
+from oracle import aggregate, call_tree, compare, dsl, info, reader, selection, stats, view  # noqa: E402
 
 WRONG = os.environ.get("FAKE_WRONG")
 
@@ -69,6 +69,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return b"".join(told(row).encode() + b"\n" for row in call_tree.rows(self.root, params))
         if path == "/call-tree":
             return told(call_tree.call_tree(self.root, params)).encode()
+        if path == "/compare":
+            return told(compare.compare(self.root, params)).encode()
         if path == "/stats":
             answer = stats.stats(self.root, params)
             if WRONG:
