@@ -302,6 +302,7 @@ static void deep_and_wide(void)
 static void too_much(void)
 {
     const struct call_tree_options o = {0};
+    struct call_tree *t;
     struct store s;
     struct buf lines = {0};
     struct query *q = NULL;
@@ -313,12 +314,15 @@ static void too_much(void)
     CHECK_STOP(store_ingest(&s, 0, 2));
     for (size_t limit = 100000; limit < 3000000; limit += 450000) {
         struct budget budget = {.memory_limit = limit};
-        close_tree(open_tree(&s, "", &budget, &o, &q, ERR_MEMORY_LIMIT), q, &budget);
+        t = open_tree(&s, "", &budget, &o, &q, ERR_MEMORY_LIMIT);
+        close_tree(t, q, &budget);
     }
     struct budget enough = {.memory_limit = 8000000}, cancelled = {0};
-    close_tree(open_tree(&s, "", &enough, &o, &q, 0), q, &enough);
+    t = open_tree(&s, "", &enough, &o, &q, 0);
+    close_tree(t, q, &enough);
     budget_cancel(&cancelled, ERR_CANCELLED);
-    close_tree(open_tree(&s, "", &cancelled, &o, &q, ERR_CANCELLED), q, &cancelled);
+    t = open_tree(&s, "", &cancelled, &o, &q, ERR_CANCELLED);
+    close_tree(t, q, &cancelled);
     store_end(&s);
 }
 
