@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -261,15 +262,52 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
     return rc;
 }
 
-/* ---- aligned ------------------------------------------------------------------------------------------------- */
+/* ---- zstd ------------------------------------------------------------------------------------------------------- */
 
-/* 0, or why zstd gave `got` for the `want` bytes that it should. */
-static int inflated(size_t got, size_t want)
+/* A context is 160 KB: made for each stream, its pages would be new each time. A thread keeps its own until it ends. */
+static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+static pthread_key_t context_key;
+static bool context_is_kept;
+
+static void free_context(void *context)
 {
+    ZSTD_freeDCtx(context);
+}
+
+static void make_key(void)
+{
+    context_is_kept = pthread_key_create(&context_key, free_context) == 0;
+}
+
+/* NULL: zstd makes one for the call. */
+static ZSTD_DCtx *thread_context(void)
+{
+    pthread_once(&context_once, make_key);
+    ZSTD_DCtx *context = context_is_kept ? pthread_getspecific(context_key) : NULL;
+
+    if (context || !context_is_kept)
+        return context;
+    context = ZSTD_createDCtx();
+    if (context && pthread_setspecific(context_key, context) != 0) {
+        ZSTD_freeDCtx(context);
+        context = NULL;
+    }
+    return context;
+}
+
+/* 0, or why zstd does not give the `want` bytes that it should. */
+static int inflate_to(void *out, size_t want, const void *from, size_t len)
+{
+    ZSTD_DCtx *context = thread_context();
+    size_t got = context ? ZSTD_decompressDCtx(context, out, want, from, len)
+                         : ZSTD_decompress(out, want, from, len);
+
     if (got == want)
         return 0;
     return ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? -ENOMEM : ERR_CORRUPT;
 }
+
+/* ---- aligned ------------------------------------------------------------------------------------------------- */
 
 int pack_inflate(struct pack_stream *s)
 {
@@ -282,7 +320,7 @@ int pack_inflate(struct pack_stream *s)
     s->heap = malloc(bytes + PACK_SLACK);
     if (s->heap == NULL)
         return -ENOMEM;
-    int rc = inflated(ZSTD_decompress(s->heap, bytes, s->payload + skip, s->len - skip), bytes);
+    int rc = inflate_to(s->heap, bytes, s->payload + skip, s->len - skip);
     if (rc < 0) {
         free(s->heap);
         s->heap = NULL;
@@ -436,7 +474,7 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
     if (head[1] == 0)
         memcpy(out, from, head[0]);
     else
-        rc = inflated(ZSTD_decompress(out, head[0], from, head[1]), head[0]);
+        rc = inflate_to(out, head[0], from, head[1]);
     if (rc < 0) {
         free(out);
         return rc;
