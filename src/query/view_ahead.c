@@ -11,7 +11,11 @@
 /* Items that are taken within this time are worth being made ahead: some 4 MiB of text each. */
 #define QUICK_NS (250 * 1000000ll)
 /* A job makes item after item for so long, then it queues up again behind others. */
-#define JOB_NS (500 * 1000ll)
+#define JOB_NS (2 * 1000000ll)
+/* Items that take less are small, in memory, too: to wake a thread costs as much as to make one. SMALL_TIMES as many are made
+ * ahead, and no job is begun for a few of them. */
+#define SMALL_NS (200 * 1000ll)
+#define SMALL_TIMES 4u
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
 struct slot {
@@ -26,12 +30,14 @@ struct ahead {
     struct pool *pool; /* NULL: the caller makes all */
     pthread_mutex_t lock;
     pthread_cond_t done;
-    unsigned references; /* the caller, and each job in the pool */
-    unsigned jobs;       /* in the pool, at most one a thread */
-    bool closing;
+    const struct slot *wanted; /* the caller waits for this one */
+    unsigned references;       /* the caller, and each job in the pool */
+    unsigned jobs;             /* in the pool, at most one a thread */
+    bool closing, small;       /* small: so was the item that was made last */
     size_t *positions, count;
     uint64_t next, filled;     /* item to hand out; first that has no slot yet */
     unsigned window, slots;    /* window: items to be made ahead */
+    unsigned queued;           /* slots that nobody has begun */
     int64_t handed_ns;         /* an item was handed out last; 0 = never */
     struct slot *slot;         /* of item n: n % slots */
     struct ahead_tools **idle; /* a stack */
@@ -74,15 +80,23 @@ static void tools_free(struct ahead_tools *t)
     free(t);
 }
 
-static int tools_take(struct ahead *a, struct ahead_tools **ret)
+/* Both: caller holds the lock. NULL: there are none to be had without making them, or to be given back. */
+static struct ahead_tools *tools_take(struct ahead *a)
 {
-    pthread_mutex_lock(&a->lock);
-    *ret = a->idle_count ? a->idle[--a->idle_count] : NULL;
-    pthread_mutex_unlock(&a->lock);
-    if (*ret)
-        return 0;
+    return a->idle_count ? a->idle[--a->idle_count] : NULL;
+}
+
+static void tools_give(struct ahead *a, struct ahead_tools *tools)
+{
+    if (tools)
+        a->idle[a->idle_count++] = tools;
+}
+
+static int tools_make(struct ahead *a, struct ahead_tools **ret)
+{
     struct ahead_tools *t = calloc(1, sizeof(*t));
     int rc = t ? scan_worker_new(a->maker.query, &t->scan) : -ENOMEM;
+
     if (rc < 0)
         tools_free(t);
     else
@@ -92,29 +106,31 @@ static int tools_take(struct ahead *a, struct ahead_tools **ret)
 
 /* ---- making one item ------------------------------------------------------------------------------- */
 
-/* The slot is RUNNING and belongs to this thread. */
-static void run_slot(struct ahead *a, struct slot *slot)
+/* The slot is RUNNING and belongs to this thread, which has the lock, but not in between. `tools` are made if there are none. */
+static void run_slot(struct ahead *a, struct slot *slot, struct ahead_tools **tools)
 {
     struct index *ix = query_index(a->maker.query);
-    struct ahead_tools *tools = NULL;
     void *item = NULL;
 
+    pthread_mutex_unlock(&a->lock);
+    int64_t began = clock_mono_ns();
     index_query_running(ix, 1);
     int rc = budget_check(query_budget(a->maker.query));
-    rc = rc < 0 ? rc : tools_take(a, &tools);
+    if (rc == 0 && !*tools)
+        rc = tools_make(a, tools);
     if (rc == 0)
-        rc = a->maker.make(a->maker.arg, tools, a->positions[slot->number], &item);
+        rc = a->maker.make(a->maker.arg, *tools, a->positions[slot->number], &item);
     index_query_running(ix, -1);
-    if (rc < 0 && tools)
-        tools_close_text(tools); /* its state after an error is not to be relied on */
+    if (rc < 0 && *tools)
+        tools_close_text(*tools); /* its state after an error is not to be relied on */
+    bool small = clock_mono_ns() - began < SMALL_NS;
     pthread_mutex_lock(&a->lock);
-    if (tools)
-        a->idle[a->idle_count++] = tools;
+    a->small = small;
     slot->item = item;
     slot->rc = rc;
     slot->state = SLOT_DONE;
-    pthread_cond_broadcast(&a->done);
-    pthread_mutex_unlock(&a->lock);
+    if (a->wanted == slot)
+        pthread_cond_signal(&a->done);
 }
 
 static void ahead_destroy(struct ahead *a)
@@ -127,111 +143,112 @@ static void ahead_destroy(struct ahead *a)
     free(a);
 }
 
-static void unref(struct ahead *a)
+/* The slot is to be made by this thread. Caller holds the lock. */
+static struct slot *take_slot(struct ahead *a, struct slot *slot)
 {
+    slot->state = SLOT_RUNNING;
+    a->queued--;
+    return slot;
+}
+
+/* Takes the first item that nobody has begun; NULL: none. Caller holds the lock. */
+static struct slot *take_queued(struct ahead *a)
+{
+    for (uint64_t n = a->next; n < a->filled && a->queued && !a->closing; n++) {
+        struct slot *slot = &a->slot[n % a->slots];
+        if (slot->state == SLOT_QUEUED)
+            return take_slot(a, slot);
+    }
+    return NULL;
+}
+
+/* A job may come when the ahead and its query are closed: only what has a slot to make may be touched then. It has tools only
+ * while it holds the lock or a slot. */
+static void job_run(void *arg)
+{
+    struct ahead *a = arg;
+    struct ahead_tools *tools;
+    int64_t until = clock_mono_ns() + JOB_NS;
+    struct slot *slot;
+
     pthread_mutex_lock(&a->lock);
+    tools = tools_take(a);
+    while ((slot = take_queued(a))) {
+        run_slot(a, slot, &tools);
+        if (clock_mono_ns() > until && a->queued && pool_submit(a->pool, job_run, a) == 0) {
+            tools_give(a, tools);
+            pthread_mutex_unlock(&a->lock);
+            return;
+        }
+    }
+    tools_give(a, tools);
+    a->jobs--;
     bool last = --a->references == 0;
     pthread_mutex_unlock(&a->lock);
     if (last)
         ahead_destroy(a);
 }
 
-/* Takes the first item that nobody has begun; NULL: none. Caller holds the lock. */
-static struct slot *take_queued(struct ahead *a)
-{
-    for (uint64_t n = a->next; n < a->filled && !a->closing; n++) {
-        struct slot *slot = &a->slot[n % a->slots];
-        if (slot->state != SLOT_QUEUED)
-            continue;
-        slot->state = SLOT_RUNNING;
-        return slot;
-    }
-    return NULL;
-}
-
-/* Small items are made one after the other: to wake a thread costs as much as to make one. A job may come when the ahead
- * and its query are closed: only what has a slot to make may be touched then. */
-static void job_run(void *arg)
-{
-    struct ahead *a = arg;
-    int64_t until = clock_mono_ns() + JOB_NS;
-    struct slot *slot;
-
-    pthread_mutex_lock(&a->lock);
-    while ((slot = take_queued(a))) {
-        pthread_mutex_unlock(&a->lock);
-        run_slot(a, slot);
-        if (clock_mono_ns() > until && pool_submit(a->pool, job_run, a) == 0)
-            return;
-        pthread_mutex_lock(&a->lock);
-    }
-    a->jobs--;
-    pthread_mutex_unlock(&a->lock);
-    unref(a);
-}
-
 /* What no job can be had for, the caller makes when it gets there. Caller holds the lock. */
-static void submit(struct ahead *a, unsigned items)
+static void submit(struct ahead *a)
 {
     unsigned most = a->pool && !a->alone ? pool_threads(a->pool) : 0;
+    unsigned each = a->small ? a->slots / 4 : 1; /* items that a job is worth */
 
-    for (unsigned i = 0; i < items && a->jobs < most; i++) {
+    while (a->jobs < most && a->queued >= (a->jobs + 1) * each) {
+        if (pool_submit(a->pool, job_run, a) < 0)
+            return;
         a->jobs++;
         a->references++;
-        if (pool_submit(a->pool, job_run, a) == 0)
-            continue;
-        a->jobs--;
-        a->references--;
-        return;
     }
 }
 
+/* Caller holds the lock. */
 static void fill(struct ahead *a, unsigned window)
 {
-    unsigned items = 0;
-
-    pthread_mutex_lock(&a->lock);
-    for (; a->filled < a->count && a->filled - a->next < window; items++) {
+    for (; a->filled < a->count && a->filled - a->next < window; a->queued++) {
         struct slot *slot = &a->slot[a->filled % a->slots];
         *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled++};
     }
-    submit(a, items);
-    pthread_mutex_unlock(&a->lock);
+    submit(a);
 }
 
 /* ---- handing out --------------------------------------------------------------------------------------- */
 
+/* Makes it, or others of those that are wanted next, until it is done. Caller holds the lock. */
 static void wait_done(struct ahead *a, struct slot *slot)
 {
-    pthread_mutex_lock(&a->lock);
-    if (slot->state == SLOT_QUEUED) {
-        slot->state = SLOT_RUNNING;
-        pthread_mutex_unlock(&a->lock);
-        run_slot(a, slot);
-        return;
-    }
-    while (slot->state != SLOT_DONE)
+    struct ahead_tools *tools = tools_take(a);
+
+    while (slot->state != SLOT_DONE) {
+        struct slot *mine = slot->state == SLOT_QUEUED ? take_slot(a, slot) : take_queued(a);
+        if (mine) {
+            run_slot(a, mine, &tools);
+            continue;
+        }
+        a->wanted = slot;
         pthread_cond_wait(&a->done, &a->lock);
-    pthread_mutex_unlock(&a->lock);
+        a->wanted = NULL;
+    }
+    tools_give(a, tools);
 }
 
-/* Gives back what was made ahead, so that the item at hand can be made within the budget. */
+/* Gives back what was made ahead, so that the item at hand can be made within the budget. Caller holds the lock. */
 static void drop_ahead(struct ahead *a)
 {
     for (uint64_t n = a->next; n < a->filled; n++) {
         struct slot *slot = &a->slot[n % a->slots];
-        pthread_mutex_lock(&a->lock);
+        a->queued -= slot->state == SLOT_QUEUED;
+        a->wanted = slot;
         while (slot->state == SLOT_RUNNING)
             pthread_cond_wait(&a->done, &a->lock);
+        a->wanted = NULL;
         void *item = slot->state == SLOT_DONE ? slot->item : NULL;
         slot->state = SLOT_FREE;
-        pthread_mutex_unlock(&a->lock);
         if (item)
             a->maker.drop(a->maker.arg, item);
     }
-    pthread_mutex_lock(&a->lock);
     a->filled = a->next;
-    pthread_mutex_unlock(&a->lock);
     a->window = 0;
 }
 
@@ -240,8 +257,9 @@ static void adapt(struct ahead *a)
 {
     bool quick = a->handed_ns && clock_mono_ns() - a->handed_ns < QUICK_NS;
     unsigned more = a->window ? a->window * 2 : 2;
+    unsigned most = a->small ? a->slots : a->slots / SMALL_TIMES;
 
-    a->window = !quick || a->alone ? 0 : more < a->slots ? more : a->slots;
+    a->window = !quick || a->alone ? 0 : more < most ? more : most;
 }
 
 static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
@@ -259,13 +277,13 @@ static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
     return err_set(err, rc, "%s", err_text(rc));
 }
 
-int ahead_next(struct ahead *a, struct err *err, void **ret)
+/* The first item is done; memory that is short for it may be had. Caller holds the lock. */
+static struct slot *first_done(struct ahead *a)
 {
-    if (a->next == a->count)
-        return ERR_END;
+    struct slot *slot = &a->slot[a->next % a->slots];
+
     adapt(a);
     fill(a, a->window ? a->window : 1);
-    struct slot *slot = &a->slot[a->next % a->slots];
     wait_done(a, slot);
     if (slot->rc == ERR_MEMORY_LIMIT && !a->alone) {
         a->alone = true;
@@ -273,35 +291,41 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
         fill(a, 1);
         wait_done(a, slot);
     }
-    if (slot->rc < 0)
-        return explain(a, a->next, slot->rc, err);
-    *ret = slot->item;
-    pthread_mutex_lock(&a->lock); /* a job may be looking */
-    slot->state = SLOT_FREE;
-    a->next++;
-    pthread_mutex_unlock(&a->lock);
-    fill(a, a->window);
-    a->handed_ns = clock_mono_ns();
-    return 0;
+    return slot;
 }
 
+int ahead_next(struct ahead *a, struct err *err, void **ret)
+{
+    if (a->next == a->count)
+        return ERR_END;
+    pthread_mutex_lock(&a->lock);
+    struct slot *slot = first_done(a);
+    int rc = slot->rc;
+    if (rc == 0) {
+        *ret = slot->item;
+        slot->state = SLOT_FREE;
+        a->next++;
+        fill(a, a->window);
+    }
+    pthread_mutex_unlock(&a->lock);
+    a->handed_ns = clock_mono_ns();
+    return rc < 0 ? explain(a, a->next, rc, err) : 0;
+}
+
+/* Caller holds the lock; no slot is running. */
 static void free_idle_tools(struct ahead *a)
 {
     struct ahead_tools *tools;
 
-    do {
-        pthread_mutex_lock(&a->lock);
-        tools = a->idle_count ? a->idle[--a->idle_count] : NULL;
-        pthread_mutex_unlock(&a->lock);
+    while ((tools = tools_take(a)))
         tools_free(tools);
-    } while (tools);
 }
 
 void ahead_rest(struct ahead *a, bool again)
 {
+    pthread_mutex_lock(&a->lock);
     drop_ahead(a);
     free_idle_tools(a);
-    pthread_mutex_lock(&a->lock);
     if (again)
         a->filled = --a->next;
     pthread_mutex_unlock(&a->lock);
@@ -321,7 +345,7 @@ int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t c
     a->maker = *maker;
     a->pool = pool;
     a->references = 1;
-    a->slots = threads ? 2 * threads + 2 : 1;
+    a->slots = threads ? SMALL_TIMES * (2 * threads + 2) : 1;
     a->count = count;
     a->positions = malloc((count + 1) * sizeof(*a->positions));
     a->slot = calloc(a->slots, sizeof(*a->slot));
@@ -341,8 +365,10 @@ void ahead_free(struct ahead *a)
         return;
     pthread_mutex_lock(&a->lock);
     a->closing = true;
-    pthread_mutex_unlock(&a->lock);
     drop_ahead(a);
     free_idle_tools(a);
-    unref(a);
+    bool last = --a->references == 0;
+    pthread_mutex_unlock(&a->lock);
+    if (last)
+        ahead_destroy(a);
 }

@@ -1,9 +1,10 @@
 /* view_ahead.h - makes items of places in parallel and ahead, and hands them out in order.
  *
  * An item is what the answer needs of one chunk (lines, flat rows). Workers of the pool make items of the next places
- * while the caller writes out earlier ones; the caller makes the one it waits for itself when no worker has begun it, so
- * a busy pool cannot stop it. The window grows while items are taken quickly, so that neither small answers nor slow
- * clients pay for large ones. When the budget is short, items are made one at a time.
+ * while the caller writes out earlier ones; the caller makes the one it waits for itself when no worker has begun it, and
+ * others while it would wait, so a busy pool cannot stop it. More are made ahead of small items, and a worker is not woken
+ * for a few of them. The window grows while items are taken quickly, so that neither small answers nor slow clients pay for
+ * large ones. When the budget is short, items are made one at a time.
  * Threads:   an ahead belongs to one thread at a time; `make` and `drop` run on any thread, several at once.
  */
 #ifndef DFTRACERD_QUERY_VIEW_AHEAD_H
