@@ -362,7 +362,12 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
 
     if (rc)
         return rc;
-    first = lines_register(ix, b->pub.id, chunk->number, chunk->version, n);
+    rc = lines_register(ix,
+                        &(struct line_range){.file = b->pub.id,
+                                             .chunk = chunk->number,
+                                             .version = chunk->version,
+                                             .count = n},
+                        &first);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         if (!ARRAY_ROOM(*all, *count, *cap)) {
             rc = -ENOMEM;

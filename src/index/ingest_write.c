@@ -78,6 +78,8 @@ static void put_span(struct writer *w, const struct run *run, const struct index
 static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
 {
     struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
+    struct line_range lines = {
+        .file = run->id, .chunk = chunk, .version = run->version, .count = p->name_count};
     struct buf value = {0};
     uint32_t first;
     int rc;
@@ -85,9 +87,9 @@ static int put_names(struct writer *w, const struct run *run, struct part *p, ui
     if (p->name_count == 0)
         return 0;
     rc = names_encode(w->ix, p, &value);
+    rc = rc ? rc : lines_register(w->ix, &lines, &first);
     if (rc == 0) {
         kv_put_buf(w->batch, KV_NAME, &key, &value);
-        first = lines_register(w->ix, run->id, chunk, run->version, p->name_count);
         for (uint32_t i = 0; i < p->name_count; i++)
             p->names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
         buf_done(&p->lines);

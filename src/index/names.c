@@ -327,24 +327,24 @@ void names_merge(const struct index_name *a, uint32_t a_count, const struct inde
 
 /* ---- line ids ---- */
 
-uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version,
-                        uint32_t count)
+int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first)
 {
-    uint32_t first = INDEX_NO_TEXT;
+    bool ids, room;
 
+    *ret_first = INDEX_NO_TEXT;
     pthread_rwlock_wrlock(&ix->lines_lock);
-    if (ix->line_count + (uint64_t)count < TEXTS_LINES - 1 &&
-        ARRAY_ROOM(ix->lines, ix->line_range_count, ix->line_range_cap)) {
-        ix->lines[ix->line_range_count++] = (struct line_range){.first = ix->line_count,
-                                                                .count = count,
-                                                                .file = file,
-                                                                .chunk = chunk,
-                                                                .version = version};
-        first = TEXTS_LINES + ix->line_count;
-        ix->line_count += count;
+    ids = ix->line_count + (uint64_t)chunk->count < TEXTS_LINES - 1;
+    room = ids && ARRAY_ROOM(ix->lines, ix->line_range_count, ix->line_range_cap);
+    if (room) {
+        struct line_range *range = &ix->lines[ix->line_range_count++];
+
+        *range = *chunk;
+        range->first = ix->line_count;
+        *ret_first = TEXTS_LINES + ix->line_count;
+        ix->line_count += chunk->count;
     }
     pthread_rwlock_unlock(&ix->lines_lock);
-    return first;
+    return ids && !room ? -ENOMEM : 0;
 }
 
 static struct line_range *find_range(struct index *ix, uint32_t at)

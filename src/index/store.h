@@ -251,8 +251,9 @@ struct kv_key path_key(const char *name);
 
 /* ---- names.c ---- */
 
-uint32_t lines_register(struct index *ix, uint32_t file, uint32_t chunk, uint32_t version,
-                        uint32_t count); /* first id */
+/* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is INDEX_NO_TEXT when no more
+ * ids are left. -ENOMEM. */
+int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
 struct text lines_text(struct index *ix, uint32_t id);
 void lines_done(struct index *ix);
 /* Value of table `name`. */

