@@ -182,6 +182,7 @@ struct flat {
     struct value values[128];
     size_t count;
     bool named;         /* the names have been made: by the first row */
+    bool failed;        /* no memory for one of them */
     struct arena arena; /* of names */
 };
 
@@ -194,6 +195,7 @@ static void flat_add(struct flat *f, const char *prefix, const char *name, struc
     if (!f->named) {
         snprintf(text, sizeof(text), "%s_%s", prefix, name);
         f->names[f->count] = arena_strdup(&f->arena, text_of(*prefix ? text : name));
+        f->failed = f->failed || !f->names[f->count];
     }
     f->values[f->count++] = v;
 }
@@ -294,7 +296,7 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
 
     if (rc == 0) {
         flat_row(flat, s, &list, SIZE_MAX);
-        rc = format_table_new(f, flat->names, flat->count, &table);
+        rc = flat->failed ? -ENOMEM : format_table_new(f, flat->names, flat->count, &table);
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         flat->named = true;

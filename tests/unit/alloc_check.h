@@ -32,7 +32,7 @@ static void __attribute__((unused)) alloc_check(const char *name, alloc_operatio
 
     CHECK_INT(run(arg, &want), 0);
     CHECK(want.len > 0);
-    for (unsigned n = 0; bad < 5 && failing_malloc_next(n); n = failing_malloc_more(n), rounds++) {
+    for (unsigned n = 0; bad < 5 && failing_malloc_next(n); n = failing_malloc_more(n, 48), rounds++) {
         unsigned before = bad;
         int rc = run(arg, &got);
 

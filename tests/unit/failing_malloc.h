@@ -1,6 +1,6 @@
 /* failing_malloc.h - makes the n-th allocation of the test program fail. Include in one file of it.
  *
- *   for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n)) { ... code under test ... }
+ *   for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) { ... code under test ... }
  *
  * Each round fails the allocation number n (from 0) of the thread that runs it, or, with failing_malloc_everywhere, of
  * the whole program; the loop ends after the first round in which no more than n were made. The libraries' allocations
@@ -59,10 +59,11 @@ static inline bool failing_malloc_next(unsigned n)
     return again;
 }
 
-/* The next n worth trying: the first ones one by one, then ever larger steps. */
-static inline unsigned failing_malloc_more(unsigned n)
+/* The next n worth trying: the first ones one by one, then steps of a `part` of n; all of them with FAIL_EVERY_ALLOCATION in
+ * the environment, which takes minutes. */
+static inline unsigned failing_malloc_more(unsigned n, unsigned part)
 {
-    return n + 1 + n / 48;
+    return getenv("FAIL_EVERY_ALLOCATION") ? n + 1 : n + 1 + n / part;
 }
 
 static inline void failing_malloc_everywhere(bool all)

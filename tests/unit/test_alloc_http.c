@@ -212,7 +212,7 @@ static void serve(size_t i)
     buf_puts(&want, body);
     buf_putc(&want, '\0');
     for (unsigned n = 0; atomic_load(&check_failures) < 5 && failing_malloc_next(n);
-         n = failing_malloc_more(n), rounds++) {
+         n = failing_malloc_more(n, 48), rounds++) {
         bool ended = ask(i, &body);
 
         failing_malloc_stop();
@@ -253,7 +253,7 @@ static void starts(void)
 
     failing_malloc_everywhere(true);
     for (unsigned n = 0; atomic_load(&check_failures) < 5 && failing_malloc_next(n);
-         n = failing_malloc_more(n), rounds++) {
+         n = failing_malloc_more(n, 48), rounds++) {
         struct err err = {0};
         int rc = start(&err);
 

@@ -178,7 +178,7 @@ static void indexes(void)
     reference(&want);
     failing_malloc_everywhere(true);
     for (unsigned n = 0; atomic_load(&check_failures) < 5 && failing_malloc_next(n);
-         n += 1 + n / 16, rounds++) {
+         n = failing_malloc_more(n, 16), rounds++) {
         int rc = with_failure(&ix);
 
         failing_malloc_stop();
@@ -211,7 +211,7 @@ static void opens(void)
     CHECK(finish(ix, false));
     index_close(ix);
     for (unsigned n = 0; atomic_load(&check_failures) < 5 && failing_malloc_next(n);
-         n += 1 + n / 16, rounds++) {
+         n = failing_malloc_more(n, 16), rounds++) {
         int rc = with_failure(&ix);
 
         failing_malloc_stop();
