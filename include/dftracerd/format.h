@@ -86,6 +86,14 @@ int format_info_next(struct format_info *i, struct budget *budget, struct err *e
 void format_info_free(struct format_info *i);
 int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
+/* /processes, piece by piece: JSON (the tree), NDJSON and CSV (a row a process, in the order of the tree), TEXT (indented). */
+struct format_processes_options { enum format format; bool pretty; uint64_t limit, offset; }; /* limit, offset: in rows */
+struct format_processes;
+int format_processes_new(const struct process_list *l, const struct format_processes_options *o,
+                         struct format_processes **ret);                           /* borrowed; ERR_FORMAT, -ENOMEM */
+int format_processes_next(struct format_processes *f, struct buf *out);  /* 0 more, ERR_END: that was all */
+void format_processes_free(struct format_processes *f);
+
 /* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN (a table). */
 struct format_compare_options {
     enum format format;

@@ -174,11 +174,14 @@ struct index_name {
     uint32_t line;                  /* text id of the whole record in its valid form; for index_text only: it is read
                                      * from the store when first asked for, and index_text_find does not know it  */
 };
+enum index_parent { INDEX_PARENT_UNKNOWN, INDEX_PARENT_START, INDEX_PARENT_FORK, INDEX_PARENT_SPAWN };
 /* A process seen in a file. */
 struct index_process {
     uint32_t host;                  /* text id of hhash (preferred) or hostname as in its objects; INDEX_NO_TEXT */
     bool host_is_hash;
     int64_t pid, ppid;              /* ppid INT64_MIN when unknown: start.args.ppid, else the process whose fork returned pid */
+    uint8_t parent_by;              /* enum index_parent: which of these told it                          */
+    bool started, finished;         /* has a start, an end record of the tracer                          */
     int64_t rank;                   /* PR rank, or process_name "Rank N"; INT64_MIN when unknown          */
     uint32_t cmd_hash, exec_hash, cwd_hash; /* text ids or INDEX_NO_TEXT                                  */
     uint64_t objects, events;

@@ -156,6 +156,34 @@ struct schema { struct schema_column *columns; size_t count; struct arena arena;
 int schema_run(struct query *q, struct err *err, struct schema **ret); /* *new* */
 void schema_free(struct schema *s);
 
+/* ---- /processes ------------------------------------------------------------------------------------------- */
+
+/* A process: (host, pid). What its selected objects come to, and what records of the selected files say of it. */
+struct process_info {
+    struct value host, rank, command, exec, cwd;
+    int64_t pid, parent_pid;
+    const char *parent_by;           /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
+                                      * also in other files); "file": a guess, it stands in a file named after another */
+    uint32_t depth;                  /* below parents that have selected objects, too                    */
+    uint64_t events, threads, files; /* objects; files: with any object of it, `file` is the first        */
+    const char *file;                /* borrowed from the snapshot                                       */
+    struct value first, last;        /* ts, te                                                           */
+    struct value bytes, io_time;     /* io_time: durations of cat POSIX and STDIO                        */
+    struct value finished;           /* has an end record; null: neither that nor a start                */
+};
+struct process_list {
+    struct process_info *rows;       /* parents before their children; else by host, pid                 */
+    size_t count;
+    uint64_t events, without_process; /* selected objects; of them: without a pid                        */
+    struct query_counters counters;
+    bool complete;
+    struct budget *budget;
+    size_t charged;
+    struct arena arena;
+};
+int processes_run(struct query *q, struct err *err, struct process_list **ret); /* *new*; needs the snapshot of q */
+void processes_free(struct process_list *l);
+
 /* ---- /view: lines ------------------------------------------------------------------------------------------ */
 
 struct view_options {

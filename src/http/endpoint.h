@@ -178,6 +178,6 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
     endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
-    endpoint_call_tree;
+    endpoint_call_tree, endpoint_processes;
 
 #endif

@@ -20,6 +20,7 @@ static const struct answer {
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
     {"/call-tree", "CallTree", "CallTreeLine", NULL},
+    {"/processes", "Processes", "ProcessLine", NULL},
     {"/read", "ReadCheck", NULL, NULL},
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},

@@ -55,6 +55,7 @@ static const struct {
     {"/event-count", "{'preset':'io','format':'json'}"},
     {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
     {"/call-tree", "{'dir':['run1'],'analyze':true,'max_depth':5,'min_total':'1ms'}"},
+    {"/processes", "{'dir':['run1'],'min_duration':'10us'}"},
     {"/schema", "{'dir':['run1'],'phase':'any'}"},
     {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
                  "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
@@ -104,6 +105,13 @@ static const struct {
                  "'partial_overlaps':0,'threads':4,'levels':2,'hosts_apart':[],'tree':{'name':'all','count':224,'total':961200,'self':0,"
                  "'min':null,'max':null,'children':[{'name':'step','cat':'AI','count':16,'total':961200,'self':941960,'min':50210,'max':70110,"
                  "'children':[{'name':'fread','cat':'STDIO','count':208,'total':19240,'self':19240,'min':20,'max':16912,'children':[]}]}]}}"},
+    {"Processes", "{'generation':7,'complete':true,'files':2,'damaged_files':0,'events':224,'without_process':0,'processes':2,'tree':["
+                  "{'host':'node-0','pid':3110000,'parent_pid':3109998,'parent_by':'ppid','depth':0,'rank':0,'command':'python train.py',"
+                  "'exec':'python','cwd':'/home/user','min_ts':1781800000000000,'max_te':1781800001000000,'events':150,'threads':2,"
+                  "'bytes':4194304,'io_time':8123,'files':1,'file':'run1/rank_0.pfw.gz','finished':true,'children':["
+                  "{'host':'node-0','pid':3112000,'parent_pid':3110000,'parent_by':'fork','depth':1,'rank':null,'command':null,'exec':null,"
+                  "'cwd':null,'min_ts':1781800000200000,'max_te':1781800000900000,'events':74,'threads':1,'bytes':null,'io_time':0,'files':1,"
+                  "'file':'run1/rank_0-fork.pfw.gz','finished':false,'children':[]}]}]}"},
     {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
     {"StoredQueries", "{'queries':[{'id':'6a0c65f6a2d2c1c9b2e3f4a5968778d0','name':'run1.json.gz','query':'/aggregate?format=perfetto',"
                       "'url':'/q/6a0c65f6a2d2c1c9b2e3f4a5968778d0/run1.json.gz','open':'/open/6a0c65f6a2d2c1c9b2e3f4a5968778d0',"

@@ -25,6 +25,17 @@
     "'required':['host','min_ts','max_te','gap'],'properties':{'host':" TEXT_OR_NULL ",'min_ts':{'type':'number'}," \
     "'max_te':{'type':'number'},'gap':{'type':'number'}}}}"
 
+/* A process: in the tree, and as a row. */
+#define PROCESS_NEEDED \
+    "'host','pid','parent_pid','parent_by','depth','rank','command','exec','cwd','min_ts','max_te','events','threads','bytes'," \
+    "'io_time','files','file','finished'"
+#define PROCESS_MEMBERS \
+    "'host':" TEXT_OR_NULL ",'pid':{'type':'integer'},'parent_pid':{'type':['integer','null']}," \
+    "'parent_by':{'enum':['ppid','fork','spawn','file',null]},'depth':" COUNT ",'rank':{'type':['integer','null']}," \
+    "'command':" TEXT_OR_NULL ",'exec':" TEXT_OR_NULL ",'cwd':" TEXT_OR_NULL ",'min_ts':" NUMBER ",'max_te':" NUMBER "," \
+    "'events':" COUNT ",'threads':" COUNT ",'bytes':" NUMBER ",'io_time':" NUMBER ",'files':" COUNT ",'file':" TEXT_OR_NULL "," \
+    "'finished':{'type':['boolean','null']}"
+
 const char openapi_schemas[] =
 "'Problem':{'type':'object','description':'RFC 9457','additionalProperties':false,'required':['type','title','status','detail'],"
     "'properties':{'type':{'const':'about:blank'},'title':{'type':'string'},'status':{'type':'integer','minimum':400,"
@@ -192,6 +203,13 @@ const char openapi_schemas[] =
     "'path':" TEXT_OR_NULL "}},{'type':'object','additionalProperties':false,'required':['summary'],'properties':{'summary':{"
     "'type':'object','additionalProperties':false,'required':['rows'," CALL_TREE_NEEDED ",'elapsed_ms'],'properties':{'rows':" COUNT ","
     CALL_TREE_MEMBERS ",'elapsed_ms':" COUNT "}}}}]},"
+"'Processes':{'type':'object','additionalProperties':false,'required':['generation','complete','files','damaged_files','events',"
+    "'without_process','processes','tree'],'properties':{'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT ","
+    "'damaged_files':" COUNT ",'events':" COUNT ",'without_process':" COUNT ",'processes':" COUNT ","
+    "'tree':{'type':'array','items':{'$ref':'#/components/schemas/Process'}}}},"
+"'Process':{'type':'object','additionalProperties':false,'required':[" PROCESS_NEEDED ",'children'],'properties':{" PROCESS_MEMBERS
+    ",'children':{'type':'array','items':{'$ref':'#/components/schemas/Process'}}}},"
+"'ProcessLine':{'type':'object','additionalProperties':false,'required':[" PROCESS_NEEDED "],'properties':{" PROCESS_MEMBERS "}},"
 "'Row':{'type':'object','additionalProperties':true,'description':'the columns of the row'},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],'properties':{'openapi':{'const':'3.1.0'},"
     "'info':{'type':'object'},'paths':{'type':'object'}}}";

@@ -23,6 +23,7 @@ static const struct endpoint *const table[] = {
     &endpoint_open,
     &endpoint_compare,
     &endpoint_call_tree,
+    &endpoint_processes,
     NULL,
 };
 

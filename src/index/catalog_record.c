@@ -61,7 +61,9 @@ static void encode_processes(struct index *ix, const struct view *v, struct buf 
         const struct index_process *p = &f->processes[i];
 
         texts_put_ref(ix->texts, out, p->host);
-        rec_put_u(out, (unsigned)p->has_time << 1 | p->host_is_hash);
+        rec_put_u(out, (unsigned)p->parent_by << 4 | (unsigned)p->finished << 3 |
+                           (unsigned)p->started << 2 | (unsigned)p->has_time << 1 |
+                           p->host_is_hash);
         rec_put_i(out, p->pid);
         rec_put_i(out, p->ppid);
         rec_put_i(out, p->rank);
@@ -78,7 +80,7 @@ static void encode_processes(struct index *ix, const struct view *v, struct buf 
     rec_put_u(out, v->body->fork_count);
     for (uint32_t i = 0; i < v->body->fork_count; i++) {
         texts_put_ref(ix->texts, out, v->body->forks[i].host);
-        rec_put_u(out, v->body->forks[i].host_is_hash);
+        rec_put_u(out, (unsigned)v->body->forks[i].kind << 1 | v->body->forks[i].host_is_hash);
         rec_put_i(out, v->body->forks[i].pid);
         rec_put_i(out, v->body->forks[i].value);
     }
@@ -168,9 +170,12 @@ static void decode_process(struct index *ix, struct rec *r, struct index_process
     uint64_t flags;
 
     p->host = texts_get_ref(ix->texts, r);
-    flags = rec_u(r);
+    flags = rec_choice(r, INDEX_PARENT_SPAWN << 4 | 15);
     p->host_is_hash = flags & 1;
     p->has_time = flags >> 1 & 1;
+    p->started = flags >> 2 & 1;
+    p->finished = flags >> 3 & 1;
+    p->parent_by = (uint8_t)(flags >> 4);
     p->pid = rec_i(r);
     p->ppid = rec_i(r);
     p->rank = rec_i(r);
@@ -202,9 +207,12 @@ static int decode_processes(struct index *ix, struct rec *r, struct body *b)
     if (!forks)
         return -ENOMEM;
     for (uint64_t i = 0; i < count; i++) {
-        forks[i].kind = FACT_FORK;
+        uint64_t flags;
+
         forks[i].host = texts_get_ref(ix->texts, r);
-        forks[i].host_is_hash = rec_u(r) != 0;
+        flags = rec_choice(r, FACT_SPAWN << 1 | 1);
+        forks[i].kind = (uint8_t)(flags >> 1);
+        forks[i].host_is_hash = flags & 1;
         forks[i].pid = rec_i(r);
         forks[i].value = rec_i(r);
     }

@@ -181,6 +181,7 @@ static void dump_processes(struct dump *d, const struct view *v)
         put_int(&line, p->pid);
         buf_puts(&line, " ppid ");
         put_int(&line, p->ppid);
+        buf_printf(&line, " by %d started %d finished %d", p->parent_by, p->started, p->finished);
         buf_puts(&line, " rank ");
         put_int(&line, p->rank);
         buf_puts(&line, " cmd ");

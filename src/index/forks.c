@@ -41,13 +41,16 @@ void forks_add(struct index *ix, const struct view *v)
     }
 }
 
-static int64_t parent_of(const struct index *ix, const struct index_process *p)
+/* NULL: nobody knows, or its own file did. */
+static const struct part_fact *fork_of(const struct index *ix, const struct index_process *p)
 {
-    struct part_fact key = {
-        .kind = FACT_FORK, .host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
-    uint32_t at = map_find(&ix->fork_map, hash_of(&key), same_child, ix->forks, &key);
+    struct part_fact key = {.host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
+    uint32_t at = p->ppid == INT64_MIN
+                      ? map_find(&ix->fork_map, hash_of(&key), same_child, ix->forks, &key)
+                      : MAP_NONE;
+    const struct part_fact *f = at == MAP_NONE ? NULL : &ix->forks[at];
 
-    return at == MAP_NONE || ix->forks[at].pid == p->pid ? INT64_MIN : ix->forks[at].pid;
+    return f && f->pid != INT64_MIN && f->pid != p->pid ? f : NULL;
 }
 
 static struct index_process *linked_processes(const struct index *ix, const struct index_file *f)
@@ -55,10 +58,9 @@ static struct index_process *linked_processes(const struct index *ix, const stru
     struct index_process *copy = NULL;
 
     for (uint32_t i = 0; i < f->process_count; i++) {
-        int64_t parent =
-            f->processes[i].ppid == INT64_MIN ? parent_of(ix, &f->processes[i]) : INT64_MIN;
+        const struct part_fact *fork = fork_of(ix, &f->processes[i]);
 
-        if (parent == INT64_MIN)
+        if (!fork)
             continue;
         if (!copy) {
             copy = malloc(f->process_count * sizeof *copy);
@@ -66,7 +68,8 @@ static struct index_process *linked_processes(const struct index *ix, const stru
                 return NULL;
             memcpy(copy, f->processes, f->process_count * sizeof *copy);
         }
-        copy[i].ppid = parent;
+        copy[i].ppid = fork->pid;
+        copy[i].parent_by = fact_parent_by(fork);
     }
     return copy;
 }

@@ -184,6 +184,7 @@ static void gather_start(struct part *p, struct texts *texts, const struct trace
     const struct trace_value *ppid = value_of(e, TRACE_FIELD_PPID);
 
     see_version(p, texts, value_of(e, TRACE_FIELD_VERSION));
+    add_fact(p, texts, e, FACT_START, 0);
     if (is_int(ppid))
         add_fact(p, texts, e, FACT_PPID, ppid->i);
     add_text_fact(p, texts, e, FACT_CMD, TRACE_FIELD_CMD_HASH);
@@ -209,6 +210,7 @@ static void gather_event(struct part *p, struct texts *texts, const struct trace
         gather_start(p, texts, e);
     } else if (text_eq(name, TEXT("end")) && from_tracer(e)) {
         p->finished = true;
+        add_fact(p, texts, e, FACT_END, 0);
         v = value_of(e, TRACE_FIELD_TIME_METRIC);
         if (v)
             see_unit(p, text_of_value(v, scratch));
@@ -216,7 +218,7 @@ static void gather_event(struct part *p, struct texts *texts, const struct trace
                text_eq(name, TEXT("spawn"))) {
         v = value_of(e, TRACE_FIELD_RET);
         if (is_int(v) && v->i > 0)
-            add_fact(p, texts, e, FACT_FORK, v->i);
+            add_fact(p, texts, e, name.ptr[0] == 's' ? FACT_SPAWN : FACT_FORK, v->i);
     }
 }
 

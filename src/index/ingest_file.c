@@ -214,7 +214,7 @@ static int copy_processes(struct index *ix, struct body *b, const struct part *p
     forks = arena_alloc(&b->arena, (p->fact_count + 1) * sizeof *forks);
     b->forks = forks;
     for (uint32_t i = 0; copy && forks && i < p->fact_count; i++) {
-        if (p->facts[i].kind == FACT_FORK)
+        if (fact_is_fork(&p->facts[i]))
             forks[b->fork_count++] = with_host(p->facts[i], b->pub.processes, count);
     }
     return copy && forks ? 0 : -ENOMEM;

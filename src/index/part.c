@@ -184,8 +184,12 @@ static void apply_fact(struct index_process *list, uint32_t count, const struct 
 
     if (!p)
         return;
-    if (f->kind == FACT_PPID && p->ppid == INT64_MIN)
+    p->started = p->started || f->kind == FACT_START;
+    p->finished = p->finished || f->kind == FACT_END;
+    if (f->kind == FACT_PPID && p->ppid == INT64_MIN) {
         p->ppid = f->value;
+        p->parent_by = INDEX_PARENT_START;
+    }
     if (f->kind == FACT_RANK && p->rank == INT64_MIN)
         p->rank = f->value;
     if (f->kind == FACT_CMD && p->cmd_hash == INDEX_NO_TEXT)
@@ -194,6 +198,20 @@ static void apply_fact(struct index_process *list, uint32_t count, const struct 
         p->exec_hash = (uint32_t)f->value;
     if (f->kind == FACT_CWD && p->cwd_hash == INDEX_NO_TEXT)
         p->cwd_hash = (uint32_t)f->value;
+}
+
+/* The child's parent, where its own start did not tell it. */
+static void apply_fork(struct index_process *list, uint32_t count, const struct part_fact *f)
+{
+    struct part_fact child = *f;
+    struct index_process *p;
+
+    child.pid = f->value;
+    p = fact_is_fork(f) && f->pid != f->value ? find_process(list, count, &child) : NULL;
+    if (!p || p->ppid != INT64_MIN)
+        return;
+    p->ppid = f->pid;
+    p->parent_by = fact_parent_by(f);
 }
 
 static int compare_processes(const void *a, const void *b)
@@ -229,19 +247,11 @@ int part_processes(const struct part *p, const struct texts *texts, struct index
         part_add_process(settled, &from);
     }
     for (uint32_t i = 0; i < p->fact_count; i++) {
-        if (p->facts[i].kind != FACT_FORK)
+        if (!fact_is_fork(&p->facts[i]))
             apply_fact(settled->processes, settled->process_count, &p->facts[i]);
     }
-    for (uint32_t i = 0; i < p->fact_count; i++) {
-        struct part_fact child = p->facts[i];
-
-        if (child.kind != FACT_FORK || child.pid == child.value)
-            continue;
-        child.kind = FACT_PPID;
-        child.value = p->facts[i].pid;
-        child.pid = p->facts[i].value;
-        apply_fact(settled->processes, settled->process_count, &child);
-    }
+    for (uint32_t i = 0; i < p->fact_count; i++)
+        apply_fork(settled->processes, settled->process_count, &p->facts[i]);
     rc = settled->error;
     if (rc == 0) {
         list = settled->processes;
@@ -352,7 +362,7 @@ static void decode_processes(struct rec *r, struct texts *texts, struct part *p)
 static void decode_facts(struct rec *r, struct texts *texts, struct part *p)
 {
     for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad; n--) {
-        uint64_t head = rec_choice(r, FACT_FORK << 1 | 1);
+        uint64_t head = rec_choice(r, FACT_SPAWN << 1 | 1);
         struct part_fact f = {.kind = (uint8_t)(head >> 1), .host_is_hash = head & 1};
 
         f.host = texts_get_ref(texts, r);

@@ -19,7 +19,10 @@ enum part_fact_kind {
     FACT_CMD,
     FACT_EXEC,
     FACT_CWD,
-    FACT_FORK /* value = child */
+    FACT_START,
+    FACT_END,
+    FACT_FORK, /* value = child, as of the next */
+    FACT_SPAWN
 };
 struct part_fact {
     uint8_t kind;
@@ -27,6 +30,14 @@ struct part_fact {
     uint32_t host;
     int64_t pid, value;
 };
+static inline bool fact_is_fork(const struct part_fact *f)
+{
+    return f->kind == FACT_FORK || f->kind == FACT_SPAWN;
+}
+static inline uint8_t fact_parent_by(const struct part_fact *f)
+{
+    return f->kind == FACT_SPAWN ? INDEX_PARENT_SPAWN : INDEX_PARENT_FORK;
+}
 
 struct part {
     int error;

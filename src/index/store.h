@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    6 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    7 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */

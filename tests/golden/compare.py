@@ -6,7 +6,7 @@ import json
 import math
 from fractions import Fraction
 
-from oracle import aggregate, call_tree, info, kept, reader, stats, view
+from oracle import aggregate, call_tree, info, kept, processes, reader, stats, view
 from oracle import compare as comparison
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
@@ -267,6 +267,8 @@ def expect(root, endpoint, params):
     if endpoint == "call-tree":
         answers = {"json": call_tree.call_tree, "ndjson": call_tree.rows, "collapsed": call_tree.collapsed}
         return answers[params.get("format", "json")](root, params)
+    if endpoint == "processes":
+        return processes.rows(root, params) if "format" in params else processes.processes(root, params)
     if params.get("count_only"):
         return view.count(root, params)
     if "select" in params:
@@ -285,7 +287,7 @@ def ask(daemon, root, endpoint, params, method="GET"):
     if status != 200:
         return ["status %d: %s" % (status, body[:500].decode("utf-8", "replace"))]
     expected = kept.answer(root, endpoint, params, lambda: expect(root, endpoint, params))
-    if endpoint in ("stats", "info") or endpoint == "call-tree" and "format" not in params:
+    if endpoint in ("stats", "info") or endpoint in ("call-tree", "processes") and "format" not in params:
         return json_answer(expected, body)
     if endpoint == "aggregate" or params.get("format") == "ndjson":
         return rows_answer(expected, body)

@@ -12,7 +12,7 @@ import urllib.parse
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from oracle import aggregate, call_tree, compare, dsl, info, reader, selection, stats, view  # noqa: E402
+from oracle import aggregate, call_tree, compare, dsl, info, processes, reader, selection, stats, view  # noqa: E402
 
 WRONG = os.environ.get("FAKE_WRONG")
 
@@ -67,6 +67,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return b"".join(line.encode() + b"\n" for line in call_tree.collapsed(self.root, params))
         if path == "/call-tree" and params.get("format") == "ndjson":
             return b"".join(told(row).encode() + b"\n" for row in call_tree.rows(self.root, params))
+        if path == "/processes" and "format" in params:
+            return b"".join(told(row).encode() + b"\n" for row in processes.rows(self.root, params))
+        if path == "/processes":
+            return told(processes.processes(self.root, params)).encode()
         if path == "/call-tree":
             return told(call_tree.call_tree(self.root, params)).encode()
         if path == "/compare":

@@ -167,6 +167,12 @@ def with_times(root):
             ("view", {"count_only": "true", "query": "ts > %d.5" % lo})]
 
 
+GENERAL_PROCESSES = [
+    {}, {"format": "ndjson"}, {"format": "ndjson", "query": "cat == 'POSIX' and dur > 5"}, {"format": "ndjson", "phase": "any", "offset": "1", "limit": "3"},
+    {"preset": "io", "min_duration": "10"}, {"query": "cat == 'no such category'"},
+]
+
+
 def with_files(root):
     """/info of single files, pairs, globs and what they leave over."""
     names = [f.name for f in root.files]
@@ -180,7 +186,7 @@ def with_files(root):
 def general(root):
     return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
             *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root), *queries_compare.general(root),
-            *queries_call_tree.general()]
+            *queries_call_tree.general(), *(("processes", p) for p in GENERAL_PROCESSES)]
 
 
 # Each folder of synth.py gets the general questions; these are about what is in it.
@@ -259,6 +265,8 @@ SYNTH = [
     ("info", {"file": "damage/*", "detail": "files"}),
     *queries_compare.SYNTH,
     *queries_call_tree.synth(),
+    *(("processes", {"dir": d, **p}) for d in ("family", "hosts", "damage", "units") for p in GENERAL_PROCESSES),
+    ("processes", {"file": ["family/child-101.pfw.gz", "family/102.pfw"]}), ("processes", {"dir": "family", "query": "pid != 101"}),
 ]
 
 # endpoint, parameters, status, position of the error in the query (None: not looked at)

@@ -399,8 +399,45 @@ def view_case(out):
              call("checkpoint", "checkpoint", 1300000, 500000))
 
 
+def family(out):
+    """Processes and their parents: facts of all kinds, one that contradicts another, circles, equal pids, guesses."""
+    hashes = {"kin-a": "a1a1a1a1a1a1a1a1", "kin-b": "b2b2b2b2b2b2b2b2"}
+
+    def call(pid, name, ts, host="kin-a", cat="POSIX", dur=5, **args):
+        where = {"hhash": hashes[host]} if host else {}
+        return line(name=name, cat=cat, pid=pid, tid=pid, ts=ts, dur=dur, ph="X", args={**where, **args})
+
+    def meta(pid, name, key, value, host="kin-a"):
+        return line(name=name, cat="dftracer", pid=pid, tid=pid, ph="M", args={"hhash": hashes[host], "name": key, "value": value})
+
+    def start(pid, ts, host="kin-a", **args):
+        return call(pid, "start", ts, host, "dftracer", 0, **args)
+
+    def end(pid, ts, host="kin-a"):
+        return call(pid, "end", ts, host, "dftracer", 0, num_events=3)
+
+    out.text("family/main-100.pfw", meta(100, "HH", "kin-a", hashes["kin-a"]), meta(100, "SH", "mpirun;train", "c1c1c1c1c1c1c1c1"),
+             start(100, 1000, ppid=1, cmd_hash="c1c1c1c1c1c1c1c1", exec_hash="d1d1d1d1d1d1d1d1"), meta(100, "PR", "rank", "0"),
+             call(100, "fork", 1010, ret=101), call(100, "spawn", 1020, cat="app", ret=102), call(100, "fork", 1025, ret=103),
+             call(100, "vfork", 1030, ret=104), call(100, "fork", 1035, ret=105), call(100, "read", 1040, ret=4096),
+             call(100, "fread", 1050, cat="STDIO", ret=2, size=8), call(100, "late", 1060, cat="app", dur=90), end(100, 1200))
+    out.text("family/child-101.pfw.gz", start(101, 1015), call(101, "write", 1016, ret=10), call(101, "fork", 1017, ret=104),
+             call(101, "fork", 1018, ret=101), meta(101, "process_name", "Rank 7", "process_name"))
+    out.text("family/102-more.pfw", call(102, "end", 1031, cat="app"), call(102, "write", 1032, ret=-1))
+    out.text("family/102.pfw", start(102, 1021), end(102, 1300))
+    out.text("family/104.pfw", call(104, "app", 1400, cat="app"), start(105, 1401, ppid=104), end(105, 1402), call(105, "x", 1403, host=None))
+    out.text("family/b/100.pfw", meta(100, "HH", "kin-b", hashes["kin-b"], "kin-b"), start(100, 1000, "kin-b", ppid=100),
+             start(101, 1001, "kin-b", ppid=100), call(101, "end", 1002, "kin-b", "DFTRACER"), call(None, "nobody", 1003, "kin-b"))
+    out.text("family/circle.pfw", start(203, 1, "kin-b", ppid=201), start(202, 1, "kin-b", ppid=203), start(201, 1, "kin-b", ppid=202),
+             start(204, 1, "kin-b", ppid=202), start(205, 1, "kin-b", ppid=205), end(204, 2, "kin-b"))
+    out.text("family/old/trace-300-of-8.pfw", call(300, "open", 5, None), call(301, "open", 6, None), call(301, "fork", 7, None, ret=302),
+             call(302, "open", 8, None, dur=2.5), line(name="c", cat="sys", pid=303, tid=0, ts=9, ph="C", args={"n": 1}))
+    out.text("family/old/two-310-311.pfw", call(310, "open", 5, None), call(311, "open", 6, None), call(312, "open", 7, None))
+
+
 def make(directory):
     out = Folder(directory)
+    family(out)
     generations(out)
     damaged(out)
     resolution(out)

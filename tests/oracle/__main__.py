@@ -1,10 +1,10 @@
-"""python3 -m oracle stats|view|info|call_tree|scan --dir D [--query Q] [--report R] [any parameter of the request]"""
+"""python3 -m oracle stats|view|info|call_tree|processes|scan --dir D [--query Q] [--report R] [any parameter of the request]"""
 
 import json
 import sys
 from fractions import Fraction
 
-from . import call_tree, info, reader, stats, view
+from . import call_tree, info, processes, reader, stats, view
 
 
 def to_json(value):
@@ -25,7 +25,7 @@ def parameters(arguments):
 
 
 def main(arguments):
-    if len(arguments) < 3 or arguments[0] not in ("stats", "view", "info", "call_tree", "scan") or "--dir" not in arguments:
+    if len(arguments) < 3 or arguments[0] not in ("stats", "view", "info", "call_tree", "processes", "scan") or "--dir" not in arguments:
         print(__doc__, file=sys.stderr)
         return 2
     params = parameters(arguments[1:])
@@ -42,7 +42,8 @@ def main(arguments):
                 print(json.dumps([file.name, o.line + 1, o.cls, o.repaired, o.name, o.cat, o.pid, o.tid, o.id,
                                   o.ts, o.dur, {k: getattr(v, "value", v) for k, v in o.values.items()}]))
     else:
-        answer = {"stats": stats.stats, "info": info.info, "call_tree": call_tree.call_tree}[arguments[0]](root, params)
+        answer = {"stats": stats.stats, "info": info.info, "call_tree": call_tree.call_tree,
+                  "processes": processes.processes}[arguments[0]](root, params)
         print(json.dumps(answer, indent=1, default=to_json))
     return 0
 

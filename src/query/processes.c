@@ -1,0 +1,229 @@
+/* processes.c - /processes: what the selected objects of each process come to, process by process. */
+#include "processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BY_HOST, BY_PID, BY_TID, BY_CAT, KEYS };
+enum { OF_COUNT = KEYS, OF_DUR, OF_SIZE, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
+
+struct walk {
+    struct process_list *list;
+    struct budget *budget;
+    size_t cap;
+    struct process_info *row; /* the present one, NULL: none */
+    bool has_tid;
+    struct value tid; /* of the row before; a text is not kept: such threads count as one */
+    __int128 bytes;
+    double bytes_f64;
+    bool any_bytes, any_double;
+};
+
+static int copy_text(struct arena *arena, struct value *v)
+{
+    if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
+        return 0;
+    const char *copy = arena_strdup(arena, v->text);
+    if (!copy)
+        return -ENOMEM;
+    v->text.ptr = copy;
+    return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------ */
+
+static void end_process(struct walk *w)
+{
+    if (!w->row)
+        return;
+    if (w->any_double)
+        w->row->bytes =
+            (struct value){.type = VALUE_DOUBLE, .d = w->bytes_f64 + (double)w->bytes};
+    else if (w->any_bytes)
+        w->row->bytes = (struct value){.type = VALUE_WIDE, .wide = w->bytes};
+    w->row = NULL;
+}
+
+static int grow(struct walk *w)
+{
+    struct process_list *l = w->list;
+
+    if (l->count < w->cap)
+        return 0;
+    size_t cap = w->cap ? w->cap * 2 : 64;
+    size_t more = (cap - w->cap) * 2 * sizeof(*l->rows); /* a second time in their new order */
+    int rc = budget_charge(w->budget, more);
+    if (rc < 0)
+        return rc;
+    l->charged += more;
+    struct process_info *grown = realloc(l->rows, cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    l->rows = grown;
+    w->cap = cap;
+    return 0;
+}
+
+static int begin_process(struct walk *w, const struct value *keys)
+{
+    int rc = grow(w);
+
+    if (rc < 0)
+        return rc;
+    w->row = &w->list->rows[w->list->count++];
+    *w->row = (struct process_info){.host = keys[BY_HOST], .pid = keys[BY_PID].i};
+    w->row->io_time = (struct value){.type = VALUE_TIME};
+    w->has_tid = w->any_bytes = w->any_double = false;
+    w->bytes = 0;
+    w->bytes_f64 = 0;
+    return copy_text(&w->list->arena, &w->row->host);
+}
+
+static void add_bytes(struct walk *w, const struct value *v)
+{
+    w->any_bytes = w->any_bytes || v->type != VALUE_NULL;
+    if (v->type == VALUE_INT)
+        w->bytes += v->i;
+    else if (v->type == VALUE_UINT)
+        w->bytes += v->u;
+    else if (v->type == VALUE_WIDE)
+        w->bytes += v->wide;
+    else if (v->type == VALUE_DOUBLE) {
+        w->bytes_f64 += v->d;
+        w->any_double = true;
+    }
+}
+
+static void see_time(struct value *into, const struct value *v, int sign)
+{
+    if (v->type == VALUE_TIME &&
+        (into->type == VALUE_NULL || (sign < 0 ? v->wide < into->wide : v->wide > into->wide)))
+        *into = *v;
+}
+
+static bool is_io(const struct value *cat)
+{
+    return cat->type == VALUE_TEXT && (text_eq_nocase(cat->text, TEXT("POSIX")) ||
+                                       text_eq_nocase(cat->text, TEXT("STDIO")));
+}
+
+static int add_row(struct walk *w, const struct value *row)
+{
+    struct process_info *p = w->row;
+    int rc = 0;
+
+    w->list->events += row[OF_COUNT].u;
+    if (row[BY_PID].type != VALUE_INT) {
+        w->list->without_process += row[OF_COUNT].u;
+        return 0;
+    }
+    if (!p || p->pid != row[BY_PID].i || value_cmp(&p->host, &row[BY_HOST]) != 0) {
+        end_process(w);
+        rc = begin_process(w, row);
+        p = w->row;
+    }
+    if (rc < 0)
+        return rc;
+    p->threads += !w->has_tid || value_cmp(&w->tid, &row[BY_TID]) != 0;
+    w->has_tid = true;
+    w->tid = row[BY_TID].type == VALUE_INT ? row[BY_TID] : (struct value){.type = VALUE_NULL};
+    p->events += row[OF_COUNT].u;
+    if (is_io(&row[BY_CAT]) && row[OF_DUR].type == VALUE_TIME)
+        p->io_time.wide += row[OF_DUR].wide;
+    add_bytes(w, &row[OF_SIZE]);
+    see_time(&p->first, &row[OF_FIRST], -1);
+    see_time(&p->last, &row[OF_LAST_TS], 1);
+    see_time(&p->last, &row[OF_LAST_TE], 1);
+    return 0;
+}
+
+static int read_rows(struct query *q, struct process_list *l, struct err *err)
+{
+    static const char *const keys[KEYS] = {"host", "pid", "tid", "cat"};
+    static const char *const told[] = {"@count=count", "@dur=sum:dur", "@size=sum:size",
+                                       "@first=min:ts", "@ts=max:ts", "@te=max:te"};
+    struct aggregate_options o = {.group_by = keys,
+                                  .group_by_count = KEYS,
+                                  .aggregates = told,
+                                  .aggregate_count = sizeof(told) / sizeof(*told),
+                                  .limit = UINT64_MAX};
+    struct walk w = {.list = l, .budget = query_budget(q)};
+    struct aggregate *a = NULL;
+    const struct aggregate_column *columns;
+    const struct value *rows;
+    size_t count;
+    int rc = aggregate_open(q, &o, err, &a);
+    size_t width = rc == 0 ? aggregate_columns(a, &columns) : 0;
+
+    while (rc == 0 && (rc = aggregate_next(a, 2048, err, &rows, &count)) == 0) {
+        for (size_t i = 0; i < count && rc == 0; i++)
+            rc = add_row(&w, rows + i * width);
+    }
+    end_process(&w);
+    aggregate_close(a);
+    return rc == ERR_END ? 0 : rc;
+}
+
+uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid)
+{
+    size_t lo = 0, hi = l->count;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int cmp = value_cmp(&l->rows[mid].host, host);
+        if (cmp < 0 || (cmp == 0 && l->rows[mid].pid < pid))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < l->count && l->rows[lo].pid == pid && value_cmp(&l->rows[lo].host, host) == 0
+               ? (uint32_t)lo
+               : PROCESS_NONE;
+}
+
+/* ---- the door -------------------------------------------------------------------------------------------- */
+
+static int make_tree(struct process_list *l)
+{
+    uint32_t *parents = malloc((l->count + 1) * sizeof(*parents));
+
+    if (!parents)
+        return -ENOMEM;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct process_info *p = &l->rows[i];
+        parents[i] = p->parent_by ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
+    }
+    int rc = process_make_tree(l, parents);
+    free(parents);
+    return rc;
+}
+
+int processes_run(struct query *q, struct err *err, struct process_list **ret)
+{
+    struct process_list *l = calloc(1, sizeof(*l));
+    int rc = l ? read_rows(q, l, err) : -ENOMEM;
+
+    if (l)
+        l->budget = query_budget(q);
+    rc = rc < 0 ? rc : process_tell_facts(q, l);
+    rc = rc < 0 ? rc : make_tree(l);
+    if (rc < 0) {
+        processes_free(l);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    query_counters(q, &l->counters);
+    l->complete = query_complete(q);
+    *ret = l;
+    return 0;
+}
+
+void processes_free(struct process_list *l)
+{
+    if (!l)
+        return;
+    budget_release(l->budget, l->charged);
+    free(l->rows);
+    arena_done(&l->arena);
+    free(l);
+}

@@ -1,0 +1,20 @@
+/* processes.h - the parts of /processes. Private to processes*.c.
+ *
+ * Way:  processes.c sums the selected objects up by (host, pid), as /aggregate does -> processes_facts.c looks up what the index
+ *       knows of each: rank, command, parent -> processes_tree.c puts children below their parents.
+ */
+#ifndef DFTRACERD_QUERY_PROCESSES_H
+#define DFTRACERD_QUERY_PROCESSES_H
+
+#include "plan.h"
+
+#define PROCESS_NONE UINT32_MAX
+
+/* Rows are in the order of (host, pid). */
+uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid);
+/* Everything but what the objects said, and parent_row. */
+int process_tell_facts(struct query *q, struct process_list *l);
+/* Rows into the order of the tree, with their depths; `parents`: a row or PROCESS_NONE for each, changed. */
+int process_make_tree(struct process_list *l, uint32_t *parents);
+
+#endif

@@ -1,0 +1,213 @@
+/* processes_facts.c - what the index knows of a process over all selected files, and who its parent is.
+ *
+ * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before 1.0.5 wrote neither: their
+ * forked processes went on in the file of the parent, which is named after its pid. That is a guess, and told as such.
+ */
+#include "processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fact {
+    struct value host;
+    uint32_t file; /* position in the snapshot */
+    const struct index_process *process;
+};
+struct facts {
+    struct query *query;
+    struct process_list *list;
+    struct fact *all; /* by host, pid, file */
+    size_t count;
+};
+
+static struct value text_value(struct query *q, uint32_t id)
+{
+    if (id == INDEX_NO_TEXT)
+        return (struct value){.type = VALUE_NULL};
+    return (struct value){.type = VALUE_TEXT, .text = index_text(query_index(q), id)};
+}
+
+static struct value int_value(int64_t i)
+{
+    return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------- */
+
+static int compare_facts(const void *a, const void *b)
+{
+    const struct fact *x = a, *y = b;
+    int cmp = value_cmp(&x->host, &y->host);
+
+    if (cmp != 0)
+        return cmp;
+    if (x->process->pid != y->process->pid)
+        return x->process->pid < y->process->pid ? -1 : 1;
+    return (x->file > y->file) - (x->file < y->file);
+}
+
+static struct value host_of(struct query *q, const struct index_file *f,
+                            const struct index_process *p)
+{
+    uint32_t host = process_host(q, f, p);
+
+    return text_value(q, host == INDEX_NO_TEXT ? only_host_of_pid(q, f, p->pid) : host);
+}
+
+static int read_facts(struct facts *t)
+{
+    const struct snapshot *s = query_snapshot(t->query);
+    const uint32_t *files;
+    size_t n = query_files(t->query, &files), count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += snapshot_file(s, files[i])->process_count;
+    int rc = budget_charge(query_budget(t->query), count * sizeof(*t->all));
+    if (rc < 0)
+        return rc;
+    t->list->charged += count * sizeof(*t->all);
+    t->all = malloc((count + 1) * sizeof(*t->all));
+    if (!t->all)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct index_file *f = snapshot_file(s, files[i]);
+        for (uint32_t k = 0; k < f->process_count; k++)
+            t->all[t->count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
+                                               .file = files[i],
+                                               .process = &f->processes[k]};
+    }
+    if (t->count)
+        qsort(t->all, t->count, sizeof(*t->all), compare_facts);
+    return 0;
+}
+
+/* ---- one process ------------------------------------------------------------------------------------------- */
+
+static void see_name(struct facts *t, const struct fact *f, enum index_name_kind kind, uint32_t hash,
+                     struct value *into)
+{
+    const struct index_file *file = snapshot_file(query_snapshot(t->query), f->file);
+
+    if (into->type == VALUE_NULL && hash != INDEX_NO_TEXT)
+        *into = text_value(t->query,
+                           query_resolve(t->query, file, f->process->pid, kind, hash));
+}
+
+static void see_parent(struct process_info *row, const struct index_process *p)
+{
+    static const char *const names[] = {
+        [INDEX_PARENT_START] = "ppid", [INDEX_PARENT_FORK] = "fork", [INDEX_PARENT_SPAWN] = "spawn"};
+    bool better = !row->parent_by ||
+                  (p->parent_by == INDEX_PARENT_START && strcmp(row->parent_by, "ppid") != 0);
+
+    if (p->parent_by == INDEX_PARENT_UNKNOWN || p->ppid == p->pid || !better)
+        return;
+    row->parent_pid = p->ppid;
+    row->parent_by = names[p->parent_by];
+}
+
+static void see_fact(struct facts *t, struct process_info *row, const struct fact *f, bool *started)
+{
+    const struct index_process *p = f->process;
+
+    row->rank = row->rank.type == VALUE_NULL ? int_value(p->rank) : row->rank;
+    see_name(t, f, INDEX_SH, p->cmd_hash, &row->command);
+    see_name(t, f, INDEX_SH, p->exec_hash, &row->exec);
+    see_name(t, f, INDEX_FH, p->cwd_hash, &row->cwd);
+    see_parent(row, p);
+    if (row->files++ == 0)
+        row->file = snapshot_file(query_snapshot(t->query), f->file)->name;
+    *started = *started || p->started;
+    if (p->finished)
+        row->finished = (struct value){.type = VALUE_BOOL, .i = 1};
+}
+
+/* Rows and facts are both in the order of (host, pid). */
+static void see_facts(struct facts *t)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < t->list->count; i++) {
+        struct process_info *row = &t->list->rows[i];
+        bool started = false;
+        for (; at < t->count; at++) {
+            const struct fact *f = &t->all[at];
+            int cmp = value_cmp(&f->host, &row->host);
+            if (cmp > 0 || (cmp == 0 && f->process->pid > row->pid))
+                break;
+            if (cmp == 0 && f->process->pid == row->pid)
+                see_fact(t, row, f, &started);
+        }
+        if (started && row->finished.type == VALUE_NULL)
+            row->finished = (struct value){.type = VALUE_BOOL};
+    }
+}
+
+/* ---- guesses ----------------------------------------------------------------------------------------------- */
+
+/* A whole number in the name of the file, without its folders. */
+static bool name_has(const char *name, int64_t number)
+{
+    const char *slash = strrchr(name, '/');
+    char digits[32];
+    size_t len = num_format_i64(number, digits);
+
+    for (const char *at = slash ? slash + 1 : name; *at; at++) {
+        size_t run = strspn(at, "0123456789");
+        if (run == len && memcmp(at, digits, len) == 0)
+            return true;
+        at += run ? run - 1 : 0;
+    }
+    return false;
+}
+
+/* The only process after whose pid the file is named; NULL where its processes tell of their starts. */
+static const struct index_process *owner_of(const struct index_file *f)
+{
+    const struct index_process *found = NULL;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        const struct index_process *p = &f->processes[i];
+        if (p->started)
+            return NULL;
+        if (!name_has(f->name, p->pid))
+            continue;
+        found = p;
+        n++;
+    }
+    return n == 1 ? found : NULL;
+}
+
+static void guess_in_file(struct facts *t, const struct index_file *f)
+{
+    const struct index_process *owner = f->process_count > 1 ? owner_of(f) : NULL;
+    struct value host = owner ? host_of(t->query, f, owner) : (struct value){.type = VALUE_NULL};
+
+    for (uint32_t i = 0; owner && i < f->process_count; i++) {
+        const struct index_process *p = &f->processes[i];
+        struct value own = host_of(t->query, f, p);
+        uint32_t at = p == owner || value_cmp(&own, &host) != 0
+                          ? PROCESS_NONE
+                          : process_find_row(t->list, &own, p->pid);
+        if (at == PROCESS_NONE || t->list->rows[at].parent_by)
+            continue;
+        t->list->rows[at].parent_pid = owner->pid;
+        t->list->rows[at].parent_by = "file";
+    }
+}
+
+int process_tell_facts(struct query *q, struct process_list *l)
+{
+    struct facts t = {.query = q, .list = l};
+    const uint32_t *files;
+    int rc = read_facts(&t);
+
+    if (rc == 0)
+        see_facts(&t);
+    for (size_t i = 0, n = query_files(q, &files); i < n && rc == 0; i++)
+        guess_in_file(&t, snapshot_file(query_snapshot(q), files[i]));
+    free(t.all);
+    return rc;
+}

@@ -1,0 +1,95 @@
+/* processes_tree.c - children below their parents: by host and pid at the top and among brothers. Nothing recurs. */
+#include "processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct links {
+    uint32_t *first, *next, *last; /* children, in order; of row `count`: those without a parent */
+};
+
+/* Pids that were used again may make circles: the first process of one has no parent in the tree. */
+static int cut_circles(const struct process_list *l, uint32_t *parents)
+{
+    uint32_t *seen = calloc(l->count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
+
+    if (!seen)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < l->count; i++) {
+        uint32_t at = i, first;
+        while (at != PROCESS_NONE && !seen[at]) {
+            seen[at] = i + 1;
+            at = parents[at];
+        }
+        if (at == PROCESS_NONE || seen[at] != i + 1)
+            continue;
+        first = at;
+        for (uint32_t k = parents[at]; k != at; k = parents[k])
+            first = k < first ? k : first;
+        parents[first] = PROCESS_NONE;
+    }
+    free(seen);
+    return 0;
+}
+
+static int link_all(const struct process_list *l, const uint32_t *parents, struct links *k)
+{
+    size_t n = l->count + 1;
+
+    k->first = malloc(n * 3 * sizeof(*k->first));
+    if (!k->first)
+        return -ENOMEM;
+    memset(k->first, 0xFF, n * 3 * sizeof(*k->first));
+    k->next = k->first + n;
+    k->last = k->next + n;
+    for (uint32_t i = 0; i < l->count; i++) {
+        size_t parent = parents[i] == PROCESS_NONE ? l->count : parents[i];
+        if (k->last[parent] == PROCESS_NONE)
+            k->first[parent] = i;
+        else
+            k->next[k->last[parent]] = i;
+        k->last[parent] = i;
+    }
+    return 0;
+}
+
+/* Parents before children. */
+static void put_rows(struct process_list *l, const struct links *k, const uint32_t *parents,
+                     struct process_info *to)
+{
+    uint32_t at = k->first[l->count], depth = 0;
+
+    for (size_t n = 0; at != PROCESS_NONE; n++) {
+        to[n] = l->rows[at];
+        to[n].depth = depth;
+        if (k->first[at] != PROCESS_NONE) {
+            at = k->first[at];
+            depth++;
+            continue;
+        }
+        while (at != PROCESS_NONE && k->next[at] == PROCESS_NONE) {
+            at = parents[at];
+            depth--;
+        }
+        at = at == PROCESS_NONE ? at : k->next[at];
+    }
+}
+
+int process_make_tree(struct process_list *l, uint32_t *parents)
+{
+    struct process_info *ordered = malloc((l->count + 1) * sizeof(*ordered));
+    struct links k = {0};
+    int rc = ordered ? cut_circles(l, parents) : -ENOMEM;
+
+    rc = rc < 0 ? rc : link_all(l, parents, &k);
+    if (rc < 0) {
+        free(ordered);
+        return rc;
+    }
+    put_rows(l, &k, parents, ordered);
+    free(k.first);
+    free(l->rows);
+    l->rows = ordered;
+    return 0;
+}
