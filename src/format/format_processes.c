@@ -14,9 +14,9 @@ static const char *const columns[] = {"host",   "pid",     "parent_pid", "parent
                                       "max_te", "events",  "threads",    "bytes",     "io_time",
                                       "files",  "file",    "finished"};
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
-static const char *const text_columns[] = {"process", "host",   "rank",    "parent by",
-                                           "events",  "bytes",  "io time", "min_ts",
-                                           "max_te",  "threads", "end",    "command"};
+static const char *const text_columns[] = {"process", "host",    "rank",    "parent by",
+                                           "events",  "bytes",   "io time", "min_ts",
+                                           "max_te",  "threads", "end",     "command"};
 enum { TEXT_COLUMNS = sizeof(text_columns) / sizeof(*text_columns) };
 
 struct format_processes {

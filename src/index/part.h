@@ -42,7 +42,8 @@ static inline uint8_t fact_parent_by(const struct part_fact *f)
 struct part {
     int error;
     struct trace_counts counts;
-    struct hash128 text_sum; /* of the chunks' hashes, each seeded by its place: two texts that are equal have equal sums */
+    struct hash128
+        text_sum; /* of the chunks' hashes, each seeded by its place: two texts that are equal have equal sums */
     bool finished;
     uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none      */
     uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT              */

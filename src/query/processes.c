@@ -38,8 +38,7 @@ static void end_process(struct walk *w)
     if (!w->row)
         return;
     if (w->any_double)
-        w->row->bytes =
-            (struct value){.type = VALUE_DOUBLE, .d = w->bytes_f64 + (double)w->bytes};
+        w->row->bytes = (struct value){.type = VALUE_DOUBLE, .d = w->bytes_f64 + (double)w->bytes};
     else if (w->any_bytes)
         w->row->bytes = (struct value){.type = VALUE_WIDE, .wide = w->bytes};
     w->row = NULL;
@@ -104,8 +103,8 @@ static void see_time(struct value *into, const struct value *v, int sign)
 
 static bool is_io(const struct value *cat)
 {
-    return cat->type == VALUE_TEXT && (text_eq_nocase(cat->text, TEXT("POSIX")) ||
-                                       text_eq_nocase(cat->text, TEXT("STDIO")));
+    return cat->type == VALUE_TEXT &&
+           (text_eq_nocase(cat->text, TEXT("POSIX")) || text_eq_nocase(cat->text, TEXT("STDIO")));
 }
 
 static int add_row(struct walk *w, const struct value *row)
@@ -141,8 +140,8 @@ static int add_row(struct walk *w, const struct value *row)
 static int read_rows(struct query *q, struct process_list *l, struct err *err)
 {
     static const char *const keys[KEYS] = {"host", "pid", "tid", "cat"};
-    static const char *const told[] = {"@count=count", "@dur=sum:dur", "@size=sum:size",
-                                       "@first=min:ts", "@ts=max:ts", "@te=max:te"};
+    static const char *const told[] = {"@count=count",  "@dur=sum:dur", "@size=sum:size",
+                                       "@first=min:ts", "@ts=max:ts",   "@te=max:te"};
     struct aggregate_options o = {.group_by = keys,
                                   .group_by_count = KEYS,
                                   .aggregates = told,

@@ -84,20 +84,20 @@ static int read_facts(struct facts *t)
 
 /* ---- one process ------------------------------------------------------------------------------------------- */
 
-static void see_name(struct facts *t, const struct fact *f, enum index_name_kind kind, uint32_t hash,
-                     struct value *into)
+static void see_name(struct facts *t, const struct fact *f, enum index_name_kind kind,
+                     uint32_t hash, struct value *into)
 {
     const struct index_file *file = snapshot_file(query_snapshot(t->query), f->file);
 
     if (into->type == VALUE_NULL && hash != INDEX_NO_TEXT)
-        *into = text_value(t->query,
-                           query_resolve(t->query, file, f->process->pid, kind, hash));
+        *into = text_value(t->query, query_resolve(t->query, file, f->process->pid, kind, hash));
 }
 
 static void see_parent(struct process_info *row, const struct index_process *p)
 {
-    static const char *const names[] = {
-        [INDEX_PARENT_START] = "ppid", [INDEX_PARENT_FORK] = "fork", [INDEX_PARENT_SPAWN] = "spawn"};
+    static const char *const names[] = {[INDEX_PARENT_START] = "ppid",
+                                        [INDEX_PARENT_FORK] = "fork",
+                                        [INDEX_PARENT_SPAWN] = "spawn"};
     bool better = !row->parent_by ||
                   (p->parent_by == INDEX_PARENT_START && strcmp(row->parent_by, "ppid") != 0);
 
