@@ -427,7 +427,7 @@ def family(out):
     out.text("family/102.pfw", start(102, 1021), end(102, 1300))
     out.text("family/104.pfw", call(104, "app", 1400, cat="app"), start(105, 1401, ppid=104), end(105, 1402), call(105, "x", 1403, host=None))
     out.text("family/b/100.pfw", meta(100, "HH", "kin-b", hashes["kin-b"], "kin-b"), start(100, 1000, "kin-b", ppid=100),
-             start(101, 1001, "kin-b", ppid=100), call(101, "end", 1002, "kin-b", "DFTRACER"), call(None, "nobody", 1003, "kin-b"))
+             start(101, 1001, "kin-b", ppid=100), call(101, "end", 1002, "kin-b", "dftracer"), call(None, "nobody", 1003, "kin-b"))
     out.text("family/circle.pfw", start(203, 1, "kin-b", ppid=201), start(202, 1, "kin-b", ppid=203), start(201, 1, "kin-b", ppid=202),
              start(204, 1, "kin-b", ppid=202), start(205, 1, "kin-b", ppid=205), end(204, 2, "kin-b"))
     out.text("family/old/trace-300-of-8.pfw", call(300, "open", 5, None), call(301, "open", 6, None), call(301, "fork", 7, None, ret=302),
