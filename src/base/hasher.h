@@ -15,6 +15,8 @@ extern const struct hasher_calls hasher_portable, hasher_avx2;
 #define HASHER_CALLS(level) \
     static void begin(struct hasher *h, uint64_t seed) \
     { \
+        /* A state that is not on the heap has garbage for a seed, with which the new one would be compared. */ \
+        XXH3_INITSTATE((XXH3_state_t *)(void *)h->state); \
         XXH3_128bits_reset_withSeed((XXH3_state_t *)(void *)h->state, seed); \
     } \
     static void add(struct hasher *h, const void *data, size_t len) \
