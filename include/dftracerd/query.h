@@ -51,6 +51,10 @@ struct selection {
     bool has_min_duration, has_max_duration;
     int64_t min_duration_ns, max_duration_ns; /* inclusive                                              */
     unsigned phases;                          /* PHASE_ bits                                            */
+    struct text within;                       /* ptr not NULL: only what shares time with an event of these files that
+                                               * matches this query (empty: any event)                   */
+    enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope; /* ... in the same one */
+    bool clip;                                /* dur: what lies inside of such events; ts: from where on  */
     bool may_vanish;                          /* a `file` or `dir` that does not exist is an empty choice */
 };
 void selection_init(struct selection *s);     /* all files, recursive, PHASE_DATA */

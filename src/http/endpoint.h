@@ -162,7 +162,13 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
     {prefix "min_duration", PARAM_DURATION, false, NULL, NULL, "shortest duration, inclusive"}, \
     {prefix "max_duration", PARAM_DURATION, false, NULL, NULL, "longest duration, inclusive"}, \
     {prefix "phase", PARAM_CHOICE, false, phase, "events|counters|aggregated|metadata|data|any", \
-     "which kinds of objects"}
+     "which kinds of objects"}, \
+    {prefix "within", PARAM_TEXT, false, NULL, NULL, \
+     "filter of other events: only objects that overlap one of them in time are chosen"}, \
+    {prefix "within_scope", PARAM_CHOICE, false, NULL, "process|thread|host|all", \
+     "with within: where the other event must be; default process"}, \
+    {prefix "clip", PARAM_BOOL, false, NULL, NULL, \
+     "with within: durations are those parts of them that overlap"}
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec selection_events_params[];  /* the same, phase=events unless given         */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
@@ -172,6 +178,8 @@ void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
 /* Changes what parameters with this prefix say. */
 int selection_change(struct request *rq, const char *prefix, struct selection *s);
+/* ERR_PARAM naming `clip` where it is asked for; `why` follows the name in the text. */
+int selection_refuse_clip(struct request *rq, const struct selection *s, const char *why);
 /* Opens the query of a selection and notes completeness in the answer. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 

@@ -148,10 +148,28 @@ static int open_news(struct request *rq, struct state *s, struct query **ret)
                         ret);
 }
 
+/* Lines are told as they stand; and what is not there yet may be what an object lies within. */
+static int check_within(struct request *rq, const struct state *s)
+{
+    if (!s->chosen.within.ptr)
+        return 0;
+    if (s->mode == MODE_RECIPE)
+        return err_set_param(&rq->err, ERR_PARAM, "within", "`within` has no place in a recipe");
+    if (request_flag(rq, "follow"))
+        return err_set_param(&rq->err, ERR_PARAM, "within",
+                             "`within` cannot be told before all events are there: not with "
+                             "`follow`");
+    return s->mode == MODE_LINES
+               ? selection_refuse_clip(rq, &s->chosen, "needs `select`: lines are told as they are")
+               : 0;
+}
+
 /* The recipe's query takes the place of the request's own, which is part of it. */
 static int open_query(struct request *rq, struct state *s)
 {
     int rc = selection_read(rq, &s->chosen);
+    if (rc == 0)
+        rc = check_within(rq, s);
     if (rc == 0)
         rc = recipe_read(rq, &s->recipe);
     if (rc < 0)

@@ -22,6 +22,7 @@ static const struct {
     {NULL, "file", "['run1/rank_*.pfw.gz']"},
     {NULL, "query", "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"},
     {NULL, "time_range", "'0,5s'"},
+    {NULL, "within", "'name == \\'write\\' and dur > 0'"},
     {NULL, "min_duration", "'10ms'"},
     {NULL, "max_duration", "'1s'"},
     {NULL, "timeout", "'30s'"},

@@ -92,6 +92,39 @@ static int change_times(struct request *rq, const char *prefix, struct selection
     return 0;
 }
 
+static enum within_scope scope_of(const char *name)
+{
+    static const char *const names[] = {[WITHIN_PROCESS] = "process",
+                                        [WITHIN_THREAD] = "thread",
+                                        [WITHIN_HOST] = "host",
+                                        [WITHIN_ALL] = "all"};
+    size_t i = 0;
+    while (strcmp(name, names[i]) != 0)
+        i++;
+    return (enum within_scope)i;
+}
+
+static int change_within(struct request *rq, const char *prefix, struct selection *s)
+{
+    const struct param *within = find(rq, prefix, "within"), *clip = find(rq, prefix, "clip"),
+                       *scope = find(rq, prefix, "within_scope"), *alone = scope ? scope : clip;
+    if (within)
+        s->within = within->text;
+    if (scope)
+        s->within_scope = scope_of(scope->text.ptr);
+    if (clip)
+        s->clip = clip->number;
+    if (alone && !s->within.ptr)
+        return err_set_param(&rq->err, ERR_PARAM, alone->spec->name,
+                             "`%s` means nothing without `%swithin`", alone->spec->name, prefix);
+    return 0;
+}
+
+int selection_refuse_clip(struct request *rq, const struct selection *s, const char *why)
+{
+    return s->clip ? err_set_param(&rq->err, ERR_PARAM, "clip", "`clip` %s", why) : 0;
+}
+
 int selection_change(struct request *rq, const char *prefix, struct selection *s)
 {
     const struct param *query = find(rq, prefix, "query"), *preset = find(rq, prefix, "preset"),
@@ -112,7 +145,8 @@ int selection_change(struct request *rq, const char *prefix, struct selection *s
         s->has_max_duration = true;
         s->max_duration_ns = max->ns;
     }
-    return change_times(rq, prefix, s);
+    int rc = change_within(rq, prefix, s);
+    return rc < 0 ? rc : change_times(rq, prefix, s);
 }
 
 int selection_read(struct request *rq, struct selection *ret)

@@ -1,5 +1,6 @@
 /* plan.c - opening a query: files, tests, the chunks that are left. */
 #include "plan.h"
+#include "within.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ static int make_tests(struct query *q, const struct selection *s, struct err *er
     if (rc == 0 && s->preset)
         rc = parse_preset(q, s->preset, err);
     q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration &&
-                    !s->has_max_duration;
+                    !s->has_max_duration && !s->within.ptr;
     if (rc == 0 && (s->phases & PHASE_ANY) != PHASE_ANY)
         rc = test_classes(q, s->phases, &q->root);
     if (rc == 0)
@@ -118,7 +119,7 @@ static int make_tests(struct query *q, const struct selection *s, struct err *er
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------------------ */
 
-static int make_places(struct query *q)
+int query_make_places(struct query *q)
 {
     size_t total = 0;
 
@@ -159,7 +160,7 @@ static void look_at_files(struct query *q)
 void query_disable_pruning(struct query *q)
 {
     q->no_pruning = true;
-    (void)make_places(q);
+    (void)query_make_places(q);
 }
 
 /* ---- open and close ------------------------------------------------------------------------------------------------------------ */
@@ -183,7 +184,9 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
     if (rc == 0)
         rc = make_tests(q, selection, err);
     if (rc == 0)
-        rc = make_places(q);
+        rc = within_open(q, selection, err);
+    if (rc == 0)
+        rc = query_make_places(q);
     if (rc < 0) {
         query_close(q);
         return err_set(err, rc, "%s", err_text(rc));
@@ -197,6 +200,7 @@ void query_close(struct query *q)
 {
     if (!q)
         return;
+    within_free(q->within, q->budget);
     keys_done(q);
     rank_table_free(atomic_load(&q->ranks));
     dsl_done(&q->dsl);

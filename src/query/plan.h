@@ -30,6 +30,7 @@ struct source {
         [3]; /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both */
     __int128 interval_ns,
         origin_ns; /* BUCKET                                                         */
+    enum { CLIP_NONE, CLIP_TS, CLIP_DUR, CLIP_TE } clip; /* see within.h                 */
     struct source *next;
 };
 
@@ -44,7 +45,8 @@ enum form {
     FORM_TE,
     FORM_BUCKET,
     FORM_ZERO, /* computed a batch at a time                              */
-    FORM_ROWS  /* own int64 of the whole chunk                                   */
+    FORM_ROWS, /* own int64 of the whole chunk                                   */
+    FORM_CLIP  /* computed a batch at a time, of selected rows only              */
 };
 /* A lane holds an array of the batch it was filled for (scan_batch.number). */
 struct lane {
@@ -115,11 +117,11 @@ struct test_state {
     double lo_f64, hi_f64;
     size_t set_count;
     struct grow set;
-    struct grow table;  /* bitmap over codes                                              */
-    uint32_t only_code; /* one code is true; UINT32_MAX: more                             */
-    struct grow rows;   /* bitmap of the whole chunk: rows that pass                      */
+    struct grow table;    /* bitmap over codes                                              */
+    uint32_t only_code;   /* one code is true; UINT32_MAX: more                             */
+    struct grow rows;     /* bitmap of the whole chunk: rows that pass                      */
     uint64_t rows_serial; /* of the chunk that it is of                                     */
-    struct grow seen;   /* by global text id: 0 not judged, 1 false, 2 true               */
+    struct grow seen;     /* by global text id: 0 not judged, 1 false, 2 true               */
 };
 
 /* ---- query ---------------------------------------------------------------------------------------------------------- */
@@ -141,7 +143,8 @@ struct query {
     bool unfiltered, complete, no_pruning;
     struct arena arena;
     struct dsl dsl, preset;
-    struct test *root; /* NULL: everything                                               */
+    struct test *root;     /* NULL: everything                                               */
+    struct within *within; /* NULL: not asked for; see within.h                           */
     unsigned test_count;
     struct source *sources;
     unsigned source_count;
@@ -195,6 +198,11 @@ bool glob_match(const char *pattern, const char *name);
 /* ---- plan.c -------------------------------------------------------------------------------------------------------- */
 
 int source_of(struct query *q, struct text path, struct source **ret);
+/* A source of its own beside `stored`; te of two such. Only within.c knows them. */
+int source_clipped(struct query *q, struct source *stored, int clip, struct source **ret);
+int source_clipped_te(struct query *q, struct source *ts, struct source *dur, struct source **ret);
+/* All chunks of the selected files which the catalog does not rule out, for q->root. */
+int query_make_places(struct query *q);
 /* For tests of this room: nothing is ruled out before a row is looked at. */
 void query_disable_pruning(struct query *q);
 

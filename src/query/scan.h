@@ -86,6 +86,7 @@ struct scan_chunk {
     uint32_t rows;
     bool every; /* the tests select every row                                    */
     bool all;   /* every row of the chunk is selected                            */
+    bool within; /* what the tests select is thinned, see within.h                */
 };
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
 bool scan_is_nano(struct scan_chunk *c,

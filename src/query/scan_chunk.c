@@ -1,5 +1,6 @@
 /* scan_chunk.c - one worker, one chunk: bind the tests, then batch after batch. */
 #include "plan.h"
+#include "within.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -126,6 +127,15 @@ static int gather(struct scan_worker *w, const struct scan_batch *b,
     return rc;
 }
 
+/* From the mask to count and select. */
+static void take_mask(struct scan_worker *w, struct scan_batch *b)
+{
+    if (mask_is_full(b, w->mask))
+        return;
+    b->count = mask_to_select(w->mask, b->rows, w->select);
+    b->select = w->select;
+}
+
 /* Fills mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
@@ -141,11 +151,12 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
         return rc;
     leave_out(w, b, w->mask);
     w->interest = w->mask;
-    if (mask_is_full(b, w->mask))
+    take_mask(w, b);
+    if (!w->chunk.within || b->count == 0)
         return 0;
-    b->count = mask_to_select(w->mask, b->rows, w->select);
-    b->select = w->select;
-    return 0;
+    rc = within_thin(w, b, w->mask);
+    take_mask(w, b);
+    return rc;
 }
 
 static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_hooks *hooks)
@@ -212,6 +223,7 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks)
 {
     enum tri tri = TRI_ALL;
+    bool skips = false;
     int rc = budget_check(w->query->budget);
 
     if (rc == 0)
@@ -222,8 +234,13 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         tri = TRI_NONE;
     else if (w->query->root)
         rc = test_bind(w, w->query->root, &tri);
+    w->chunk.within = within_filters(w->query);
+    if (rc == 0 && tri != TRI_NONE && w->chunk.within) {
+        rc = within_skips(w, &skips);
+        tri = skips ? TRI_NONE : tri;
+    }
     w->chunk.every = tri == TRI_ALL;
-    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0;
+    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.within;
     w->counters.chunks_scanned += tri != TRI_NONE;
     w->counters.chunks_skipped += tri == TRI_NONE;
     if (rc == 0 && tri == TRI_SOME && w->gathers)

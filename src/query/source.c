@@ -1,5 +1,6 @@
 /* source.c - the columns that a query uses, and how each comes about in the chunk at hand. */
 #include "plan.h"
+#include "within.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ void grow_done(struct grow *g)
 static struct source *find_source(struct query *q, struct text path)
 {
     for (struct source *s = q->sources; s; s = s->next) {
-        if (s->info.kind != PATH_BUCKET && text_eq(s->path, path))
+        if (s->info.kind != PATH_BUCKET && !s->clip && text_eq(s->path, path))
             return s;
     }
     return NULL;
@@ -120,9 +121,38 @@ int source_of(struct query *q, struct text path, struct source **ret)
     return rc;
 }
 
+int source_clipped(struct query *q, struct source *stored, int clip, struct source **ret)
+{
+    int rc = source_add(q, stored->path, ret);
+
+    if (rc < 0)
+        return rc;
+    (*ret)->info = stored->info;
+    (*ret)->clip = clip;
+    return 0;
+}
+
+int source_clipped_te(struct query *q, struct source *ts, struct source *dur, struct source **ret)
+{
+    int rc = source_add(q, TEXT("te"), ret);
+
+    if (rc < 0)
+        return rc;
+    (*ret)->info = (struct path_info){.kind = PATH_TE, .time = true};
+    (*ret)->clip = CLIP_TE;
+    (*ret)->part[0] = ts;
+    (*ret)->part[1] = dur;
+    return 0;
+}
+
+/* What answers read; filters have source_of(). */
 int query_source(struct query *q, struct text path, const struct source **ret)
 {
     struct source *s;
+
+    *ret = within_source(q, path);
+    if (*ret)
+        return 0;
     int rc = source_of(q, path, &s);
 
     if (rc == 0)
@@ -141,7 +171,8 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
     s->info = (struct path_info){.kind = PATH_BUCKET, .time = true};
     s->interval_ns = interval_ns;
     s->origin_ns = origin_ns;
-    rc = source_of(q, TEXT("ts"), &s->part[0]);
+    s->part[0] = (struct source *)within_source(q, TEXT("ts"));
+    rc = s->part[0] ? 0 : source_of(q, TEXT("ts"), &s->part[0]);
     if (rc == 0)
         *ret = s;
     return rc;
@@ -381,6 +412,8 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
 
 static int bind_kind(struct scan_worker *w, struct bound *b)
 {
+    if (b->source->clip == CLIP_TS || b->source->clip == CLIP_DUR)
+        return within_bind(w, b);
     switch (b->source->info.kind) {
     case PATH_COLUMN:
         return bind_stored(w, b);

@@ -1,5 +1,6 @@
 /* source_read.c - the values of a bound source for one batch, kept in its lanes until the next. */
 #include "plan.h"
+#include "within.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,7 +86,8 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
         *ret = NULL;
         return 0;
     }
-    if (b->form == FORM_DUR || b->form == FORM_TE || b->form == FORM_BUCKET || b->form == FORM_ROWS)
+    if (b->form == FORM_DUR || b->form == FORM_TE || b->form == FORM_BUCKET ||
+        b->form == FORM_ROWS || b->form == FORM_CLIP)
         return bound_i64(batch, b, &ignored, ret);
     if (!lane_has(&b->valid, batch)) {
         uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
@@ -418,6 +420,8 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
         return read_te(batch, b, out);
     case FORM_BUCKET:
         return read_bucket(batch, b, out);
+    case FORM_CLIP:
+        return within_read(batch, b, out);
     case FORM_ZERO:
         memset(out, 0, batch->rows * sizeof(*out));
         return 0;

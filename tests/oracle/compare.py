@@ -16,7 +16,8 @@ from .selection import as_list, files_of, microseconds, objects_of
 from .stats import Approximate, number, show, sort_key
 
 DEFAULT_QUERY = 'cat == "POSIX" OR cat == "STDIO"'
-SELECTION = ("dir", "file", "recursive", "query", "preset", "time_range", "time", "min_duration", "max_duration", "phase")
+SELECTION = ("dir", "file", "recursive", "query", "preset", "time_range", "time", "min_duration", "max_duration", "phase",
+             "within", "within_scope", "clip")
 METRICS = ("count", "duration", "size", "transfer_size", "bandwidth")
 CLASSES = ("NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE")
 ALPHA = 0.05

@@ -5,7 +5,7 @@ import json
 import re
 from fractions import Fraction
 
-from . import dsl
+from . import dsl, within
 from .reader import AGGREGATED, COUNTER, EVENT, METADATA
 
 PHASES = {"events": {EVENT}, "counters": {COUNTER}, "aggregated": {AGGREGATED}, "metadata": {METADATA},
@@ -123,7 +123,7 @@ def objects_of(root, params, default_phase="data"):
     return files, chosen(root, params, classes, files, wanted)
 
 
-SELECTING = ("query", "preset", "time_range", "time", "min_duration", "max_duration")
+SELECTING = ("query", "preset", "time_range", "time", "min_duration", "max_duration", "within", "within_scope", "clip")
 
 
 def chosen(root, params, classes, files, wanted):
@@ -132,6 +132,8 @@ def chosen(root, params, classes, files, wanted):
     known = root.__dict__.setdefault("chosen", collections.OrderedDict())
     if key not in known:
         known[key] = [o for f in files for o in f.objects if wanted(o)]
+        if "within" in params:
+            known[key] = within.kept(root, params, files, known[key])
         if len(known) > REMEMBERED:
             known.popitem(last=False)
     known.move_to_end(key)

@@ -8,7 +8,7 @@
 static struct store store;
 
 struct question {
-    const char *name, *query, *preset, *group_by, *file;
+    const char *name, *query, *preset, *group_by, *file, *within;
     enum stats_report report;
     enum format format;
     bool exact, ordered, scan, metadata;
@@ -66,6 +66,8 @@ static int open_query(const struct question *q, struct budget *budget, struct er
     selection_init(&selection);
     selection.query = text_of(q->query);
     selection.preset = q->preset;
+    selection.within = text_of(q->within);
+    selection.clip = q->within;
     if (q->file) {
         selection.files = &q->file;
         selection.file_count = 1;
@@ -312,6 +314,12 @@ static const struct {
     {ask_schema, {.name = "schema, filtered", .query = "tid == 2", .format = FORMAT_CSV}},
     {ask_counts, {.name = "counts", .query = "size >= 1KiB"}},
     {ask_text, {.name = "text"}},
+    {ask_stats,
+     {.name = "within",
+      .report = STATS_DETAILED,
+      .group_by = "dur",
+      .within = "name == 'write' and dur < 300"}},
+    {ask_rows, {.name = "rows within", .within = "host == 'node2'", .format = FORMAT_CSV}},
 };
 
 static void ask_all(void)

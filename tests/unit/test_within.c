@@ -1,0 +1,202 @@
+/* room: query */
+/* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that collecting may take. */
+#include "../../src/query/within.h"
+#include "query_store.h"
+
+enum { MOST = 64, TIMES = 48 };
+
+static size_t unite(struct span *s, size_t n)
+{
+    n = spans_unite(s, n);
+    spans_measure(s, n);
+    return n;
+}
+
+static void by_hand(void)
+{
+    /* touching spans are one; an instant at the end of one is not in it, at its start it is */
+    struct span s[] = {{.lo = 20, .hi = 30}, {.lo = 5, .hi = 9},   {.lo = 9, .hi = 12},
+                       {.lo = 12, .hi = 12}, {.lo = 20, .hi = 20}, {.lo = 12, .hi = 12},
+                       {.lo = 25, .hi = 26}};
+    size_t n = unite(s, 7);
+
+    if (!CHECK_INT(n, 3))
+        return;
+    CHECK_INT(s[0].lo, 5);
+    CHECK_INT(s[0].hi, 12);
+    CHECK_INT(s[1].lo, 12);
+    CHECK_INT(s[1].hi, 12);
+    CHECK_INT(s[2].before, 7);
+    CHECK_INT(spans_find(s, n, 0, 0, 5), n); /* touches only */
+    CHECK_INT(spans_find(s, n, 2, 0, 6), 0);
+    CHECK_INT(spans_find(s, n, 0, 5, 5), 0); /* an instant inside */
+    CHECK_INT(spans_find(s, n, 0, 12, 12), 1);
+    CHECK_INT(spans_find(s, n, 0, 13, 20), n);
+    CHECK_INT(spans_find(s, n, 9, 30, 99), n);
+    CHECK_INT(spans_find(s, n, 0, 8, 25), 0);
+    CHECK_INT(spans_clip(s, n, 0, 8, 25), 4 + 5);
+    CHECK_INT(spans_clip(s, n, 0, 0, 100), 7 + 10);
+    CHECK_INT(spans_clip(s, n, 1, 12, 21), 1);
+    CHECK_INT(spans_clip(s, n, 1, 12, 12), 0);
+    CHECK_INT(spans_find(NULL, 0, 0, 1, 2), 0);
+}
+
+static void scopes_apart(void)
+{
+    struct span s[] = {{.lo = 1, .hi = 5, .scope = 2},
+                       {.lo = 3, .hi = 7, .scope = 1},
+                       {.lo = 4, .hi = 9, .scope = 2}};
+
+    CHECK_INT(spans_unite(s, 3), 2);
+    CHECK_INT(s[0].scope, 1);
+    CHECK_INT(s[0].hi, 7);
+    CHECK_INT(s[1].scope, 2);
+    CHECK_INT(s[1].hi, 9);
+}
+
+/* The ends of what fits: nothing wraps. */
+static void extremes(void)
+{
+    struct span s[] = {{.lo = INT64_MIN, .hi = -5},
+                       {.lo = 0, .hi = INT64_MAX},
+                       {.lo = INT64_MAX, .hi = INT64_MAX}};
+    size_t n = unite(s, 3);
+
+    CHECK_INT(n, 3);
+    CHECK_INT(spans_find(s, n, 0, INT64_MAX, INT64_MAX), 2);
+    CHECK_INT(spans_find(s, n, 0, INT64_MIN, INT64_MIN), 0);
+    CHECK_INT(spans_clip(s, n, 0, -10, -5), 5);
+    CHECK_INT(spans_find(s, n, 2, -5, 0), n);
+}
+
+/* ---- against times that are counted -------------------------------------------------------------------- */
+
+struct model {
+    bool in[TIMES], at[TIMES]; /* [t, t + 1) is covered; the instant t is */
+};
+
+static bool model_meets(const struct model *m, int64_t ts, int64_t te)
+{
+    if (te <= ts)
+        return m->in[ts] || m->at[ts];
+    for (int64_t t = ts; t < te; t++)
+        if (m->in[t] || m->at[t])
+            return true;
+    return false;
+}
+
+static int64_t model_clip(const struct model *m, int64_t ts, int64_t te)
+{
+    int64_t sum = 0;
+
+    for (int64_t t = ts; t < te; t++)
+        sum += m->in[t];
+    return sum;
+}
+
+static void ask_all(const struct span *s, size_t n, const struct model *m, size_t near)
+{
+    for (int64_t ts = 0; ts < TIMES; ts++) {
+        for (int64_t te = ts; te <= TIMES; te++) {
+            size_t first = spans_find(s, n, near, ts, te);
+            if (!CHECK_INT(first < n, model_meets(m, ts, te)) || first == n)
+                continue;
+            CHECK_INT(spans_clip(s, n, first, ts, te), model_clip(m, ts, te));
+            near = first;
+        }
+    }
+}
+
+static void against_counted(void)
+{
+    unsigned seed = 7;
+    struct span s[MOST];
+
+    for (int round = 0; round < 200; round++) {
+        struct model m = {0};
+        size_t n = 1 + (size_t)round % (MOST / 4);
+        for (size_t i = 0; i < n; i++) {
+            seed = seed * 1103515245u + 12345u;
+            int64_t lo = seed >> 8 & 31, len = (seed >> 16) % 3 == 0 ? 0 : (seed >> 18) % 12;
+            s[i] = (struct span){.lo = lo, .hi = lo + len};
+            m.at[lo] |= len == 0;
+            for (int64_t t = lo; t < lo + len; t++)
+                m.in[t] = true;
+        }
+        n = unite(s, n);
+        ask_all(s, n, &m, (size_t)round % n);
+    }
+}
+
+/* ---- collecting --------------------------------------------------------------------------------------------- */
+
+static struct store store;
+
+static void make_store(void)
+{
+    struct buf b = {0};
+
+    for (int i = 0; i < 40000; i++)
+        buf_printf(&b,
+                   "{\"name\":\"%s\",\"cat\":\"c\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":%d,"
+                   "\"ph\":\"X\"}\n",
+                   i % 2 ? "apart" : "along", i % 3, i * 10, i % 2 ? 2 : 1000);
+    store_file(&store, "t.pfw", b.data, b.len);
+    buf_done(&b);
+    CHECK(store_ingest(&store, 65536, 1));
+}
+
+static int count(const char *within, enum within_scope scope, size_t limit, uint64_t *ret,
+                 size_t *ret_used)
+{
+    struct budget budget = {.memory_limit = limit};
+    struct selection s;
+    struct query *q = NULL;
+    struct err err = {0};
+
+    selection_init(&s);
+    s.within = text_of(within);
+    s.within_scope = scope;
+    int rc = query_open(&store.env, store.snapshot, &s, &budget, &err, &q);
+    *ret_used = budget.memory_used;
+    rc = rc ? rc : query_count_files(q, &err, ret);
+    query_close(q);
+    CHECK_INT(budget.memory_used, 0);
+    err_done(&err);
+    return rc;
+}
+
+/* What overlaps costs nothing, what lies apart 24 bytes a piece, and beyond the budget it is said. */
+static void memory(void)
+{
+    uint64_t found;
+    size_t used;
+
+    CHECK_INT(count("name == 'along'", WITHIN_PROCESS, 500000, &found, &used), 0);
+    CHECK_INT(found, 39999); /* not line 1, before the first of pid 1 */
+    CHECK(used < 20000);
+    CHECK_INT(count("name == 'apart'", WITHIN_PROCESS, 500000, &found, &used), ERR_MEMORY_LIMIT);
+    CHECK_INT(count("name == 'apart'", WITHIN_PROCESS, 4000000, &found, &used), 0);
+    CHECK_INT(found, 39999); /* not line 39998: no later line is of pid 2 */
+    CHECK(used >= 20000 * 24 && used < 20000 * 24 + 20000);
+    CHECK_INT(count("name == 'apart' and pid == 1", WITHIN_ALL, 4000000, &found, &used), 0);
+    size_t unused;
+    CHECK_INT(count("name == 'none'", WITHIN_ALL, 4000000, &found, &unused), 0);
+    CHECK_INT(found, 0);
+}
+
+static const struct check_test tests[] = {
+    {"by_hand", by_hand},   {"scopes_apart", scopes_apart},
+    {"extremes", extremes}, {"against_counted", against_counted},
+    {"memory", memory},     {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (!store_begin(&store))
+        return 1;
+    make_store();
+    int status = check_main(tests, argc, argv);
+    store_end(&store);
+    return status;
+}
