@@ -39,9 +39,9 @@ const struct param_spec compare_params[] = {
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec compare_selections[] = {
-    SELECTION_PARAMS("", "true", "start", "events"),
-    SELECTION_PARAMS("baseline.", NULL, NULL, NULL),
-    SELECTION_PARAMS("variant.", NULL, NULL, NULL),
+    SELECTION_PARAMS("", "true", "start", "events"), CLIP_PARAM(""),
+    SELECTION_PARAMS("baseline.", NULL, NULL, NULL), CLIP_PARAM("baseline."),
+    SELECTION_PARAMS("variant.", NULL, NULL, NULL),  CLIP_PARAM("variant."),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 

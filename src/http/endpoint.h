@@ -166,11 +166,12 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
     {prefix "within", PARAM_TEXT, false, NULL, NULL, \
      "filter of other events: only objects that overlap one of them in time are chosen"}, \
     {prefix "within_scope", PARAM_CHOICE, false, NULL, "process|thread|host|all", \
-     "with within: where the other event must be; default process"}, \
-    {prefix "clip", PARAM_BOOL, false, NULL, NULL, \
-     "with within: durations are those parts of them that overlap"}
+     "with within: where the other event must be; default process"}
+#define CLIP_PARAM(prefix) \
+    {prefix "clip", PARAM_BOOL, false, NULL, NULL, "with within: durations are those parts of them that overlap"}
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec selection_events_params[];  /* the same, phase=events unless given         */
+extern const struct param_spec clip_params[];              /* clip, where durations are told            */
 extern const struct param_spec answer_params[];            /* format pretty wait timeout                */
 extern const struct param_spec page_params[];              /* limit offset                              */
 /* dir, file, recursive, as far as the endpoint has them. Borrowed from the request. */
@@ -178,8 +179,6 @@ void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
 /* Changes what parameters with this prefix say. */
 int selection_change(struct request *rq, const char *prefix, struct selection *s);
-/* ERR_PARAM naming `clip` where it is asked for; `why` follows the name in the text. */
-int selection_refuse_clip(struct request *rq, const struct selection *s, const char *why);
 /* Opens the query of a selection and notes completeness in the answer. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 

@@ -108,9 +108,6 @@ static int open_call_tree(struct request *rq)
         return -ENOMEM;
     int rc = check_params(rq);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
-    rc = rc < 0 ? rc
-                : selection_refuse_clip(rq, &chosen,
-                                        "is not for /call-tree: parts of calls do not nest");
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     if (rc < 0)
         return rc;

@@ -19,8 +19,8 @@ static const struct param_spec own_params[] = {
      "read the columns even where summaries could answer (the answer is the same)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
-                                                  NULL};
+static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
+                                                  answer_params, NULL};
 
 struct state {
     struct query *query;

@@ -21,8 +21,8 @@ static const struct param_spec own_params[] = {
     {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, page_params,
-                                                  answer_params, NULL};
+static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
+                                                  page_params, answer_params,    NULL};
 
 enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
 struct state {
@@ -159,9 +159,10 @@ static int check_within(struct request *rq, const struct state *s)
         return err_set_param(&rq->err, ERR_PARAM, "within",
                              "`within` cannot be told before all events are there: not with "
                              "`follow`");
-    return s->mode == MODE_LINES
-               ? selection_refuse_clip(rq, &s->chosen, "needs `select`: lines are told as they are")
-               : 0;
+    if (s->mode == MODE_LINES && s->chosen.clip)
+        return err_set_param(&rq->err, ERR_PARAM, "clip",
+                             "`clip` needs `select`: lines are told as they are");
+    return 0;
 }
 
 /* The recipe's query takes the place of the request's own, which is part of it. */

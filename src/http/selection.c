@@ -12,6 +12,10 @@ const struct param_spec selection_events_params[] = {
     SELECTION_PARAMS("", "true", "start", "events"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
+const struct param_spec clip_params[] = {
+    CLIP_PARAM(""),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
 const struct param_spec answer_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
@@ -118,11 +122,6 @@ static int change_within(struct request *rq, const char *prefix, struct selectio
         return err_set_param(&rq->err, ERR_PARAM, alone->spec->name,
                              "`%s` means nothing without `%swithin`", alone->spec->name, prefix);
     return 0;
-}
-
-int selection_refuse_clip(struct request *rq, const struct selection *s, const char *why)
-{
-    return s->clip ? err_set_param(&rq->err, ERR_PARAM, "clip", "`clip` %s", why) : 0;
 }
 
 int selection_change(struct request *rq, const char *prefix, struct selection *s)
