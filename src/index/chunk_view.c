@@ -20,17 +20,16 @@ uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
 
 /* ---- checks ---------------------------------------------------------------------------------------------- */
 
-static int check_head(const struct chunk_view *v)
+static int check_head(const struct chunk_head *h, const uint8_t *value, size_t len)
 {
-    const struct chunk_head *h = &v->head;
     struct chunk_head blank = *h;
 
-    if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != v->len ||
-        h->rows > CHUNK_ROWS_MAX || h->dir_len > v->len - sizeof(*h) - CHUNK_TAIL ||
+    if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != len ||
+        h->rows > CHUNK_ROWS_MAX || h->dir_len > len - sizeof(*h) - CHUNK_TAIL ||
         h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct section))
         return ERR_CORRUPT;
     blank.dir_hash = 0;
-    return chunk_hash(&blank, v->data + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
+    return chunk_hash(&blank, value + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
 }
 
 /* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it keeps readers simple. */
@@ -60,20 +59,28 @@ static struct text path_of(const struct chunk_view *v, const struct column_dir *
     return (struct text){(const char *)v->data + sizeof(struct chunk_head) + d->path, d->path_len};
 }
 
-static int open_directory(struct chunk_view *v)
+/* In the value, at any address. */
+static const uint8_t *entry_at(const struct chunk_view *v, unsigned i)
 {
-    const uint8_t *dir = v->data + sizeof(struct chunk_head);
-    const uint8_t *bitmaps = dir + v->head.columns * sizeof(struct column_dir);
+    return v->data + sizeof(struct chunk_head) + i * sizeof(struct column_dir);
+}
+
+static int check_directory(struct chunk_view *v)
+{
+    const uint8_t *bitmaps = entry_at(v, v->head.columns);
+    struct text before = {NULL, 0};
     int rc = 0;
 
     for (unsigned i = 0; rc == 0 && i < v->head.columns; i++) {
-        memcpy(&v->columns[i].dir, dir + i * sizeof(struct column_dir), sizeof(struct column_dir));
-        rc = check_column(v, &v->columns[i].dir);
-        if (rc == 0 && i > 0 &&
-            text_cmp(path_of(v, &v->columns[i - 1].dir), path_of(v, &v->columns[i].dir)) >= 0)
+        struct column_dir d;
+        memcpy(&d, entry_at(v, i), sizeof(d));
+        rc = check_column(v, &d);
+        if (rc == 0 && i > 0 && text_cmp(before, path_of(v, &d)) >= 0)
             rc = ERR_CORRUPT;
+        before = path_of(v, &d);
     }
     for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++) {
+        v->bitmaps[i] = (struct bitmap_view){0};
         memcpy(&v->bitmaps[i].section, bitmaps + i * sizeof(struct section),
                sizeof(struct section));
         if (!view_section_ok(v, &v->bitmaps[i].section))
@@ -82,57 +89,89 @@ static int open_directory(struct chunk_view *v)
     return rc;
 }
 
+/* A question asks for few of the columns: only theirs are made. The view remembers them: still const to the caller. */
+static struct column_view *column_of(const struct chunk_view *v, unsigned i)
+{
+    struct column_view *c = &v->columns[i];
+
+    if (!(v->used[i / 64] >> i % 64 & 1)) {
+        v->used[i / 64] |= (uint64_t)1 << i % 64;
+        memset(c, 0, sizeof(*c));
+        memcpy(&c->dir, entry_at(v, i), sizeof(c->dir));
+    }
+    return c;
+}
+
 /* ---- life --------------------------------------------------------------------------------------------------- */
+
+/* All in one allocation: a question opens all chunks. */
+static struct chunk_view *view_alloc(const struct chunk_head *head)
+{
+    size_t words = head->columns / 64u + 1u;
+    struct chunk_view *v =
+        malloc(sizeof(*v) + words * sizeof(*v->used) + head->columns * sizeof(*v->columns) +
+               head->bitmaps * sizeof(*v->bitmaps));
+
+    if (v == NULL)
+        return NULL;
+    *v = (struct chunk_view){.head = *head};
+    v->used = (uint64_t *)(void *)(v + 1);
+    memset(v->used, 0, words * sizeof(*v->used));
+    v->columns = (struct column_view *)(void *)(v->used + words);
+    v->bitmaps = (struct bitmap_view *)(void *)(v->columns + head->columns);
+    return v;
+}
 
 int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts,
                    struct chunk_view **ret)
 {
+    struct chunk_head head;
     struct chunk_view *v;
     int rc;
 
     if (len < sizeof(struct chunk_head) + CHUNK_TAIL)
         return ERR_CORRUPT;
-    v = calloc(1, sizeof(*v));
+    memcpy(&head, value, sizeof(head));
+    rc = check_head(&head, value, len);
+    if (rc < 0)
+        return rc;
+    v = view_alloc(&head);
     if (v == NULL)
         return -ENOMEM;
     v->data = value;
     v->len = len;
     if (texts != NULL)
         v->texts = *texts;
-    memcpy(&v->head, value, sizeof(v->head));
-    rc = check_head(v);
-    if (rc == 0) {
-        v->columns = calloc(v->head.columns + 1u, sizeof(*v->columns));
-        v->bitmaps = calloc(v->head.bitmaps + 1u, sizeof(*v->bitmaps));
-        rc = v->columns && v->bitmaps ? open_directory(v) : -ENOMEM;
-    }
+    rc = check_directory(v);
     if (rc < 0) {
-        chunk_view_free(v);
+        free(v);
         return rc;
     }
     *ret = v;
     return 0;
 }
 
+static void close_column(struct column_view *c)
+{
+    if (c->opened) {
+        pack_close(&c->values);
+        free(c->whole);
+        free(c->whole_codes);
+    }
+    view_dictionary_free(c);
+}
+
 void chunk_view_free(struct chunk_view *v)
 {
     if (v == NULL)
         return;
-    for (unsigned i = 0; v->columns != NULL && i < v->head.columns; i++) {
-        struct column_view *c = &v->columns[i];
-        if (c->opened) {
-            pack_close(&c->values);
-            free(c->whole);
-            free(c->whole_codes);
-        }
-        view_dictionary_free(c);
-    }
-    for (unsigned i = 0; v->bitmaps != NULL && i < v->head.bitmaps; i++) {
+    for (unsigned i = 0; i < v->head.columns; i += 64)
+        for (uint64_t used = v->used[i / 64]; used; used &= used - 1)
+            close_column(&v->columns[i + (unsigned)__builtin_ctzll(used)]);
+    for (unsigned i = 0; i < v->head.bitmaps; i++) {
         free(v->bitmaps[i].words);
         free(v->bitmaps[i].ranks);
     }
-    free(v->columns);
-    free(v->bitmaps);
     free(v);
 }
 
@@ -161,7 +200,8 @@ uint32_t chunk_column_count(const struct chunk_view *v)
 
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
 {
-    const struct column_dir *d = &v->columns[i].dir;
+    const struct column_view *cv = column_of(v, i);
+    const struct column_dir *d = &cv->dir;
 
     *ret = (struct column){
         .path = path_of(v, d),
@@ -171,7 +211,7 @@ void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
         .rows = v->head.rows,
         .nulls = d->nulls,
         .entries = d->entries,
-        .opaque = &v->columns[i],
+        .opaque = cv,
     };
     if (d->type == COLUMN_DOUBLE) {
         memcpy(&ret->min_f64, &d->min, sizeof(d->min));
@@ -188,7 +228,9 @@ int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
 
     while (low < high) {
         uint32_t mid = (low + high) / 2;
-        int order = text_cmp(path_of(v, &v->columns[mid].dir), path);
+        struct column_dir d;
+        memcpy(&d, entry_at(v, mid), sizeof(d));
+        int order = text_cmp(path_of(v, &d), path);
         if (order == 0) {
             chunk_column(v, mid, ret);
             return 0;

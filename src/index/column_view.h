@@ -29,8 +29,9 @@ struct chunk_view {
     struct chunk_head head;
     struct chunk_texts texts;
     void *owner;
-    struct column_view *columns;     /* ascending by path */
+    struct column_view *columns;     /* ascending by path; only those in `used` are more than room */
     struct bitmap_view *bitmaps;
+    uint64_t *used;                  /* by column: somebody asked for it */
 };
 
 static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
