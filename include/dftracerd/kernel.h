@@ -22,9 +22,10 @@ struct kernels {
     uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out); /* places of set bits; out: n + 64 places */
     uint32_t (*count)(const uint64_t *mask, uint32_t words);                     /* set bits */
     /* Of n rows, ascending: at[i] = which of them is the i-th whose bit of `valid` is set, places[i] = how many set bits of
-     * `valid` stand before that one. ranks[b]: set bits before row 1,024 * b. Returns how many; the arrays have room for n. */
+     * `valid` stand before that one. ranks[w]: set bits before word w. Returns how many; the arrays have room for n. */
     uint32_t (*places)(const uint32_t *rows, uint32_t n, const uint64_t *valid, const uint32_t *ranks, uint16_t *at,
                        uint32_t *places);
+    uint32_t (*ranks)(const uint64_t *mask, uint32_t words, uint32_t *out); /* out[words] and result: all set bits */
     /* Deals the bits from number `at` of `bits` on out to the set places of `valid`, in order; other places become 0.
      * Returns the number behind the last bit taken. Reads one word too far at most. */
     uint64_t (*deposit)(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words, uint64_t *out);

@@ -116,25 +116,31 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
-/* The wanted rows as bits of the valid ones: the k-th set bit of both words is the same row. */
 static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
                             const uint32_t *ranks, uint16_t *at, uint32_t *places)
 {
-    uint32_t found = 0, word = 0, rank = ranks[0]; /* set bits before the word */
+    uint32_t found = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (rows[i] / 1024 != word / 16) {
-            word = rows[i] / 1024 * 16;
-            rank = ranks[rows[i] / 1024];
-        }
-        for (; word < rows[i] / 64; word++)
-            rank += (uint32_t)_mm_popcnt_u64(valid[word]);
+        uint32_t word = rows[i] / 64;
         uint64_t below = _bzhi_u64(valid[word], rows[i] % 64);
         at[found] = (uint16_t)i;
-        places[found] = rank + (uint32_t)_mm_popcnt_u64(below);
+        places[found] = ranks[word] + (uint32_t)_mm_popcnt_u64(below);
         found += valid[word] >> rows[i] % 64 & 1;
     }
     return found;
+}
+
+static uint32_t rank_words(const uint64_t *mask, uint32_t words, uint32_t *out)
+{
+    uint32_t rank = 0;
+
+    for (uint32_t i = 0; i < words; i++) {
+        out[i] = rank;
+        rank += (uint32_t)_mm_popcnt_u64(mask[i]);
+    }
+    out[words] = rank;
+    return rank;
 }
 
 static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
@@ -252,7 +258,7 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
     kernels_portable.divide(v + j, n - j, first, step, count, out + j);
 }
 
-const struct kernels kernels_avx2 = {range_i64,   range_f64,  equal_u32,   table_u32,
-                                     select_rows, count_bits, find_places, deposit,
-                                     sum_slots,   most_u32,   add_scaled,  divide};
+const struct kernels kernels_avx2 = {range_i64,   range_f64,  equal_u32,  table_u32, select_rows,
+                                     count_bits,  find_places, rank_words, deposit,   sum_slots,
+                                     most_u32,    add_scaled, divide};
 #endif

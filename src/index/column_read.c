@@ -33,25 +33,20 @@ static int check_bitmap(const struct chunk_view *v, const struct bitmap_view *b,
 
 static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
 {
-    size_t words = ((size_t)v->head.rows + 63) / 64, blocks = words / 16 + 2;
+    size_t words = ((size_t)v->head.rows + 63) / 64;
     struct pack_stream s;
-    uint32_t rank = 0;
     int rc = pack_open(&s, v->data + b->section.offset, b->section.len, (uint32_t)words);
 
     if (rc < 0)
         return rc;
     b->words = calloc(words + 1, sizeof(*b->words));
-    b->ranks = calloc(blocks, sizeof(*b->ranks));
+    b->ranks = calloc(words + 1, sizeof(*b->ranks));
     rc = b->words && b->ranks ? pack_read_i64(&s, 0, (uint32_t)words, (int64_t *)b->words) : -ENOMEM;
     pack_close(&s);
     if (rc == 0)
         rc = check_bitmap(v, b, words);
-    for (size_t i = 0; rc == 0 && i < words; i += 16) {
-        b->ranks[i / 16] = rank;
-        rank += kernels()->count(b->words + i, (uint32_t)(words - i < 16 ? words - i : 16));
-    }
     if (rc == 0)
-        b->ranks[(words + 15) / 16] = rank;
+        kernels()->ranks(b->words, (uint32_t)words, b->ranks);
     return rc;
 }
 
@@ -72,7 +67,7 @@ int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct 
         }
     }
     *ret = b;
-    return b->ranks[(words + 15) / 16] == v->head.rows - c->dir.nulls ? 0 : ERR_CORRUPT;
+    return b->ranks[words] == v->head.rows - c->dir.nulls ? 0 : ERR_CORRUPT;
 }
 
 int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out)
@@ -132,7 +127,7 @@ static int read_stored(struct chunk_view *v, const struct column *col, uint32_t 
     if (rc == 0)
         rc = load_whole(v, c);
     if (rc == 0)
-        pack_kernels()->expand64(c->whole + b->ranks[first / PACK_BLOCK], b->words + first / 64, n, out);
+        pack_kernels()->expand64(c->whole + b->ranks[first / 64], b->words + first / 64, n, out);
     return rc;
 }
 
@@ -243,6 +238,6 @@ int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t f
     if (rc == 0)
         rc = load_codes(v, c);
     if (rc == 0)
-        expand_codes(c->whole_codes + b->ranks[first / PACK_BLOCK], b->words + first / 64, n, out);
+        expand_codes(c->whole_codes + b->ranks[first / 64], b->words + first / 64, n, out);
     return rc;
 }

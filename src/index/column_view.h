@@ -21,7 +21,7 @@ struct column_view {
 struct bitmap_view {
     struct section section;
     uint64_t *words;                 /* NULL until needed; one word more than rows take */
-    uint32_t *ranks;                 /* set bits before each block of 1,024 rows */
+    uint32_t *ranks;                 /* set bits before each word, and all of them */
 };
 struct chunk_view {
     const uint8_t *data;

@@ -45,20 +45,23 @@ static void places_agree(const uint64_t *valid, uint32_t words)
 {
     static uint16_t at[2][2048];
     static uint32_t rows[2048], places[2][2048];
-    uint32_t ranks[3] = {7, 7, 7}, n = 0, found = 0, rank = 7, step = 1 + random_below(200);
+    static uint32_t ranks[2][2048 / 64 + 1];
+    uint32_t n = 0, found = 0, rank = 0, step = 1 + random_below(200);
 
     for (uint32_t i = 0; i < words * 64; i++) {
-        if (i % 1024 == 0)
-            ranks[i / 1024] = rank;
         rank += valid[i / 64] >> i % 64 & 1;
         if (one_in(step))
             rows[n++] = i;
     }
-    uint32_t count = kernels_portable.places(rows, n, valid, ranks, at[0], places[0]);
-    CHECK_INT(kernels_avx2.places(rows, n, valid, ranks, at[1], places[1]), count);
+    CHECK_INT(kernels_portable.ranks(valid, words, ranks[0]), rank);
+    CHECK_INT(kernels_avx2.ranks(valid, words, ranks[1]), rank);
+    CHECK_MEM(ranks[1], (words + 1) * 4, ranks[0], (words + 1) * 4);
+    CHECK_INT(ranks[0][words], rank);
+    uint32_t count = kernels_portable.places(rows, n, valid, ranks[0], at[0], places[0]);
+    CHECK_INT(kernels_avx2.places(rows, n, valid, ranks[0], at[1], places[1]), count);
     CHECK_MEM(at[1], count * 2, at[0], count * 2);
     CHECK_MEM(places[1], count * 4, places[0], count * 4);
-    rank = 7;
+    rank = 0;
     for (uint32_t i = 0, k = 0; i < words * 64; i++) {
         bool has = valid[i / 64] >> i % 64 & 1;
         if (k < n && rows[k] == i) {
