@@ -275,6 +275,11 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
 /* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all are told. */
 void aggregate_leave_out(struct aggregate *a, const bool *columns);
+/* Of the last `count` rows of aggregate_next, until the next call: what stands for the values of a column, told or left out;
+ * equal keys are equal values. False (nothing is written): the column is none of the keys. */
+bool aggregate_keys(const struct aggregate *a, size_t column, size_t count, uint64_t *ret);
+/* The value; its text is borrowed until close. */
+int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret);
 void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */
 /* Which values each output of `boundaries` may have, and from when to when over all processes: by output, then by value. *new*
  * array, its texts borrowed until close; -ENOMEM. */

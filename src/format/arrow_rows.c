@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 65536, AT_ONCE = 1024, RECENT = 256 };
+enum { BATCH = 65536, AT_ONCE = 256, RECENT = 256, KNOWN = 8192 };
 enum {
     SAW_TEXT = 1,
     SAW_BOOL = 2,
@@ -23,9 +23,17 @@ enum {
     SAW_HUGE = 64
 };
 
+/* A value of a column that is a key: rows have few different ones, one after the other. */
+struct known {
+    uint64_t key, bits; /* bits: as the batch has it */
+    uint32_t reading;   /* other than that at hand: not known */
+    bool null;
+};
+
 struct staged {
     unsigned saw;
     bool class;
+    struct known *known; /* by hash of the key; NULL: not a key */
     struct intern *texts;
     uint32_t recent[RECENT]; /* by address of a text: its code, most likely */
     void *values;
@@ -39,11 +47,12 @@ struct arrow_rows {
     const struct aggregate_column *told;
     size_t count, charged, texts_charged;
     struct staged *columns;
-    bool *sure; /* whatever its values are, the type is known */
+    bool *sure, *left_out; /* sure: whatever its values are, the type is known */
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
     bool begun;
+    uint32_t reading; /* of all rows; from 1 */
     size_t dictionary, part,
         rows; /* next dictionary, next column of the batch, rows of the batch */
 };
@@ -166,6 +175,45 @@ static int charge_texts(struct arrow_rows *r)
     return rc;
 }
 
+/* Where the key is, or belongs. */
+static struct known *known_of(const struct staged *c, uint64_t key)
+{
+    return &c->known[key * 0x9E3779B97F4A7C15u >> 51];
+}
+
+static int look_at_keys(struct arrow_rows *r, size_t column, size_t n, bool mixed)
+{
+    struct staged *c = &r->columns[column];
+    uint64_t keys[AT_ONCE];
+    struct value v;
+    int rc = 0;
+
+    (void)aggregate_keys(r->aggregate, column, n, keys);
+    for (size_t row = 0; row < n && rc == 0; row++) {
+        struct known *k = known_of(c, keys[row]);
+        if (k->reading == r->reading && k->key == keys[row])
+            continue;
+        rc = aggregate_key_value(r->aggregate, column, keys[row], &v);
+        rc = rc < 0 ? rc : look_at_value(r, c, &v, mixed);
+        *k = (struct known){.key = keys[row], .reading = r->reading};
+    }
+    return rc;
+}
+
+static int look_at_column(struct arrow_rows *r, size_t column, const struct value *values, size_t n,
+                          bool mixed)
+{
+    struct staged *c = &r->columns[column];
+    int rc = 0;
+
+    mixed = mixed && r->types[column].type == ARROW_TEXT;
+    if (c->known)
+        return look_at_keys(r, column, n, mixed);
+    for (size_t row = 0; row < n && rc == 0; row++)
+        rc = look_at_value(r, c, &values[row * r->count + column], mixed);
+    return rc;
+}
+
 /* mixed: columns of texts have numbers, too, which get their codes now. */
 static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
 {
@@ -173,19 +221,22 @@ static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
     size_t n;
     int rc;
 
-    aggregate_leave_out(r->aggregate, r->sure);
+    for (size_t i = 0; i < r->count; i++)
+        r->left_out[i] = r->sure[i] || r->columns[i].known;
+    aggregate_leave_out(r->aggregate, r->left_out);
+    r->reading++;
     while ((rc = aggregate_next(r->aggregate, AT_ONCE, err, &values, &n)) == 0) {
-        for (size_t row = 0; row < n && rc == 0; row++, values += r->count)
-            for (size_t i = 0; i < r->count && rc == 0; i++)
-                if (!r->sure[i])
-                    rc = look_at_value(r, &r->columns[i], &values[i],
-                                       mixed && r->types[i].type == ARROW_TEXT);
+        for (size_t i = 0; i < r->count && rc == 0; i++)
+            if (!r->sure[i])
+                rc = look_at_column(r, i, values, n, mixed);
         rc = rc < 0 ? rc : charge_texts(r);
         rc = rc < 0 ? rc : budget_check(r->budget);
         if (rc < 0)
             return rc;
     }
-    aggregate_leave_out(r->aggregate, NULL);
+    for (size_t i = 0; i < r->count; i++)
+        r->left_out[i] = r->columns[i].known;
+    r->reading++;
     aggregate_rewind(r->aggregate);
     return rc == ERR_END ? 0 : rc;
 }
@@ -204,14 +255,20 @@ static bool choose_types(struct arrow_rows *r)
     return mixed;
 }
 
+static int charge(struct arrow_rows *r, size_t bytes)
+{
+    int rc = budget_charge(r->budget, bytes);
+
+    r->charged += rc < 0 ? 0 : bytes;
+    return rc;
+}
+
 static int make_room(struct arrow_rows *r)
 {
-    size_t bytes = r->count * (BATCH * 8 + BATCH / 8);
-    int rc = budget_charge(r->budget, bytes);
+    int rc = charge(r, r->count * (BATCH * 8 + BATCH / 8));
 
     if (rc < 0)
         return rc;
-    r->charged += bytes;
     for (size_t i = 0; i < r->count; i++) {
         struct staged *c = &r->columns[i];
         c->values = calloc(BATCH, 8);
@@ -226,12 +283,28 @@ static int make_room(struct arrow_rows *r)
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
+static int make_known(struct arrow_rows *r)
+{
+    uint64_t none;
+    int rc = 0;
+
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        if (!aggregate_keys(r->aggregate, i, 0, &none))
+            continue;
+        rc = charge(r, KNOWN * sizeof(struct known));
+        r->columns[i].known = rc < 0 ? NULL : calloc(KNOWN, sizeof(struct known));
+        rc = rc == 0 && !r->columns[i].known ? -ENOMEM : rc;
+    }
+    return rc;
+}
+
 static int prepare(struct arrow_rows *r, bool file, struct err *err)
 {
     r->columns = calloc(r->count + 1, sizeof(*r->columns));
     r->types = calloc(r->count + 1, sizeof(*r->types));
     r->sure = calloc(r->count + 1, sizeof(*r->sure));
-    if (!r->columns || !r->types || !r->sure)
+    r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
+    if (!r->columns || !r->types || !r->sure || !r->left_out)
         return -ENOMEM;
     /* the pipeline's, not a key of the general form that has this name */
     r->columns[0].class = r->count > 8 && strcmp(r->told[0].name, "batch_type") == 0 &&
@@ -239,7 +312,8 @@ static int prepare(struct arrow_rows *r, bool file, struct err *err)
     for (size_t i = 0; i < r->count; i++)
         r->sure[i] =
             r->columns[i].class || r->told[i].type == VALUE_DOUBLE || r->told[i].type == VALUE_UINT;
-    int rc = look_at_rows(r, false, err);
+    int rc = make_known(r);
+    rc = rc < 0 ? rc : look_at_rows(r, false, err);
     if (rc == 0 && choose_types(r))
         rc = look_at_rows(r, true, err);
     rc = rc < 0 ? rc : make_room(r);
@@ -270,6 +344,7 @@ void arrow_rows_free(struct arrow_rows *r)
         return;
     for (size_t i = 0; r->columns && i < r->count; i++) {
         intern_free(r->columns[i].texts);
+        free(r->columns[i].known);
         free(r->columns[i].values);
         free(r->columns[i].valid);
     }
@@ -278,6 +353,7 @@ void arrow_rows_free(struct arrow_rows *r)
     buf_done(&r->scratch);
     free(r->columns);
     free(r->sure);
+    free(r->left_out);
     free(r->types);
     free(r);
 }
@@ -305,34 +381,101 @@ static int64_t class_of(struct text t)
     return text_eq(t, TEXT("event")) ? 0 : text_eq(t, TEXT("profile")) ? 1 : 2;
 }
 
-static int put_value(struct arrow_rows *r, size_t column, const struct value *v)
+static void put_bits(struct staged *c, enum arrow_type type, size_t row, uint64_t bits)
+{
+    c->valid[row / 64] |= 1ull << row % 64;
+    if (type == ARROW_TEXT)
+        ((int32_t *)c->values)[row] = (int32_t)bits;
+    else if (type == ARROW_BOOL)
+        ((uint64_t *)c->values)[row / 64] |= bits << row % 64;
+    else
+        ((uint64_t *)c->values)[row] = bits;
+}
+
+/* What a batch has of a value that is not null. */
+static int bits_of(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
     struct staged *c = &r->columns[column];
-    size_t row = r->rows;
-    __int128 n;
     int64_t code;
+    __int128 n;
+    double d;
+
+    switch (r->types[column].type) {
+    case ARROW_TEXT:
+        code = code_of(c, text_of_value(r, v));
+        *ret = (uint64_t)code;
+        return code < 0 ? (int)code : r->scratch.error;
+    case ARROW_BOOL:
+        *ret = v->i != 0;
+        return 0;
+    case ARROW_DOUBLE:
+        d = double_of(v);
+        memcpy(ret, &d, sizeof(d));
+        return 0;
+    default:
+        (void)whole(v, &n);
+        *ret = c->class ? (uint64_t)class_of(v->text) : (uint64_t)n;
+        return 0;
+    }
+}
+
+static int put_value(struct arrow_rows *r, size_t column, size_t row, const struct value *v)
+{
+    struct staged *c = &r->columns[column];
+    uint64_t bits;
 
     if (is_null(v)) {
         c->nulls++;
         return 0; /* both were zeroed */
     }
-    c->valid[row / 64] |= 1ull << row % 64;
-    switch (r->types[column].type) {
-    case ARROW_TEXT:
-        code = code_of(c, text_of_value(r, v));
-        ((int32_t *)c->values)[row] = (int32_t)code;
-        return code < 0 ? (int)code : r->scratch.error;
-    case ARROW_BOOL:
-        ((uint64_t *)c->values)[row / 64] |= (uint64_t)(v->i != 0) << row % 64;
-        return 0;
-    case ARROW_DOUBLE:
-        ((double *)c->values)[row] = double_of(v);
-        return 0;
-    default:
-        (void)whole(v, &n);
-        ((uint64_t *)c->values)[row] = c->class ? (uint64_t)class_of(v->text) : (uint64_t)n;
-        return 0;
+    int rc = bits_of(r, column, v, &bits);
+    if (rc == 0)
+        put_bits(c, r->types[column].type, row, bits);
+    return rc;
+}
+
+static int know(struct arrow_rows *r, size_t column, uint64_t key, struct known *k)
+{
+    struct value v;
+    int rc = aggregate_key_value(r->aggregate, column, key, &v);
+    struct known made = {.key = key, .reading = r->reading, .null = rc == 0 && is_null(&v)};
+
+    if (rc == 0 && !made.null)
+        rc = bits_of(r, column, &v, &made.bits);
+    if (rc == 0)
+        *k = made;
+    return rc;
+}
+
+static int put_keys(struct arrow_rows *r, size_t column, size_t n)
+{
+    struct staged *c = &r->columns[column];
+    enum arrow_type type = r->types[column].type;
+    uint64_t keys[AT_ONCE];
+    int rc = 0;
+
+    (void)aggregate_keys(r->aggregate, column, n, keys);
+    for (size_t row = 0; row < n && rc == 0; row++) {
+        struct known *k = known_of(c, keys[row]);
+        if (k->reading != r->reading || k->key != keys[row])
+            rc = know(r, column, keys[row], k);
+        if (rc == 0 && k->null)
+            c->nulls++;
+        else if (rc == 0)
+            put_bits(c, type, r->rows + row, k->bits);
     }
+    return rc;
+}
+
+static int put_column(struct arrow_rows *r, size_t column, const struct value *values, size_t n)
+{
+    int rc = 0;
+
+    if (r->columns[column].known)
+        return put_keys(r, column, n);
+    for (size_t row = 0; row < n && rc == 0; row++)
+        rc = put_value(r, column, r->rows + row, &values[row * r->count + column]);
+    return rc;
 }
 
 static struct arrow_data data_of(const struct staged *c)
@@ -368,13 +511,12 @@ static int read_batch(struct arrow_rows *r, struct err *err)
     }
     while (r->rows + AT_ONCE <= BATCH &&
            (rc = aggregate_next(r->aggregate, AT_ONCE, err, &values, &n)) == 0) {
-        for (size_t i = 0; i < n * r->count && rc == 0; i++) {
-            rc = put_value(r, i % r->count, &values[i]);
-            r->rows += (i + 1) % r->count == 0;
-        }
+        for (size_t i = 0; i < r->count && rc == 0; i++)
+            rc = put_column(r, i, values, n);
         rc = rc < 0 ? rc : budget_check(r->budget);
         if (rc < 0)
             return rc;
+        r->rows += n;
     }
     return rc == ERR_END && r->rows ? 0 : rc;
 }

@@ -296,6 +296,21 @@ void aggregate_leave_out(struct aggregate *a, const bool *columns)
     a->teller.left_out = columns;
 }
 
+bool aggregate_keys(const struct aggregate *a, size_t column, size_t count, uint64_t *ret)
+{
+    const struct teller *what = &a->plan.tellers[column];
+    const struct row_id *rows = a->rows + a->at - count;
+
+    for (size_t i = 0; what->what == TELL_KEY && i < count; i++)
+        ret[i] = group_table_keys(&a->found->set[rows[i].set].map.table, rows[i].group)[what->of];
+    return what->what == TELL_KEY;
+}
+
+int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret)
+{
+    return aggregate_tell_key(&a->plan, a->plan.tellers[column].of, key, ret);
+}
+
 void aggregate_rewind(struct aggregate *a)
 {
     a->skip = a->options.offset;

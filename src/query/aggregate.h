@@ -267,7 +267,8 @@ struct teller_state {               /* all that rows are told from              
 };
 int teller_begin(struct teller_state *t);
 void teller_done(struct teller_state *t);
-/* Texts are borrowed from the query and the plan. */
+/* Texts are borrowed from the query and the plan. number: of the key. */
+int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t key, struct value *ret);
 int aggregate_tell(struct teller_state *t, struct row_id row, struct value *values);
 
 /* aggregate_process.c: who forked whom, and which boundary a time of a process lies in. */

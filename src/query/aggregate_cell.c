@@ -97,9 +97,18 @@ void cell_moments(const struct aggregate_found *f, const struct cell *c, struct 
 {
     struct moments_part part;
 
-    memset(ret, 0, sizeof(*ret));
-    if (c->more >> 1)
-        *ret = f->more[(c->more >> 1) - 1];
+    if (c->more >> 1 == 0) {
+        *ret = (struct moments){0};
+        if (c->count)
+            *ret = (struct moments){.count = c->count,
+                                    .nano = c->more & 1,
+                                    .sum = c->sum,
+                                    .squares = c->squares,
+                                    .min = c->min,
+                                    .max = c->max};
+        return;
+    }
+    *ret = f->more[(c->more >> 1) - 1];
     if (c->count == 0)
         return;
     part_of(c, &part);

@@ -332,6 +332,16 @@ static void tell_process(struct teller_state *t, const uint64_t *keys, const str
     }
 }
 
+int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t key,
+                       struct value *ret)
+{
+    if (key_tag(key) == (enum key_tag)KEY_OTHER)
+        *ret = (struct value){.type = VALUE_TEXT, .text = TEXT("(other)")};
+    else
+        query_key_value(p->query, key, ret);
+    return (int)number == p->bucket_key ? bucket_tell(p, ret) : 0;
+}
+
 int aggregate_tell(struct teller_state *t, struct row_id row, struct value *values)
 {
     static const char *const classes[] = {"event", "profile", "system"};
@@ -354,12 +364,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
             *v = (struct value){.type = VALUE_TEXT, .text = text_of(classes[row.set])};
             break;
         case TELL_KEY:
-            if (key_tag(keys[what->of]) == (enum key_tag)KEY_OTHER)
-                *v = (struct value){.type = VALUE_TEXT, .text = TEXT("(other)")};
-            else
-                query_key_value(p->query, keys[what->of], v);
-            if ((int)what->of == p->bucket_key)
-                rc = bucket_tell(p, v);
+            rc = aggregate_tell_key(p, what->of, keys[what->of], v);
             break;
         case TELL_COUNT:
             *v = (struct value){.type = VALUE_UINT, .u = r->count};
