@@ -258,7 +258,7 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
     kernels_portable.divide(v + j, n - j, first, step, count, out + j);
 }
 
-const struct kernels kernels_avx2 = {range_i64,   range_f64,  equal_u32,  table_u32, select_rows,
-                                     count_bits,  find_places, rank_words, deposit,   sum_slots,
-                                     most_u32,    add_scaled, divide};
+const struct kernels kernels_avx2 = {range_i64,  range_f64,   equal_u32,  table_u32, select_rows,
+                                     count_bits, find_places, rank_words, deposit,   sum_slots,
+                                     most_u32,   add_scaled,  divide};
 #endif
