@@ -1,5 +1,6 @@
 /* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts that stand apart. */
 #include "call_tree.h"
+#include "clocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -150,93 +151,42 @@ static int number_tuples(struct call_tree *t)
 
 /* ---- hosts ------------------------------------------------------------------------------------------------ */
 
-struct cluster {
-    int64_t from, to;
-    uint64_t events;
-};
-
-static int compare_hosts(const void *a, const void *b)
-{
-    const struct call_tree_host *x = a, *y = b;
-
-    if (x->min_ts != y->min_ts)
-        return x->min_ts < y->min_ts ? -1 : 1;
-    return value_cmp(&x->name, &y->name);
-}
-
-static int compare_host_names(const void *a, const void *b)
-{
-    return value_cmp(&((const struct call_tree_host *)a)->name,
-                     &((const struct call_tree_host *)b)->name);
-}
-
-/* Spans of all hosts; gap_ns holds the number of events meanwhile. Threads are sorted by host. */
-static size_t spans_of_hosts(const struct call_tree *t, struct call_tree_host *hosts)
+/* Threads are sorted by host. */
+static size_t spans_of_hosts(const struct call_tree *t, struct clock_host *hosts)
 {
     size_t n = 0;
 
     for (uint32_t i = 0; i < t->lane_count; i++) {
         const struct call_lane *l = &t->lanes[i];
-        struct call_tree_host *h = n ? &hosts[n - 1] : hosts;
+        struct clock_host *h = n ? &hosts[n - 1] : hosts;
         if (n == 0 || value_cmp(&h->name, &l->host) != 0) {
-            hosts[n++] = (struct call_tree_host){l->host, l->min_ts, l->max_te, (int64_t)l->count};
+            hosts[n++] = (struct clock_host){l->host, l->min_ts, l->max_te, l->count, 0};
             continue;
         }
-        h->min_ts = l->min_ts < h->min_ts ? l->min_ts : h->min_ts;
-        h->max_te = l->max_te > h->max_te ? l->max_te : h->max_te;
-        h->gap_ns += (int64_t)l->count;
+        h->from_ns = l->min_ts < h->from_ns ? l->min_ts : h->from_ns;
+        h->to_ns = l->max_te > h->to_ns ? l->max_te : h->to_ns;
+        h->events += l->count;
     }
     return n;
 }
 
-/* The hosts that meet, one after the other in time, and have most events; of several such the first. */
-static struct cluster main_cluster(const struct call_tree_host *hosts, size_t n)
-{
-    struct cluster best = {0}, c = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        bool meets = i > 0 && hosts[i].min_ts <= c.to;
-        if (!meets)
-            c = (struct cluster){hosts[i].min_ts, hosts[i].max_te, 0};
-        c.to = hosts[i].max_te > c.to ? hosts[i].max_te : c.to;
-        c.events += (uint64_t)hosts[i].gap_ns;
-        if (c.events > best.events)
-            best = c;
-    }
-    return best;
-}
-
-static int64_t distance(int64_t from, int64_t to)
-{
-    int64_t gap;
-
-    return __builtin_sub_overflow(to, from, &gap) ? INT64_MAX : gap;
-}
-
 static int find_hosts_apart(struct call_tree *t)
 {
-    struct call_tree_host *hosts = malloc((t->lane_count + 1) * sizeof(*hosts));
-    size_t n = hosts ? spans_of_hosts(t, hosts) : 0, kept = 0;
+    struct clock_host *hosts = malloc((t->lane_count + 1) * sizeof(*hosts));
 
     if (!hosts)
         return -ENOMEM;
-    qsort(hosts, n, sizeof(*hosts), compare_hosts);
-    struct cluster most = main_cluster(hosts, n);
-    for (size_t i = 0; i < n; i++) {
-        struct call_tree_host h = hosts[i];
-        if (h.min_ts <= most.to && h.max_te >= most.from)
-            continue;
-        h.gap_ns =
-            h.max_te < most.from ? distance(h.max_te, most.from) : distance(most.to, h.min_ts);
-        hosts[kept++] = h;
+    size_t n = clocks_apart(hosts, spans_of_hosts(t, hosts), true);
+    struct call_tree_host *told = arena_alloc(&t->arena, (n + 1) * sizeof(*told));
+    for (size_t i = 0; told && i < n; i++) {
+        const struct clock_host *h = &hosts[i];
+        __int128 gap = h->distance_ns < 0 ? -h->distance_ns : h->distance_ns;
+        told[i] = (struct call_tree_host){h->name, h->from_ns, h->to_ns,
+                                          gap > INT64_MAX ? INT64_MAX : (int64_t)gap};
     }
-    qsort(hosts, kept, sizeof(*hosts), compare_host_names);
-    struct call_tree_host *told = arena_alloc(&t->arena, (kept + 1) * sizeof(*told));
-    if (told)
-        memcpy(told, hosts, kept * sizeof(*told));
     free(hosts);
     t->totals.hosts_apart = told;
-    t->totals.host_count = kept;
+    t->totals.host_count = n;
     return told ? 0 : -ENOMEM;
 }
 

@@ -18,7 +18,7 @@ struct side_group {
     struct value *keys;
     uint32_t number;                  /* in the scan                                                      */
     struct moments_f64 peaks[PEAKS];  /* over the windows: the most of a thread                            */
-    double sized_us;                  /* duration of the events that moved bytes                           */
+    double sized_us;                  /* duration of the events that have a size                           */
 };
 struct side {
     struct query *query;
@@ -68,7 +68,7 @@ struct part {
 /* Takes nothing; the side is to be done whether it worked or not. */
 int side_scan(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* Fills peaks, sized_us, and of meta what windows and threads say. */
+/* Fills peaks, and of meta what windows and threads say. */
 int side_peaks(struct node_work *w, struct side *s);
 /* Summary, groups and children of the node by its columns. */
 int table_make(struct node_work *w);

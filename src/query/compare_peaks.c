@@ -1,16 +1,10 @@
 /* compare_peaks.c - what windows, threads and hosts say of a side: the rows of /aggregate by (keys, window, host, pid, tid). */
+#include "clocks.h"
 #include "compare.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-struct host {
-    struct value name;
-    int64_t from_ns, to_ns; /* windows: from the first to the end of the last */
-    uint64_t events;
-    bool apart;
-};
 
 /* Columns of the rows behind those of the groups. */
 enum { AT_WINDOW, AT_HOST, AT_PID, AT_TID, PLACES };
@@ -28,7 +22,7 @@ struct walk {
     double peak[PEAKS];
     struct intern *processes, *threads, *host_names;
     struct buf key;
-    struct host *hosts;
+    struct clock_host *hosts; /* windows: from the first to the end of the last */
     size_t host_cap;
 };
 
@@ -90,9 +84,6 @@ static int add_row(struct walk *w, const struct value *row)
         add_peak(w, PEAK_COUNT, number(&told[0]));
         add_peak(w, PEAK_MEAN, number(&told[1]));
     }
-    double bytes = number(&told[2]), rate = number(&told[3]);
-    if (rate > 0) /* back to the sum of durations, which was in whole ns */
-        w->side->groups[w->group].sized_us += rint(bytes * 1e9 / rate) / 1000;
     return 0;
 }
 
@@ -119,7 +110,7 @@ static int grow_hosts(struct walk *w, size_t count)
     if (count <= w->host_cap)
         return 0;
     size_t cap = w->host_cap ? w->host_cap * 2 : 16;
-    struct host *grown = realloc(w->hosts, cap * sizeof(*grown));
+    struct clock_host *grown = realloc(w->hosts, cap * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     memset(grown + w->host_cap, 0, (cap - w->host_cap) * sizeof(*grown));
@@ -136,10 +127,10 @@ static int add_host(struct walk *w, int64_t id, const struct value *row)
 
     if (rc < 0 || window->type != VALUE_TIME || row[w->at[AT_HOST]].type == VALUE_NULL)
         return rc;
-    struct host *h = &w->hosts[id];
+    struct clock_host *h = &w->hosts[id];
     int64_t from = clamp_ns(window->wide), to = clamp_ns(window->wide + interval);
     if (h->events == 0) {
-        *h = (struct host){.name = row[w->at[AT_HOST]], .from_ns = from, .to_ns = to};
+        *h = (struct clock_host){.name = row[w->at[AT_HOST]], .from_ns = from, .to_ns = to};
         rc = compare_keep_value(w->work->run->result, &h->name);
     }
     h->from_ns = from < h->from_ns ? from : h->from_ns;
@@ -162,60 +153,18 @@ static int add_thread(struct walk *w, const struct value *row)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------- */
 
-static int compare_hosts(const void *a, const void *b)
-{
-    const struct host *x = a, *y = b;
-
-    if (x->from_ns != y->from_ns)
-        return x->from_ns < y->from_ns ? -1 : 1;
-    if (x->to_ns != y->to_ns)
-        return x->to_ns < y->to_ns ? -1 : 1;
-    return value_cmp(&x->name, &y->name);
-}
-
-static int compare_skews(const void *a, const void *b)
-{
-    return value_cmp(&((const struct compare_skew *)a)->host,
-                     &((const struct compare_skew *)b)->host);
-}
-
-/* Hosts [ret, end) overlap in time, one with the next: the span of them, and their events. */
-static size_t cluster(const struct host *hosts, size_t count, size_t from, struct host *ret)
-{
-    size_t i = from;
-
-    *ret = hosts[from];
-    for (ret->events = 0; i < count && (i == from || hosts[i].from_ns < ret->to_ns); i++) {
-        ret->to_ns = hosts[i].to_ns > ret->to_ns ? hosts[i].to_ns : ret->to_ns;
-        ret->events += hosts[i].events;
-    }
-    return i;
-}
-
 static int tell_skew(struct walk *w, size_t count)
 {
     struct compare_meta *meta = &w->side->meta;
-    struct host most = {0}, next;
-    bool first = true;
 
-    qsort(w->hosts, count, sizeof(*w->hosts), compare_hosts);
-    for (size_t i = 0; i < count; first = false) {
-        i = cluster(w->hosts, count, i, &next);
-        most = first || next.events > most.events ? next : most;
-    }
-    meta->skewed = arena_alloc(&w->work->run->result->arena, (count + 1) * sizeof(*meta->skewed));
+    meta->skewed_count = clocks_apart(w->hosts, count, false);
+    meta->skewed =
+        arena_alloc(&w->work->run->result->arena, (meta->skewed_count + 1) * sizeof(*meta->skewed));
     if (!meta->skewed)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        const struct host *h = &w->hosts[i];
-        if (h->from_ns < most.to_ns && h->to_ns > most.from_ns)
-            continue;
-        __int128 distance = h->from_ns >= most.to_ns ? (__int128)h->from_ns - most.to_ns
-                                                     : (__int128)h->to_ns - most.from_ns;
-        meta->skewed[meta->skewed_count++] =
-            (struct compare_skew){.host = h->name, .distance = stats_time(distance)};
-    }
-    qsort(meta->skewed, meta->skewed_count, sizeof(*meta->skewed), compare_skews);
+    for (size_t i = 0; i < meta->skewed_count; i++)
+        meta->skewed[i] =
+            (struct compare_skew){w->hosts[i].name, stats_time(w->hosts[i].distance_ns)};
     return 0;
 }
 
@@ -273,30 +222,9 @@ static void choose_columns(struct walk *w, const char **columns)
     }
 }
 
-/* No event may have a size: then there is no such column. */
-static int open_rows(struct walk *w, const struct aggregate_options *o, struct aggregate **ret)
-{
-    struct aggregate_options without = *o;
-    struct err err = {0};
-    int rc = aggregate_open(w->side->query, o, &err, ret);
-
-    if (rc == ERR_PARAM) {
-        static const char *const few[] = {"@count=count", "@mean=mean:dur", "@size=count",
-                                          "@rate=bandwidth"};
-        err_done(&err);
-        without.aggregates = few;
-        rc = aggregate_open(w->side->query, &without, &err, ret);
-    }
-    if (rc < 0)
-        err_set(w->work->run->err, rc, "%s", err.code ? err.text : err_text(rc));
-    err_done(&err);
-    return rc;
-}
-
 int side_peaks(struct node_work *work, struct side *s)
 {
-    static const char *const told[] = {"@count=count", "@mean=mean:dur", "@size=sum:size",
-                                       "@rate=bandwidth"};
+    static const char *const told[] = {"@count=count", "@mean=mean:dur"};
     const char *columns[GROUP_KEYS_MAX + PLACES];
     struct walk w = {.work = work, .side = s, .peak = {NAN, NAN}};
     struct aggregate *a = NULL;
@@ -306,12 +234,14 @@ int side_peaks(struct node_work *work, struct side *s)
                                   .group_by = columns,
                                   .group_by_count = w.columns,
                                   .aggregates = told,
-                                  .aggregate_count = 4,
+                                  .aggregate_count = 2,
                                   .limit = UINT64_MAX};
     w.processes = intern_new();
     w.threads = intern_new();
     w.host_names = intern_new();
-    int rc = w.processes && w.threads && w.host_names ? open_rows(&w, &o, &a) : -ENOMEM;
+    int rc = w.processes && w.threads && w.host_names
+                 ? aggregate_open(s->query, &o, work->run->err, &a)
+                 : -ENOMEM;
     rc = rc < 0 ? rc : take_rows(&w, a);
     rc = rc < 0 ? rc : judge_clocks(&w);
     if (rc == 0) {

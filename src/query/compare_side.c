@@ -62,6 +62,10 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         struct side_group *g = &s->groups[i];
         const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
         g->number = order[i];
+        if (order[i] < s->found.groups.sized_cap) {
+            __int128 ns = s->found.groups.sized_ns[order[i]];
+            g->sized_us = (double)(ns / 1000) + (double)(ns % 1000) / 1000;
+        }
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
         if (!g->keys)
             return -ENOMEM;

@@ -22,7 +22,7 @@ struct stats_plan {
     bool count[COUNT_TABLES];
     bool total_duration;               /* of all objects, with histogram                             */
     bool groups;
-    bool no_rates;                     /* neither bandwidths nor offsets of groups                   */
+    bool no_rates;                     /* neither bandwidths nor offsets of groups, but sized_ns      */
     const struct source *ts, *dur, *size, *offset;
     const struct source *count_keys[COUNT_TABLES][3];
     unsigned count_width[COUNT_TABLES];
@@ -36,7 +36,8 @@ struct group_tallies {
     struct group_map map;
     uint64_t *counts;
     struct tally *tally[QUANTITIES];
-    uint32_t cap, tally_cap[QUANTITIES];
+    __int128 *sized_ns;                /* duration of the objects that have a size                   */
+    uint32_t cap, tally_cap[QUANTITIES], sized_cap;
     size_t charged;
 };
 struct time_span { bool any; __int128 min_ts, max_te; };  /* ns */
@@ -55,6 +56,8 @@ int found_init(struct stats_found *f, const struct stats_plan *plan);
 void found_done(struct stats_found *f);
 /* Tallies of a quantity for groups [0, count) at least. */
 int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count);
+/* sized_ns of groups [0, count) at least. */
+int sized_need(struct stats_found *f, uint32_t count);
 int found_merge(struct stats_found *into, const struct stats_found *from);
 
 /* Moments of doubles of groups, merged in (file, chunk) order. */

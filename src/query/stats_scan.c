@@ -445,27 +445,59 @@ static int add_f64(struct worker *w, struct scan_batch *b, const struct source *
     return add_picked_f64(w, quantity, n);
 }
 
+/* Rows that have a size, which is NULL or a whole number, and their durations; that of a null row is 0. */
+struct sized {
+    const int64_t *dur, *whole;
+    const double *size;
+    bool nano;
+    uint32_t count; /* picked */
+};
+
+/* -EDOM: there are none. */
+static int pick_sized(struct worker *w, struct scan_batch *b, const struct stats_plan *plan,
+                      struct sized *s)
+{
+    const uint64_t *ignored, *valid;
+    int rc = batch_i64(b, plan->dur, &s->dur, &ignored, &s->nano);
+
+    s->whole = NULL;
+    if (rc == 0)
+        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT
+                 ? batch_i64(b, plan->size, &s->whole, &valid, NULL)
+                 : batch_f64(b, plan->size, &s->size, &valid);
+    if (rc == 0)
+        s->count = pick_rows(w, b, plan->size, valid);
+    return rc;
+}
+
+static int add_sized_times(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
+{
+    struct sized s;
+    int rc = pick_sized(w, b, plan, &s);
+
+    rc = rc < 0 ? rc : sized_need(&w->found, w->found.groups.map.table.count);
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    __int128 *to = w->found.groups.sized_ns;
+    for (uint32_t i = 0; i < s.count; i++)
+        to[w->picked_group[i]] += (__int128)s.dur[w->picked_row[i]] * (s.nano ? 1 : 1000);
+    return 0;
+}
+
 /* size * 1e6 / dur of the rows that have both, dur > 0. */
 static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
-    const int64_t *dur, *whole = NULL;
-    const double *size = NULL;
-    const uint64_t *dur_valid, *size_valid;
-    bool nano;
-    uint32_t n, kept = 0;
-    int rc = batch_i64(b, plan->dur, &dur, &dur_valid, &nano);
+    struct sized s;
+    uint32_t kept = 0;
+    int rc = pick_sized(w, b, plan, &s);
 
-    if (rc == 0)
-        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT
-                 ? batch_i64(b, plan->size, &whole, &size_valid, NULL)
-                 : batch_f64(b, plan->size, &size, &size_valid);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
-    double unit = nano ? 1e9 : 1e6;
-    n = pick_rows(w, b, plan->size, size_valid);
-    for (uint32_t i = 0; i < n; i++) {
+    const int64_t *dur = s.dur;
+    double unit = s.nano ? 1e9 : 1e6;
+    for (uint32_t i = 0; i < s.count; i++) {
         uint32_t row = w->picked_row[i];
-        double bytes = whole ? (double)whole[row] : size[row];
+        double bytes = s.whole ? (double)s.whole[row] : s.size[row];
         w->picked_f64[kept] = bytes * unit / (double)dur[row];
         w->picked_group[kept] = w->picked_group[i];
         kept += dur[row] > 0; /* that of a null row is 0 */
@@ -504,9 +536,10 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     spread_groups(w, b);
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
+    bool sized = scan_shape(b->chunk, plan->size) != SHAPE_NULL;
     if (rc < 0 || plan->no_rates)
-        return rc;
-    if (scan_shape(b->chunk, plan->size) != SHAPE_NULL) {
+        return rc < 0 || !sized ? rc : add_sized_times(w, b, plan);
+    if (sized) {
         rc = tallies_need(&w->found, Q_BANDWIDTH, g->map.table.count);
         rc = rc < 0 ? rc : add_bandwidth(w, b, plan);
     }

@@ -175,6 +175,25 @@ static void transfer(void)
     store_end(&s);
 }
 
+/* Time of events of size 0 counts, also where a thread has no others in the window. */
+static void nothing_moved(void)
+{
+    static const char lines[] =
+        X("io", "c", 1, 100, 100, "\"size_sum\":0") X("io", "c", 2, 300, 60, "\"size_sum\":1000")
+            X("io", "c", 2, 400, 7, "") X("io", "c", 3, 500, 40, "\"size_sum\":1000");
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", lines, sizeof(lines) - 1);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    struct comparison *c = run(&s, "pid < 3", "pid == 3");
+    CHECK_STOP(c);
+    check_metric(&c->nodes[0].children[0].groups[0], "bandwidth", 6250000, 25000000, 300, false);
+    check_metric(&c->nodes[0].summary, "bandwidth", 6250000, 25000000, 300, false);
+    comparison_free(c);
+    store_end(&s);
+}
+
 /* ---- sides ------------------------------------------------------------------------------------------------- */
 
 static void empty_and_equal(void)
@@ -348,6 +367,7 @@ static void same_with_threads(void)
 static const struct check_test tests[] = {
     {"peaks", peaks},
     {"transfer", transfer},
+    {"nothing_moved", nothing_moved},
     {"empty_and_equal", empty_and_equal},
     {"clocks", clocks},
     {"nodes_and_variants", nodes_and_variants},
