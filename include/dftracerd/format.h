@@ -11,7 +11,7 @@
 #include "dftracerd/query.h"
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO, FORMAT_ARROW,
-              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COUNT };
+              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF, FORMAT_COUNT };
 const char *format_name(enum format f);            /* "json"                         */
 const char *format_content_type(enum format f);    /* "application/json"             */
 int format_parse(struct text name, enum format *ret);
@@ -148,5 +148,8 @@ int format_call_tree_new(struct call_tree *t, struct query *q, const struct form
                          struct format_call_tree **ret);
 int format_call_tree_next(struct format_call_tree *f, struct buf *out);  /* 0 more, ERR_END: that was all */
 void format_call_tree_free(struct format_call_tree *f);
+/* Stacks of two folded trees, each once: `stack before after`, the first tree's in its order, then what only the second has.
+ * ERR_MEMORY_LIMIT, -ENOMEM. */
+int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2], struct budget *budget, struct buf *out);
 
 #endif

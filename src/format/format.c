@@ -17,6 +17,7 @@ static const struct {
     [FORMAT_COLLAPSED] = {"collapsed", "text/plain"},
     [FORMAT_TAR] = {"tar", "application/x-tar"},
     [FORMAT_MARKDOWN] = {"markdown", "text/markdown"},
+    [FORMAT_COLLAPSED_DIFF] = {"collapsed-diff", "text/plain"},
 };
 
 const char *format_name(enum format f)

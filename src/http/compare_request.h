@@ -15,5 +15,7 @@ extern const struct param_spec compare_params[];       /* baseline, variant, nod
 extern const struct param_spec compare_selections[];   /* dir ..., baseline.dir ..., variant.dir ...     */
 /* Everything lives in the request's arena. ERR_PARAM, ERR_NOT_FOUND, -ENOMEM. */
 int compare_request_read(struct request *rq, struct compare_request *ret);
+/* format=collapsed-diff. Errors as of call_tree_open. */
+int compare_stacks(struct request *rq, const struct compare_request *asked, struct buf *out);
 
 #endif

@@ -1,14 +1,15 @@
 /* endpoint_compare.c - /compare: two or more selections, and how their metrics differ. */
 #include "compare_request.h"
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT,
-                                      FORMAT_MARKDOWN};
+static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,
+                                      FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF};
 static const struct param_spec *const params[] = {compare_params, compare_selections, answer_params,
                                                   NULL};
 
 struct state {
     struct compare_request asked;
     struct comparison *found;
+    struct buf stacks; /* collapsed-diff */
 };
 
 static int open_compare(struct request *rq)
@@ -17,6 +18,8 @@ static int open_compare(struct request *rq)
     if (!s)
         return -ENOMEM;
     int rc = compare_request_read(rq, &s->asked);
+    if (rc == 0 && rq->format == FORMAT_COLLAPSED_DIFF)
+        return compare_stacks(rq, &s->asked, &s->stacks);
     if (rc == 0)
         rc = compare_run(&rq->http->env, rq->snapshot, &s->asked.options, &rq->budget, &rq->err,
                          &s->found);
@@ -28,6 +31,10 @@ static int open_compare(struct request *rq)
 static int next_compare(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
+    if (!s->found) {
+        buf_append(out, s->stacks.data, s->stacks.len);
+        return out->error ? out->error : ERR_END;
+    }
     struct format_compare_options o = {.format = rq->format,
                                        .pretty = rq->pretty,
                                        .terminal = request_flag(rq, "terminal"),
@@ -42,8 +49,10 @@ static int next_compare(struct request *rq, struct buf *out)
 static void close_compare(struct request *rq)
 {
     struct state *s = rq->state;
-    if (s)
-        comparison_free(s->found);
+    if (!s)
+        return;
+    comparison_free(s->found);
+    buf_done(&s->stacks);
 }
 
 const struct endpoint endpoint_compare = {
@@ -52,7 +61,7 @@ const struct endpoint endpoint_compare = {
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,
-    .format_count = 5,
+    .format_count = 6,
     .open = open_compare,
     .next = next_compare,
     .close = close_compare,

@@ -263,7 +263,7 @@ def expect(root, endpoint, params):
     if endpoint == "aggregate":
         return list(aggregate.rows(root, params))
     if endpoint == "compare":
-        return comparison.compare(root, params)
+        return comparison.collapsed_diff(root, params) if "format" in params else comparison.compare(root, params)
     if endpoint == "call-tree":
         answers = {"json": call_tree.call_tree, "ndjson": call_tree.rows, "collapsed": call_tree.collapsed}
         return answers[params.get("format", "json")](root, params)
@@ -291,9 +291,9 @@ def ask(daemon, root, endpoint, params, method="GET"):
         return json_answer(expected, body)
     if endpoint == "aggregate" or params.get("format") == "ndjson":
         return rows_answer(expected, body)
-    if endpoint == "compare":
+    if endpoint == "compare" and "format" not in params:
         return compare_answer(expected, body)
-    if params.get("format") == "collapsed":
+    if params.get("format") in ("collapsed", "collapsed-diff"):
         return texts_answer(expected, body)
     if params.get("count_only"):
         return count_answer(expected, body)

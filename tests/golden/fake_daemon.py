@@ -73,6 +73,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return told(processes.processes(self.root, params)).encode()
         if path == "/call-tree":
             return told(call_tree.call_tree(self.root, params)).encode()
+        if path == "/compare" and "format" in params:
+            return b"".join(line.encode() + b"\n" for line in compare.collapsed_diff(self.root, params))
         if path == "/compare":
             return told(compare.compare(self.root, params)).encode()
         if path == "/stats":

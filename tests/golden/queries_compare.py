@@ -34,6 +34,7 @@ def general(root):
         {**same, **EXACTLY, "sort_by": "name"},
         {"baseline.query": "", "variant.query": "cat == 'no such category'", "query": "", "group_by": "pid_tid", "sort_by": "name"},
         {"baseline.query": "dur > 100", "variant.max_duration": "100", "query": "", "group_by": "cat", "sort_by": "name"},
+        {**halves, "query": "", "format": "collapsed-diff"},
     ]
     if len(pids) > 1:
         questions += [{"baseline.query": "pid == %d" % pids[0], "variant.query": "pid != %d" % pids[0], "query": "", "sort_by": "name"}]

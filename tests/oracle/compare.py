@@ -10,7 +10,7 @@ import math
 import struct
 from fractions import Fraction
 
-from . import dsl
+from . import call_tree, dsl
 from .aggregate import interval_of, percentile_name, rank
 from .selection import as_list, files_of, microseconds, objects_of
 from .stats import Approximate, number, show, sort_key
@@ -522,3 +522,13 @@ class Comparison:
 def compare(root, params):
     """The answer without generation, times, and the texts that name the sides."""
     return Comparison(root, params).answer()
+
+
+def collapsed_diff(root, params):
+    """Stacks of both sides, each once: those of the baseline in its order, then those of the variant alone."""
+    stacks = {}
+    for i, side in enumerate(Comparison(root, params).sides):
+        for line in call_tree.collapsed(root, side):
+            path, value = line.rsplit(" ", 1)
+            stacks.setdefault(path, [0, 0])[i] += int(value)
+    return ["%s %d %d" % (path, before, after) for path, (before, after) in stacks.items()]

@@ -37,7 +37,12 @@ static int ask(void *arg, struct buf *answer)
     selection_init(&selection);
     int rc = query_open(&store.env, store.snapshot, &selection, &budget, &err, &q);
     rc = rc ? rc : call_tree_open(q, &o, &err, &t);
-    rc = rc ? rc : format_call_tree_new(t, q, &told, &f);
+    if (rc == 0 && a->format == FORMAT_COLLAPSED_DIFF)
+        rc = format_call_tree_diff((struct call_tree *[]){t, t}, (struct query *[]){q, q}, &budget,
+                                   answer);
+    else
+        rc = rc ? rc : format_call_tree_new(t, q, &told, &f);
+    rc = rc == 0 && !f ? ERR_END : rc;
     while (rc == 0)
         rc = format_call_tree_next(f, answer);
     format_call_tree_free(f);
@@ -57,6 +62,7 @@ static const struct {
     {"focus", {.format = FORMAT_JSON, .focus = "n1"}},
     {"text", {.format = FORMAT_TEXT, .analyze = true}},
     {"collapsed", {.format = FORMAT_COLLAPSED}},
+    {"collapsed-diff", {.format = FORMAT_COLLAPSED_DIFF}},
     {"rows", {.format = FORMAT_NDJSON}},
     {"slices", {.format = FORMAT_PERFETTO}},
 };

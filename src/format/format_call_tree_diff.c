@@ -1,0 +1,118 @@
+/* format_call_tree_diff.c - two folded trees side by side: a line for each stack of either, with the microseconds of both. */
+#include "dftracerd/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned __int128 wide;
+struct stack {
+    wide us[2];
+};
+struct diff {
+    struct budget *budget;
+    struct intern *paths;
+    struct stack *stacks; /* by path */
+    size_t cap, charged;
+};
+
+static int charge(struct diff *d, size_t bytes)
+{
+    int rc = budget_charge(d->budget, bytes);
+
+    d->charged += rc == 0 ? bytes : 0;
+    return rc;
+}
+
+static int stack_of(struct diff *d, struct text path, struct stack **ret)
+{
+    size_t known = intern_count(d->paths);
+    int64_t id = intern_add(d->paths, path);
+
+    if (id < 0)
+        return (int)id;
+    if ((size_t)id == known) {
+        int rc = charge(d, path.len + 2 * sizeof(struct text));
+        if (rc < 0)
+            return rc;
+    }
+    if ((size_t)id >= d->cap) {
+        size_t cap = d->cap ? d->cap * 2 : 64;
+        int rc = charge(d, (cap - d->cap) * sizeof(*d->stacks));
+        struct stack *grown = rc < 0 ? NULL : realloc(d->stacks, cap * sizeof(*grown));
+        if (!grown)
+            return rc < 0 ? rc : -ENOMEM;
+        memset(grown + d->cap, 0, (cap - d->cap) * sizeof(*grown));
+        d->stacks = grown;
+        d->cap = cap;
+    }
+    *ret = &d->stacks[id];
+    return 0;
+}
+
+/* `path number`: stacks of one name and several categories come several times. */
+static int take_line(struct diff *d, struct text line, unsigned side)
+{
+    struct stack *s = NULL;
+    wide us = 0;
+    size_t end = line.len;
+
+    while (end > 0 && line.ptr[end - 1] != ' ')
+        end--;
+    for (size_t i = end; i < line.len; i++)
+        us = us * 10 + (wide)(line.ptr[i] - '0');
+    int rc = stack_of(d, (struct text){line.ptr, end ? end - 1 : 0}, &s);
+    if (rc == 0 && s)
+        s->us[side] += us;
+    return rc;
+}
+
+static int take_tree(struct diff *d, struct call_tree *t, struct query *q, unsigned side)
+{
+    struct format_call_tree_options o = {.format = FORMAT_COLLAPSED, .budget = d->budget};
+    struct format_call_tree *f = NULL;
+    struct buf lines = {0};
+    struct text rest, line;
+    int rc = format_call_tree_new(t, q, &o, &f), taken = 0;
+
+    while (rc == 0 && taken == 0) {
+        buf_clear(&lines);
+        rc = format_call_tree_next(f, &lines);
+        rest = (struct text){lines.data, lines.len};
+        while ((rc == 0 || rc == ERR_END) && taken == 0 && rest.len > 0) {
+            text_split(&rest, '\n', &line);
+            taken = take_line(d, line, side);
+        }
+    }
+    format_call_tree_free(f);
+    buf_done(&lines);
+    return taken < 0 ? taken : rc == ERR_END ? 0 : rc;
+}
+
+static void put_number(struct buf *out, wide us)
+{
+    char room[64];
+
+    buf_putc(out, ' ');
+    buf_append(out, room, num_format_i128((__int128)us, room));
+}
+
+int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
+                          struct budget *budget, struct buf *out)
+{
+    struct diff d = {.budget = budget, .paths = intern_new()};
+    int rc = d.paths ? 0 : -ENOMEM;
+
+    for (unsigned side = 0; side < 2 && rc == 0; side++)
+        rc = take_tree(&d, trees[side], queries[side], side);
+    for (uint32_t i = 0; rc == 0 && i < intern_count(d.paths); i++) {
+        buf_text(out, intern_text(d.paths, i));
+        put_number(out, d.stacks[i].us[0]);
+        put_number(out, d.stacks[i].us[1]);
+        buf_putc(out, '\n');
+    }
+    intern_free(d.paths);
+    free(d.stacks);
+    budget_release(budget, d.charged);
+    return rc < 0 ? rc : out->error;
+}

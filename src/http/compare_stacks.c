@@ -1,0 +1,40 @@
+/* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for differential flame graphs. */
+#include "compare_request.h"
+
+/* What is asked of metrics means nothing here. */
+static int check_params(struct request *rq, const struct compare_request *asked)
+{
+    static const char *const others[] = {"group_by",      "metrics",   "percentiles",
+                                         "time_interval", "threshold", "sort_by",
+                                         "fail_on",       "nodes",     "defaults"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (request_param(rq, others[i])->given)
+            return err_set_param(&rq->err, ERR_PARAM, others[i],
+                                 "`%s` does not go with format=collapsed-diff", others[i]);
+    if (asked->options.side_count != 2)
+        return err_set_param(&rq->err, ERR_PARAM, "variant",
+                             "format=collapsed-diff has two columns: one `variant` only");
+    return 0;
+}
+
+int compare_stacks(struct request *rq, const struct compare_request *asked, struct buf *out)
+{
+    struct call_tree_options o = {.max_depth = CALL_TREE_PATH_LEVELS};
+    struct query *queries[2] = {0};
+    struct call_tree *trees[2] = {0};
+    int rc = check_params(rq, asked), incomplete = 0;
+
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        rc = selection_open(rq, &asked->options.sides[i], &queries[i]);
+        incomplete |= rq->incomplete;
+        rc = rc < 0 ? rc : call_tree_open(queries[i], &o, &rq->err, &trees[i]);
+    }
+    rq->incomplete = incomplete;
+    rc = rc < 0 ? rc : format_call_tree_diff(trees, queries, &rq->budget, out);
+    for (unsigned i = 0; i < 2; i++) {
+        call_tree_close(trees[i]);
+        query_close(queries[i]);
+    }
+    return rc;
+}
