@@ -41,8 +41,8 @@ void options_help(FILE *out, const struct options *o)
 {
     fprintf(out,
             "Usage: %s\n"
-            "Serves DFTracer traces over HTTP: indexes them in the background, answers /info, "
-            "/stats, /view.\n\n",
+            "Serves DFTracer traces over HTTP: indexes them in the background and answers "
+            "questions\nabout them; GET / and /openapi.json tell which.\n\n",
             o->as_server ? "dftracer_server -d [LABEL=]DIR [OPTION]..."
                          : "dftracerd [-d [LABEL=]DIR]... [OPTION]...");
     for (size_t i = 0; i < option_count; i++)

@@ -7,7 +7,7 @@
 
 #include "value_text.h"
 
-enum { PIECE = 64 << 10, INDENT_MOST = 64 };
+enum { PIECE = 64 << 10, INDENT_MOST = 64, COMMAND_MOST = 120 };
 
 static const char *const columns[] = {"host",   "pid",     "parent_pid", "parent_by", "depth",
                                       "rank",   "command", "exec",       "cwd",       "min_ts",
@@ -107,9 +107,24 @@ static const char *end_of(const struct value *finished)
     return finished->type == VALUE_NULL ? NULL : finished->i ? "finished" : "unfinished";
 }
 
+/* The beginning of a long command, in whole characters: a column of some hundred arguments is one that nobody can read. */
+static struct value short_command(const struct value *command, char *room)
+{
+    const char *at = command->text.ptr;
+    size_t len = COMMAND_MOST;
+
+    if (command->type != VALUE_TEXT || command->text.len <= len)
+        return *command;
+    while (len > 0 && ((unsigned char)at[len] & 0xc0) == 0x80)
+        len--;
+    memcpy(room, at, len);
+    memcpy(room + len, "...", 3);
+    return (struct value){.type = VALUE_TEXT, .text = {room, len + 3}};
+}
+
 static void put_text(struct format_processes *f, const struct process_info *p, struct buf *out)
 {
-    char pid[32];
+    char pid[32], command[COMMAND_MOST + 3];
 
     buf_clear(&f->scratch);
     for (uint32_t i = 0; i < p->depth && i < INDENT_MOST; i++)
@@ -127,7 +142,7 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         p->last,
         count_value(p->threads),
         text_value(end_of(&p->finished)),
-        p->command};
+        short_command(&p->command, command)};
     if (f->scratch.error)
         out->error = f->scratch.error;
     else
