@@ -62,6 +62,7 @@ struct group_map {
     uint32_t one;               /* GROUP_ONE                                                */
     uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
+    unsigned bits;              /* GROUP_PACKED: of a word                                  */
     struct group_seen *seen;    /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
     uint32_t seen_mask, seen_count, stamp;
     size_t seen_charged;
