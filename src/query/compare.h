@@ -1,7 +1,7 @@
 /* compare.h - the parts of /compare: scans of the sides, groups that belong together, their metrics. Private to compare*.c.
  *
- * Way:       compare.c goes through the nodes -> compare_side.c scans each side once as /stats does, and compare_peaks.c once
- *            as /aggregate does (windows, processes, hosts) -> compare_table.c joins groups with equal keys
+ * Way:       compare.c goes through the nodes -> compare_side.c scans each side once as /stats does, and compare_windows.c once
+ *            by windows and threads (compare_peaks.c: where that needs the general way) -> compare_table.c joins groups with equal keys
  *            -> compare_metric.c measures them, with compare_statistics.c -> compare.c corrects for the number of tests.
  */
 #ifndef DFTRACERD_QUERY_COMPARE_H
@@ -70,6 +70,11 @@ int side_scan(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
 /* Fills peaks, and of meta what windows and threads say. */
 int side_peaks(struct node_work *w, struct side *s);
+/* The same from one scan; -EDOM: it cannot, and has changed nothing but what side_peaks sets again. */
+int side_windows(struct node_work *w, struct side *s);
+struct clock_host;
+/* Tells hosts whose clocks differ; moves them. */
+int side_clocks(struct node_work *w, struct side *s, struct clock_host *hosts, size_t count);
 /* Summary, groups and children of the node by its columns. */
 int table_make(struct node_work *w);
 /* Parts by side: metrics into `ret`. */

@@ -1,4 +1,5 @@
-/* compare_peaks.c - what windows, threads and hosts say of a side: the rows of /aggregate by (keys, window, host, pid, tid). */
+/* compare_peaks.c - what windows, threads and hosts say of a side: by compare_windows.c, or, where that cannot, from the rows of
+ * /aggregate by (keys, window, host, pid, tid). */
 #include "clocks.h"
 #include "compare.h"
 
@@ -153,18 +154,19 @@ static int add_thread(struct walk *w, const struct value *row)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------- */
 
-static int tell_skew(struct walk *w, size_t count)
+int side_clocks(struct node_work *work, struct side *s, struct clock_host *hosts, size_t count)
 {
-    struct compare_meta *meta = &w->side->meta;
+    struct compare_meta *meta = &s->meta;
 
-    meta->skewed_count = clocks_apart(w->hosts, count, false);
+    if (work->run->options->interval_ns == 0 || count < 2)
+        return 0;
+    meta->skewed_count = clocks_apart(hosts, count, false);
     meta->skewed =
-        arena_alloc(&w->work->run->result->arena, (meta->skewed_count + 1) * sizeof(*meta->skewed));
+        arena_alloc(&work->run->result->arena, (meta->skewed_count + 1) * sizeof(*meta->skewed));
     if (!meta->skewed)
         return -ENOMEM;
     for (size_t i = 0; i < meta->skewed_count; i++)
-        meta->skewed[i] =
-            (struct compare_skew){w->hosts[i].name, stats_time(w->hosts[i].distance_ns)};
+        meta->skewed[i] = (struct compare_skew){hosts[i].name, stats_time(hosts[i].distance_ns)};
     return 0;
 }
 
@@ -173,13 +175,11 @@ static int judge_clocks(struct walk *w)
 {
     size_t count = 0;
 
-    if (w->work->run->options->interval_ns == 0)
-        return 0;
-    for (size_t i = 0; i < intern_count(w->host_names); i++) {
+    for (size_t i = 0; i < w->host_cap; i++) {
         if (w->hosts[i].events)
             w->hosts[count++] = w->hosts[i];
     }
-    return count > 1 ? tell_skew(w, count) : 0;
+    return side_clocks(w->work, w->side, w->hosts, count);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------- */
@@ -222,7 +222,8 @@ static void choose_columns(struct walk *w, const char **columns)
     }
 }
 
-int side_peaks(struct node_work *work, struct side *s)
+/* The general way: rows of /aggregate. */
+static int peaks_of_rows(struct node_work *work, struct side *s)
 {
     static const char *const told[] = {"@count=count", "@mean=mean:dur"};
     const char *columns[GROUP_KEYS_MAX + PLACES];
@@ -255,4 +256,11 @@ int side_peaks(struct node_work *work, struct side *s)
     buf_done(&w.key);
     free(w.hosts);
     return rc;
+}
+
+int side_peaks(struct node_work *work, struct side *s)
+{
+    int rc = side_windows(work, s);
+
+    return rc == -EDOM ? peaks_of_rows(work, s) : rc;
 }
