@@ -5,19 +5,20 @@
  */
 #include "aggregate.h"
 #include "plan.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY UINT32_MAX
-enum { DEPTH_MAX = 4096 }; /* of the tree: pids that were used again may make circles */
+#define NOBODY PROCESS_NONE
+enum { DEPTH_MAX = 4096 }; /* so many parents are asked for boundaries, for each row */
 
 struct process {
     int64_t pid, ppid;
-    uint32_t host, parent,
-        file; /* host: text id as it stands in objects; parent: number of a process */
+    uint32_t host, file;   /* host: text id as it stands in objects               */
+    uint32_t parent, root; /* numbers of processes: the tree, circles cut as there */
 };
 struct span {
     uint32_t process, boundary, order;
@@ -117,6 +118,42 @@ static void make_unique(struct process_table *t)
     t->count = kept;
 }
 
+/* Each walk ends where the root is known. */
+static void find_roots(struct process_table *t)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        t->processes[i].root = NOBODY;
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t root = i;
+        while (t->processes[root].root == NOBODY && t->processes[root].parent != NOBODY)
+            root = t->processes[root].parent;
+        root = t->processes[root].root == NOBODY ? root : t->processes[root].root;
+        for (uint32_t k = i; k != NOBODY && t->processes[k].root == NOBODY;
+             k = t->processes[k].parent)
+            t->processes[k].root = root;
+    }
+}
+
+static int link_processes(struct process_table *t)
+{
+    uint32_t *parents = malloc((t->count + 1) * sizeof(*parents));
+
+    if (!parents)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct process *p = &t->processes[i];
+        parents[i] =
+            p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
+    }
+    int rc = process_cut_circles(parents, t->count);
+    for (uint32_t i = 0; i < t->count && rc == 0; i++)
+        t->processes[i].parent = parents[i];
+    if (rc == 0)
+        find_roots(t);
+    free(parents);
+    return rc;
+}
+
 static int read_processes(struct process_table *t)
 {
     const struct snapshot *s = query_snapshot(t->plan->query);
@@ -127,13 +164,10 @@ static int read_processes(struct process_table *t)
         for (uint32_t k = 0; k < f->process_count && rc == 0; k++)
             rc = add_process(t, &f->processes[k], i);
     }
+    if (rc < 0)
+        return rc;
     make_unique(t);
-    for (uint32_t i = 0; i < t->count; i++) {
-        struct process *p = &t->processes[i];
-        p->parent =
-            p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
-    }
-    return rc;
+    return link_processes(t);
 }
 
 void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
@@ -147,9 +181,7 @@ void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hh
         return;
     if (t->processes[at].ppid != INT64_MIN)
         *parent = (struct value){.type = VALUE_INT, .i = t->processes[at].ppid};
-    for (unsigned depth = 0; depth < DEPTH_MAX && t->processes[at].parent != NOBODY; depth++)
-        at = t->processes[at].parent;
-    root->i = t->processes[at].pid;
+    root->i = t->processes[t->processes[at].root].pid;
 }
 
 /* ---- boundaries ----------------------------------------------------------------------------------------------- */

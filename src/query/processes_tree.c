@@ -9,14 +9,13 @@ struct links {
     uint32_t *first, *next, *last; /* children, in order; of row `count`: those without a parent */
 };
 
-/* Pids that were used again may make circles: the first process of one has no parent in the tree. */
-static int cut_circles(const struct process_list *l, uint32_t *parents)
+int process_cut_circles(uint32_t *parents, size_t count)
 {
-    uint32_t *seen = calloc(l->count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
+    uint32_t *seen = calloc(count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
 
     if (!seen)
         return -ENOMEM;
-    for (uint32_t i = 0; i < l->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t at = i, first;
         while (at != PROCESS_NONE && !seen[at]) {
             seen[at] = i + 1;
@@ -80,7 +79,7 @@ int process_make_tree(struct process_list *l, uint32_t *parents)
 {
     struct process_info *ordered = malloc((l->count + 1) * sizeof(*ordered));
     struct links k = {0};
-    int rc = ordered ? cut_circles(l, parents) : -ENOMEM;
+    int rc = ordered ? process_cut_circles(parents, l->count) : -ENOMEM;
 
     rc = rc < 0 ? rc : link_all(l, parents, &k);
     if (rc < 0) {

@@ -400,7 +400,7 @@ def view_case(out):
 
 
 def family(out):
-    """Processes and their parents: facts of all kinds, one that contradicts another, equal pids, guesses."""
+    """Processes and their parents: facts of all kinds, one that contradicts another, circles, equal pids, guesses."""
     hashes = {"kin-a": "a1a1a1a1a1a1a1a1", "kin-b": "b2b2b2b2b2b2b2b2"}
 
     def call(pid, name, ts, host="kin-a", cat="POSIX", dur=5, **args):
@@ -428,6 +428,8 @@ def family(out):
     out.text("family/104.pfw", call(104, "app", 1400, cat="app"), start(105, 1401, ppid=104), end(105, 1402), call(105, "x", 1403, host=None))
     out.text("family/b/100.pfw", meta(100, "HH", "kin-b", hashes["kin-b"], "kin-b"), start(100, 1000, "kin-b", ppid=100),
              start(101, 1001, "kin-b", ppid=100), call(101, "end", 1002, "kin-b", "dftracer"), call(None, "nobody", 1003, "kin-b"))
+    out.text("family/circle.pfw", start(203, 1, "kin-b", ppid=201), start(202, 1, "kin-b", ppid=203), start(201, 1, "kin-b", ppid=202),
+             start(204, 1, "kin-b", ppid=202), start(205, 1, "kin-b", ppid=205), end(204, 2, "kin-b"))
     out.text("family/old/trace-300-of-8.pfw", call(300, "open", 5, None), call(301, "open", 6, None), call(301, "fork", 7, None, ret=302),
              call(302, "open", 8, None, dur=2.5), line(name="c", cat="sys", pid=303, tid=0, ts=9, ph="C", args={"n": 1}))
     out.text("family/old/two-310-311.pfw", call(310, "open", 5, None), call(311, "open", 6, None), call(312, "open", 7, None))

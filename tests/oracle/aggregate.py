@@ -249,9 +249,18 @@ class Processes:
             return pid, host
         return (pid, hosts[0]) if len(hosts) == 1 and (host is None or hosts[0] is None) else None
 
-    def parent(self, process):
+    def told_parent(self, process):
         ppid = self.ppid.get(process)
         return self.find(ppid, process[1]) if ppid is not None and ppid != process[0] else None
+
+    def parent(self, process):
+        """Nobody of the first process (by pid) of a circle, as in /processes."""
+        above, below = self.told_parent(process), [process]
+        while above is not None and above not in below:
+            below.append(above)
+            above = self.told_parent(above)
+        first = above == process and process[0] == min(pid for pid, _ in below)
+        return None if first else self.told_parent(process)
 
     def chain(self, process):
         seen = []

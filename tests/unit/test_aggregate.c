@@ -298,6 +298,40 @@ static void parents_and_boundaries(void)
     store_end(&s);
 }
 
+#define START(pid, ppid) \
+    "{\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":" pid \
+    ",\"tid\":1,\"ts\":1,\"dur\":0,\"ph\":\"X\",\"args\":{\"hhash\":\"h\",\"ppid\":" ppid "}}\n"
+
+/* 23 is begun by 21, that by 22, that by 23: 21, the first, is the root of all, and of 24 below 22; 25 began itself. Spans of
+ * 21 are those of 23, but spans of 22 not those of 21, which is at the top. */
+static void parents_in_a_circle(void)
+{
+    static const char *const boundary[] = {"epoch:epoch:epoch_of", "step:step:step_of"};
+    static const char *const want[][5] = {{"a", "one", "null", "22", "21"},
+                                          {"b", "one", "two", "23", "21"},
+                                          {"c", "one", "null", "21", "21"},
+                                          {"d", "one", "two", "22", "21"},
+                                          {"e", "null", "null", "25", "25"}};
+    static const char *const columns[] = {"name", "epoch_of", "step_of", "parent_pid", "root_pid"};
+    struct store s;
+
+    CHECK_STOP(hand_store(
+        &s, START("23", "21") START("22", "23") START("21", "22") START("24", "22")
+                START("25", "25") EVENT("epoch", "21", "10", "10", ",\"epoch\":\"one\"") EVENT(
+                    "step", "22", "10", "10", ",\"step\":\"two\"") EVENT("a", "21", "12", "1", "")
+                    EVENT("b", "22", "12", "1", "") EVENT("c", "23", "12", "1", "")
+                        EVENT("d", "24", "12", "1", "") EVENT("e", "25", "12", "1", "")));
+    char *rows = rows_of(&s, "",
+                         (struct aggregate_options){.interval_ns = SECONDS(1),
+                                                    .parents = true,
+                                                    .boundaries = boundary,
+                                                    .boundary_count = 2});
+    for (unsigned i = 0; i < 25; i++)
+        CELL(i / 5, columns[i % 5], want[i / 5][i % 5]);
+    free(rows);
+    store_end(&s);
+}
+
 /* [4, 26) us over buckets of 10: 6, 10 and 6 us, 22 bytes as 6, 10 and 6. */
 static void buckets_that_share(void)
 {
@@ -753,6 +787,7 @@ static const struct check_test tests[] = {
     {"percentiles_have_names_of_their_own", percentiles_have_names_of_their_own},
     {"arguments_without_a_column", arguments_without_a_column},
     {"parents_and_boundaries", parents_and_boundaries},
+    {"parents_in_a_circle", parents_in_a_circle},
     {"buckets_that_share", buckets_that_share},
     {"tops_and_havings", tops_and_havings},
     {"sums_are_exact", sums_are_exact},
