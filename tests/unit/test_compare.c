@@ -130,6 +130,34 @@ static void peaks(void)
     store_end(&s);
 }
 
+/* Windows come back after two others: counts 2, 3, 2 and means 6, 7, 1.5; those of the variant are in ns and in us. */
+static void windows_come_back(void)
+{
+    static const char whole[] = X("open", "A", 1, 100, 4, "") X("open", "A", 1, 2100, 1, "")
+        X("open", "A", 1, 1100, 5, "") X("open", "A", 1, 200, 8, "") X("open", "A", 1, 2200, 2, "")
+            X("open", "A", 1, 1200, 7, "") X("open", "A", 1, 1300, 9, "");
+    static const char parts[] = X("close", "A", 1, 100, 1.25, "") X("close", "A", 1, 101, 2.5, "");
+    static const char more[] = X("close", "A", 1, 102, 5, "");
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", whole, sizeof(whole) - 1);
+    store_file(&s, "b.pfw", parts, sizeof(parts) - 1);
+    store_file(&s, "c.pfw", more, sizeof(more) - 1);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    struct comparison *c = run(&s, "name == 'open'", "name == 'close'");
+    CHECK_STOP(c);
+    const struct compare_node *child = &c->nodes[0].children[0];
+    const struct compare_group *close = &child->groups[0], *open = &child->groups[1];
+    check_metric(open, "count_peak_mean", 7.0 / 3, 0, -100, false);
+    check_metric(open, "dur_peak_mean", 14.5 / 3, 0, -100, false);
+    CHECK_NEAR(metric(open, "count_peak_mean")->std.d, sqrt(1.0 / 3), 1e-12);
+    check_metric(close, "count_peak_mean", 0, 3, 100, true);
+    check_metric(close, "dur_peak_mean", 0, 8.75 / 3, 100, true);
+    comparison_free(c);
+    store_end(&s);
+}
+
 static const char transfers[] = X("read", "POSIX", 1, 100, 100, "\"ret\":4096")
     X("read", "POSIX", 1, 300, 100, "\"ret\":4096") X("lseek64", "POSIX", 1, 500, 10, "\"ret\":7")
         X("write", "POSIX", 1, 700, 5, "\"ret\":10") X("fread", "STDIO", 1, 900, 5, "\"ret\":3")
@@ -366,6 +394,7 @@ static void same_with_threads(void)
 
 static const struct check_test tests[] = {
     {"peaks", peaks},
+    {"windows_come_back", windows_come_back},
     {"transfer", transfer},
     {"nothing_moved", nothing_moved},
     {"empty_and_equal", empty_and_equal},
