@@ -143,7 +143,10 @@ int found_new(const struct aggregate_plan *plan, struct aggregate_found **ret);
 void found_free(struct aggregate_found *f);
 /* Memory of a group at most, without percentiles of many values. */
 size_t found_group_bytes(const struct aggregate_plan *p);
-/* Room for all groups of a set. */
+/* Room for all groups of a set; records are not made. */
+int set_room(struct aggregate_found *f, unsigned set);
+void record_begin(const struct aggregate_set *s, uint32_t group);
+/* Room for all groups of a set, with empty records. */
 int set_grow(struct aggregate_found *f, unsigned set);
 int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set, uint32_t to, uint32_t g);
 int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to);
@@ -175,6 +178,8 @@ static inline bool cell_add_quickly(struct cell *c, int64_t value, bool nano)
     return true;
 }
 void cell_moments(const struct aggregate_found *f, const struct cell *c, struct moments *ret);
+/* False: cell_merge must do it. */
+bool cell_merge_quickly(struct cell *c, const struct cell *other);
 int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate_found *from, const struct cell *other);
 void fine_add(struct fine *f, double value, bool shape);
 void fine_merge(struct fine *f, const struct fine *other);

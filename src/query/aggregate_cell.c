@@ -132,6 +132,11 @@ static bool merge_quickly(struct cell *c, const struct cell *other)
     return true;
 }
 
+bool cell_merge_quickly(struct cell *c, const struct cell *other)
+{
+    return other->more >> 1 == 0 && (other->count == 0 || merge_quickly(c, other));
+}
+
 int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate_found *from,
                const struct cell *other)
 {

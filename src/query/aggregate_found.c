@@ -1,4 +1,4 @@
-/* aggregate_found.c - groups and what they sum up: made, grown, merged. */
+/* aggregate_found.c - groups and what they sum up: made and grown. */
 #include "aggregate.h"
 #include "plan.h"
 
@@ -138,25 +138,35 @@ static int grow_arrays(struct aggregate_found *f, struct aggregate_set *s, uint3
     return rc;
 }
 
-int set_grow(struct aggregate_found *f, unsigned set)
+int set_room(struct aggregate_found *f, unsigned set)
 {
     struct aggregate_set *s = &f->set[set];
     uint32_t cap = s->cap ? s->cap : 64;
-    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
-    int rc = 0;
 
     while (cap < s->map.table.count)
         cap *= 2;
-    if (s->map.table.count > s->cap)
-        rc = grow_arrays(f, s, cap);
-    for (; rc == 0 && s->ready < s->map.table.count; s->ready++) {
-        struct record *r = set_record(s, s->ready);
-        r->count = 0;
-        if (s->head)
-            *record_extent(r) = (struct extent){most, -most};
-        for (unsigned i = 0; i < s->measures; i++)
-            r->cells[i] = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
-    }
+    return s->map.table.count > s->cap ? grow_arrays(f, s, cap) : 0;
+}
+
+void record_begin(const struct aggregate_set *s, uint32_t group)
+{
+    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
+    struct record *r = set_record(s, group);
+
+    r->count = 0;
+    if (s->head)
+        *record_extent(r) = (struct extent){most, -most};
+    for (unsigned i = 0; i < s->measures; i++)
+        r->cells[i] = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
+}
+
+int set_grow(struct aggregate_found *f, unsigned set)
+{
+    struct aggregate_set *s = &f->set[set];
+    int rc = set_room(f, set);
+
+    for (; rc == 0 && s->ready < s->map.table.count; s->ready++)
+        record_begin(s, s->ready);
     return rc;
 }
 
@@ -197,140 +207,4 @@ int plan_keys(const struct aggregate_plan *p, const uint64_t *keys, uint64_t *re
             return rc;
     }
     return 0;
-}
-
-/* ---- merging ---------------------------------------------------------------------------------------- */
-
-static bool pick_before(const struct pick *a, const struct pick *b)
-{
-    if (a->ts != b->ts)
-        return a->ts < b->ts;
-    return a->place != b->place ? a->place < b->place : a->row < b->row;
-}
-
-void pick_merge(struct pick *into, const struct pick *from, bool last)
-{
-    if (from->has && (!into->has || pick_before(last ? into : from, last ? from : into)))
-        *into = *from;
-}
-
-int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set,
-                uint32_t to, uint32_t g)
-{
-    const struct aggregate_plan *p = into->plan;
-    struct aggregate_set *s = &into->set[set], *t = &from->set[set];
-    struct record *r = set_record(s, to);
-    struct record *other = set_record(t, g);
-    int rc = 0;
-
-    r->count += other->count;
-    if (s->head)
-        extent_widen(record_extent(r), record_extent(other)->min_ts, record_extent(other)->max_te);
-    for (unsigned i = 0; i < s->measures && rc == 0; i++) {
-        rc = cell_merge(into, &r->cells[i], from, &other->cells[i]);
-        if (rc == 0 && s->samples[i])
-            rc = sample_merge(&into->memory, &s->samples[i][to], &t->samples[i][g]);
-    }
-    for (unsigned i = 0; i < p->keep_count; i++)
-        pick_merge(&s->picks[i][to], &t->picks[i][g], p->keeps[i].what == KEEP_LAST);
-    return rc;
-}
-
-static int merge_distinct(struct aggregate_found *into, const struct aggregate_found *from,
-                          const uint32_t *renamed)
-{
-    for (unsigned k = 0; k < into->plan->keep_count; k++) {
-        const struct group_table *t = &from->distinct[k];
-        for (uint32_t i = 0; i < t->count; i++) {
-            const uint64_t *pair = group_table_keys(t, i);
-            int64_t rc =
-                group_table_add(&into->distinct[k], (uint64_t[]){renamed[pair[0]], pair[1]});
-            if (rc < 0)
-                return (int)rc;
-        }
-    }
-    return 0;
-}
-
-int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to)
-{
-    if (f->interval_count == f->interval_cap) {
-        size_t cap = f->interval_cap ? f->interval_cap * 2 : 1024;
-        size_t more = (cap - f->interval_cap) * sizeof(*f->intervals);
-        int rc = budget_charge(f->plan->budget, more);
-        if (rc < 0)
-            return rc;
-        f->charged += more;
-        struct interval *grown = realloc(f->intervals, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        f->intervals = grown;
-        f->interval_cap = cap;
-    }
-    f->intervals[f->interval_count++] = (struct interval){group, from, to};
-    return 0;
-}
-
-/* Members of set 0 that are no arrays by group. */
-static int merge_lists(struct aggregate_found *into, const struct aggregate_found *from,
-                       const uint32_t *renamed)
-{
-    int rc = merge_distinct(into, from, renamed);
-
-    for (size_t i = 0; i < from->interval_count && rc == 0; i++)
-        rc = interval_add(into, renamed[from->intervals[i].group], from->intervals[i].from,
-                          from->intervals[i].to);
-    return rc;
-}
-
-enum { MERGE_BLOCK = 64 };
-
-/* The numbers in `into` of n groups from `first` on. */
-static int merge_keys(struct aggregate_found *into, const struct group_table *t, unsigned set,
-                      uint32_t first, uint32_t n, uint32_t *ret)
-{
-    const struct aggregate_plan *p = into->plan;
-    uint64_t told[MERGE_BLOCK * GROUP_KEYS_MAX];
-    const uint64_t *keys = group_table_keys(t, first);
-    int rc = 0;
-
-    for (uint32_t i = 0; p->parts && i < n && rc == 0; i++)
-        rc = plan_keys(p, keys + (size_t)i * p->width, told + (size_t)i * p->width);
-    if (rc == 0)
-        rc = group_table_add_all(&into->set[set].map.table, p->parts ? told : keys, n, ret);
-    return rc < 0 ? rc : set_grow(into, set);
-}
-
-static int merge_set(struct aggregate_found *into, struct aggregate_found *from, unsigned set)
-{
-    const struct aggregate_plan *p = into->plan;
-    const struct group_table *t = &from->set[set].map.table;
-    uint32_t *renamed = p->general ? malloc((t->count + 1) * sizeof(*renamed)) : NULL;
-    uint32_t to[MERGE_BLOCK];
-    int rc = p->general && !renamed ? -ENOMEM : 0;
-
-    for (uint32_t first = 0; first < t->count && rc == 0; first += MERGE_BLOCK) {
-        uint32_t n = t->count - first < MERGE_BLOCK ? t->count - first : MERGE_BLOCK;
-        rc = first % 0x10000 ? 0 : budget_check(p->budget);
-        rc = rc < 0 ? rc : merge_keys(into, t, set, first, n, to);
-        for (uint32_t i = 0; i < n && rc == 0; i++)
-            record_look(&into->set[set], to[i]);
-        for (uint32_t i = 0; i < n && rc == 0; i++)
-            rc = merge_group(into, from, set, to[i], first + i);
-        if (renamed)
-            memcpy(renamed + first, to, n * sizeof(*to));
-    }
-    if (rc == 0 && renamed && set == 0)
-        rc = merge_lists(into, from, renamed);
-    free(renamed);
-    return rc;
-}
-
-int aggregate_merge(struct aggregate_found *into, struct aggregate_found *from)
-{
-    int rc = 0;
-
-    for (unsigned i = 0; i < SETS && rc == 0; i++)
-        rc = merge_set(into, from, i);
-    return rc;
 }

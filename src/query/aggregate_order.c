@@ -1,28 +1,65 @@
 /* aggregate_order.c - groups by the values of their keys.
  *
  * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group are packed into as few
- * 64-bit words as they need, so that sorting is a radix sort of integers.
+ * 64-bit words as they need, so that sorting is a radix sort of integers. Many groups are ordered by all threads of the
+ * pool, each of which has a lane: a part of the groups one after the other.
  */
 #include "aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+enum { BUCKETS = 2048, BUCKET_BITS = 11, LANES_MAX = 64, MANY = 4096, LARGE = 1 << 15 };
+
 struct keyed {
     struct value value;
     uint32_t id;
 };
 
-/* One key column: which rank each group has. */
-struct column_rank {
-    struct query *query;
-    struct budget *budget;
-    const struct group_table *table;
-    unsigned column;
-    uint32_t *rank; /* by group */
-    uint32_t count; /* distinct ones */
+struct sort_item {
+    uint64_t key;
+    uint32_t group;
+};
+
+struct lane {
+    struct group_table distinct[GROUP_KEYS_MAX];
+    uint32_t *rank[GROUP_KEYS_MAX]; /* by number of a key in `distinct` */
+    uint32_t at[BUCKETS];           /* where its next item of a bucket goes */
     int rc;
 };
+
+struct order {
+    struct query *query;
+    struct budget *budget;
+    struct pool *pool; /* NULL: one thread does it all */
+    const struct group_table *table;
+    struct lane *lanes;
+    unsigned lane_count;
+    uint32_t *ranks; /* by group, by key; numbers of keys in their lane at first */
+    uint32_t distinct[GROUP_KEYS_MAX]; /* by key: how many                                     */
+    int rc[GROUP_KEYS_MAX];
+    unsigned begin, end; /* the keys of the word that is sorted by                               */
+    unsigned shift;      /* of the bits that choose the bucket                                   */
+    struct sort_item *items, *room;
+    uint32_t from[BUCKETS + 1]; /* first item of a bucket                                        */
+    struct row_id *rows;
+    uint32_t set;
+};
+
+static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
+{
+    if (o->pool && pool_run(o->pool, n, job, o) == 0)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        job(o, i);
+}
+
+static uint32_t lane_begin(const struct order *o, unsigned lane)
+{
+    return (uint32_t)((uint64_t)o->table->count * lane / o->lane_count);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------- */
 
 static int compare_keyed(const void *a, const void *b)
 {
@@ -46,135 +83,294 @@ static int rank_distinct(struct query *q, const struct group_table *distinct, ui
     return 0;
 }
 
-static int rank_column(struct column_rank *c)
+/* Numbers of the keys of a lane, each column for itself. */
+static void number_job(void *arg, unsigned i)
 {
-    const struct group_table *t = c->table;
-    struct group_table distinct;
-    uint64_t last_key = 0;
-    int64_t last = -1;
-    int rc = 0;
+    struct order *o = arg;
+    struct lane *l = &o->lanes[i];
+    const unsigned width = o->table->width;
+    uint32_t begin = lane_begin(o, i), end = lane_begin(o, i + 1);
 
-    group_table_init(&distinct, 1, UINT32_MAX - 1, c->budget);
-    for (uint32_t g = 0; g < t->count && rc == 0; g++) {
-        uint64_t key = group_table_keys(t, g)[c->column];
-        if (last < 0 || key != last_key)
-            last = group_table_add(&distinct, &key);
-        last_key = key;
-        rc = last < 0 ? (int)last : 0;
-        c->rank[g] = (uint32_t)last;
-    }
-    uint32_t *rank = malloc((distinct.count + 1) * sizeof(*rank));
-    if (rc == 0)
-        rc = rank ? rank_distinct(c->query, &distinct, rank) : -ENOMEM;
-    for (uint32_t g = 0; g < t->count && rc == 0; g++)
-        c->rank[g] = rank[c->rank[g]];
-    c->count = distinct.count;
-    free(rank);
-    group_table_done(&distinct);
-    return rc;
-}
-
-static void rank_job(void *arg, unsigned i)
-{
-    struct column_rank *c = (struct column_rank *)arg + i;
-
-    c->rc = rank_column(c);
-}
-
-/* ---- sorting ------------------------------------------------------------------------------------------- */
-
-struct sort_item {
-    uint64_t key;
-    uint32_t group;
-};
-
-static bool radix_pass(const struct sort_item *from, struct sort_item *to, size_t n, unsigned shift)
-{
-    enum { BUCKETS = 2048 };
-    size_t at[BUCKETS] = {0}, sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        at[from[i].key >> shift & (BUCKETS - 1)]++;
-    if (at[from[0].key >> shift & (BUCKETS - 1)] == n)
-        return false;
-    for (unsigned b = 0; b < BUCKETS; b++) {
-        size_t count = at[b];
-        at[b] = sum;
-        sum += count;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[at[from[i].key >> shift & (BUCKETS - 1)]++] = from[i];
-    return true;
-}
-
-/* Stable. */
-static void sort_items(struct sort_item **items, struct sort_item **room, size_t n, unsigned bits)
-{
-    for (unsigned shift = 0; n > 1 && shift < bits; shift += 11) {
-        if (radix_pass(*items, *room, n, shift)) {
-            struct sort_item *swap = *items;
-            *items = *room;
-            *room = swap;
+    for (uint32_t g = begin; g < end && l->rc == 0; g++) {
+        const uint64_t *keys = group_table_keys(o->table, g);
+        uint32_t *ranks = o->ranks + (size_t)g * width;
+        for (unsigned c = 0; c < width; c++) {
+            if (g > begin && keys[c] == keys[(int)c - (int)width]) {
+                ranks[c] = ranks[(int)c - (int)width];
+                continue;
+            }
+            int64_t number = group_table_add(&l->distinct[c], &keys[c]);
+            l->rc = number < 0 ? (int)number : l->rc;
+            ranks[c] = (uint32_t)number;
         }
     }
 }
+
+/* Keys of all lanes into one table; the lane's ranks are their numbers in it. */
+static int join_lanes(struct order *o, unsigned column, struct group_table *all)
+{
+    for (unsigned i = 0; i < o->lane_count; i++) {
+        struct lane *l = &o->lanes[i];
+        const struct group_table *t = &l->distinct[column];
+        l->rank[column] = malloc((t->count + 1) * sizeof(uint32_t));
+        if (!l->rank[column])
+            return -ENOMEM;
+        for (uint32_t k = 0; k < t->count; k++) {
+            int64_t number = group_table_add(all, group_table_keys(t, k));
+            if (number < 0)
+                return (int)number;
+            l->rank[column][k] = (uint32_t)number;
+        }
+    }
+    return 0;
+}
+
+static void rank_job(void *arg, unsigned column)
+{
+    struct order *o = arg;
+    struct group_table all;
+
+    group_table_init(&all, 1, UINT32_MAX - 1, o->budget);
+    int rc = join_lanes(o, column, &all);
+    uint32_t *rank = rc < 0 ? NULL : malloc((all.count + 1) * sizeof(*rank));
+    if (rc == 0)
+        rc = rank ? rank_distinct(o->query, &all, rank) : -ENOMEM;
+    for (unsigned i = 0; i < o->lane_count && rc == 0; i++) {
+        struct lane *l = &o->lanes[i];
+        for (uint32_t k = 0; k < l->distinct[column].count; k++)
+            l->rank[column][k] = rank[l->rank[column][k]];
+    }
+    free(rank);
+    o->distinct[column] = all.count;
+    o->rc[column] = rc;
+    group_table_done(&all);
+}
+
+static int rank_all(struct order *o)
+{
+    int rc = 0;
+
+    run(o, o->lane_count, number_job);
+    for (unsigned i = 0; i < o->lane_count && rc == 0; i++)
+        rc = o->lanes[i].rc;
+    if (rc == 0)
+        run(o, o->table->width, rank_job);
+    for (unsigned c = 0; c < o->table->width && rc == 0; c++)
+        rc = o->rc[c];
+    return rc;
+}
+
+/* ---- words -------------------------------------------------------------------------------------------- */
 
 static unsigned bits_of(uint32_t count)
 {
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
 
-/* Sorts by the columns from the last to the first, as many at a time as fit into a word. */
-static void sort_columns(const struct column_rank *columns, unsigned width,
-                         struct sort_item **items, struct sort_item **room, size_t n)
+/* As many keys before `end` as fit into a word; their bits. */
+static unsigned choose_word(struct order *o, unsigned end)
 {
-    unsigned end = width;
+    unsigned bits = 0;
 
-    while (end > 0) {
-        unsigned begin = end, bits = 0;
-        while (begin > 0 && bits + bits_of(columns[begin - 1].count) <= 64)
-            bits += bits_of(columns[--begin].count);
-        for (size_t i = 0; i < n; i++) {
-            uint64_t key = 0;
-            for (unsigned c = begin; c < end; c++) {
-                unsigned b = bits_of(columns[c].count);
-                key = (b < 64 ? key << b : 0) | columns[c].rank[(*items)[i].group];
-            }
-            (*items)[i].key = key;
-        }
-        sort_items(items, room, n, bits);
-        end = begin;
+    o->begin = o->end = end;
+    while (o->begin > 0 && bits + bits_of(o->distinct[o->begin - 1]) <= 64)
+        bits += bits_of(o->distinct[--o->begin]);
+    return bits;
+}
+
+static uint64_t word_of(const struct order *o, const unsigned *bits, const uint32_t *ranks)
+{
+    uint64_t word = 0;
+
+    for (unsigned c = o->begin; c < o->end; c++)
+        word = (bits[c] < 64 ? word << bits[c] : 0) | ranks[c];
+    return word;
+}
+
+/* Ranks instead of numbers, and the first word: an item for each group. */
+static void first_word_job(void *arg, unsigned i)
+{
+    const struct order *o = arg;
+    const struct lane *l = &o->lanes[i];
+    const unsigned width = o->table->width;
+    unsigned bits[GROUP_KEYS_MAX];
+
+    for (unsigned c = 0; c < width; c++)
+        bits[c] = bits_of(o->distinct[c]);
+    for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
+        uint32_t *ranks = o->ranks + (size_t)g * width;
+        for (unsigned c = 0; c < width; c++)
+            ranks[c] = l->rank[c][ranks[c]];
+        o->items[g] = (struct sort_item){word_of(o, bits, ranks), g};
     }
+}
+
+static void next_word_job(void *arg, unsigned i)
+{
+    const struct order *o = arg;
+    unsigned bits[GROUP_KEYS_MAX];
+
+    for (unsigned c = o->begin; c < o->end; c++)
+        bits[c] = bits_of(o->distinct[c]);
+    for (uint32_t at = lane_begin(o, i), end = lane_begin(o, i + 1); at < end; at++)
+        o->items[at].key =
+            word_of(o, bits, o->ranks + (size_t)o->items[at].group * o->table->width);
+}
+
+/* ---- sorting: stable, by the highest bits first, then each bucket by the others ------------------------------ */
+
+static unsigned bucket_of(const struct order *o, uint64_t key)
+{
+    return key >> o->shift & (BUCKETS - 1);
+}
+
+static void count_job(void *arg, unsigned i)
+{
+    struct order *o = arg;
+    uint32_t *at = o->lanes[i].at;
+
+    memset(at, 0, sizeof(o->lanes[i].at));
+    for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
+        at[bucket_of(o, o->items[k].key)]++;
+}
+
+static void spread_job(void *arg, unsigned i)
+{
+    struct order *o = arg;
+    uint32_t *at = o->lanes[i].at;
+
+    for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
+        o->room[at[bucket_of(o, o->items[k].key)]++] = o->items[k];
+}
+
+static bool radix_pass(const struct sort_item *from, struct sort_item *to, size_t n, unsigned shift,
+                       unsigned bits)
+{
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint32_t at[BUCKETS], sum = 0;
+
+    memset(at, 0, (mask + 1) * sizeof(*at));
+    for (size_t i = 0; i < n; i++)
+        at[from[i].key >> shift & mask]++;
+    if (at[from[0].key >> shift & mask] == n)
+        return false;
+    for (unsigned b = 0; b <= mask; b++) {
+        uint32_t count = at[b];
+        at[b] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[from[i].key >> shift & mask]++] = from[i];
+    return true;
+}
+
+/* From `room` to `items`. Counters of fewer bits cost small buckets less. */
+static void bucket_job(void *arg, unsigned b)
+{
+    struct order *o = arg;
+    size_t n = o->from[b + 1] - o->from[b];
+    struct sort_item *now = o->room + o->from[b], *other = o->items + o->from[b];
+    unsigned step = n < LARGE ? 8 : BUCKET_BITS;
+
+    for (unsigned shift = 0; n > 1 && shift < o->shift; shift += step) {
+        unsigned bits = o->shift - shift < step ? o->shift - shift : step;
+        if (radix_pass(now, other, n, shift, bits)) {
+            struct sort_item *swap = now;
+            now = other;
+            other = swap;
+        }
+    }
+    if (now == o->room + o->from[b])
+        memcpy(o->items + o->from[b], now, n * sizeof(*now));
+}
+
+static void sort_items(struct order *o, unsigned bits)
+{
+    uint32_t sum = 0;
+
+    o->shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
+    run(o, o->lane_count, count_job);
+    for (unsigned b = 0; b < BUCKETS; b++) {
+        o->from[b] = sum;
+        for (unsigned i = 0; i < o->lane_count; i++) {
+            uint32_t count = o->lanes[i].at[b];
+            o->lanes[i].at[b] = sum;
+            sum += count;
+        }
+    }
+    o->from[BUCKETS] = sum;
+    run(o, o->lane_count, spread_job);
+    run(o, BUCKETS, bucket_job);
+}
+
+static void rows_job(void *arg, unsigned i)
+{
+    const struct order *o = arg;
+
+    for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
+        o->rows[k] = (struct row_id){o->set, o->items[k].group};
+}
+
+/* By the last word first. */
+static void sort_words(struct order *o)
+{
+    unsigned end = o->table->width;
+
+    do {
+        unsigned bits = choose_word(o, end);
+        run(o, o->lane_count, end == o->table->width ? first_word_job : next_word_job);
+        sort_items(o, bits);
+        end = o->begin;
+    } while (end > 0);
+    run(o, o->lane_count, rows_job);
+}
+
+static struct lane *lanes_new(const struct order *o)
+{
+    struct lane *ret = calloc(o->lane_count, sizeof(*ret));
+
+    for (unsigned i = 0; ret && i < o->lane_count; i++) {
+        for (unsigned c = 0; c < o->table->width; c++)
+            group_table_init(&ret[i].distinct[c], 1, UINT32_MAX - 1, o->budget);
+    }
+    return ret;
+}
+
+static void order_done(struct order *o)
+{
+    for (unsigned i = 0; o->lanes && i < o->lane_count; i++) {
+        for (unsigned c = 0; c < o->table->width; c++) {
+            group_table_done(&o->lanes[i].distinct[c]);
+            free(o->lanes[i].rank[c]);
+        }
+    }
+    free(o->lanes);
+    free(o->ranks);
+    free(o->items);
+    free(o->room);
 }
 
 static int order_set(struct query *q, const struct group_table *t, struct budget *budget,
                      uint32_t set, struct row_id *ret)
 {
-    struct column_rank columns[GROUP_KEYS_MAX];
-    struct pool *pool = query_environment(q)->pool;
+    struct pool *pool = t->count < MANY ? NULL : query_environment(q)->pool;
+    unsigned threads = pool ? pool_threads(pool) : 1;
     size_t n = t->count;
-    uint32_t *ranks = malloc((n * t->width + 1) * sizeof(*ranks));
-    struct sort_item *items = malloc((n + 1) * sizeof(*items)),
-                     *room = malloc((n + 1) * sizeof(*room));
-    int rc = ranks && items && room ? 0 : -ENOMEM;
+    struct order o = {
+        .query = q, .budget = budget, .pool = pool, .table = t, .rows = ret, .set = set};
 
-    for (unsigned i = 0; i < t->width; i++)
-        columns[i] = (struct column_rank){q, budget, t, i, ranks + i * n, 0, 0};
-    if (rc == 0 && (!pool || n < 4096 || pool_run(pool, t->width, rank_job, columns) < 0)) {
-        for (unsigned i = 0; i < t->width; i++)
-            rank_job(columns, i);
-    }
-    for (unsigned i = 0; rc == 0 && i < t->width; i++)
-        rc = columns[i].rc;
-    for (uint32_t g = 0; g < n && rc == 0; g++)
-        items[g].group = g;
+    if (n == 0)
+        return 0;
+    o.lane_count = threads < LANES_MAX ? threads : LANES_MAX;
+    o.lanes = lanes_new(&o);
+    o.ranks = malloc((n * t->width + 1) * sizeof(*o.ranks));
+    o.items = malloc(n * sizeof(*o.items));
+    o.room = malloc(n * sizeof(*o.room));
+    int rc = o.lanes && o.ranks && o.items && o.room ? 0 : -ENOMEM;
+    rc = rc < 0 ? rc : rank_all(&o);
     if (rc == 0)
-        sort_columns(columns, t->width, &items, &room, n);
-    for (size_t i = 0; i < n && rc == 0; i++)
-        ret[i] = (struct row_id){set, items[i].group};
-    free(ranks);
-    free(items);
-    free(room);
+        sort_words(&o);
+    order_done(&o);
     return rc;
 }
 

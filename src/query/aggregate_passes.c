@@ -17,7 +17,8 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
     x->measures = malloc((p->measure_count + 1) * sizeof(*x->measures));
     if (!x->measures)
         return -ENOMEM;
-    memcpy(x->measures, p->measures, p->measure_count * sizeof(*x->measures));
+    if (p->measure_count)
+        memcpy(x->measures, p->measures, p->measure_count * sizeof(*x->measures));
     for (unsigned i = 0; i < p->measure_count; i++)
         x->measures[i].sample = false;
     x->plan = *p;

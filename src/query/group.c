@@ -23,7 +23,7 @@ void group_table_done(struct group_table *t)
     t->keys = NULL;
     t->slots = NULL;
     t->charged = 0;
-    t->count = t->cap = 0;
+    t->count = t->cap = t->placed = 0;
 }
 
 /* The keys are mostly small integers and ids: they must be mixed well, but quickly. */
@@ -88,34 +88,69 @@ static void move_slots(const struct group_table *t, uint64_t *slots, uint32_t ma
     }
 }
 
-/* Twice the room: keys for `cap` groups and twice as many slots. */
-static int grow(struct group_table *t)
+/* Keys for `cap` groups, and slots for those that have some; both copies are charged while they exist. */
+static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
 {
-    uint32_t cap = t->cap ? t->cap * 2 : FIRST_GROUPS;
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);
-    size_t slot_bytes = (size_t)cap * 2 * sizeof(*t->slots), before = t->charged;
+    size_t slots_before = t->slots ? ((size_t)t->slot_mask + 1) * sizeof(*t->slots) : 0;
+    size_t slot_bytes = slots_too ? (size_t)cap * 2 * sizeof(*t->slots) : slots_before;
+    size_t before = t->charged, bytes = keys_bytes + slot_bytes;
+    int rc = budget_charge(t->budget, bytes);
 
-    /* Charged for both copies while they exist. */
-    int rc = budget_charge(t->budget, keys_bytes + slot_bytes);
     if (rc < 0)
         return rc;
-    t->charged += keys_bytes + slot_bytes;
+    t->charged += bytes;
     uint64_t *keys = realloc(t->keys, keys_bytes + sizeof(*keys));
     if (keys)
         t->keys = keys;
-    uint64_t *slots = calloc((size_t)cap * 2, sizeof(*slots));
-    if (!keys || !slots) {
+    uint64_t *slots = slots_too ? calloc((size_t)cap * 2, sizeof(*slots)) : NULL;
+    if (!keys || (slots_too && !slots)) {
         free(slots);
         return -ENOMEM;
     }
-    move_slots(t, slots, cap * 2 - 1);
-    free(t->slots);
-    t->slots = slots;
-    t->slot_mask = cap * 2 - 1;
+    if (slots_too) {
+        move_slots(t, slots, cap * 2 - 1);
+        free(t->slots);
+        t->slots = slots;
+        t->slot_mask = cap * 2 - 1;
+    }
     t->cap = cap;
     budget_release(t->budget, before);
     t->charged -= before;
     return 0;
+}
+
+static int grow(struct group_table *t)
+{
+    return grow_to(t, t->cap ? t->cap * 2 : FIRST_GROUPS, true);
+}
+
+int group_table_append(struct group_table *t, uint32_t more)
+{
+    uint32_t cap = t->cap ? t->cap : FIRST_GROUPS;
+
+    if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > 1u << 30)
+        return ERR_ROW_LIMIT;
+    while (cap < t->count + more)
+        cap *= 2;
+    int rc = cap > t->cap ? grow_to(t, cap, false) : 0;
+    t->count += rc < 0 ? 0 : more;
+    return rc;
+}
+
+int group_table_place(struct group_table *t)
+{
+    bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
+    int rc = few ? grow_to(t, t->cap, true) : 0;
+
+    for (; rc == 0 && t->placed < t->count; t->placed++) {
+        uint32_t hash = hash_keys(group_table_keys(t, t->placed), t->width);
+        uint32_t at = hash & t->slot_mask;
+        while (t->slots[at])
+            at = (at + 1) & t->slot_mask;
+        t->slots[at] = make_slot(hash, t->placed);
+    }
+    return rc;
 }
 
 int64_t group_table_find(const struct group_table *t, const uint64_t *keys)
@@ -143,12 +178,15 @@ static inline int64_t add(struct group_table *t, const uint64_t *keys, uint32_t 
     if (t->width)
         memcpy(t->keys + (size_t)t->count * t->width, keys, t->width * sizeof(*keys));
     t->slots[at] = make_slot(hash, t->count);
+    t->placed++;
     return t->count++;
 }
 
 int64_t group_table_add(struct group_table *t, const uint64_t *keys)
 {
-    return add(t, keys, hash_keys(keys, t->width));
+    int rc = t->placed < t->count ? group_table_place(t) : 0;
+
+    return rc < 0 ? rc : add(t, keys, hash_keys(keys, t->width));
 }
 
 /* Hashes, and what will be compared with has come from memory. */
@@ -173,8 +211,9 @@ static void hash_ahead(const struct group_table *t, const uint64_t *keys, uint32
 int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret)
 {
     uint32_t hashes[AHEAD];
+    int rc = t->placed < t->count ? group_table_place(t) : 0;
 
-    for (uint32_t first = 0; first < n; first += AHEAD) {
+    for (uint32_t first = 0; first < n && rc == 0; first += AHEAD) {
         const uint64_t *some = keys + (size_t)first * t->width;
         uint32_t count = n - first < AHEAD ? n - first : AHEAD;
         hash_ahead(t, some, count, hashes);
@@ -185,5 +224,22 @@ int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n,
             ret[first + i] = (uint32_t)group;
         }
     }
-    return 0;
+    return rc;
+}
+
+void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n,
+                          uint32_t *ret)
+{
+    uint32_t hashes[AHEAD], at;
+
+    for (uint32_t first = 0; first < n; first += AHEAD) {
+        const uint64_t *some = keys + (size_t)first * t->width;
+        uint32_t count = n - first < AHEAD ? n - first : AHEAD;
+        hash_ahead(t, some, count, hashes);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t *tuple = some + (size_t)i * t->width;
+            int64_t group = t->slots ? look_up(t, tuple, hashes[i], &at) : -ENOENT;
+            ret[first + i] = group < 0 ? GROUP_NONE : (uint32_t)group;
+        }
+    }
 }

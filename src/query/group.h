@@ -21,6 +21,7 @@ struct group_table {
     uint64_t *keys;             /* width each                                               */
     uint64_t *slots;            /* a power of two of them: group + 1 and above it the hash, 0 = free */
     uint32_t slot_mask;
+    uint32_t placed;            /* groups that have slots; the others get theirs from the next group_table_add */
     struct budget *budget;
     size_t charged;
 };
@@ -31,7 +32,14 @@ void group_table_done(struct group_table *t);
 int64_t group_table_add(struct group_table *t, const uint64_t *keys);
 /* As group_table_add of each of n tuples, one after the other in `keys`; waits less for memory. */
 int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
-int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /* -ENOENT */
+int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /* -ENOENT; all are placed */
+/* Merging by several threads: all groups are given slots, of each of n tuples the group is found (GROUP_NONE where there is
+ * none; any number of threads at a time), and those that are new are given numbers and room, but no slots: their keys are
+ * written by the caller. */
+#define GROUP_NONE UINT32_MAX
+int group_table_place(struct group_table *t);
+void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
+int group_table_append(struct group_table *t, uint32_t more);
 static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
 {
     return t->keys + (size_t)group * t->width;

@@ -501,6 +501,7 @@ static const struct {
       .group_by_count = 3,
       .aggregates = all,
       .aggregate_count = 15}},
+    {"", {.group_by = by_all, .group_by_count = 6, .aggregates = all + 8, .aggregate_count = 7}},
     {"tid != 3",
      {.interval_ns = 1000000,
       .group_by = by_all,

@@ -33,6 +33,47 @@ static void groups_are_numbered_in_order(void)
     CHECK_INT(b.memory_used, 0);
 }
 
+/* As tables are merged by several threads: new groups get room first, and are found once they are placed. */
+static void groups_are_appended(void)
+{
+    struct budget b = {0};
+    struct group_table t;
+    uint64_t keys[200];
+    uint32_t found[200];
+
+    group_table_init(&t, 1, 250, &b);
+    for (uint64_t i = 0; i < 200; i++)
+        keys[i] = i * 2;
+    group_table_find_all(&t, keys, 200, found);
+    CHECK_INT(found[199], GROUP_NONE);
+    for (uint64_t i = 0; i < 50; i++)
+        CHECK_INT(group_table_add(&t, &keys[i * 2]), i);
+    group_table_find_all(&t, keys, 200, found);
+    for (uint32_t i = 0; i < 200; i++)
+        CHECK_INT(found[i], i % 2 == 0 && i < 100 ? i / 2 : GROUP_NONE);
+    CHECK_INT(group_table_append(&t, 201), ERR_ROW_LIMIT);
+    CHECK_INT(group_table_append(&t, 150), 0);
+    CHECK_INT(t.count, 200);
+    for (uint32_t i = 0; i < 150; i++)
+        t.keys[50 + i] = 1001 + i;
+    CHECK_INT(group_table_add(&t, (uint64_t[]){1003}), 52);
+    CHECK_INT(group_table_add(&t, (uint64_t[]){7}), 200);
+    CHECK_INT(group_table_find(&t, (uint64_t[]){1150}), 199);
+    CHECK_INT(group_table_find(&t, &keys[98]), 49);
+    CHECK_INT(group_table_append(&t, 1), 0);
+    t.keys[201] = 9;
+    CHECK_INT(group_table_place(&t), 0);
+    CHECK_INT(group_table_find(&t, (uint64_t[]){9}), 201);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+    group_table_init(&t, 1, 0, &b);
+    b.memory_limit = 4096;
+    CHECK_INT(group_table_append(&t, 4000), ERR_MEMORY_LIMIT);
+    CHECK_INT(t.count, 0);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
 static void no_keys_are_one_group(void)
 {
     struct budget b = {0};
@@ -295,6 +336,7 @@ static void doubles_of_a_chunk(void)
 }
 
 static const struct check_test tests[] = {
+    {"groups_are_appended", groups_are_appended},
     {"groups_are_numbered_in_order", groups_are_numbered_in_order},
     {"no_keys_are_one_group", no_keys_are_one_group},
     {"limits_are_told", limits_are_told},
