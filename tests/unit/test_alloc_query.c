@@ -215,6 +215,38 @@ static int ask_aggregate(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
+static int ask_compare(void *arg, struct buf *answer)
+{
+    static const char *const keys[] = {"cat", "name"}, *const percentiles[] = {"0.5", "0.95"};
+    static const char *const labels[] = {"one", "two"};
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct comparison *c = NULL;
+    struct selection sides[2];
+    struct compare_node_options node = {.query = a->query,
+                                        .group_by = keys,
+                                        .group_by_count = 2,
+                                        .metrics = COMPARE_ALL,
+                                        .percentiles = percentiles,
+                                        .percentile_count = 2};
+    struct compare_options options = {
+        .sides = sides, .side_count = 2, .interval_ns = 1000000, .nodes = &node, .node_count = 1};
+    struct format_compare_options told = {.format = a->format, .labels = labels, .fail_on = -1};
+
+    for (int i = 0; i < 2; i++) {
+        selection_init(&sides[i]);
+        sides[i].query = text_of(i ? "pid == 2" : "pid == 1");
+    }
+    int rc = compare_run(&store.env, store.snapshot, &options, &budget, &err, &c);
+    if (rc == 0) {
+        c->elapsed_ns = 0;
+        rc = format_compare(c, &told, answer);
+    }
+    comparison_free(c);
+    return settle(rc, NULL, &budget, &err, answer);
+}
+
 static int ask_schema(void *arg, struct buf *answer)
 {
     const struct question *a = arg;
@@ -310,6 +342,8 @@ static const struct {
       .query = "ret > 0",
       .format = FORMAT_NDJSON,
       .exact = true}},
+    {ask_compare, {.name = "compare", .query = "dur > 5us", .format = FORMAT_JSON}},
+    {ask_compare, {.name = "compare as text", .format = FORMAT_TEXT}},
     {ask_schema, {.name = "schema"}},
     {ask_schema, {.name = "schema, filtered", .query = "tid == 2", .format = FORMAT_CSV}},
     {ask_counts, {.name = "counts", .query = "size >= 1KiB"}},
