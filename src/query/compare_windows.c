@@ -99,10 +99,12 @@ static int read_durations(struct windows *w, struct scan_batch *b, struct values
     if (shape != SHAPE_INT && shape != SHAPE_TIME)
         return 0;
     int rc = batch_i64(b, dur, &v->dur, &v->has_dur, &nano);
-    if (rc == 0 && w->unit != UNIT_NONE && w->unit != (nano ? UNIT_NANO : UNIT_MICRO))
+    if (rc < 0)
+        return rc;
+    if (w->unit != UNIT_NONE && w->unit != (nano ? UNIT_NANO : UNIT_MICRO))
         return -EDOM;
     w->unit = nano ? UNIT_NANO : UNIT_MICRO;
-    return rc;
+    return 0;
 }
 
 static int read_values(struct windows *w, struct scan_batch *b, struct values *v)
