@@ -1,6 +1,6 @@
 /* kernel.c - comparisons in plain C, which compilers turn into what the base instruction set has. */
-#include "dftracerd/kernel.h"
 #include "dftracerd/base.h"
+#include "kernel_loops.h"
 
 #define WORDS(test) \
     for (uint32_t at = 0; at < n; at += 64) { \
@@ -51,33 +51,6 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     for (uint32_t i = 0; i < words; i++)
         count += (uint32_t)__builtin_popcountll(mask[i]);
     return count;
-}
-
-static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
-                            const uint32_t *ranks, uint16_t *at, uint32_t *places)
-{
-    uint32_t found = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t word = rows[i] / 64;
-        uint64_t below = valid[word] & (((uint64_t)1 << rows[i] % 64) - 1);
-        at[found] = (uint16_t)i;
-        places[found] = ranks[word] + (uint32_t)__builtin_popcountll(below);
-        found += valid[word] >> rows[i] % 64 & 1;
-    }
-    return found;
-}
-
-static uint32_t rank_words(const uint64_t *mask, uint32_t words, uint32_t *out)
-{
-    uint32_t rank = 0;
-
-    for (uint32_t i = 0; i < words; i++) {
-        out[i] = rank;
-        rank += (uint32_t)__builtin_popcountll(mask[i]);
-    }
-    out[words] = rank;
-    return rank;
 }
 
 static uint64_t bits_from(const uint64_t *bits, uint64_t at)

@@ -1,8 +1,9 @@
 /* kernel_avx2.c - comparisons with AVX2: 4 values of 64 bits or 8 of 32 bits at a time. */
 #if defined(__x86_64__)
-#include "dftracerd/kernel.h"
-
 #include <immintrin.h>
+
+#define LOW_BITS(v, n) _bzhi_u64(v, n)
+#include "kernel_loops.h"
 
 /* The last word: bits of rows beyond n are cut. */
 static uint64_t cut(uint64_t word, uint32_t left)
@@ -114,33 +115,6 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     for (uint32_t i = 0; i < words; i++)
         count += (uint32_t)_mm_popcnt_u64(mask[i]);
     return count;
-}
-
-static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
-                            const uint32_t *ranks, uint16_t *at, uint32_t *places)
-{
-    uint32_t found = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t word = rows[i] / 64;
-        uint64_t below = _bzhi_u64(valid[word], rows[i] % 64);
-        at[found] = (uint16_t)i;
-        places[found] = ranks[word] + (uint32_t)_mm_popcnt_u64(below);
-        found += valid[word] >> rows[i] % 64 & 1;
-    }
-    return found;
-}
-
-static uint32_t rank_words(const uint64_t *mask, uint32_t words, uint32_t *out)
-{
-    uint32_t rank = 0;
-
-    for (uint32_t i = 0; i < words; i++) {
-        out[i] = rank;
-        rank += (uint32_t)_mm_popcnt_u64(mask[i]);
-    }
-    out[words] = rank;
-    return rank;
 }
 
 static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
