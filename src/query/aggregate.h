@@ -15,6 +15,7 @@
 #include "stats_sample.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 enum { SET_EVENT, SET_PROFILE, SET_SYSTEM, SETS };
 enum { M_DUR, M_SIZE, M_FIELDS }; /* measures of the pipeline: these two, then the fields, then arguments of system rows */
@@ -148,7 +149,9 @@ int set_room(struct aggregate_found *f, unsigned set);
 void record_begin(const struct aggregate_set *s, uint32_t group);
 /* Room for all groups of a set, with empty records. */
 int set_grow(struct aggregate_found *f, unsigned set);
-int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set, uint32_t to, uint32_t g);
+/* Group g of `from` to the record `to`. shared: NULL, or what guards what records share while other threads merge, too. */
+int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set, uint32_t to, uint32_t g,
+                pthread_mutex_t *shared);
 int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to);
 void pick_merge(struct pick *into, const struct pick *from, bool last);
 /* `from` is used up, but still to be freed. */
@@ -215,14 +218,6 @@ struct fine *worker_fine(struct aggregate_worker *w, unsigned set, unsigned meas
 static inline int64_t clamp_ns(__int128 ns)
 {
     return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
-}
-static inline uint32_t batch_row(const struct scan_batch *b, uint32_t j)
-{
-    return b->select ? b->select[j] : j;
-}
-static inline bool batch_is_valid(const uint64_t *valid, uint32_t row)
-{
-    return !valid || (valid[row / 64] >> (row % 64) & 1);
 }
 /* Sorts the rows of a batch that are no events by their class: numbers into rows_of, how many into ret. */
 int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows, uint32_t count, uint32_t ret[SETS]);

@@ -24,20 +24,33 @@ void pick_merge(struct pick *into, const struct pick *from, bool last)
         *into = *from;
 }
 
+/* Moments of cells are in one list, which may move. */
+static int merge_cell(struct aggregate_found *into, struct cell *c, struct aggregate_found *from,
+                      const struct cell *other, pthread_mutex_t *shared)
+{
+    if (cell_merge_quickly(c, other))
+        return 0;
+    if (shared)
+        pthread_mutex_lock(shared);
+    int rc = cell_merge(into, c, from, other);
+    if (shared)
+        pthread_mutex_unlock(shared);
+    return rc;
+}
+
 int merge_group(struct aggregate_found *into, struct aggregate_found *from, unsigned set,
-                uint32_t to, uint32_t g)
+                uint32_t to, uint32_t g, pthread_mutex_t *shared)
 {
     const struct aggregate_plan *p = into->plan;
     struct aggregate_set *s = &into->set[set], *t = &from->set[set];
-    struct record *r = set_record(s, to);
-    struct record *other = set_record(t, g);
+    struct record *r = set_record(s, to), *other = set_record(t, g);
     int rc = 0;
 
     r->count += other->count;
     if (s->head)
         extent_widen(record_extent(r), record_extent(other)->min_ts, record_extent(other)->max_te);
     for (unsigned i = 0; i < s->measures && rc == 0; i++) {
-        rc = cell_merge(into, &r->cells[i], from, &other->cells[i]);
+        rc = merge_cell(into, &r->cells[i], from, &other->cells[i], shared);
         if (rc == 0 && s->samples[i])
             rc = sample_merge(&into->memory, &s->samples[i][to], &t->samples[i][g]);
     }
@@ -123,37 +136,16 @@ static void find_range(void *arg, unsigned range)
                          range_end(m, range) - first, m->to + first);
 }
 
-/* Moments of cells are in one list, which may move. */
-static int merge_locked(struct merge *m, struct cell *c, const struct cell *other)
+/* A group that is new gets its keys and an empty record. */
+static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
 {
-    pthread_mutex_lock(&m->more);
-    int rc = cell_merge(m->into, c, m->from, other);
-    pthread_mutex_unlock(&m->more);
-    return rc;
-}
+    const struct aggregate_set *s = &m->into->set[m->set];
+    const size_t width = m->into->plan->width;
 
-static int merge_record(struct merge *m, uint32_t to, uint32_t g)
-{
-    const struct aggregate_plan *p = m->into->plan;
-    struct aggregate_set *s = &m->into->set[m->set], *t = &m->from->set[m->set];
-    struct record *r = set_record(s, to), *other = set_record(t, g);
-    int rc = 0;
-
-    if (to >= m->known) {
-        uint64_t *keys = s->map.table.keys + (size_t)to * p->width;
-        memcpy(keys, group_table_keys(&t->map.table, g), p->width * sizeof(*keys));
-        record_begin(s, to);
-    }
-    r->count += other->count;
-    if (s->head)
-        extent_widen(record_extent(r), record_extent(other)->min_ts, record_extent(other)->max_te);
-    for (unsigned i = 0; i < s->measures && rc == 0; i++)
-        rc = cell_merge_quickly(&r->cells[i], &other->cells[i])
-                 ? 0
-                 : merge_locked(m, &r->cells[i], &other->cells[i]);
-    for (unsigned i = 0; i < p->keep_count; i++)
-        pick_merge(&s->picks[i][to], &t->picks[i][g], p->keeps[i].what == KEEP_LAST);
-    return rc;
+    memcpy(s->map.table.keys + (size_t)to * width,
+           group_table_keys(&m->from->set[m->set].map.table, g),
+           width * sizeof(*s->map.table.keys));
+    record_begin(s, to);
 }
 
 static void merge_range(void *arg, unsigned range)
@@ -167,7 +159,9 @@ static void merge_range(void *arg, unsigned range)
             if (m->to[i] < m->known)
                 record_look(s, m->to[i]);
         }
-        rc = merge_record(m, m->to[g], g);
+        if (m->to[g] >= m->known)
+            begin_group(m, m->to[g], g);
+        rc = merge_group(m->into, m->from, m->set, m->to[g], g, &m->more);
     }
     if (rc < 0)
         atomic_store(&m->error, rc);
@@ -262,7 +256,7 @@ static int merge_by_one(struct aggregate_found *into, struct aggregate_found *fr
         for (uint32_t i = 0; i < n && rc == 0; i++)
             record_look(&into->set[set], to[i]);
         for (uint32_t i = 0; i < n && rc == 0; i++)
-            rc = merge_group(into, from, set, to[i], first + i);
+            rc = merge_group(into, from, set, to[i], first + i, NULL);
         if (renamed)
             memcpy(renamed + first, to, n * sizeof(*to));
     }

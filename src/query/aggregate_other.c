@@ -54,7 +54,7 @@ int others_join(struct teller_state *t, const struct row_id *rows, size_t count,
     rc = rc == 0 && !joined ? -ENOMEM : rc;
     for (size_t i = 0; i < count && rc == 0; i++) {
         joined[rows[i].group] = true;
-        rc = merge_group(f, f, 0, (uint32_t)to, rows[i].group);
+        rc = merge_group(f, f, 0, (uint32_t)to, rows[i].group, NULL);
     }
     rc = rc < 0 ? rc : join_fine(t, rows, count, keys);
     rc = rc < 0 ? rc : join_lists(f, joined, (uint32_t)to);

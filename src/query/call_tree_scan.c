@@ -147,17 +147,13 @@ static bool is_x(struct worker *w, uint64_t key)
     return x;
 }
 
-static bool is_set(const uint64_t *valid, uint32_t row)
-{
-    return !valid || (valid[row / 64] >> (row % 64) & 1);
-}
-
 /* False: it cannot be nested. */
 static bool times_of(const struct columns *c, uint32_t row, struct call_item *i)
 {
     int64_t dur;
 
-    if (!c->ts || !c->dur || !is_set(c->ts_valid, row) || !is_set(c->dur_valid, row))
+    if (!c->ts || !c->dur || !batch_is_valid(c->ts_valid, row) ||
+        !batch_is_valid(c->dur_valid, row))
         return false;
     return !__builtin_mul_overflow(c->ts[row], c->ts_unit, &i->ts) && i->ts != INT64_MIN &&
            !__builtin_mul_overflow(c->dur[row], c->dur_unit, &dur) && dur >= 0 &&
@@ -171,7 +167,7 @@ static int id_of(struct worker *w, struct scan_batch *b, const struct columns *c
     int rc = c->mixed_id ? batch_value(b, w->job->tree->id, row, &v) : 0;
 
     *ret = v.type == VALUE_INT ? v.i : CALL_NO_ID;
-    if (c->id && is_set(c->id_valid, row))
+    if (c->id && batch_is_valid(c->id_valid, row))
         *ret = c->id[row];
     return rc;
 }
@@ -192,7 +188,7 @@ static int batch(void *state, struct scan_batch *b)
         return rc;
     w->counts.events += b->count;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
+        uint32_t row = batch_row(b, j);
         struct call_item *i = &w->items[w->count];
         if (!is_x(w, c.ph[row])) {
             w->counts.other_phases++;

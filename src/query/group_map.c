@@ -230,24 +230,34 @@ static int look_up_products(struct group_map *m, const uint32_t *products, uint3
     return 0;
 }
 
+/* Of all rows of the batch: the sum of their codes, each times its stride or, packed, at its place in a word. */
+static int sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out)
+{
+    memset(out, 0, b->rows * sizeof(*out));
+    for (unsigned i = 0; i < m->table.width; i++) {
+        const struct group_key *k = &m->keys[i];
+        const uint32_t *codes;
+        if (k->constant)
+            continue;
+        int rc = batch_codes(b, k->source, &codes);
+        if (rc < 0)
+            return rc;
+        kernels()->add_scaled(codes, b->rows, packed ? (uint32_t)1 << k->shift : k->stride, out);
+    }
+    return 0;
+}
+
 /* All rows have products that are there: rows that nobody wants have that of one that is wanted. */
 static int rows_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     uint32_t products[SCAN_BATCH];
+    int rc = sum_codes(m, b, false, products);
 
-    memset(products, 0, b->rows * sizeof(*products));
-    for (unsigned i = 0; i < m->table.width; i++) {
-        const uint32_t *codes;
-        if (m->keys[i].constant)
-            continue;
-        int rc = batch_codes(b, m->keys[i].source, &codes);
-        if (rc < 0)
-            return rc;
-        kernels()->add_scaled(codes, b->rows, m->keys[i].stride, products);
-    }
+    if (rc < 0)
+        return rc;
     if (b->select)
         put_at_gaps(b, products[b->select[0]], products);
-    int rc = look_up_products(m, products, b->rows, out);
+    rc = look_up_products(m, products, b->rows, out);
     put_at_gaps(b, 0, out);
     return rc;
 }
@@ -391,20 +401,11 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
 static int narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
     uint32_t narrow[SCAN_BATCH];
+    int rc = sum_codes(m, b, true, narrow);
 
-    memset(narrow, 0, b->rows * sizeof(*narrow));
-    for (unsigned i = 0; i < m->table.width; i++) {
-        const uint32_t *codes;
-        if (m->keys[i].constant)
-            continue;
-        int rc = batch_codes(b, m->keys[i].source, &codes);
-        if (rc < 0)
-            return rc;
-        kernels()->add_scaled(codes, b->rows, (uint32_t)1 << m->keys[i].shift, narrow);
-    }
-    for (uint32_t j = 0, n = b->count; j < n; j++)
-        words[j] = narrow[b->select ? b->select[j] : j];
-    return 0;
+    for (uint32_t j = 0, n = rc < 0 ? 0 : b->count; j < n; j++)
+        words[j] = narrow[batch_row(b, j)];
+    return rc;
 }
 
 static int wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)

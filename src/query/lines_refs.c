@@ -183,7 +183,7 @@ int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out)
     rc = rc < 0 ? rc : batch_keys(b, r->plan->host, &host);
     rc = rc < 0 ? rc : batch_keys(b, r->plan->pid, &pid);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
+        uint32_t row = batch_row(b, j);
         for (unsigned i = 0; i < hashes; i++)
             keys[i] = r->codes[i * SCAN_BATCH + row];
         keys[hashes] = host[row];

@@ -63,16 +63,6 @@ static int grow_block(struct filler *f, uint32_t need)
     return 0;
 }
 
-static inline bool is_valid(const uint64_t *valid, uint32_t row)
-{
-    return !valid || (valid[row / 64] >> (row % 64) & 1);
-}
-
-static inline uint32_t row_of(const struct scan_batch *b, uint32_t j)
-{
-    return b->select ? b->select[j] : j;
-}
-
 static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
                          enum scan_shape shape, struct value *to)
 {
@@ -85,8 +75,8 @@ static int fill_integers(struct filler *f, struct scan_batch *b, const struct so
     int rc = batch_i64(b, s, &v, &valid, &nano);
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
-        uint32_t row = row_of(b, j);
-        to->type = is_valid(valid, row) ? type : VALUE_NULL;
+        uint32_t row = batch_row(b, j);
+        to->type = batch_is_valid(valid, row) ? type : VALUE_NULL;
         to->i = v[row];
         if (type == VALUE_TIME)
             to->wide = nano ? v[row] : (__int128)v[row] * 1000;
@@ -102,8 +92,8 @@ static int fill_doubles(struct filler *f, struct scan_batch *b, const struct sou
     int rc = batch_f64(b, s, &v, &valid);
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
-        uint32_t row = row_of(b, j);
-        to->type = is_valid(valid, row) ? VALUE_DOUBLE : VALUE_NULL;
+        uint32_t row = batch_row(b, j);
+        to->type = batch_is_valid(valid, row) ? VALUE_DOUBLE : VALUE_NULL;
         to->d = v[row];
     }
     return rc;
@@ -121,7 +111,7 @@ static int fill_codes(struct filler *f, struct scan_batch *b, const struct sourc
     if (rc < 0)
         return rc;
     for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
-        uint32_t at = code[row_of(b, j)];
+        uint32_t at = code[batch_row(b, j)];
         if (at >= codes)
             return ERR_CORRUPT;
         if (!(known[at / 64] >> (at % 64) & 1)) {
@@ -158,7 +148,7 @@ static int fill_values(struct filler *f, struct scan_batch *b, const struct sour
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++, to += f->plan->width) {
-        rc = batch_value(b, s, row_of(b, j), to);
+        rc = batch_value(b, s, batch_row(b, j), to);
         if (rc == 0 && (to->type == VALUE_TEXT || to->type == VALUE_JSON))
             rc = copy_text(f, to);
     }

@@ -182,6 +182,16 @@ void scan_worker_gathers(struct scan_worker *w);
 int scan_chunk(struct scan_worker *w, size_t position,
                int (*batch)(void *arg, struct scan_batch *b), void *arg);
 
+/* The j-th selected row; and whether a row has a value, `valid` being what batch_i64 and its like gave. */
+static inline uint32_t batch_row(const struct scan_batch *b, uint32_t j)
+{
+    return b->select ? b->select[j] : j;
+}
+static inline bool batch_is_valid(const uint64_t *valid, uint32_t row)
+{
+    return !valid || (valid[row / 64] >> (row % 64) & 1);
+}
+
 /* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 

@@ -19,7 +19,11 @@ struct worker {
     struct stats_found found;
     struct job *job;
     struct time_span known; /* by all workers when the chunk began */
-    enum { TIMES_NEW, TIMES_LENGTHS, TIMES_KNOWN } times; /* what of the chunk's times may widen the span */
+    enum {
+        TIMES_NEW,
+        TIMES_LENGTHS,
+        TIMES_KNOWN
+    } times;          /* what of the chunk's times may widen the span */
     __int128 last_ts; /* TIMES_LENGTHS: an upper bound, ns */
     struct chunk_doubles doubles;
     uint64_t rows;                     /* since the last fold */
@@ -43,11 +47,6 @@ struct job {
     pthread_mutex_t lock; /* known */
     struct time_span known;
 };
-
-static inline bool is_valid(const uint64_t *valid, uint32_t row)
-{
-    return !valid || (valid[row / 64] >> (row % 64) & 1);
-}
 
 /* ---- begin and end of workers and chunks ------------------------------------------------------------- */
 
@@ -266,7 +265,7 @@ static bool span_of_plain(const struct scan_batch *b, const struct times *t, str
     if (!dur || t->valid || t->ts_nano != t->dur_nano)
         return false;
     for (uint32_t j = 0, n = b->count; j < n; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
+        uint32_t row = batch_row(b, j);
         int64_t te = (int64_t)((uint64_t)ts[row] + (uint64_t)dur[row]);
         bits |= (uint64_t)ts[row] | (uint64_t)dur[row];
         min = ts[row] < min ? ts[row] : min;
@@ -294,7 +293,7 @@ static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
     if (rc < 0 && rc != -EDOM)
         return rc;
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
-        int64_t d = dur[b->select ? b->select[j] : j];
+        int64_t d = dur[batch_row(b, j)];
         longest = d > longest ? d : longest;
     }
     *ret = w->last_ts + (__int128)longest * (nano ? 1 : 1000) <= w->known.max_te;
@@ -317,8 +316,8 @@ static int add_times(struct worker *w, struct scan_batch *b)
     if (span_of_plain(b, &t, span))
         return 0;
     for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        if (!is_valid(t.valid, row))
+        uint32_t row = batch_row(b, j);
+        if (!batch_is_valid(t.valid, row))
             continue;
         __int128 ts = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
         __int128 dur = t.dur ? (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000) : 0;

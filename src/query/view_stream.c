@@ -32,8 +32,8 @@ int item_add_ts(struct item *item, struct scan_batch *b, const struct source *so
     if (rc < 0 && rc != -EDOM)
         return rc;
     for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = b->select ? b->select[j] : j;
-        bool there = rc == 0 && (!valid || (valid[row / 64] >> (row % 64) & 1));
+        uint32_t row = batch_row(b, j);
+        bool there = rc == 0 && batch_is_valid(valid, row);
         to[j] = there ? ts[row] : ITEM_NO_TS;
     }
     return 0;

@@ -32,11 +32,6 @@ struct columns {
     bool ts_nano, dur_nano;
 };
 
-static bool is_set(const uint64_t *valid, uint32_t row)
-{
-    return !valid || (valid[row / 64] >> row % 64 & 1);
-}
-
 static int read_times(struct scan_batch *b, const struct source *s, const int64_t **ret,
                       const uint64_t **ret_valid, bool *ret_nano)
 {
@@ -61,10 +56,10 @@ static int read_columns(const struct within *in, struct scan_batch *b, struct co
 /* False: the row has no time. *ret_te <= *ret_ts: an instant. */
 static bool times_of(const struct columns *c, uint32_t row, int64_t *ret_ts, int64_t *ret_te)
 {
-    if (!c->ts || !is_set(c->ts_valid, row))
+    if (!c->ts || !batch_is_valid(c->ts_valid, row))
         return false;
     *ret_ts = *ret_te = time_in(c->ts[row], c->ts_nano, true);
-    if (c->dur && is_set(c->dur_valid, row) &&
+    if (c->dur && batch_is_valid(c->dur_valid, row) &&
         __builtin_add_overflow(*ret_ts, time_in(c->dur[row], c->dur_nano, true), ret_te))
         *ret_te = c->dur[row] < 0 ? INT64_MIN : INT64_MAX;
     return true;
@@ -81,11 +76,6 @@ static bool same_scope(const struct within *in, const struct columns *c, uint32_
         keys[i] = c->keys[i][row];
     }
     return other == 0;
-}
-
-static uint32_t row_of(const struct scan_batch *b, uint32_t j)
-{
-    return b->select ? b->select[j] : j;
 }
 
 /* ---- collecting -------------------------------------------------------------------------------------------------- */
@@ -154,7 +144,7 @@ static int collect_batch(void *state, struct scan_batch *b)
 
     rc = rc < 0 ? rc : room_for(c, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
-        uint32_t row = row_of(b, j);
+        uint32_t row = batch_row(b, j);
         if (!times_of(&columns, row, &ts, &te))
             continue;
         if (!same_scope(c->in, &columns, row, keys) || scope < 0)
@@ -422,7 +412,7 @@ int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
     int rc = read_columns(in, b, &c);
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
-        uint32_t row = row_of(b, j);
+        uint32_t row = batch_row(b, j);
         if (!times_of(&c, row, &ts, &te))
             continue;
         if (!same_scope(in, &c, row, keys) || !any)
@@ -477,7 +467,7 @@ static void clip_rows(const struct within *in, const struct scan_batch *b, const
     bool any = false;
 
     for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = row_of(b, j);
+        uint32_t row = batch_row(b, j);
         if (!times_of(c, row, &ts, &te))
             continue;
         if (!same_scope(in, c, row, keys) || !any)
@@ -505,7 +495,7 @@ int within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
     clip_rows(in, batch, &c, start, out);
     valid = start ? c.ts_valid : c.dur_valid;
     for (uint32_t i = 0; !start && valid && i < batch->rows; i++)
-        out[i] = is_set(valid, i) ? out[i] : 0;
+        out[i] = batch_is_valid(valid, i) ? out[i] : 0;
     b->i64.valid = valid;
     b->i64.few = true; /* what is not selected was not looked at */
     return 0;
