@@ -108,4 +108,16 @@ static void store_end(struct store *s)
     nftw(s->place, store_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The main of tests that ask one store, which `make` fills. */
+static int __attribute__((unused)) store_main(struct store *s, void (*make)(void),
+                                              const struct check_test *tests, int argc, char **argv)
+{
+    if (!store_begin(s))
+        return 1;
+    make();
+    int status = check_main(tests, argc, argv);
+    store_end(s);
+    return status;
+}
+
 #endif

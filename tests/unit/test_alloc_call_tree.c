@@ -1,8 +1,7 @@
 /* room: format */
 /* Call trees in all formats, once for each of their allocations, which fails. */
-#include "query_store.h"
+#include "query_alloc.h"
 
-#include "alloc_check.h"
 #include "dftracerd/format.h"
 
 struct question {
@@ -47,11 +46,7 @@ static int ask(void *arg, struct buf *answer)
         rc = format_call_tree_next(f, answer);
     format_call_tree_free(f);
     call_tree_close(t);
-    query_close(q);
-    if (!CHECK_INT(budget.memory_used, 0))
-        failing_malloc_tell();
-    err_done(&err);
-    return rc == ERR_END ? 0 : rc;
+    return alloc_settle(rc, q, &budget, &err);
 }
 
 static const struct {
@@ -121,10 +116,5 @@ static const struct check_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (!store_begin(&store))
-        return 1;
-    make_store();
-    int status = check_main(tests, argc, argv);
-    store_end(&store);
-    return status;
+    return store_main(&store, make_store, tests, argc, argv);
 }

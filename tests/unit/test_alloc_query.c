@@ -1,9 +1,8 @@
 /* room: format */
 /* Questions while memory is short: each says so, gives back what it charged to its budget, and is answered the next time.
  * With and without a pool: then the allocation that fails may be that of any thread. */
-#include "alloc_check.h"
 #include "dftracerd/format.h"
-#include "query_store.h"
+#include "query_alloc.h"
 
 static struct store store;
 
@@ -75,17 +74,12 @@ static int open_query(const struct question *q, struct budget *budget, struct er
     return query_open(&store.env, store.snapshot, &selection, budget, err, ret);
 }
 
-/* Everything is given back, whatever came of it; `rc` is what err tells. */
+/* No answer is empty: what follows it is a line. */
 static int settle(int rc, struct query *q, const struct budget *budget, struct err *err,
                   struct buf *answer)
 {
-    query_close(q);
-    if (!CHECK_INT(budget->memory_used, 0))
-        failing_malloc_tell();
-    CHECK(rc == 0 || rc == ERR_END || err->code == 0 || err->code == rc);
-    err_done(err);
     buf_putc(answer, '\n');
-    return rc == ERR_END ? 0 : rc;
+    return alloc_settle(rc, q, budget, err);
 }
 
 static int ask_stats(void *arg, struct buf *answer)
@@ -388,10 +382,5 @@ static const struct check_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (!store_begin(&store))
-        return 1;
-    make_store();
-    int status = check_main(tests, argc, argv);
-    store_end(&store);
-    return status;
+    return store_main(&store, make_store, tests, argc, argv);
 }

@@ -1,8 +1,7 @@
 /* room: format */
 /* Processes and their parents, told in all formats; once more for each of their allocations, which fails. */
-#include "query_store.h"
+#include "query_alloc.h"
 
-#include "alloc_check.h"
 #include "dftracerd/format.h"
 
 struct question {
@@ -36,11 +35,7 @@ static int ask(void *arg, struct buf *answer)
         rc = format_processes_next(f, answer);
     format_processes_free(f);
     processes_free(l);
-    query_close(q);
-    if (!CHECK_INT(budget.memory_used, 0))
-        failing_malloc_tell();
-    err_done(&err);
-    return rc == ERR_END ? 0 : rc;
+    return alloc_settle(rc, q, &budget, &err);
 }
 
 static void check_answer(struct question question, const char *expected)
@@ -143,14 +138,14 @@ static const struct check_test tests[] = {
     {NULL, NULL},
 };
 
-int main(int argc, char **argv)
+static void make_store(void)
 {
-    if (!store_begin(&store))
-        return 1;
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         store_file(&store, files[i].name, files[i].text, strlen(files[i].text));
     store_ingest(&store, 0, 1);
-    int status = check_main(tests, argc, argv);
-    store_end(&store);
-    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return store_main(&store, make_store, tests, argc, argv);
 }

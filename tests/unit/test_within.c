@@ -193,10 +193,5 @@ static const struct check_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (!store_begin(&store))
-        return 1;
-    make_store();
-    int status = check_main(tests, argc, argv);
-    store_end(&store);
-    return status;
+    return store_main(&store, make_store, tests, argc, argv);
 }

@@ -1,0 +1,20 @@
+/* query_alloc.h - questions while memory is short. */
+#ifndef DFTRACERD_QUERY_ALLOC_H
+#define DFTRACERD_QUERY_ALLOC_H
+
+#include "query_store.h"
+
+#include "alloc_check.h"
+
+/* Everything is given back, whatever came of it; `rc` is what err tells. */
+static int alloc_settle(int rc, struct query *q, const struct budget *budget, struct err *err)
+{
+    query_close(q);
+    if (!CHECK_INT(budget->memory_used, 0))
+        failing_malloc_tell();
+    CHECK(rc == 0 || rc == ERR_END || err->code == 0 || err->code == rc);
+    err_done(err);
+    return rc == ERR_END ? 0 : rc;
+}
+
+#endif
