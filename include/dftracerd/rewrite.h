@@ -1,9 +1,11 @@
-/* rewrite.h - new traces: out of nothing (synthetic ones), and the tar streams in which traces leave the daemon.
+/* rewrite.h - new traces: out of nothing (synthetic ones) or of others, and the ways in which they leave the daemon.
  *
- * May use:   base, measure, trace, index, query, format; zlib.    Used by: http, tools.
- * Threads:   a generate_plan is immutable: any thread. Everything else belongs to one thread at a time.
+ * May use:   base, measure, trace, index, query, format; zlib, ISA-L, libdeflate.    Used by: http, tools.
+ * Threads:   a generate_plan is immutable, a disk_budget is shared: any thread. Everything else belongs to one thread at a
+ *            time; a press makes all threads of its pool work.
  * Memory:    bounded whatever the length of the traces: a generator holds about 1.5 MiB and 3 KB a process of its file, a
- *            plan 100 bytes a training or validation file, a spool nothing (its bytes are in a file).
+ *            plan 100 bytes a training or validation file, a spool nothing (its bytes are in a file), a press 1 MiB a file
+ *            in the making and 4 MiB a thread.
  */
 #ifndef DFTRACERD_REWRITE_H
 #define DFTRACERD_REWRITE_H
@@ -92,14 +94,73 @@ void tar_finish(struct tar *t, struct buf *out);                         /* afte
 
 /* ---- spool: bytes that wait until their number is known ----------------------------------------------------------- */
 
+/* Disk space that all spools of a daemon may take. limit 0 = none. */
+struct disk_budget { _Atomic uint64_t used; uint64_t limit; };
+
 /* A file without a name in `dir`: it takes disk space as long as it is not empty and is gone with the process. */
 struct spool;
-int spool_new(const char *dir, struct err *err, struct spool **ret);     /* *new*; -errno of the directory, -ENOMEM */
-int spool_write(struct spool *s, struct text data, struct err *err);     /* -ENOSPC, -EDQUOT, -EIO ... */
+/* *new*; budget (may be NULL) borrowed. -errno of the directory, -ENOMEM. */
+int spool_new(const char *dir, struct disk_budget *budget, struct err *err, struct spool **ret);
+int spool_write(struct spool *s, struct text data, struct err *err);     /* -ENOSPC (the budget's too), -EDQUOT, -EIO ... */
 uint64_t spool_size(const struct spool *s);
 /* Appends the next bytes, from the first on. 0, ERR_END when all were read, -errno, -ENOMEM. */
 int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err);
 int spool_clear(struct spool *s, struct err *err);                       /* empty again */
 void spool_free(struct spool *s);
+
+/* ---- outlet: where the files of a rewriting go --------------------------------------------------------------------- */
+
+/* Either a tar stream (a file in the making is a spool, a finished one waits until it is sent), or a directory below the
+ * daemon's output directory: everything is written below a directory `.dftracerd-...` there, and renamed by outlet_end. Whatever
+ * ends it earlier (an error, outlet_free, a kill) leaves nothing under a final name.
+ * Names: relative, `/` between directories, which are made; errors of tar_begin. */
+struct outlet;
+struct outlet_file;
+/* *new*. `spool_dir`, `budget` borrowed; mtime_s: of all members. -ENOMEM */
+int outlet_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mtime_s, struct outlet **ret);
+/* *new*. `path`: relative to `base` (both copied). Never outside of base, through no symbolic link. Without `force` it must not
+ * exist: -EEXIST; with it files of the same names are replaced, others stay. ERR_PARAM (err.param "output"): the path has an empty
+ * part, `.` or `..`, or one that begins with `.dftracerd-`; -EEXIST, -ENOTDIR, -ELOOP, -EACCES, -ENOSPC ... */
+int outlet_dir_new(const char *base, const char *path, bool force, struct err *err, struct outlet **ret);
+bool outlet_is_tar(const struct outlet *o);
+/* As many files may be in the making as there are descriptors. *new*: the caller finishes or drops it before outlet_free. */
+int outlet_file_new(struct outlet *o, struct err *err, struct outlet_file **ret);
+int outlet_file_write(struct outlet_file *f, struct text data, struct err *err);
+uint64_t outlet_file_size(const struct outlet_file *f);
+/* Takes `f`. Members of a tar come in this order. -EINVAL: a bad name, or (directory) one that was there already. */
+int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err);
+void outlet_file_drop(struct outlet_file *f);                            /* NULL-safe */
+/* Appends up to about `most` bytes of what is finished. 0, ERR_END: nothing is ready now (a directory: never anything). */
+int outlet_send(struct outlet *o, size_t most, struct buf *out, struct err *err);
+/* After all was finished and sent: the end of the tar; the renaming of the directory, after fsync. */
+int outlet_end(struct outlet *o, struct buf *out, struct err *err);
+void outlet_free(struct outlet *o);                                      /* NULL-safe; removes what was not renamed */
+/* Removes what runs that ended too early left below `base`. Of a run that still goes on nothing. */
+void outlet_clean(const char *base);
+
+/* ---- press: text to gzip members, by all threads ----------------------------------------------------------------------- */
+
+/* Files in the making whose text is cut at line ends into members of 1 MiB (a longer line is one of its own), so that
+ * reading can start at each. The same text gives the same bytes, whatever the pieces and threads; level 0 = plain text. */
+#define GZIP_LEVEL_MOST 9
+#define GZIP_LEVEL_USUAL 6
+struct press;
+struct press_file;
+/* *new*; the pool (NULL = the calling thread alone) and the outlet are borrowed. -ENOMEM */
+int press_new(struct pool *pool, struct outlet *outlet, int level, struct press **ret);
+int press_open(struct press *p, struct err *err, struct press_file **ret);   /* *new*: finished or dropped before press_free */
+/* Appends text, in any pieces; copied. Compresses and writes when there is enough for all threads. -errno of the outlet,
+ * -ENOMEM; after an error only drop and free are of use. */
+int press_text(struct press_file *f, struct text text, struct err *err);
+uint64_t press_text_bytes(const struct press_file *f);                   /* of text so far */
+/* The rest is compressed and the file handed to the outlet under `name`, in the order of these calls, at the latest by
+ * press_flush. Takes `f`. `bytes`, `hash` (may be NULL; XXH3-128 of the file's bytes) are set by then. */
+int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash, struct err *err);
+void press_drop(struct press_file *f);                                   /* NULL-safe */
+int press_flush(struct press *p, struct err *err);                       /* all that waits is compressed and written */
+void press_free(struct press *p);                                        /* NULL-safe */
+
+/* One text as one gzip member (level 1-9), or as it is (0): appended. -ENOMEM. For small things; keeps nothing. */
+int gzip_text(struct text text, int level, struct buf *out);
 
 #endif

@@ -9,14 +9,21 @@
 struct spool {
     int fd;
     uint64_t size, read;
+    struct disk_budget *budget;
 };
+
+static void release(struct spool *s)
+{
+    if (s->budget)
+        s->budget->used -= s->size;
+}
 
 static int failed(struct err *err, const char *what, int number)
 {
     return err_set(err, -number, "the spool file cannot be %s: %s", what, strerror(number));
 }
 
-int spool_new(const char *dir, struct err *err, struct spool **ret)
+int spool_new(const char *dir, struct disk_budget *budget, struct err *err, struct spool **ret)
 {
     struct buf path = {0};
     struct spool *s = calloc(1, sizeof *s);
@@ -28,19 +35,41 @@ int spool_new(const char *dir, struct err *err, struct spool **ret)
     if (rc == 0)
         unlink(path.data);
     buf_done(&path);
-    if (rc == 0)
-        *ret = s;
-    else
-        free(s);
-    return rc;
+    if (rc < 0)
+        return free(s), rc;
+    s->budget = budget;
+    *ret = s;
+    return 0;
+}
+
+static int charge(struct spool *s, uint64_t len, struct err *err)
+{
+    struct disk_budget *b = s->budget;
+    if (!b)
+        return 0;
+    uint64_t used = b->used += len;
+    if (!b->limit || used <= b->limit)
+        return 0;
+    b->used -= len;
+    return err_set(err, -ENOSPC,
+                   "the answers in the making need more than the %llu bytes of disk "
+                   "space that the daemon may take for them (option spool-size)",
+                   (unsigned long long)b->limit);
 }
 
 int spool_write(struct spool *s, struct text data, struct err *err)
 {
+    int rc = charge(s, data.len, err);
+    if (rc < 0)
+        return rc;
     while (data.len) {
         ssize_t n = pwrite(s->fd, data.ptr, data.len, (off_t)s->size);
-        if (n < 0 && errno != EINTR)
-            return failed(err, "written", errno);
+        if (n < 0 && errno != EINTR) {
+            rc = failed(err, "written", errno);
+            if (s->budget)
+                s->budget->used -= data.len;
+            return rc;
+        }
         if (n > 0) {
             s->size += (uint64_t)n;
             data.ptr += n;
@@ -78,6 +107,7 @@ int spool_clear(struct spool *s, struct err *err)
 {
     if (ftruncate(s->fd, 0) < 0)
         return failed(err, "emptied", errno);
+    release(s);
     s->size = s->read = 0;
     return 0;
 }
@@ -86,6 +116,7 @@ void spool_free(struct spool *s)
 {
     if (!s)
         return;
+    release(s);
     close(s->fd);
     free(s);
 }

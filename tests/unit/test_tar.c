@@ -243,7 +243,7 @@ static void spools(void)
     struct spool *s = NULL;
     struct err err = {0};
     struct buf out = {0};
-    if (!begin() || !CHECK_INT(spool_new(folder, &err, &s), 0))
+    if (!begin() || !CHECK_INT(spool_new(folder, NULL, &err, &s), 0))
         return;
     CHECK_INT(shell("test -z \"$(ls -A)\""), 0); /* it has no name */
     for (int round = 0; round < 2; round++) {
@@ -259,7 +259,7 @@ static void spools(void)
         CHECK_INT(spool_clear(s, &err), 0);
     }
     spool_free(s);
-    CHECK_INT(spool_new("/nowhere/at/all", &err, &s), -ENOENT);
+    CHECK_INT(spool_new("/nowhere/at/all", NULL, &err, &s), -ENOENT);
     CHECK(strstr(err.text, "No such file"));
     err_done(&err);
     buf_done(&out);
@@ -274,7 +274,7 @@ static void spool_tells_that_the_disk_is_full(void)
     struct rlimit old, small;
     char block[4096] = "";
     int rc = 0, written = 0;
-    if (!begin() || !CHECK_INT(spool_new(folder, &err, &s), 0))
+    if (!begin() || !CHECK_INT(spool_new(folder, NULL, &err, &s), 0))
         return;
     signal(SIGXFSZ, SIG_IGN);
     CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
