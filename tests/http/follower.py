@@ -7,10 +7,9 @@ import time
 import urllib.parse
 import zlib
 
-from web import SLOW, check, equal
+from web import PATIENCE, SLOW, check, equal
 
-PATIENCE = 30 * SLOW
-QUIET = 0.4 * SLOW  # nothing more has come for so long: nothing more comes
+QUIET = 0.4 if SLOW == 1 else 1.5  # nothing more has come for so long: nothing more comes
 
 
 class Follower:
