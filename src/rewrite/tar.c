@@ -1,5 +1,5 @@
 /* tar.c - tar archives as a stream: POSIX ustar headers, pax records for what does not fit. */
-#include "dftracerd/rewrite.h"
+#include "outlet.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -110,8 +110,7 @@ static void put_pax(const struct tar_entry *e, bool name, bool size, struct buf 
     buf_done(&records);
 }
 
-/* Names that would leave the folder in which the archive is unpacked are a mistake or an attack. */
-static bool is_safe(struct text name)
+bool tar_name_is_safe(struct text name)
 {
     struct text rest = name, part;
     if (!name.len || name.len > NAME_MOST || name.ptr[0] == '/' || name.ptr[name.len - 1] == '/' ||
@@ -127,7 +126,7 @@ int tar_begin(struct tar *t, const struct tar_entry *e, struct buf *out)
 {
     struct header h = {0};
     assert(!t->left && !t->padding && e->mtime_s >= 0);
-    if (!is_safe(e->name))
+    if (!tar_name_is_safe(e->name))
         return -EINVAL;
     bool long_name = !put_name(&h, e->name), long_size = e->size >> 33;
     if (long_name || long_size)

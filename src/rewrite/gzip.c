@@ -1,0 +1,128 @@
+/* gzip.c - gzip members by ISA-L, libdeflate or zlib.
+ *
+ * The levels mean what they mean to gzip: about its size, in much less time. On traces, a member for each MiB, one core (part of
+ * the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9: 8.8 %, 27. ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %,
+ * 206; 5: 9.5 %, 163; 6: 9.0 %, 118; 7: 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than the ones
+ * beside them.
+ */
+#include "gzip.h"
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+#ifdef HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+#ifdef HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+
+struct packer {
+    int level;
+#ifdef HAVE_LIBDEFLATE
+    struct libdeflate_compressor *deflate; /* NULL: the level is ISA-L's or zlib's */
+#endif
+#ifdef HAVE_ISAL
+    unsigned char isal[ISAL_DEF_LVL1_DEFAULT];
+#endif
+};
+
+struct packer *packer_new(int level)
+{
+    struct packer *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->level = level;
+#ifdef HAVE_LIBDEFLATE
+    static const int levels[GZIP_LEVEL_MOST + 1] = {1, 1, 1, 1, 3, 5, 6, 7, 8, 9};
+#ifdef HAVE_ISAL
+    if (level == 1)
+        return p;
+#endif
+    if (!(p->deflate = libdeflate_alloc_compressor(levels[level])))
+        return free(p), NULL;
+#endif
+    return p;
+}
+
+void packer_free(struct packer *p)
+{
+#ifdef HAVE_LIBDEFLATE
+    if (p && p->deflate)
+        libdeflate_free_compressor(p->deflate);
+#endif
+    free(p);
+}
+
+/* Each gives the bytes written, 0 where it failed. */
+#ifdef HAVE_ISAL
+static size_t pack_isal(struct packer *p, struct text text, char *out, size_t room)
+{
+    struct isal_zstream z;
+    isal_deflate_stateless_init(&z);
+    z.gzip_flag = IGZIP_GZIP;
+    z.end_of_stream = 1;
+    z.level = 1;
+    z.level_buf = p->isal;
+    z.level_buf_size = sizeof p->isal;
+    z.next_in = (uint8_t *)(uintptr_t)text.ptr;
+    z.avail_in = (uint32_t)text.len;
+    z.next_out = (uint8_t *)out;
+    z.avail_out = (uint32_t)room;
+    return isal_deflate_stateless(&z) == COMP_OK ? z.total_out : 0;
+}
+#endif
+
+static size_t pack_zlib(int level, struct text text, char *out, size_t room)
+{
+    z_stream z = {0};
+    if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    z.next_in = (Bytef *)(uintptr_t)text.ptr;
+    z.avail_in = (uInt)text.len;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)room;
+    int rc = deflate(&z, Z_FINISH);
+    size_t made = rc == Z_STREAM_END ? z.total_out : 0;
+    deflateEnd(&z);
+    return made;
+}
+
+static size_t pack(struct packer *p, struct text text, char *out, size_t room)
+{
+    size_t made = 0;
+#ifdef HAVE_LIBDEFLATE
+    if (p->deflate)
+        made = libdeflate_gzip_compress(p->deflate, text.ptr, text.len, out, room);
+#endif
+#ifdef HAVE_ISAL
+    if (!made && p->level == 1)
+        made = pack_isal(p, text, out, room);
+#endif
+    return made ? made : pack_zlib(p->level, text, out, room);
+}
+
+/* Stored blocks are the worst that comes; zlib may make them of 16 KiB, with 5 bytes each. */
+static size_t most_of(size_t len)
+{
+    return len + len / 1024 + 256;
+}
+
+int packer_member(struct packer *p, struct text text, struct buf *out)
+{
+    char *room = buf_reserve(out, most_of(text.len));
+    size_t made = room ? pack(p, text, room, most_of(text.len)) : 0;
+    out->len += made;
+    return made ? 0 : -ENOMEM;
+}
+
+int gzip_text(struct text text, int level, struct buf *out)
+{
+    if (!level)
+        return buf_text(out, text), out->error;
+    struct packer *p = packer_new(level);
+    int rc = p ? packer_member(p, text, out) : -ENOMEM;
+    packer_free(p);
+    return rc;
+}

@@ -1,0 +1,371 @@
+/* outlet_dir.c - files into a directory below the output directory, all at once.
+ *
+ * Below the output directory stands a directory of the run's own:
+ *
+ *   .dftracerd-1f0c.../making/7       in the making
+ *   .dftracerd-1f0c.../made/io/x.gz   finished, and on the disk
+ *
+ * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so that what a dead one left can be
+ * told from it. Every component of a path is opened by itself, in the one before and never through a symbolic link, and there
+ * is no `..`: what openat2 would do with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, on every kernel.
+ */
+#include "outlet.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX ".dftracerd-"
+
+struct dir_outlet {
+    struct outlet base;
+    char *place; /* the output directory                                         */
+    char *path;  /* in it, as asked for                                          */
+    bool force;
+    int place_fd, run_fd, making_fd, made_fd; /* -1: not open                                 */
+    char run[40]; /* name of the run's own directory in `place`                   */
+    uint64_t files;
+    struct outlet_file *first; /* finished, for `force`                                      */
+};
+
+static int failed(struct err *err, const char *what, const char *name, int number)
+{
+    return err_set(err, -number, "%s cannot be %s: %s", name, what, strerror(number));
+}
+
+/* ---- paths ---- */
+
+static int open_dir(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Opens the directory that the first `len` bytes of a path name below `at`; `make`: where there is none, one is made. The
+ * descriptor, or -errno. */
+static int walk(int at, const char *path, size_t len, bool make)
+{
+    struct text rest = {path, len}, part;
+    char name[256];
+    int fd = open_dir(at, "."), rc = fd < 0 ? -errno : 0;
+    while (rc == 0 && len && text_split(&rest, '/', &part)) {
+        if (part.len >= sizeof name) {
+            rc = -ENAMETOOLONG;
+            break;
+        }
+        memcpy(name, part.ptr, part.len);
+        name[part.len] = '\0';
+        if (make && mkdirat(fd, name, 0777) < 0 && errno != EEXIST) {
+            rc = -errno;
+            break;
+        }
+        int next = open_dir(fd, name);
+        rc = next < 0 ? -errno : 0;
+        close(fd);
+        fd = next;
+    }
+    if (rc < 0 && fd >= 0)
+        close(fd);
+    return rc < 0 ? rc : fd;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The directory in which the last part of a path stands. */
+static int walk_to_last(int at, const char *path, bool make)
+{
+    const char *last = last_part(path);
+    return walk(at, path, last == path ? 0 : (size_t)(last - path) - 1, make);
+}
+
+static int check_path(const char *path, struct err *err)
+{
+    struct text rest = text_of(path), part;
+    if (!tar_name_is_safe(rest))
+        return err_set_param(err, ERR_PARAM, "output",
+                             "`output` must be a path below the output directory, without `..`");
+    while (text_split(&rest, '/', &part))
+        if (!part.len || text_eq(part, TEXT(".")) || text_starts(part, TEXT(PREFIX)))
+            return err_set_param(err, ERR_PARAM, "output", "`output` may have no part `%.*s`",
+                                 (int)part.len, part.ptr);
+    return 0;
+}
+
+/* What is there already: nothing, or with `force` a directory. */
+static int check_target(const struct dir_outlet *d, struct err *err)
+{
+    struct stat st;
+    int dir = walk_to_last(d->place_fd, d->path, false);
+    if (dir == -ENOENT)
+        return 0;
+    if (dir < 0)
+        return failed(err, "opened", d->path, -dir);
+    int rc = fstatat(dir, last_part(d->path), &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    close(dir);
+    if (rc < 0)
+        return rc == -ENOENT ? 0 : failed(err, "looked at", d->path, -rc);
+    if (!d->force)
+        return err_set_param(err, -EEXIST, "output",
+                             "%s is there already; force=true replaces files in it", d->path);
+    return S_ISDIR(st.st_mode)
+               ? 0
+               : err_set_param(err, -ENOTDIR, "output", "%s is no directory", d->path);
+}
+
+/* ---- a directory and all that is in it ---- */
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path), 0;
+}
+
+static void remove_tree(const char *place, const char *name)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/%s", place, name);
+    buf_putc(&path, '\0');
+    if (!path.error)
+        nftw(path.data, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    buf_done(&path);
+}
+
+void outlet_clean(const char *base)
+{
+    DIR *dir = opendir(base);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        int fd = open_dir(dirfd(dir), entry->d_name);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            remove_tree(base, entry->d_name);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* ---- files ---- */
+
+static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f)
+{
+    struct dir_outlet *d = (struct dir_outlet *)o;
+    char name[24];
+    f->number = d->files++;
+    num_format_u64(f->number, name);
+    f->fd = openat(d->making_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return f->fd < 0 ? failed(err, "made", "a file in the output directory", errno) : 0;
+}
+
+static int dir_file_write(struct outlet_file *f, struct text data, struct err *err)
+{
+    while (data.len) {
+        ssize_t n = write(f->fd, data.ptr, data.len);
+        if (n < 0 && errno != EINTR)
+            return failed(err, "written", "a file in the output directory", errno);
+        if (n > 0) {
+            data.ptr += n;
+            data.len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+static void dir_file_drop(struct outlet_file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+}
+
+/* Without memory for its name the file is not finished. */
+static int dir_file_finish(struct outlet_file *f, const char *name, struct err *err)
+{
+    struct dir_outlet *d = (struct dir_outlet *)f->outlet;
+    char number[24];
+    num_format_u64(f->number, number);
+    if (!(f->name = strdup(name)))
+        return -ENOMEM;
+    if (fsync(f->fd) < 0)
+        return failed(err, "written", name, errno);
+    int into = walk_to_last(d->made_fd, name, true);
+    if (into < 0)
+        return failed(err, "made", name, -into);
+    int rc = renameat2(d->making_fd, number, into, last_part(name), RENAME_NOREPLACE);
+    if (rc < 0 && errno == EINVAL) /* a file system that cannot tell: names come once */
+        rc = renameat(d->making_fd, number, into, last_part(name));
+    if (rc < 0)
+        rc = failed(err, "made", name, errno);
+    close(into);
+    if (rc < 0)
+        return rc;
+    close(f->fd);
+    f->fd = -1;
+    f->next = d->first;
+    d->first = f;
+    return 0;
+}
+
+static int dir_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+{
+    (void)o, (void)most, (void)out, (void)err;
+    return ERR_END;
+}
+
+/* ---- the end ---- */
+
+/* One file over what may be there. */
+static int replace(const struct dir_outlet *d, int target, const char *name)
+{
+    int from = walk_to_last(d->made_fd, name, false);
+    int into = from < 0 ? from : walk_to_last(target, name, true);
+    int rc = into < 0 ? into : 0;
+    if (rc == 0 && renameat(from, last_part(name), into, last_part(name)) < 0)
+        rc = -errno;
+    if (rc == 0)
+        fsync(into);
+    if (from >= 0)
+        close(from);
+    if (into >= 0)
+        close(into);
+    return rc;
+}
+
+static int replace_all(const struct dir_outlet *d, int parent, struct err *err)
+{
+    int target = open_dir(parent, last_part(d->path)), rc = target < 0 ? -errno : 0;
+    if (rc < 0)
+        return failed(err, "opened", d->path, -rc);
+    for (const struct outlet_file *f = d->first; f && rc == 0; f = f->next)
+        if ((rc = replace(d, target, f->name)) < 0)
+            failed(err, "replaced", f->name, -rc);
+    close(target);
+    return rc;
+}
+
+static int rename_new(const struct dir_outlet *d, int parent)
+{
+    const char *last = last_part(d->path);
+    struct stat st;
+    if (renameat2(d->run_fd, "made", parent, last, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -errno;
+    /* The file system cannot do both in one; a directory is never replaced by the other call unless it is empty. */
+    if (fstatat(parent, last, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    return renameat(d->run_fd, "made", parent, last) < 0 ? -errno : 0;
+}
+
+static int dir_end(struct outlet *o, struct buf *out, struct err *err)
+{
+    struct dir_outlet *d = (struct dir_outlet *)o;
+    (void)out;
+    int parent = walk_to_last(d->place_fd, d->path, true);
+    if (parent < 0)
+        return failed(err, "made", d->path, -parent);
+    syncfs(d->made_fd); /* names of files and directories; their bytes are there already */
+    int rc = rename_new(d, parent);
+    if (rc == -EEXIST && d->force)
+        rc = replace_all(d, parent, err);
+    else if (rc < 0)
+        failed(err, "made", d->path, -rc);
+    if (rc == 0)
+        fsync(parent);
+    close(parent);
+    return rc;
+}
+
+static void dir_free(struct outlet *o)
+{
+    struct dir_outlet *d = (struct dir_outlet *)o;
+    const int fds[] = {d->made_fd, d->making_fd, d->place_fd};
+    while (d->first) {
+        struct outlet_file *f = d->first;
+        d->first = f->next;
+        outlet_file_drop(f);
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    if (d->run[0])
+        remove_tree(d->place, d->run);
+    if (d->run_fd >= 0)
+        close(d->run_fd); /* and with it the lock */
+    free(d->place);
+    free(d->path);
+    free(d);
+}
+
+static const struct outlet_ops dir_ops = {
+    dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, dir_end, dir_free,
+};
+
+/* ---- the beginning ---- */
+
+static int make_and_open(int at, const char *name)
+{
+    if (mkdirat(at, name, 0777) < 0)
+        return -1;
+    return open_dir(at, name);
+}
+
+static int begin_run(struct dir_outlet *d, struct err *err)
+{
+    uint64_t number;
+    char name[sizeof d->run];
+    d->place_fd = open(d->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->place_fd < 0)
+        return failed(err, "opened", "the output directory", errno);
+    int rc = check_target(d, err);
+    if (rc < 0)
+        return rc;
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+        number = (uint64_t)clock_real_ns();
+    snprintf(name, sizeof name, PREFIX "%016llx", (unsigned long long)number);
+    d->run_fd = make_and_open(d->place_fd, name);
+    if (d->run_fd < 0)
+        return failed(err, "written to", "the output directory", errno);
+    memcpy(d->run, name, sizeof name);
+    flock(d->run_fd,
+          LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for a dead one's */
+    d->making_fd = make_and_open(d->run_fd, "making");
+    if (d->making_fd >= 0)
+        d->made_fd = make_and_open(d->run_fd, "made");
+    return d->made_fd < 0 ? failed(err, "written to", "the output directory", errno) : 0;
+}
+
+int outlet_dir_new(const char *base, const char *path, bool force, struct err *err,
+                   struct outlet **ret)
+{
+    int rc = check_path(path, err);
+    if (rc < 0)
+        return rc;
+    struct dir_outlet *d = calloc(1, sizeof *d);
+    if (!d)
+        return -ENOMEM;
+    *d = (struct dir_outlet){.base.ops = &dir_ops,
+                             .place = strdup(base),
+                             .path = strdup(path),
+                             .force = force,
+                             .place_fd = -1,
+                             .run_fd = -1,
+                             .making_fd = -1,
+                             .made_fd = -1};
+    rc = d->place && d->path ? begin_run(d, err) : -ENOMEM;
+    if (rc < 0)
+        return dir_free(&d->base), rc;
+    *ret = &d->base;
+    return 0;
+}

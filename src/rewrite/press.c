@@ -1,0 +1,304 @@
+/* press.c - files in the making, whose text becomes gzip members by all threads.
+ *
+ * Members are cut by the text alone and wait in one line for all files; when there are enough for the threads they are compressed
+ * together and then written in that order, so bytes and order of files do not depend on the threads.
+ */
+#include "gzip.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MEMBER = 1 << 20,        /* of text, and on to the end of the line ...             */
+    MEMBER_MOST = 16 << 20,  /* ... but not farther than this                          */
+    WAITING_BYTES = 2 << 20, /* of text, for each thread                               */
+    WAITING_PIECES = 64,     /* for each thread: small files                           */
+};
+
+/* A member to be; with `name` the last one of its file, which it owns then. */
+struct piece {
+    struct piece *next;
+    struct press_file *file;
+    struct buf text, out;
+    char *name;
+    uint64_t *bytes;
+    struct hash128 *hash;
+    int rc;
+};
+
+struct press {
+    struct pool *pool;
+    struct outlet *outlet;
+    int level;
+    unsigned threads;
+    struct piece *first, **last;
+    struct piece **jobs;
+    size_t waiting, waiting_bytes;
+    pthread_mutex_t lock; /* of `idle` */
+    struct packer **idle; /* room for one a thread */
+    unsigned idle_count;
+};
+
+struct press_file {
+    struct press *press;
+    struct outlet_file *out;
+    struct buf text;
+    uint64_t text_bytes;
+    struct hasher hasher;
+};
+
+int press_new(struct pool *pool, struct outlet *outlet, int level, struct press **ret)
+{
+    struct press *p = calloc(1, sizeof *p);
+    if (!p)
+        return -ENOMEM;
+    p->pool = pool;
+    p->outlet = outlet;
+    p->level = level;
+    p->threads = pool ? pool_threads(pool) + 1 : 1;
+    p->last = &p->first;
+    p->jobs = calloc((size_t)p->threads * WAITING_PIECES, sizeof *p->jobs);
+    p->idle = calloc(p->threads, sizeof *p->idle);
+    if (!p->jobs || !p->idle) {
+        free(p->jobs);
+        free(p->idle);
+        free(p);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    *ret = p;
+    return 0;
+}
+
+static void file_free(struct press_file *f)
+{
+    if (!f)
+        return;
+    outlet_file_drop(f->out);
+    buf_done(&f->text);
+    free(f);
+}
+
+static void piece_free(struct piece *piece)
+{
+    if (piece->name)
+        file_free(piece->file);
+    free(piece->name);
+    buf_done(&piece->text);
+    buf_done(&piece->out);
+    free(piece);
+}
+
+/* Takes the pieces of a file (NULL: all) out of the line. */
+static void forget(struct press *p, const struct press_file *f)
+{
+    struct piece **at = &p->first;
+    while (*at) {
+        struct piece *piece = *at;
+        if (f && piece->file != f) {
+            at = &piece->next;
+            continue;
+        }
+        *at = piece->next;
+        p->waiting--;
+        p->waiting_bytes -= piece->text.len;
+        piece_free(piece);
+    }
+    p->last = at;
+}
+
+void press_free(struct press *p)
+{
+    if (!p)
+        return;
+    forget(p, NULL);
+    for (unsigned i = 0; i < p->idle_count; i++)
+        packer_free(p->idle[i]);
+    free(p->idle);
+    free(p->jobs);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+int press_open(struct press *p, struct err *err, struct press_file **ret)
+{
+    struct press_file *f = aligned_alloc(_Alignof(struct press_file), sizeof *f);
+    if (!f)
+        return -ENOMEM;
+    *f = (struct press_file){.press = p};
+    hasher_begin(&f->hasher, 0);
+    int rc = outlet_file_new(p->outlet, err, &f->out);
+    if (rc < 0)
+        return file_free(f), rc;
+    *ret = f;
+    return 0;
+}
+
+void press_drop(struct press_file *f)
+{
+    if (f)
+        forget(f->press, f);
+    file_free(f);
+}
+
+uint64_t press_text_bytes(const struct press_file *f)
+{
+    return f->text_bytes;
+}
+
+/* ---- compressing ---- */
+
+static struct packer *take(struct press *p)
+{
+    struct packer *packer = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->idle_count)
+        packer = p->idle[--p->idle_count];
+    pthread_mutex_unlock(&p->lock);
+    return packer ? packer : packer_new(p->level);
+}
+
+static void give_back(struct press *p, struct packer *packer)
+{
+    pthread_mutex_lock(&p->lock);
+    if (p->idle_count < p->threads) {
+        p->idle[p->idle_count++] = packer;
+        packer = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    packer_free(packer);
+}
+
+static void compress(void *arg, unsigned i)
+{
+    struct press *p = arg;
+    struct piece *piece = p->jobs[i];
+    if (!piece->text.len && piece->file->text_bytes)
+        return; /* the members before it are the whole file */
+    struct packer *packer = take(p);
+    piece->rc = -ENOMEM;
+    if (packer) {
+        piece->rc =
+            packer_member(packer, (struct text){piece->text.data, piece->text.len}, &piece->out);
+        give_back(p, packer);
+    }
+    buf_done(&piece->text);
+}
+
+static int put(struct press_file *f, struct text bytes, struct err *err)
+{
+    hasher_add(&f->hasher, bytes.ptr, bytes.len);
+    return outlet_file_write(f->out, bytes, err);
+}
+
+static int hand_over(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
+                     struct err *err)
+{
+    struct outlet_file *out = f->out;
+    if (bytes)
+        *bytes = outlet_file_size(out);
+    if (hash)
+        *hash = hasher_end(&f->hasher);
+    f->out = NULL;
+    return outlet_file_finish(out, name, err);
+}
+
+static int write_piece(struct piece *piece, struct err *err)
+{
+    int rc = piece->rc;
+    if (rc == 0)
+        rc = put(piece->file, (struct text){piece->out.data, piece->out.len}, err);
+    if (rc == 0 && piece->name)
+        rc = hand_over(piece->file, piece->name, piece->bytes, piece->hash, err);
+    return rc;
+}
+
+int press_flush(struct press *p, struct err *err)
+{
+    unsigned n = 0;
+    int rc = 0;
+    for (struct piece *piece = p->first; piece; piece = piece->next)
+        p->jobs[n++] = piece;
+    if (n && p->pool)
+        rc = pool_run(p->pool, n, compress, p);
+    else
+        for (unsigned i = 0; i < n; i++)
+            compress(p, i);
+    for (unsigned i = 0; i < n && rc == 0; i++)
+        rc = write_piece(p->jobs[i], err);
+    /* What was not written because of an error is of no use: its file is not whole. */
+    p->waiting_bytes = 0;
+    forget(p, NULL);
+    return rc;
+}
+
+/* ---- cutting ---- */
+
+/* The text of the file so far as a piece; `name`: see struct piece. */
+static struct piece *piece_new(struct press_file *f, const char *name)
+{
+    struct piece *piece = calloc(1, sizeof *piece);
+    if (!piece || (name && !(piece->name = strdup(name))))
+        return free(piece), NULL;
+    piece->file = f;
+    piece->text = f->text;
+    f->text = (struct buf){0};
+    return piece;
+}
+
+static int add_piece(struct press *p, struct piece *piece, struct err *err)
+{
+    *p->last = piece;
+    p->last = &piece->next;
+    p->waiting++;
+    p->waiting_bytes += piece->text.len;
+    bool enough = p->waiting_bytes >= (size_t)p->threads * WAITING_BYTES ||
+                  p->waiting == (size_t)p->threads * WAITING_PIECES;
+    return enough ? press_flush(p, err) : 0;
+}
+
+/* How much of the text belongs to the member in the making; *ret_whole: that completes it. */
+static size_t part_of_member(const struct press_file *f, struct text text, bool *ret_whole)
+{
+    size_t have = f->text.len, from = have + 1 < MEMBER ? MEMBER - 1 - have : 0;
+    size_t most = MEMBER_MOST - have < text.len ? MEMBER_MOST - have : text.len;
+    const char *end = from < most ? memchr(text.ptr + from, '\n', most - from) : NULL;
+    *ret_whole = end || have + most == MEMBER_MOST;
+    return end ? (size_t)(end - text.ptr) + 1 : most;
+}
+
+int press_text(struct press_file *f, struct text text, struct err *err)
+{
+    int rc = 0;
+    f->text_bytes += text.len;
+    if (!f->press->level)
+        return put(f, text, err);
+    while (text.len && rc == 0) {
+        bool whole;
+        struct piece *piece;
+        size_t n = part_of_member(f, text, &whole);
+        buf_append(&f->text, text.ptr, n);
+        text.ptr += n;
+        text.len -= n;
+        rc = f->text.error;
+        if (rc == 0 && whole)
+            rc = (piece = piece_new(f, NULL)) ? add_piece(f->press, piece, err) : -ENOMEM;
+    }
+    return rc;
+}
+
+int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
+                 struct err *err)
+{
+    if (!f->press->level) {
+        int rc = hand_over(f, name, bytes, hash, err);
+        return file_free(f), rc;
+    }
+    struct piece *last = piece_new(f, name);
+    if (!last)
+        return press_drop(f), -ENOMEM;
+    last->bytes = bytes;
+    last->hash = hash;
+    return add_piece(f->press, last, err);
+}

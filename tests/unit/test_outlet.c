@@ -1,0 +1,491 @@
+/* room: rewrite */
+#include "check.h"
+
+#include "dftracerd/rewrite.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static char folder[64];
+
+static bool begin(void)
+{
+    strcpy(folder, "/tmp/test_outlet.XXXXXX");
+    return CHECK(mkdtemp(folder));
+}
+
+/* Runs a shell command in the folder. */
+static int shell(const char *script)
+{
+    char command[2048];
+    snprintf(command, sizeof command, "cd %s && %s", folder, script);
+    return system(command);
+}
+
+static void end(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK_INT(system(command), 0);
+}
+
+/* By zlib, member by member: sizes of their texts, and the whole. */
+static size_t gunzip(struct text in, struct buf *out, size_t *sizes, size_t most)
+{
+    size_t members = 0;
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)in.ptr, .avail_in = (uInt)in.len};
+    while (z.avail_in) {
+        int rc = Z_OK;
+        inflateInit2(&z, 15 + 16);
+        while (rc == Z_OK) {
+            z.next_out = (Bytef *)buf_reserve(out, 1 << 16);
+            z.avail_out = 1 << 16;
+            rc = inflate(&z, Z_NO_FLUSH);
+            out->len += (1 << 16) - z.avail_out;
+        }
+        if (!CHECK_INT(rc, Z_STREAM_END))
+            z.avail_in = 0;
+        if (members < most)
+            sizes[members] = z.total_out;
+        members++;
+        inflateEnd(&z);
+    }
+    return members;
+}
+
+/* Lines of 20 to 219 bytes that look a little like a trace. */
+static void make_text(struct buf *out, size_t bytes)
+{
+    uint32_t random = 7;
+    while (out->len < bytes) {
+        random = random * 1664525 + 1013904223;
+        buf_printf(out, "{\"id\":%u,\"ts\":%u,", random >> 20, random);
+        for (uint32_t n = random >> 8 & 127; n--;)
+            buf_putc(out, (char)('a' + n % 7));
+        buf_puts(out, "}\n");
+    }
+}
+
+static void every_level_reads_back(void)
+{
+    struct buf text = {0};
+    size_t before = SIZE_MAX, size;
+    make_text(&text, 300000);
+    for (int level = 0; level <= GZIP_LEVEL_MOST; level++)
+        for (size_t len = 0; len <= text.len; len = len ? len == 1 ? text.len : len + 1 : 1) {
+            struct buf packed = {0}, back = {0};
+            CHECK_INT(gzip_text((struct text){text.data, len}, level, &packed), 0);
+            if (level)
+                CHECK_INT(gunzip((struct text){packed.data, packed.len}, &back, &size, 1), 1);
+            else
+                buf_append(&back, packed.data, packed.len);
+            CHECK_MEM(back.data, back.len, text.data, len);
+            if (len == text.len && (level == 0 || level == 1 || level == 5 || level == 9)) {
+                CHECK(packed.len < before);
+                before = packed.len;
+            }
+            buf_done(&packed);
+            buf_done(&back);
+        }
+    buf_done(&text);
+}
+
+/* ---- presses ---- */
+
+static struct text read_file(const char *name)
+{
+    static struct buf b;
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "rb");
+    buf_clear(&b);
+    size_t n = 1;
+    while (f && n && buf_reserve(&b, 1 << 20)) {
+        n = fread(b.data + b.len, 1, 1 << 20, f);
+        b.len += n;
+    }
+    if (!f)
+        check_fail(__FILE__, __LINE__, "not there: %s", name);
+    else
+        fclose(f);
+    return (struct text){b.data, b.len};
+}
+
+/* Two files line about, then one empty, of which the pieces have `step` bytes. */
+static void press_into(struct outlet *o, struct pool *pool, int level, struct text text,
+                       size_t step)
+{
+    struct press *p = NULL;
+    struct press_file *f[3] = {0};
+    struct err err = {0};
+    struct hash128 hash = {0};
+    uint64_t bytes = 0;
+    CHECK_INT(press_new(pool, o, level, &p), 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(press_open(p, &err, &f[i]), 0);
+    for (size_t at = 0; at < text.len; at += step) {
+        size_t n = text.len - at < step ? text.len - at : step;
+        CHECK_INT(press_text(f[0], (struct text){text.ptr + at, n}, &err), 0);
+        CHECK_INT(press_text(f[1], (struct text){text.ptr + at, n / 2}, &err), 0);
+    }
+    CHECK_INT(press_text_bytes(f[0]), text.len);
+    CHECK_INT(press_finish(f[1], "b", NULL, NULL, &err), 0);
+    CHECK_INT(press_finish(f[0], "a/a", &bytes, &hash, &err), 0);
+    CHECK_INT(press_finish(f[2], "empty", NULL, NULL, &err), 0);
+    CHECK_INT(press_flush(p, &err), 0);
+    press_free(p);
+    CHECK_INT(outlet_end(o, &(struct buf){0}, &err), 0);
+    struct text got = read_file("out/a/a");
+    CHECK_INT(bytes, got.len);
+    CHECK(text_hash128(got).low == hash.low && text_hash128(got).high == hash.high);
+}
+
+static struct text press_once(struct pool *pool, int level, struct text text, size_t step)
+{
+    struct outlet *o = NULL;
+    struct err err = {0};
+    CHECK_INT(shell("rm -rf out"), 0);
+    if (!CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+        return (struct text){0};
+    press_into(o, pool, level, text, step);
+    outlet_free(o);
+    CHECK_INT(shell("test \"$(ls -A)\" = out && test \"$(echo out/*)\" = 'out/a out/b out/empty'"),
+              0);
+    return read_file("out/a/a");
+}
+
+/* A member ends with the first line end at or behind 1 MiB: worked out here line by line. */
+static size_t members_of(struct text text, size_t *sizes, size_t most)
+{
+    size_t n = 0, in = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        in++;
+        if ((text.ptr[i] == '\n' && in >= 1 << 20) || in == 16 << 20 || i + 1 == text.len) {
+            if (n < most)
+                sizes[n] = in;
+            n++;
+            in = 0;
+        }
+    }
+    return n;
+}
+
+static void check_pressed(struct text text)
+{
+    size_t want[64], got[64];
+    struct pool *pools[2] = {0};
+    struct buf first = {0}, back = {0};
+    CHECK_INT(pool_new(1, "one", &pools[0]), 0);
+    CHECK_INT(pool_new(3, "three", &pools[1]), 0);
+    struct text packed = press_once(NULL, 5, text, 1 << 16);
+    buf_text(&first, packed);
+    size_t n = gunzip(packed, &back, got, 64);
+    CHECK_MEM(back.data, back.len, text.ptr, text.len);
+    CHECK_INT(n, members_of(text, want, 64));
+    CHECK_MEM(got, n * sizeof *got, want, n * sizeof *want);
+    for (int i = 0; i < 2; i++) {
+        packed = press_once(pools[i], 5, text, i ? 3333333 : 777);
+        CHECK_MEM(packed.ptr, packed.len, first.data, first.len);
+        pool_free(pools[i]);
+    }
+    packed = press_once(NULL, 0, text, 12345);
+    CHECK_MEM(packed.ptr, packed.len, text.ptr, text.len);
+    buf_done(&first);
+    buf_done(&back);
+}
+
+static void members_are_cut_by_the_text_alone(void)
+{
+    struct buf text = {0};
+    if (!begin())
+        return;
+    make_text(&text, 7 << 20);
+    check_pressed((struct text){text.data, text.len});
+    memset(text.data + 100, 'x',
+           (2 << 20) + 5); /* a line longer than a member, and then none at the end */
+    check_pressed((struct text){text.data, text.len - 1});
+    buf_clear(&text);
+    for (int i = 0; i < (33 << 20) / 1024; i++)
+        buf_append(&text, (char[1024]){'y'}, 1024);
+    check_pressed((struct text){text.data, text.len});
+    buf_clear(&text);
+    make_text(&text, 1 << 20); /* exactly one member: no empty one behind it */
+    check_pressed((struct text){text.data, text.len});
+    buf_done(&text);
+    end();
+}
+
+static void what_is_dropped_leaves_the_others(void)
+{
+    struct outlet *o = NULL;
+    struct press *p = NULL;
+    struct press_file *f[3] = {0};
+    struct err err = {0};
+    struct buf text = {0}, back = {0};
+    size_t size;
+    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+        return;
+    make_text(&text, 3 << 19);
+    CHECK_INT(press_new(NULL, o, 1, &p), 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(press_open(p, &err, &f[i]), 0);
+        CHECK_INT(press_text(f[i], (struct text){text.data, text.len}, &err), 0);
+    }
+    press_drop(f[1]);
+    CHECK_INT(press_finish(f[2], "c", NULL, NULL, &err), 0);
+    CHECK_INT(press_finish(f[0], "a", NULL, NULL, &err), 0);
+    CHECK_INT(press_flush(p, &err), 0);
+    press_free(p);
+    CHECK_INT(outlet_end(o, NULL, &err), 0);
+    outlet_free(o);
+    CHECK_INT(shell("test \"$(echo out/*)\" = 'out/a out/c'"), 0);
+    CHECK_INT(gunzip(read_file("out/c"), &back, &size, 1), 2);
+    CHECK_MEM(back.data, back.len, text.data, text.len);
+    buf_done(&text);
+    buf_done(&back);
+    end();
+}
+
+/* ---- the tar ---- */
+
+static int add(struct outlet *o, const char *name, const char *content, struct err *err)
+{
+    struct outlet_file *f = NULL;
+    int rc = outlet_file_new(o, err, &f);
+    if (rc == 0)
+        rc = outlet_file_write(f, text_of(content), err);
+    if (rc < 0)
+        return outlet_file_drop(f), rc;
+    return outlet_file_finish(f, name, err);
+}
+
+static void a_tar_goes_as_it_is_made(void)
+{
+    struct outlet *o = NULL;
+    struct disk_budget budget = {.limit = 100};
+    struct outlet_file *open = NULL;
+    struct buf out = {0};
+    struct err err = {0};
+    char path[100];
+    int rc;
+    if (!begin() || !CHECK_INT(outlet_tar_new(folder, &budget, 86400, &o), 0))
+        return;
+    CHECK(outlet_is_tar(o));
+    CHECK_INT(outlet_send(o, 100, &out, &err), ERR_END);
+    CHECK_INT(outlet_file_new(o, &err, &open), 0);
+    CHECK_INT(outlet_file_write(open, TEXT("late"), &err), 0);
+    CHECK_INT(add(o, "a/b.txt", "hello", &err), 0);
+    CHECK_INT(add(o, "empty", "", &err), 0);
+    CHECK_INT(budget.used, 9);
+    while ((rc = outlet_send(o, 3, &out, &err)) == 0)
+        ;
+    CHECK_INT(rc, ERR_END);
+    CHECK_INT(budget.used, 4);
+    CHECK_INT(out.len,
+              512 + 512 + 512); /* a header with a block, a header: what is open is not there yet */
+    CHECK_INT(outlet_file_finish(open, "last", &err), 0);
+    while (outlet_send(o, 1000, &out, &err) == 0)
+        ;
+    CHECK_INT(outlet_end(o, &out, &err), 0);
+    CHECK_INT(budget.used, 0);
+    outlet_free(o);
+    snprintf(path, sizeof path, "%s/t.tar", folder);
+    FILE *f = fopen(path, "wb");
+    if (CHECK(f)) {
+        CHECK_INT(fwrite(out.data, 1, out.len, f), out.len);
+        fclose(f);
+    }
+    CHECK_INT(
+        shell("test \"$(tar tf t.tar | tr '\\n' ' ')\" = 'a/b.txt empty last ' && mkdir x && "
+              "tar xf t.tar -C x && test $(cat x/a/b.txt x/last) = hellolate && ! test -s x/empty"),
+        0);
+    buf_done(&out);
+    end();
+}
+
+static void the_disk_budget_is_kept(void)
+{
+    struct disk_budget budget = {.limit = 10};
+    struct outlet *o[2] = {0};
+    struct err err = {0};
+    if (!begin())
+        return;
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(outlet_tar_new(folder, &budget, 0, &o[i]), 0);
+    CHECK_INT(add(o[0], "a", "1234567", &err), 0);
+    CHECK_INT(add(o[1], "b", "1234", &err), -ENOSPC);
+    CHECK(strstr(err.text, "spool-size"));
+    err_done(&err);
+    CHECK_INT(budget.used, 7);
+    CHECK_INT(add(o[1], "b", "123", &err), 0);
+    outlet_free(o[0]);
+    CHECK_INT(budget.used, 3);
+    outlet_free(o[1]);
+    CHECK_INT(budget.used, 0);
+    end();
+}
+
+static void bad_names_are_refused(void)
+{
+    static const char *const bad[] = {"", "/a", "a/", "../a", "a/../b"};
+    for (int dir = 0; dir < 2; dir++) {
+        struct outlet *o = NULL;
+        struct err err = {0};
+        if (!begin())
+            return;
+        CHECK_INT(dir ? outlet_dir_new(folder, "o", false, &err, &o)
+                      : outlet_tar_new(folder, NULL, 0, &o),
+                  0);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            CHECK_INT(add(o, bad[i], "x", &err), -EINVAL);
+            err_done(&err);
+        }
+        CHECK_INT(add(o, "once", "x", &err), 0);
+        if (dir) {
+            CHECK_INT(add(o, "once", "y", &err), -EEXIST);
+            err_done(&err);
+            CHECK_INT(add(o, "once/below", "y", &err), -ENOTDIR);
+            err_done(&err);
+        }
+        outlet_free(o);
+        CHECK_INT(shell("test -z \"$(ls -A)\""), 0); /* not ended: nothing is left */
+        end();
+    }
+}
+
+/* ---- directories ---- */
+
+static int make_dir(const char *path, bool force, const char *content)
+{
+    struct outlet *o = NULL;
+    struct err err = {0};
+    int rc = outlet_dir_new(folder, path, force, &err, &o);
+    if (rc == 0)
+        rc = add(o, "x/new", content, &err);
+    if (rc == 0)
+        rc = add(o, "both", content, &err);
+    if (rc == 0) {
+        char script[100];
+        snprintf(script, sizeof script, "! test -e %s/x/new", path);
+        CHECK_INT(shell(script), 0); /* not before its end */
+        rc = outlet_end(o, NULL, &err);
+    }
+    CHECK(rc == 0 || err.text[0]);
+    outlet_free(o);
+    err_done(&err);
+    return rc;
+}
+
+static void a_directory_is_there_at_once_or_not_at_all(void)
+{
+    if (!begin())
+        return;
+    CHECK_INT(make_dir("deep/er", false, "1"), 0);
+    CHECK_INT(shell("test $(cat deep/er/x/new deep/er/both) = 11 && echo old >deep/er/old"), 0);
+    CHECK_INT(make_dir("deep/er", false, "2"), -EEXIST);
+    CHECK_INT(shell("test $(cat deep/er/x/new deep/er/both) = 11"), 0);
+    CHECK_INT(shell("rm -r deep/er/x"), 0);
+    CHECK_INT(make_dir("deep/er", true, "3"), 0);
+    CHECK_INT(shell("test $(cat deep/er/x/new deep/er/both deep/er/old | tr -d '\\n') = 33old"), 0);
+    CHECK_INT(make_dir("fresh", true, "4"), 0);
+    CHECK_INT(
+        shell("test $(cat fresh/both) = 4 && test \"$(ls -A | tr '\\n' ' ')\" = 'deep fresh '"), 0);
+    end();
+}
+
+static void it_stays_below_the_output_directory(void)
+{
+    static const char *const bad[] = {"..", "../x", "a/../../x", "/tmp/x", "",
+                                      ".",  "a//b", "a/./b",     "a/",     ".dftracerd-0/x"};
+    if (!begin())
+        return;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_INT(make_dir(bad[i], true, "x"), ERR_PARAM);
+    CHECK_INT(shell("mkdir there && ln -s there link && echo f >file"), 0);
+    for (int force = 0; force < 2; force++) {
+        CHECK_INT(make_dir("link/x", force, "x"),
+                  -ENOTDIR); /* O_NOFOLLOW | O_DIRECTORY on a link */
+        CHECK_INT(make_dir("file/x", force, "x"), -ENOTDIR);
+        CHECK_INT(make_dir("link", force, "x"), force ? -ENOTDIR : -EEXIST);
+        CHECK_INT(make_dir("file", force, "x"), force ? -ENOTDIR : -EEXIST);
+    }
+    CHECK_INT(shell("mkdir t && ln -s ../there t/x"),
+              0); /* a link in the directory that is gone over */
+    CHECK_INT(make_dir("t", true, "x"), -ENOTDIR);
+    CHECK_INT(shell("test -z \"$(ls -A there)\" && test \"$(cat file)\" = f && test \"$(echo "
+                    ".dftracerd-*)\" = '.dftracerd-*'"),
+              0);
+    end();
+}
+
+static void what_dead_runs_left_is_removed(void)
+{
+    struct outlet *o = NULL;
+    struct err err = {0};
+    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+        return;
+    CHECK_INT(add(o, "a", "1", &err), 0);
+    CHECK_INT(shell("mkdir -p .dftracerd-0123/made/b keep && echo >.dftracerd-0123/made/b/c"), 0);
+    outlet_clean(folder);
+    CHECK_INT(
+        shell(
+            "! test -e .dftracerd-0123 && test -d keep && test $(ls -d .dftracerd-* | wc -l) = 1"),
+        0);
+    CHECK_INT(outlet_end(o, NULL, &err), 0); /* that of the run that goes on was left alone */
+    outlet_free(o);
+    CHECK_INT(shell("test $(cat out/a) = 1 && test \"$(echo .dftracerd-*)\" = '.dftracerd-*'"), 0);
+    outlet_clean("/nowhere/at/all");
+    end();
+}
+
+/* A limit on the size of files stands for the full disk. */
+static void a_full_disk_leaves_nothing(void)
+{
+    struct outlet *o = NULL;
+    struct press *p = NULL;
+    struct press_file *f = NULL;
+    struct err err = {0};
+    struct rlimit old, small;
+    struct buf text = {0};
+    int rc = 0;
+    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+        return;
+    make_text(&text, 1 << 20);
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){1000000, old.rlim_max};
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &small), 0);
+    CHECK_INT(press_new(NULL, o, 1, &p), 0);
+    CHECK_INT(press_open(p, &err, &f), 0);
+    for (int i = 0; i < 100 && rc == 0; i++)
+        rc = press_text(f, (struct text){text.data, text.len}, &err);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &old), 0);
+    CHECK_INT(rc, -EFBIG);
+    CHECK(strstr(err.text, "cannot be written"));
+    err_done(&err);
+    press_drop(f);
+    press_free(p);
+    outlet_free(o);
+    CHECK_INT(shell("test -z \"$(ls -A)\""), 0);
+    buf_done(&text);
+    end();
+}
+
+static const struct check_test tests[] = {
+    {"every_level_reads_back", every_level_reads_back},
+    {"members_are_cut_by_the_text_alone", members_are_cut_by_the_text_alone},
+    {"what_is_dropped_leaves_the_others", what_is_dropped_leaves_the_others},
+    {"a_tar_goes_as_it_is_made", a_tar_goes_as_it_is_made},
+    {"the_disk_budget_is_kept", the_disk_budget_is_kept},
+    {"bad_names_are_refused", bad_names_are_refused},
+    {"a_directory_is_there_at_once_or_not_at_all", a_directory_is_there_at_once_or_not_at_all},
+    {"it_stays_below_the_output_directory", it_stays_below_the_output_directory},
+    {"what_dead_runs_left_is_removed", what_dead_runs_left_is_removed},
+    {"a_full_disk_leaves_nothing", a_full_disk_leaves_nothing},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)
