@@ -166,7 +166,7 @@ static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want,
     while (at < to && out->len - before < want) {
         uint32_t i = item_index(&l->item, at);
         if (l->group && !l->groups[l->group[i]].written) {
-            int rc = metadata_before(v->metadata, l, &l->groups[l->group[i]], out);
+            int rc = metadata_before(v->metadata, l->item.file, &l->groups[l->group[i]], out);
             if (rc < 0)
                 return rc;
             l->groups[l->group[i]].written = true;

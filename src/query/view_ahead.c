@@ -266,9 +266,12 @@ static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
 {
     const struct scan_place *places;
     struct query *q = a->maker.query;
+    size_t position = a->positions[number];
 
     scan_places(q, &places);
-    const char *name = snapshot_file(query_snapshot(q), places[a->positions[number]].file)->name;
+    uint32_t file =
+        a->maker.file_of ? a->maker.file_of(a->maker.arg, position) : places[position].file;
+    const char *name = snapshot_file(query_snapshot(q), file)->name;
     if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
         return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read",
                        name);

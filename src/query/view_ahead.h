@@ -30,9 +30,10 @@ struct ahead_maker {
     int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret); /* *ret NULL: nothing there */
     void (*drop)(void *arg, void *item);
     bool read_text;                  /* the items need text: errors name the file */
+    uint32_t (*file_of)(void *arg, size_t position); /* in the snapshot; NULL: positions are those of scan_places */
 };
 struct ahead;
-/* Items of positions[0..count) of scan_places (copied). */
+/* Items of positions[0..count) (copied). */
 int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count, struct ahead **ret);
 /* The next item, in order; it is the caller's then. ERR_END. */
 int ahead_next(struct ahead *a, struct err *err, void **ret);

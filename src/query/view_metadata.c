@@ -197,10 +197,14 @@ static void write_record(struct text line, struct buf *out)
     buf_putc(out, '\n');
 }
 
+static int note_hash_record(struct metadata *m, const struct index_name *n)
+{
+    return add_new(&m->written, (uint64_t[]){(uint64_t)n->kind << 32 | n->hash, n->value});
+}
+
 static int write_hash_record(struct metadata *m, const struct index_name *n, struct buf *out)
 {
-    uint64_t keys[] = {(uint64_t)n->kind << 32 | n->hash, n->value};
-    int rc = add_new(&m->written, keys);
+    int rc = note_hash_record(m, n);
 
     if (rc > 0)
         write_record(index_text(query_index(m->query), n->line), out);
@@ -252,21 +256,21 @@ static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct 
     return rc;
 }
 
-static int before_hash(struct metadata *m, const struct lines *l, const struct lines_hash *h,
-                       struct buf *out)
+static int before_hash(struct metadata *m, const struct index_file *file,
+                       const struct lines_hash *h, struct buf *out)
 {
     static const uint8_t kinds[] = {INDEX_FH, INDEX_HH, INDEX_SH};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(kinds) && rc >= 0; i++) {
-        uint64_t keys[] = {(uint64_t)l->item.file->id << 8 | kinds[i], h->hash};
+        uint64_t keys[] = {(uint64_t)file->id << 8 | kinds[i], h->hash};
         bool any;
         if (!(h->kinds >> kinds[i] & 1))
             continue;
         rc = add_new(&m->asked, keys);
         if (rc <= 0)
             continue;
-        rc = write_own(m, l->item.file, kinds[i], h->hash, out, &any);
+        rc = write_own(m, file, kinds[i], h->hash, out, &any);
         if (rc == 0 && !any)
             rc = write_others(m, kinds[i], h->hash, out);
     }
@@ -406,6 +410,13 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
     return rc;
 }
 
+static int note_text(struct metadata *m, struct text line)
+{
+    struct hash128 hash = text_hash128(line);
+
+    return add_new(&m->texts, (uint64_t[]){hash.high, hash.low});
+}
+
 static int before_process(struct metadata *m, const struct lines_group *g, struct buf *out)
 {
     struct found *found = NULL;
@@ -418,8 +429,7 @@ static int before_process(struct metadata *m, const struct lines_group *g, struc
     rc = rc < 0 ? rc : find_process(m, g, &found, &n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
         struct text line = index_text(query_index(m->query), found[i].name->line);
-        struct hash128 hash = text_hash128(line);
-        rc = add_new(&m->texts, (uint64_t[]){hash.high, hash.low});
+        rc = note_text(m, line);
         if (rc > 0)
             write_record(line, out);
     }
@@ -427,14 +437,22 @@ static int before_process(struct metadata *m, const struct lines_group *g, struc
     return rc < 0 ? rc : 0;
 }
 
-int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g,
+int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g,
                     struct buf *out)
 {
     int rc = 0;
 
     for (uint32_t i = 0; i < g->hash_count && rc == 0; i++)
-        rc = before_hash(m, l, &g->hashes[i], out);
+        rc = before_hash(m, file, &g->hashes[i], out);
     if (rc == 0 && g->has_process)
         rc = before_process(m, g, out);
     return rc < 0 ? rc : out->error;
+}
+
+int metadata_have(struct metadata *m, const struct index_name *record)
+{
+    int rc = of_hash(record) ? note_hash_record(m, record)
+                             : note_text(m, index_text(query_index(m->query), record->line));
+
+    return rc < 0 ? rc : 0;
 }

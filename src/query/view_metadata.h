@@ -14,7 +14,9 @@ int metadata_new(struct query *q, struct metadata **ret);
 /* Looks into the files of another query from now on; what has been written stays written. */
 void metadata_go_on(struct metadata *m, struct query *q);
 void metadata_free(struct metadata *m);
-/* Appends what an object of this group and place needs and the answer does not have yet. */
-int metadata_before(struct metadata *m, const struct lines *l, const struct lines_group *g, struct buf *out);
+/* Appends what an object of this group and file needs and the answer does not have yet. */
+int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g, struct buf *out);
+/* The answer has this record already. */
+int metadata_have(struct metadata *m, const struct index_name *record);
 
 #endif

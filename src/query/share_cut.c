@@ -1,0 +1,463 @@
+/* share_cut.c - makes a piece: which target each object of a chunk has, by the columns alone; then its text, cut into units. */
+#include "share.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_TARGET UINT16_MAX
+/* Longer lines of brackets go to the rest: there are few different ones of these. */
+enum { BRACKETS_MOST = 4 };
+
+/* What a worker keeps: the scans of the groups. */
+struct share_tools {
+    struct scan_worker *scan[1]; /* group_count, each made when first needed */
+};
+
+/* ---- the plan ---------------------------------------------------------------------------------------- */
+
+int share_plan_init(struct share_plan *p, const struct share_options *o)
+{
+    *p = (struct share_plan){.all = o->all, .groups = o->groups, .group_count = o->group_count};
+    pthread_mutex_init(&p->lock, NULL);
+    return lines_plan_init(&p->lines, o->all, false, true);
+}
+
+static void tools_done(const struct share_plan *p, struct share_tools *t)
+{
+    for (uint32_t i = 0; i < p->group_count; i++)
+        scan_worker_free(t->scan[i]);
+    free(t);
+}
+
+static void piece_free(struct share_piece *s)
+{
+    free(s->text);
+    free(s->units);
+    free(s->start);
+    free(s->object_len);
+    free(s->need);
+    free(s->target);
+    free(s->class);
+    arena_done(&s->arena);
+    free(s);
+}
+
+void share_plan_done(struct share_plan *p)
+{
+    while (p->idle_count)
+        tools_done(p, p->idle[--p->idle_count]);
+    while (p->spare_count)
+        piece_free(p->spare[--p->spare_count]);
+    free(p->idle);
+    lines_plan_done(&p->lines);
+    pthread_mutex_destroy(&p->lock);
+}
+
+static struct share_tools *take_tools(struct share_plan *p)
+{
+    struct share_tools *t = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->idle_count)
+        t = p->idle[--p->idle_count];
+    pthread_mutex_unlock(&p->lock);
+    return t ? t : calloc(1, sizeof(*t) + p->group_count * sizeof(t->scan[0]));
+}
+
+static void give_tools(struct share_plan *p, struct share_tools *t)
+{
+    pthread_mutex_lock(&p->lock);
+    if (p->idle_count == p->idle_cap) {
+        uint32_t cap = p->idle_cap ? p->idle_cap * 2 : 8;
+        struct share_tools **grown = realloc(p->idle, cap * sizeof(*grown));
+        p->idle = grown ? grown : p->idle;
+        p->idle_cap = grown ? cap : p->idle_cap;
+    }
+    bool kept = p->idle_count < p->idle_cap;
+    if (kept)
+        p->idle[p->idle_count++] = t;
+    pthread_mutex_unlock(&p->lock);
+    if (!kept)
+        tools_done(p, t);
+}
+
+/* ---- pieces and their memory ------------------------------------------------------------------------- */
+
+static int charge(const struct share_plan *p, struct share_piece *s, size_t bytes)
+{
+    int rc = budget_charge(query_budget(p->all), bytes);
+
+    if (rc == 0)
+        s->charged += bytes;
+    return rc;
+}
+
+static struct share_piece *piece_new(struct share_plan *p)
+{
+    struct share_piece *s = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->spare_count)
+        s = p->spare[--p->spare_count];
+    pthread_mutex_unlock(&p->lock);
+    return s ? s : calloc(1, sizeof(*s));
+}
+
+void share_piece_drop(void *plan, void *piece)
+{
+    struct share_plan *p = plan;
+    struct share_piece *s = piece;
+
+    budget_release(query_budget(p->all), s->charged);
+    s->charged = 0;
+    arena_done(&s->arena);
+    s->groups = NULL;
+    s->group_count = s->count = s->len = s->rows = 0;
+    pthread_mutex_lock(&p->lock);
+    bool keep = s->cap <= (size_t)16 << 20 && p->spare_count < SHARE_SPARE;
+    if (keep)
+        p->spare[p->spare_count++] = s;
+    pthread_mutex_unlock(&p->lock);
+    if (!keep)
+        piece_free(s);
+}
+
+uint32_t share_piece_file(void *plan, size_t position)
+{
+    return ((struct share_plan *)plan)->places[position].file;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+struct cutter {
+    struct share_plan *plan;
+    struct share_piece *piece;
+    struct lines_refs *refs;
+    uint64_t end;     /* of the object before, in the chunk's text */
+    uint32_t group;   /* whose rows are being marked */
+    uint32_t without; /* objects of data that no group has taken yet */
+    int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], classes[SCAN_BATCH];
+};
+
+static int grow_rows(const struct cutter *c, uint32_t rows)
+{
+    struct share_piece *s = c->piece;
+    int rc = charge(c->plan, s, rows * (sizeof(uint32_t) * 3 + sizeof(uint16_t) + 1));
+
+    if (rc < 0)
+        return rc;
+#define ROWS_OF(array) \
+    do { \
+        free(array); \
+        (array) = malloc((rows + 1) * sizeof(*(array))); \
+        if (!(array)) \
+            return -ENOMEM; \
+    } while (0)
+    ROWS_OF(s->start);
+    ROWS_OF(s->object_len);
+    ROWS_OF(s->need);
+    ROWS_OF(s->target);
+    ROWS_OF(s->class);
+#undef ROWS_OF
+    return 0;
+}
+
+static int read_columns(struct cutter *c, const struct scan_batch *b)
+{
+    static const char *const paths[] = {"@gap", "@len", "@class"};
+    int64_t *const to[] = {c->gaps, c->lens, c->classes};
+    struct column column;
+    int rc = 0;
+
+    for (unsigned i = 0; i < 3 && rc == 0; i++) {
+        rc = chunk_find(b->chunk->view, text_of(paths[i]), &column);
+        rc = rc == -ENOENT ? ERR_CORRUPT : rc;
+        rc = rc < 0 ? rc : column_read_i64(b->chunk->view, &column, b->first, b->rows, to[i]);
+    }
+    return rc;
+}
+
+/* Of the query for all objects: every row comes, in order. */
+static int note_rows(void *arg, struct scan_batch *b)
+{
+    struct cutter *c = arg;
+    struct share_piece *s = c->piece;
+    int rc = b->first == s->rows && b->count == b->rows ? 0 : ERR_CORRUPT;
+
+    if (rc == 0 && b->first == 0)
+        rc = grow_rows(c, b->chunk->rows);
+    rc = rc < 0 ? rc : read_columns(c, b);
+    rc = rc < 0 ? rc : refs_batch(c->refs, b, s->need + s->rows);
+    for (uint32_t i = 0; rc == 0 && i < b->rows; i++) {
+        uint32_t row = s->rows++;
+        uint64_t start = c->end + (uint64_t)c->gaps[i];
+        c->end = start + (uint64_t)c->lens[i];
+        if (c->gaps[i] < 0 || c->lens[i] <= 0 || c->end > s->place.len)
+            return ERR_CORRUPT;
+        s->start[row] = (uint32_t)start;
+        s->object_len[row] = (uint32_t)c->lens[i];
+        s->class[row] = (uint8_t)c->classes[i];
+        s->target[row] = NO_TARGET;
+        c->without += s->class[row] != TRACE_METADATA;
+    }
+    return rc;
+}
+
+static int mark_rows(void *arg, struct scan_batch *b)
+{
+    struct cutter *c = arg;
+    struct share_piece *s = c->piece;
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_place(b, batch_row(b, j));
+        bool takes = s->target[row] == NO_TARGET && s->class[row] != TRACE_METADATA;
+        if (takes) {
+            s->target[row] = (uint16_t)c->group;
+            c->without--;
+        }
+    }
+    return 0;
+}
+
+/* Number of the piece's chunk among those that a query looks at; false: none of its rows is selected. */
+static bool find_place(const struct query *q, const struct share_place *place, size_t *ret)
+{
+    const struct scan_place *places;
+    size_t from = 0, to = scan_places(q, &places);
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const struct scan_place *m = &places[middle];
+        bool before = m->file != place->file ? m->file < place->file : m->chunk < place->chunk;
+        if (m->file == place->file && m->chunk == place->chunk) {
+            *ret = middle;
+            return true;
+        }
+        if (before)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+static int mark_groups(struct cutter *c, struct share_tools *tools)
+{
+    struct share_plan *p = c->plan;
+    size_t position;
+    int rc = 0;
+
+    for (c->group = 0; c->group < p->group_count && c->without && rc == 0; c->group++) {
+        if (!find_place(p->groups[c->group], &c->piece->place, &position))
+            continue;
+        struct scan_worker **w = &tools->scan[c->group];
+        rc = *w ? 0 : scan_worker_new(p->groups[c->group], w);
+        rc = rc < 0 ? rc : scan_chunk(*w, position, mark_rows, c);
+    }
+    return rc;
+}
+
+/* Records go with the next object of data, else with the one before, else to the rest. */
+static void settle_targets(struct share_piece *s, uint16_t rest)
+{
+    uint16_t with = NO_TARGET;
+
+    for (uint32_t i = 0; i < s->rows; i++) {
+        if (s->class[i] != TRACE_METADATA && s->target[i] == NO_TARGET)
+            s->target[i] = rest;
+    }
+    for (uint32_t i = s->rows; i-- > 0;) {
+        if (s->class[i] != TRACE_METADATA)
+            with = s->target[i];
+        s->target[i] = with;
+    }
+    with = rest;
+    for (uint32_t i = 0; i < s->rows; i++) {
+        if (s->target[i] == NO_TARGET)
+            s->target[i] = with;
+        with = s->target[i];
+    }
+}
+
+static int find_rows(struct cutter *c, struct ahead_tools *tools)
+{
+    struct share_piece *s = c->piece;
+    size_t position;
+
+    if (s->place.chunk == SHARE_NO_CHUNK || !find_place(c->plan->all, &s->place, &position))
+        return 0;
+    struct share_tools *own = take_tools(c->plan);
+    int rc = own ? refs_new(&c->plan->lines, &c->refs) : -ENOMEM;
+    rc = rc < 0 ? rc : scan_chunk(tools->scan, position, note_rows, c);
+    if (rc == 0 && s->rows)
+        rc = refs_groups(c->refs, &s->arena, &s->groups);
+    for (uint32_t i = 0; rc == 0 && i < s->rows; i++)
+        s->group_count = s->need[i] >= s->group_count ? s->need[i] + 1 : s->group_count;
+    rc = rc < 0 ? rc : mark_groups(c, own);
+    if (own)
+        give_tools(c->plan, own);
+    refs_free(c->refs);
+    settle_targets(s, (uint16_t)c->plan->group_count);
+    return rc;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------- */
+
+static int fetch_text(struct cutter *c, struct ahead_tools *tools)
+{
+    struct share_piece *s = c->piece;
+    struct trace_text *text;
+    int rc = charge(c->plan, s, s->place.len);
+
+    if (rc == 0 && s->cap < (size_t)s->place.len + 1) {
+        free(s->text);
+        s->cap = (size_t)s->place.len + 1;
+        s->text = malloc(s->cap);
+        rc = s->text ? 0 : -ENOMEM;
+        s->cap = s->text ? s->cap : 0;
+    }
+    rc = rc < 0 ? rc : tools_text(tools, c->plan->all, s->file, &text);
+    rc = rc < 0 ? rc : trace_text_read(text, s->place.offset, s->text, s->place.len);
+    /* What cannot be read may have been cut just now. */
+    if (rc == 0 || rc == ERR_CORRUPT) {
+        int same = index_text_check(s->file, tools->fd);
+        rc = rc == 0 || same == ERR_STALE ? same : rc;
+    }
+    s->len = s->place.len;
+    return rc;
+}
+
+/* ---- units ------------------------------------------------------------------------------------------- */
+
+static int add_unit(struct cutter *c, const struct share_unit *unit)
+{
+    struct share_piece *s = c->piece;
+
+    if (s->count + 1 >= s->unit_cap) {
+        uint32_t cap = s->unit_cap ? s->unit_cap * 2 : 1024;
+        struct share_unit *grown = realloc(s->units, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        s->units = grown;
+        s->unit_cap = cap;
+    }
+    s->units[s->count++] = *unit;
+    return 0;
+}
+
+static bool is_brackets(const char *line, size_t len)
+{
+    size_t text = len && line[len - 1] == '\n' ? len - 1 : len;
+
+    for (size_t i = 0; i < text; i++) {
+        if (text > BRACKETS_MOST || !strchr("[], \t\r", line[i]) || !line[i])
+            return false;
+    }
+    return true;
+}
+
+/* Lines without an object. The first line of text that no chunk has may be the end of one that began before. */
+static int add_others(struct cutter *c, uint32_t from, uint32_t to)
+{
+    struct share_piece *s = c->piece;
+    int rc = 0;
+
+    for (uint32_t at = from, next; at < to && rc == 0; at = next) {
+        const char *newline = memchr(s->text + at, '\n', to - at);
+        next = newline ? (uint32_t)(newline - s->text) + 1 : to;
+        bool own =
+            !(at == 0 && s->place.chunk == SHARE_NO_CHUNK) && (newline || s->place.ends_file);
+        bool brackets = own && is_brackets(s->text + at, next - at);
+        bool cut = !newline && s->place.ends_file && !brackets;
+        struct share_unit unit = {.from = at,
+                                  .lines = newline || cut,
+                                  .target =
+                                      brackets ? SHARE_BRACKETS : (uint16_t)c->plan->group_count,
+                                  .kind = SHARE_OTHER,
+                                  .cut = cut};
+        rc = add_unit(c, &unit);
+    }
+    return rc;
+}
+
+static uint32_t count_lines(const char *text, size_t len)
+{
+    const char *end = text + len;
+    uint32_t lines = 0;
+
+    for (const char *p = text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        lines++;
+    return lines;
+}
+
+/* The object of a row with the lines it stands in, from `from` on; up to the next object if that begins in the same line. */
+static int add_object(struct cutter *c, uint32_t row, uint32_t from, uint32_t *ret_end)
+{
+    struct share_piece *s = c->piece;
+    uint32_t end = s->start[row] + s->object_len[row];
+    uint32_t next = row + 1 < s->rows ? s->start[row + 1] : s->len;
+    const char *newline = memchr(s->text + end, '\n', next - end);
+    uint32_t stop = newline ? (uint32_t)(newline - s->text) + 1 : next;
+    bool record = s->class[row] == TRACE_METADATA;
+    struct share_unit unit = {.from = from,
+                              .of = record ? row : s->need[row],
+                              .target = s->target[row],
+                              .kind = record ? SHARE_RECORD : SHARE_DATA,
+                              .cut = !newline,
+                              .lines = count_lines(s->text + from, end - from) + 1};
+
+    *ret_end = stop;
+    return add_unit(c, &unit);
+}
+
+static int cut_units(struct cutter *c)
+{
+    struct share_piece *s = c->piece;
+    uint32_t at = 0;
+    int rc = 0;
+
+    for (uint32_t row = 0; row < s->rows && rc == 0; row++) {
+        uint32_t start = s->start[row];
+        const char *newline = start > at ? memrchr(s->text + at, '\n', start - at) : NULL;
+        uint32_t line = newline ? (uint32_t)(newline - s->text) + 1 : at;
+        if (start < at)
+            return ERR_CORRUPT;
+        rc = line > at ? add_others(c, at, line) : 0;
+        rc = rc < 0 ? rc : add_object(c, row, line, &at);
+    }
+    rc = rc < 0 ? rc : add_others(c, at, s->len);
+    if (rc < 0)
+        return rc;
+    rc = add_unit(c, &(struct share_unit){.from = s->len});
+    s->count -= rc == 0;
+    return rc < 0 ? rc : charge(c->plan, s, s->unit_cap * sizeof(*s->units));
+}
+
+/* ---- a piece ----------------------------------------------------------------------------------------- */
+
+int share_piece_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
+{
+    struct share_plan *p = plan;
+    struct cutter *c = calloc(1, sizeof(*c));
+    struct share_piece *s = piece_new(p);
+    int rc = c && s ? 0 : -ENOMEM;
+
+    if (rc == 0) {
+        c->plan = p;
+        c->piece = s;
+        s->place = p->places[position];
+        s->file = snapshot_file(query_snapshot(p->all), s->place.file);
+        rc = find_rows(c, tools);
+        rc = rc < 0 ? rc : fetch_text(c, tools);
+        rc = rc < 0 ? rc : cut_units(c);
+    }
+    free(c);
+    if (rc < 0) {
+        if (s)
+            share_piece_drop(p, s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
