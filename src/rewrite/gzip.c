@@ -28,7 +28,7 @@ struct packer {
 #endif
 };
 
-struct packer *packer_new(int level)
+struct packer *gzip_packer_new(int level)
 {
     struct packer *p = calloc(1, sizeof *p);
     if (!p)
@@ -46,7 +46,7 @@ struct packer *packer_new(int level)
     return p;
 }
 
-void packer_free(struct packer *p)
+void gzip_packer_free(struct packer *p)
 {
 #ifdef HAVE_LIBDEFLATE
     if (p && p->deflate)
@@ -109,7 +109,7 @@ static size_t most_of(size_t len)
     return len + len / 1024 + 256;
 }
 
-int packer_member(struct packer *p, struct text text, struct buf *out)
+int gzip_packer_member(struct packer *p, struct text text, struct buf *out)
 {
     char *room = buf_reserve(out, most_of(text.len));
     size_t made = room ? pack(p, text, room, most_of(text.len)) : 0;
@@ -121,8 +121,8 @@ int gzip_text(struct text text, int level, struct buf *out)
 {
     if (!level)
         return buf_text(out, text), out->error;
-    struct packer *p = packer_new(level);
-    int rc = p ? packer_member(p, text, out) : -ENOMEM;
-    packer_free(p);
+    struct packer *p = gzip_packer_new(level);
+    int rc = p ? gzip_packer_member(p, text, out) : -ENOMEM;
+    gzip_packer_free(p);
     return rc;
 }

@@ -6,8 +6,8 @@
 
 /* One thread at a time. */
 struct packer;
-struct packer *packer_new(int level);                  /* 1-9; *new* or NULL */
-int packer_member(struct packer *p, struct text text, struct buf *out); /* appends; -ENOMEM */
-void packer_free(struct packer *p);                    /* NULL-safe */
+struct packer *gzip_packer_new(int level);                  /* 1-9; *new* or NULL */
+int gzip_packer_member(struct packer *p, struct text text, struct buf *out); /* appends; -ENOMEM */
+void gzip_packer_free(struct packer *p);                    /* NULL-safe */
 
 #endif

@@ -114,7 +114,7 @@ void press_free(struct press *p)
         return;
     forget(p, NULL);
     for (unsigned i = 0; i < p->idle_count; i++)
-        packer_free(p->idle[i]);
+        gzip_packer_free(p->idle[i]);
     free(p->idle);
     free(p->jobs);
     pthread_mutex_destroy(&p->lock);
@@ -156,7 +156,7 @@ static struct packer *take(struct press *p)
     if (p->idle_count)
         packer = p->idle[--p->idle_count];
     pthread_mutex_unlock(&p->lock);
-    return packer ? packer : packer_new(p->level);
+    return packer ? packer : gzip_packer_new(p->level);
 }
 
 static void give_back(struct press *p, struct packer *packer)
@@ -167,7 +167,7 @@ static void give_back(struct press *p, struct packer *packer)
         packer = NULL;
     }
     pthread_mutex_unlock(&p->lock);
-    packer_free(packer);
+    gzip_packer_free(packer);
 }
 
 static void compress(void *arg, unsigned i)
@@ -179,8 +179,8 @@ static void compress(void *arg, unsigned i)
     struct packer *packer = take(p);
     piece->rc = -ENOMEM;
     if (packer) {
-        piece->rc =
-            packer_member(packer, (struct text){piece->text.data, piece->text.len}, &piece->out);
+        piece->rc = gzip_packer_member(packer, (struct text){piece->text.data, piece->text.len},
+                                       &piece->out);
         give_back(p, packer);
     }
     buf_done(&piece->text);
