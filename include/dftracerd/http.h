@@ -17,6 +17,7 @@ struct http_limits {
     int64_t query_time_ms;           /* 0 = 300,000                                                             */
     size_t query_memory, total_memory; /* bytes, 0 = 1 GiB and 4 GiB                                            */
     size_t answer_memory;            /* of answers that are kept, 0 = 64 MiB; one may have an eighth            */
+    uint64_t spool_bytes;            /* disk space of files in the making, 0 = 16 GiB                           */
     unsigned connections;            /* 0 = 10,000                                                              */
 };
 struct http_options {
@@ -35,6 +36,7 @@ struct http_options {
     const uid_t *allow_users; size_t allow_user_count;
     unsigned workers;                /* request workers and query threads, 0 = CPUs                             */
     struct http_limits limits;
+    const char *output_dir;          /* absolute; what `output` names lies below it. NULL = it is refused       */
     bool (*looked)(void *arg, int64_t since_ns); /* for wait=fresh: what had changed in the roots by then (clock_mono_ns) is
                                         offered to the index. If not, it is to be soon, and http_index_changed to be
                                         called. Any thread; NULL = nobody can tell                              */

@@ -123,6 +123,9 @@ int outlet_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mt
  * part, `.` or `..`, or one that begins with `.dftracerd-`; -EEXIST, -ENOTDIR, -ELOOP, -EACCES, -ENOSPC ... */
 int outlet_dir_new(const char *base, const char *path, bool force, struct err *err, struct outlet **ret);
 bool outlet_is_tar(const struct outlet *o);
+bool outlet_is_body(const struct outlet *o);
+/* One file after the other as they are, without names: the body of an answer. The file in the making is sent, too. -ENOMEM */
+int outlet_body_new(struct outlet **ret);
 /* As many files may be in the making as there are descriptors. *new*: the caller finishes or drops it before outlet_free. */
 int outlet_file_new(struct outlet *o, struct err *err, struct outlet_file **ret);
 int outlet_file_write(struct outlet_file *f, struct text data, struct err *err);
@@ -146,8 +149,10 @@ void outlet_clean(const char *base);
 #define GZIP_LEVEL_USUAL 5     /* the size of gzip -6 on traces, in a third of the time */
 struct press;
 struct press_file;
-/* *new*; the pool (NULL = the calling thread alone) and the outlet are borrowed. -ENOMEM */
-int press_new(struct pool *pool, struct outlet *outlet, int level, struct press **ret);
+/* *new*; the pool (NULL = the calling thread alone) and the outlet are borrowed. `check`: what each member gives when it is
+ * inflated again is shown to it, in whole lines, by several threads at once and in any order. -ENOMEM */
+struct press_options { int level; void (*check)(void *arg, struct text text); void *arg; };
+int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options, struct press **ret);
 int press_open(struct press *p, struct err *err, struct press_file **ret);   /* *new*: finished or dropped before press_free */
 /* Appends text, in any pieces; copied. Compresses and writes when there is enough for all threads. -errno of the outlet,
  * -ENOMEM; after an error only drop and free are of use. */
@@ -159,6 +164,28 @@ int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct
 void press_drop(struct press_file *f);                                   /* NULL-safe */
 int press_flush(struct press *p, struct err *err);                       /* all that waits is compressed and written */
 void press_free(struct press *p);                                        /* NULL-safe */
+
+/* ---- traces in other files: /merge, /split, /pgzip ------------------------------------------------------------------ */
+
+/* The lines of a query (as /view writes them, between `[` and `]`) in one file, or in files of about `chunk_bytes` of text; or plain
+ * files as gzip, each byte for byte. Then `manifest.json` (not in a body): what was read and written. */
+enum repack_kind { REPACK_MERGE, REPACK_SPLIT, REPACK_PGZIP };
+struct repack_options {
+    enum repack_kind kind;
+    const char *name;                /* of the one file; of files: <name>-<n>.pfw, n from 1; `.gz` is added where packed */
+    uint64_t chunk_bytes;
+    int level;                       /* 0-9; 0 = plain text                                                   */
+    bool order_ts;
+    bool verify;                     /* what was written is inflated, and the events are read once more and compared */
+};
+struct repack;
+/* Borrowed until close: all but the options. `q`: the lines; of REPACK_PGZIP the files. */
+int repack_open(struct query *q, struct pool *pool, struct budget *budget, struct outlet *outlet,
+                const struct repack_options *options, struct err *err, struct repack **ret);
+int repack_next(struct repack *r, struct err *err);  /* a step of the work; ERR_END: all is finished */
+/* After ERR_END: the text of manifest.json, borrowed. Events whose comparison failed: "verified":false. */
+struct text repack_manifest(const struct repack *r);
+void repack_close(struct repack *r);                                     /* NULL-safe */
 
 /* One text as one gzip member (level 1-9), or as it is (0): appended. -ENOMEM. For small things; keeps nothing. */
 int gzip_text(struct text text, int level, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include "background.h"
 #include "dftracerd/http.h"
+#include "dftracerd/rewrite.h"
 #include "log.h"
 #include "loop.h"
 #include "meeting.h"
@@ -29,7 +30,7 @@ struct daemon {
     struct roots roots;
     struct peers peers;
     struct meeting meeting;
-    char *index_path, *dimensions;
+    char *index_path, *output_dir, *dimensions;
     struct index *index;
     struct http *http;
     struct watch *watch;
@@ -216,7 +217,9 @@ static int start_http(struct daemon *d, struct err *err)
                    .query_memory = o->query_memory,
                    .total_memory = o->total_memory,
                    .answer_memory = o->answer_memory,
+                   .spool_bytes = o->spool_size,
                    .connections = (unsigned)o->max_connections},
+        .output_dir = d->output_dir,
         .looked = on_look_asked,
         .looked_arg = d,
         .version = DFT_VERSION,
@@ -264,8 +267,12 @@ static int start(struct daemon *d, struct err *err)
         rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
+    if (rc == 0)
+        rc = place_output(&d->roots, d->options.output_dir, &d->output_dir, err);
     if (rc < 0 || d->options.check_only)
         return rc;
+    if (d->output_dir)
+        outlet_clean(d->output_dir);
     raise_descriptor_limit();
     d->inherited_count = notify_inherited(d->inherited, INHERITED_MAX);
     rc = choose_meeting(d, err);
@@ -314,6 +321,7 @@ static void stop(struct daemon *d)
     meeting_done(&d->meeting);
     roots_done(&d->roots);
     free(d->index_path);
+    free(d->output_dir);
     peers_done(&d->peers);
     free(d->dimensions);
     options_done(&d->options);

@@ -61,6 +61,17 @@ const struct option_spec option_table[] = {
      "Who asks the same again gets the answer from there, as long as the index has not changed. "
      "One "
      "answer may have an eighth of it."},
+    {"output-dir", 0, OPTION_TEXT, AT(output_dir), 0, 0, 0, "DIR", NULL, "nothing is written",
+     "directory below which requests with `output` write",
+     "/merge, /split, /organize and /reconstruct write new traces there when a request asks for "
+     "it. "
+     "It "
+     "must exist, and lie outside of the directories that are served."},
+    {"spool-size", 0, OPTION_BYTES, AT(spool_size), 1ull << 20, 1ull << 46, 0, "BYTES", "16GiB",
+     NULL, "disk space for answers in the making",
+     "A tar tells the size of each file before its bytes, so files wait in the index directory, "
+     "without "
+     "a name, until they are whole. Requests that need more are answered with 503, or cut."},
     {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL, "twice the threads",
      "queries that begin at once; others wait", NULL},
     {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,

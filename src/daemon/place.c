@@ -38,6 +38,25 @@ static int explicit_place(const char *dir, char **ret, struct err *err)
     return *ret ? 0 : -errno;
 }
 
+int place_output(const struct roots *r, const char *dir, char **ret, struct err *err)
+{
+    if (!dir)
+        return 0;
+    char *real = realpath(dir, NULL);
+    int rc = !real || access(real, W_OK | X_OK) < 0 ? -errno : 0;
+    if (rc < 0)
+        err_set_param(err, rc, "output-dir", "cannot write to %s: %s", dir, strerror(-rc));
+    for (size_t i = 0; i < r->count && rc == 0; i++)
+        if (roots_inside(real, r->paths[i]) || roots_inside(r->paths[i], real))
+            rc = err_set_param(err, -EINVAL, "output-dir",
+                               "%s and the traces in %s must not lie in one another", real,
+                               r->paths[i]);
+    if (rc < 0)
+        return free(real), rc;
+    *ret = real;
+    return 0;
+}
+
 /* Nothing is written below a root unless --index-dir says so. */
 static bool inside_roots(const struct roots *r, const char *base)
 {

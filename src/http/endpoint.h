@@ -77,6 +77,7 @@ struct endpoint {
 
 struct metrics;
 struct cache;
+struct disk_budget;
 struct stored;
 struct stored_query;
 /* What the server knows, for all endpoints. */
@@ -86,6 +87,7 @@ struct http_context {
     int64_t started_ns;
     struct metrics *metrics;   /* counters of requests; NULL in unit tests                              */
     struct cache *cache;       /* of whole answers; NULL in unit tests                                  */
+    struct disk_budget *spools;/* of all files in the making                                            */
     struct stored *stored;     /* questions with a path of their own; NULL in unit tests                */
 };
 
@@ -185,6 +187,6 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
     endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
-    endpoint_call_tree, endpoint_processes;
+    endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip;
 
 #endif

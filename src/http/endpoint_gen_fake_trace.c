@@ -148,7 +148,7 @@ static int open_spool(struct request *rq, struct state *s)
     s->events = calloc(generate_plan_files(s->plan), sizeof *s->events);
     if (!s->events)
         return -ENOMEM;
-    int rc = spool_new(index_path(rq->http->options->index), NULL, &rq->err, &s->spool);
+    int rc = spool_new(index_path(rq->http->options->index), rq->http->spools, &rq->err, &s->spool);
     return rc < 0 ? rc : begin_file(s);
 }
 

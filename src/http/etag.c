@@ -8,6 +8,9 @@ static bool is_fleeting(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};
     for (size_t i = 0; i < rq->param_count; i++)
+        if (rq->params[i].given && strcmp(rq->params[i].spec->name, "output") == 0)
+            return true; /* it is written anew each time */
+    for (size_t i = 0; i < rq->param_count; i++)
         for (size_t k = 0; rq->params[i].given && k < sizeof names / sizeof *names; k++)
             if (rq->params[i].number && strcmp(rq->params[i].spec->name, names[k]) == 0)
                 return true;

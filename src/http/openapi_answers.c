@@ -25,6 +25,8 @@ static const struct answer {
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},
     {"/index", "Index", "Index", NULL},
+    {"/merge", "Repacked", NULL, NULL},
+    {"/split", "Repacked", NULL, NULL},
     {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
     {"/q", "StoredQueries", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},

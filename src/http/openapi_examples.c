@@ -9,6 +9,7 @@ static const struct {
     const char *path, *name, *json;
 } params[] = {
     {"/read", "file", "'run1/rank_0.pfw.gz'"},
+    {NULL, "output", "'job42/split'"},
     {NULL, "baseline", "'run1'"},
     {NULL, "variant", "['run2']"},
     {"/compare", "percentiles", "['0.5','0.95']"},
@@ -61,6 +62,9 @@ static const struct {
     {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
                  "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
     {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
+    {"/merge", "{'dir':['run1'],'order':'ts','compress':'5'}"},
+    {"/split", "{'dir':['run1'],'chunk_size':'64MiB','output':'job42','force':true,'verify':true}"},
+    {"/pgzip", "{'dir':['run1'],'level':6}"},
     {"/q", "{'query':'/aggregate?format=perfetto&time_interval=1s','name':'run1.json.gz'}"},
     {"/index", "{'force':true,'dir':['run1'],'dimensions':['ret'],'checkpoint_size':'1MiB'}"},
 };
@@ -113,6 +117,10 @@ static const struct {
                   "{'host':'node-0','pid':3112000,'parent_pid':3110000,'parent_by':'fork','depth':1,'rank':null,'command':null,'exec':null,"
                   "'cwd':null,'min_ts':1781800000200000,'max_te':1781800000900000,'events':74,'threads':1,'bytes':null,'io_time':0,'files':1,"
                   "'file':'run1/rank_0-fork.pfw.gz','finished':false,'children':[]}]}]}"},
+    {"Repacked", "{'command':'split','generation':7,'complete':true,'sources':[{'path':'rank_0.pfw.gz','damaged':false}],'files':["
+                 "{'name':'app-1.pfw.gz','lines':126,'text_bytes':26622,'bytes':2917,'xxh128':'99aa06d3014798d86001c324468d497f'}],"
+                 "'verified':true,'lines_read':126,'lines_written':126,'hash_read':'3c5f2b8c0f0e4a54a1b6a7de5a1d0c39',"
+                 "'hash_written':'3c5f2b8c0f0e4a54a1b6a7de5a1d0c39'}"},
     {"ReadCheck", "{'path':'rank_0.pfw.gz','state':'ready','current':true}"},
     {"StoredQueries", "{'queries':[{'id':'6a0c65f6a2d2c1c9b2e3f4a5968778d0','name':'run1.json.gz','query':'/aggregate?format=perfetto',"
                       "'url':'/q/6a0c65f6a2d2c1c9b2e3f4a5968778d0/run1.json.gz','open':'/open/6a0c65f6a2d2c1c9b2e3f4a5968778d0',"

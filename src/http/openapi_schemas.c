@@ -37,6 +37,13 @@
     "'finished':{'type':['boolean','null']}"
 
 const char openapi_schemas[] =
+"'Repacked':{'type':'object','description':'manifest.json','additionalProperties':false,'required':['command','generation','complete',"
+    "'sources','files'],'properties':{'command':{'enum':['merge','split']},'generation':" COUNT ",'complete':{'type':'boolean'},'sources':{"
+    "'type':'array','items':{'type':'object','additionalProperties':false,'required':['path','damaged'],'properties':{'path':{'type':'string'},"
+    "'damaged':{'type':'boolean'}}}},'files':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['name','lines',"
+    "'text_bytes','bytes','xxh128'],'properties':{'name':{'type':'string'},'lines':" COUNT ",'text_bytes':" COUNT ",'bytes':" COUNT ","
+    "'xxh128':{'type':'string'}}}},'verified':{'type':'boolean'},'lines_read':" COUNT ",'lines_written':" COUNT ",'hash_read':{'type':'string'},"
+    "'hash_written':{'type':'string'}}},"
 "'Problem':{'type':'object','description':'RFC 9457','additionalProperties':false,'required':['type','title','status','detail'],"
     "'properties':{'type':{'const':'about:blank'},'title':{'type':'string'},'status':{'type':'integer','minimum':400,"
     "'maximum':599}," PROBLEM "}},"

@@ -12,7 +12,8 @@ static const struct {
     {ERR_ROW_LIMIT, 413},    {ERR_DEADLINE, 504}, {ERR_CANCELLED, 503},
     {ERR_STORE_FULL, 503},   {ERR_STALE, 503},    {-ENOMEM, 503},
     {ERR_STORE, 503},        {-ENOSPC, 503},      {-EDQUOT, 503},
-    {-EROFS, 503},
+    {-EROFS, 503},           {-EPERM, 403},       {-EEXIST, 409},
+    {-ENOTDIR, 409},         {-EFBIG, 503},
 };
 
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
     {404, "Not Found"},
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},
+    {409, "Conflict"},
     {408, "Request Timeout"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},

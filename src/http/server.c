@@ -114,6 +114,7 @@ static void fill_limits(struct http_limits *l, unsigned workers)
     l->query_time_ms = l->query_time_ms ? l->query_time_ms : 300000;
     l->query_memory = l->query_memory ? l->query_memory : (size_t)1 << 30;
     l->total_memory = l->total_memory ? l->total_memory : (size_t)4 << 30;
+    l->spool_bytes = l->spool_bytes ? l->spool_bytes : SPOOL_BYTES;
     l->answer_memory = l->answer_memory ? l->answer_memory : CACHE_BYTES;
     l->connections = l->connections ? l->connections : 10000;
 }
@@ -136,6 +137,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     struct cache *cache = cache_new(h->options.limits.answer_memory);
     if (!cache)
         return -ENOMEM;
+    h->spools.limit = h->options.limits.spool_bytes;
     h->context = (struct http_context){
         .options = &h->options,
         .env = {.index = o->index,
@@ -146,6 +148,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
         .started_ns = clock_mono_ns(),
         .metrics = &h->metrics,
         .cache = cache,
+        .spools = &h->spools,
         .stored = stored_new(),
     };
     return h->context.stored ? 0 : -ENOMEM;

@@ -6,7 +6,10 @@
 #include "exchange.h"
 #include "metrics.h"
 
+#include "dftracerd/rewrite.h"
+
 #define HTTP_LISTENERS_MAX 16
+#define SPOOL_BYTES (16ull << 30)
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_BODY_MAX (1u << 20)
 
@@ -30,6 +33,7 @@ struct http {
     struct http_options options;         /* limits filled in                                          */
     struct http_context context;
     struct metrics metrics;
+    struct disk_budget spools;
     struct pool *pool;
     struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
     int fds[HTTP_LISTENERS_MAX];

@@ -18,7 +18,7 @@
 #include <libdeflate.h>
 #endif
 
-struct packer {
+struct gzip_packer {
     int level;
 #ifdef HAVE_LIBDEFLATE
     struct libdeflate_compressor *deflate; /* NULL: the level is ISA-L's or zlib's */
@@ -28,9 +28,9 @@ struct packer {
 #endif
 };
 
-struct packer *gzip_packer_new(int level)
+struct gzip_packer *gzip_packer_new(int level)
 {
-    struct packer *p = calloc(1, sizeof *p);
+    struct gzip_packer *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     p->level = level;
@@ -46,7 +46,7 @@ struct packer *gzip_packer_new(int level)
     return p;
 }
 
-void gzip_packer_free(struct packer *p)
+void gzip_packer_free(struct gzip_packer *p)
 {
 #ifdef HAVE_LIBDEFLATE
     if (p && p->deflate)
@@ -57,7 +57,7 @@ void gzip_packer_free(struct packer *p)
 
 /* Each gives the bytes written, 0 where it failed. */
 #ifdef HAVE_ISAL
-static size_t pack_isal(struct packer *p, struct text text, char *out, size_t room)
+static size_t pack_isal(struct gzip_packer *p, struct text text, char *out, size_t room)
 {
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
@@ -89,7 +89,7 @@ static size_t pack_zlib(int level, struct text text, char *out, size_t room)
     return made;
 }
 
-static size_t pack(struct packer *p, struct text text, char *out, size_t room)
+static size_t pack(struct gzip_packer *p, struct text text, char *out, size_t room)
 {
     size_t made = 0;
 #ifdef HAVE_LIBDEFLATE
@@ -109,7 +109,7 @@ static size_t most_of(size_t len)
     return len + len / 1024 + 256;
 }
 
-int gzip_packer_member(struct packer *p, struct text text, struct buf *out)
+int gzip_packer_member(struct gzip_packer *p, struct text text, struct buf *out)
 {
     char *room = buf_reserve(out, most_of(text.len));
     size_t made = room ? pack(p, text, room, most_of(text.len)) : 0;
@@ -117,11 +117,26 @@ int gzip_packer_member(struct packer *p, struct text text, struct buf *out)
     return made ? 0 : -ENOMEM;
 }
 
+int gunzip_member(struct text member, size_t len, struct buf *out)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)member.ptr, .avail_in = (uInt)member.len};
+    char *room = buf_reserve(out, len + 1);
+    if (!room || inflateInit2(&z, 15 + 16) != Z_OK)
+        return -ENOMEM;
+    z.next_out = (Bytef *)room;
+    z.avail_out = (uInt)len + 1;
+    int rc = inflate(&z, Z_FINISH);
+    bool whole = rc == Z_STREAM_END && z.total_out == len && !z.avail_in;
+    out->len += whole ? len : 0;
+    inflateEnd(&z);
+    return whole ? 0 : -EIO;
+}
+
 int gzip_text(struct text text, int level, struct buf *out)
 {
     if (!level)
         return buf_text(out, text), out->error;
-    struct packer *p = gzip_packer_new(level);
+    struct gzip_packer *p = gzip_packer_new(level);
     int rc = p ? gzip_packer_member(p, text, out) : -ENOMEM;
     gzip_packer_free(p);
     return rc;

@@ -69,6 +69,83 @@ void outlet_free(struct outlet *o)
         o->ops->free(o);
 }
 
+/* ---- a body: one file after the other ---- */
+
+struct body_outlet {
+    struct outlet base;
+    struct buf waiting;
+};
+
+static int body_file_new(struct outlet *o, struct err *err, struct outlet_file *f)
+{
+    (void)o, (void)err, (void)f;
+    return 0;
+}
+
+static int body_file_write(struct outlet_file *f, struct text data, struct err *err)
+{
+    struct body_outlet *b = (struct body_outlet *)f->outlet;
+    (void)err;
+    buf_text(&b->waiting, data);
+    return b->waiting.error;
+}
+
+static int body_file_finish(struct outlet_file *f, const char *name, struct err *err)
+{
+    (void)name, (void)err;
+    return outlet_file_drop(f), 0;
+}
+
+static void body_file_drop(struct outlet_file *f)
+{
+    (void)f;
+}
+
+/* What waits is what one step of the work made: all of it goes. */
+static int body_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+{
+    struct body_outlet *b = (struct body_outlet *)o;
+    (void)most, (void)err;
+    if (!b->waiting.len)
+        return ERR_END;
+    buf_append(out, b->waiting.data, b->waiting.len);
+    buf_clear(&b->waiting);
+    return out->error;
+}
+
+static int body_end(struct outlet *o, struct buf *out, struct err *err)
+{
+    (void)o, (void)out, (void)err;
+    return 0;
+}
+
+static void body_free(struct outlet *o)
+{
+    struct body_outlet *b = (struct body_outlet *)o;
+    buf_done(&b->waiting);
+    free(b);
+}
+
+static const struct outlet_ops body_ops = {
+    body_file_new, body_file_write, body_file_finish, body_file_drop,
+    body_send,     body_end,        body_free,
+};
+
+int outlet_body_new(struct outlet **ret)
+{
+    struct body_outlet *b = calloc(1, sizeof *b);
+    if (!b)
+        return -ENOMEM;
+    b->base.ops = &body_ops;
+    *ret = &b->base;
+    return 0;
+}
+
+bool outlet_is_body(const struct outlet *o)
+{
+    return o->ops == &body_ops;
+}
+
 /* ---- the tar: files in the making are spools, finished ones wait in line ---- */
 
 struct tar_outlet {

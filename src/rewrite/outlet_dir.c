@@ -284,6 +284,8 @@ static int dir_end(struct outlet *o, struct buf *out, struct err *err)
     if (rc == 0)
         fsync(parent);
     close(parent);
+    remove_tree(d->place, d->run); /* now: who is told that it is done finds nothing else */
+    d->run[0] = '\0';
     return rc;
 }
 

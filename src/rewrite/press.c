@@ -30,13 +30,13 @@ struct piece {
 struct press {
     struct pool *pool;
     struct outlet *outlet;
-    int level;
+    struct press_options options;
     unsigned threads;
     struct piece *first, **last;
     struct piece **jobs;
     size_t waiting, waiting_bytes;
-    pthread_mutex_t lock; /* of `idle` */
-    struct packer **idle; /* room for one a thread */
+    pthread_mutex_t lock;      /* of `idle` */
+    struct gzip_packer **idle; /* room for one a thread */
     unsigned idle_count;
 };
 
@@ -48,14 +48,15 @@ struct press_file {
     struct hasher hasher;
 };
 
-int press_new(struct pool *pool, struct outlet *outlet, int level, struct press **ret)
+int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options,
+              struct press **ret)
 {
     struct press *p = calloc(1, sizeof *p);
     if (!p)
         return -ENOMEM;
     p->pool = pool;
     p->outlet = outlet;
-    p->level = level;
+    p->options = *options;
     p->threads = pool ? pool_threads(pool) + 1 : 1;
     p->last = &p->first;
     p->jobs = calloc((size_t)p->threads * WAITING_PIECES, sizeof *p->jobs);
@@ -149,17 +150,17 @@ uint64_t press_text_bytes(const struct press_file *f)
 
 /* ---- compressing ---- */
 
-static struct packer *take(struct press *p)
+static struct gzip_packer *take(struct press *p)
 {
-    struct packer *packer = NULL;
+    struct gzip_packer *packer = NULL;
     pthread_mutex_lock(&p->lock);
     if (p->idle_count)
         packer = p->idle[--p->idle_count];
     pthread_mutex_unlock(&p->lock);
-    return packer ? packer : gzip_packer_new(p->level);
+    return packer ? packer : gzip_packer_new(p->options.level);
 }
 
-static void give_back(struct press *p, struct packer *packer)
+static void give_back(struct press *p, struct gzip_packer *packer)
 {
     pthread_mutex_lock(&p->lock);
     if (p->idle_count < p->threads) {
@@ -170,18 +171,36 @@ static void give_back(struct press *p, struct packer *packer)
     gzip_packer_free(packer);
 }
 
+/* Shows what a reader would get. */
+static int check(const struct press *p, const struct piece *piece)
+{
+    struct buf back = {0};
+    int rc = gunzip_member((struct text){piece->out.data, piece->out.len}, piece->text.len, &back);
+    if (rc == 0)
+        p->options.check(p->options.arg, (struct text){back.data, back.len});
+    buf_done(&back);
+    return rc;
+}
+
 static void compress(void *arg, unsigned i)
 {
     struct press *p = arg;
     struct piece *piece = p->jobs[i];
     if (!piece->text.len && piece->file->text_bytes)
         return; /* the members before it are the whole file */
-    struct packer *packer = take(p);
+    struct gzip_packer *packer = p->options.level ? take(p) : NULL;
     piece->rc = -ENOMEM;
-    if (packer) {
+    if (!p->options.level) {
+        p->options.check(p->options.arg, (struct text){piece->text.data, piece->text.len});
+        piece->rc = 0;
+        piece->out = piece->text;
+        piece->text = (struct buf){0};
+    } else if (packer) {
         piece->rc = gzip_packer_member(packer, (struct text){piece->text.data, piece->text.len},
                                        &piece->out);
         give_back(p, packer);
+        if (piece->rc == 0 && p->options.check)
+            piece->rc = check(p, piece);
     }
     buf_done(&piece->text);
 }
@@ -268,11 +287,17 @@ static size_t part_of_member(const struct press_file *f, struct text text, bool 
     return end ? (size_t)(end - text.ptr) + 1 : most;
 }
 
+/* Nothing is to be done with the text. */
+static bool is_plain(const struct press *p)
+{
+    return !p->options.level && !p->options.check;
+}
+
 int press_text(struct press_file *f, struct text text, struct err *err)
 {
     int rc = 0;
     f->text_bytes += text.len;
-    if (!f->press->level)
+    if (is_plain(f->press))
         return put(f, text, err);
     while (text.len && rc == 0) {
         bool whole;
@@ -291,7 +316,7 @@ int press_text(struct press_file *f, struct text text, struct err *err)
 int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
                  struct err *err)
 {
-    if (!f->press->level) {
+    if (is_plain(f->press)) {
         int rc = hand_over(f, name, bytes, hash, err);
         return file_free(f), rc;
     }

@@ -124,7 +124,7 @@ static void press_into(struct outlet *o, struct pool *pool, int level, struct te
     struct err err = {0};
     struct hash128 hash = {0};
     uint64_t bytes = 0;
-    CHECK_INT(press_new(pool, o, level, &p), 0);
+    CHECK_INT(press_new(pool, o, &(struct press_options){.level = level}, &p), 0);
     for (int i = 0; i < 3; i++)
         CHECK_INT(press_open(p, &err, &f[i]), 0);
     for (size_t at = 0; at < text.len; at += step) {
@@ -230,7 +230,7 @@ static void what_is_dropped_leaves_the_others(void)
     if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
         return;
     make_text(&text, 3 << 19);
-    CHECK_INT(press_new(NULL, o, 1, &p), 0);
+    CHECK_INT(press_new(NULL, o, &(struct press_options){.level = 1}, &p), 0);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(press_open(p, &err, &f[i]), 0);
         CHECK_INT(press_text(f[i], (struct text){text.data, text.len}, &err), 0);
@@ -459,7 +459,7 @@ static void a_full_disk_leaves_nothing(void)
     CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
     small = (struct rlimit){1000000, old.rlim_max};
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &small), 0);
-    CHECK_INT(press_new(NULL, o, 1, &p), 0);
+    CHECK_INT(press_new(NULL, o, &(struct press_options){.level = 1}, &p), 0);
     CHECK_INT(press_open(p, &err, &f), 0);
     for (int i = 0; i < 100 && rc == 0; i++)
         rc = press_text(f, (struct text){text.data, text.len}, &err);

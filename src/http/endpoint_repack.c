@@ -1,0 +1,264 @@
+/* endpoint_repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files as gzip.
+ *
+ * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes it when manifest.json, the last
+ * member, has come. "verified":false in that is exit status 1.
+ */
+#include "rewriting.h"
+
+#include <string.h>
+
+/* The trace itself is the default of /merge, so that it can be written to a file at once. */
+static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON};
+static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
+
+static const struct param_spec selection_any_params[] = {
+    SELECTION_PARAMS("", "true", "start", "any"),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec verify_params[] = {
+    {"verify", PARAM_BOOL, false, "false", NULL,
+     "inflate what was written, read the events once more, and tell in the manifest whether they "
+     "are the same"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec merge_own[] = {
+    {"name", PARAM_TEXT, false, "combined.pfw", NULL,
+     "name of the trace in a tar or directory; .gz is added where it is packed"},
+    {"order", PARAM_CHOICE, false, "file", "file|ts",
+     "file: one file after the other; ts: all merged by time"},
+    COMPRESS_PARAM("false"),
+    {"gzip_only", PARAM_BOOL, false, "false", NULL, "leave out plain files"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec split_own[] = {
+    {"app_name", PARAM_TEXT, false, "app", NULL, "files are named <app_name>-<n>.pfw, n from 1"},
+    {"chunk_size", PARAM_BYTES, false, "4MB", NULL,
+     "bytes of text of a file, before compression; it ends with the line that reaches them"},
+    COMPRESS_PARAM("true"),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec pgzip_own[] = {
+    {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
+    {"level", PARAM_UINT, false, "5", NULL, "gzip level, 1-9"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const merge_params[] = {
+    merge_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
+static const struct param_spec *const split_params[] = {
+    split_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
+static const struct param_spec *const pgzip_params[] = {pgzip_own, answer_params, NULL};
+
+struct state {
+    struct selection chosen;
+    struct query *query;
+    struct rewriting way;
+    struct repack_options options;
+    struct repack *repack;
+};
+
+/* ---- what is asked for ---- */
+
+/* A name of one file, wherever that goes. */
+static int check_name(struct request *rq, const char *param, size_t most)
+{
+    struct text name = text_of(request_text(rq, param));
+    bool good = name.len && name.len <= most && !text_eq(name, TEXT(".")) &&
+                !text_eq(name, TEXT("..")) && text_is_utf8(name);
+    for (size_t i = 0; i < name.len; i++)
+        good &= (unsigned char)name.ptr[i] >= 0x20 && name.ptr[i] != '/' && name.ptr[i] != 0x7f;
+    return good ? 0
+                : err_set_param(
+                      &rq->err, ERR_PARAM, param,
+                      "`%s` must be a file name of at most %zu bytes without `/` and control "
+                      "characters",
+                      param, most);
+}
+
+static int read_merge(struct request *rq, struct repack_options *o)
+{
+    o->name = request_text(rq, "name");
+    o->order_ts = strcmp(request_text(rq, "order"), "ts") == 0;
+    int rc = check_name(rq, "name", 240);
+    if (rc == 0 && !text_ends(text_of(o->name), TEXT(".pfw")))
+        rc = err_set_param(&rq->err, ERR_PARAM, "name", "`name` must end with .pfw");
+    return rc;
+}
+
+static int read_split(struct request *rq, struct repack_options *o)
+{
+    o->name = request_text(rq, "app_name");
+    o->chunk_bytes = request_uint(rq, "chunk_size");
+    if (!o->chunk_bytes)
+        return err_set_param(&rq->err, ERR_PARAM, "chunk_size", "`chunk_size` must not be 0");
+    return check_name(rq, "app_name", 200);
+}
+
+static int read_pgzip(struct request *rq, struct repack_options *o)
+{
+    uint64_t level = request_uint(rq, "level");
+    o->level = (int)level;
+    return level >= 1 && level <= GZIP_LEVEL_MOST
+               ? 0
+               : err_set_param(&rq->err, ERR_PARAM, "level", "`level` must be from 1 to 9");
+}
+
+static int read_options(struct request *rq, struct repack_options *o)
+{
+    if (o->kind == REPACK_PGZIP)
+        return read_pgzip(rq, o);
+    int rc = o->kind == REPACK_MERGE ? read_merge(rq, o) : read_split(rq, o);
+    o->verify = request_flag(rq, "verify");
+    if (rc == 0 && o->verify && rq->format == FORMAT_PFW && !request_param(rq, "output")->set)
+        rc = err_set_param(
+            &rq->err, ERR_PARAM, "verify",
+            "`verify` needs format=tar or `output`: a trace has no place for the result");
+    return rc < 0 ? rc : rewriting_level(rq, &o->level);
+}
+
+/* Where something is left out the records that the rest refers to are found by that; else all stand where they stood. */
+static void choose_phases(struct request *rq, struct selection *s)
+{
+    bool all = !s->query.len && !s->preset && !s->has_time_range && !s->has_min_duration &&
+               !s->has_max_duration && !s->within.ptr;
+    if (!all && !request_param(rq, "phase")->given)
+        s->phases = PHASE_DATA;
+}
+
+/* The choice without its plain files, by name. */
+static int leave_out_plain(struct request *rq, struct state *s)
+{
+    const uint32_t *files;
+    size_t n = query_files(s->query, &files), kept = 0;
+    const char **names = arena_alloc(&rq->arena, (n + 1) * sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct index_file *f = snapshot_file(rq->snapshot, files[i]);
+        if (f->format == TRACE_GZIP)
+            names[kept++] = f->name;
+    }
+    if (kept == n)
+        return 0;
+    names[kept] = "no such file"; /* none at all would be all of them */
+    s->chosen.files = names;
+    s->chosen.file_count = kept + !kept;
+    s->chosen.may_vanish = true;
+    query_close(s->query);
+    s->query = NULL;
+    return selection_open(rq, &s->chosen, &s->query);
+}
+
+static int choose(struct request *rq, struct state *s)
+{
+    int rc = 0;
+    if (s->options.kind == REPACK_PGZIP) {
+        selection_init(&s->chosen);
+        selection_read_files(rq, &s->chosen);
+    } else {
+        rc = selection_read(rq, &s->chosen);
+        choose_phases(rq, &s->chosen);
+    }
+    if (rc == 0)
+        rc = selection_open(rq, &s->chosen, &s->query);
+    if (rc == 0 && s->options.kind == REPACK_MERGE && request_flag(rq, "gzip_only"))
+        rc = leave_out_plain(rq, s);
+    return rc;
+}
+
+static int open_repack(struct request *rq, enum repack_kind kind)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    s->options.kind = kind;
+    int rc = read_options(rq, &s->options);
+    if (rc == 0)
+        rc = choose(rq, s);
+    if (rc == 0)
+        rc = rewriting_open(rq, &s->way);
+    if (rc < 0)
+        return rc;
+    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.outlet, &s->options,
+                       &rq->err, &s->repack);
+}
+
+static int open_merge(struct request *rq)
+{
+    return open_repack(rq, REPACK_MERGE);
+}
+
+static int open_split(struct request *rq)
+{
+    return open_repack(rq, REPACK_SPLIT);
+}
+
+static int open_pgzip(struct request *rq)
+{
+    return open_repack(rq, REPACK_PGZIP);
+}
+
+/* ---- the answer ---- */
+
+static int step(struct request *rq)
+{
+    const struct state *s = rq->state;
+    return repack_next(s->repack, &rq->err);
+}
+
+static struct text manifest(const struct request *rq)
+{
+    const struct state *s = rq->state;
+    return repack_manifest(s->repack);
+}
+
+static int next_repack(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    return rewriting_next(rq, &s->way, step, manifest, out);
+}
+
+static void close_repack(struct request *rq)
+{
+    struct state *s = rq->state;
+    if (!s)
+        return;
+    repack_close(s->repack);
+    rewriting_close(&s->way);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_merge = {
+    .path = "/merge",
+    .summary = "many traces as one",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = merge_params,
+    .formats = merge_formats,
+    .format_count = 3,
+    .open = open_merge,
+    .next = next_repack,
+    .close = close_repack,
+};
+const struct endpoint endpoint_split = {
+    .path = "/split",
+    .summary = "traces in files of a size, as a tar",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = split_params,
+    .formats = tar_formats,
+    .format_count = 2,
+    .open = open_split,
+    .next = next_repack,
+    .close = close_repack,
+};
+const struct endpoint endpoint_pgzip = {
+    .path = "/pgzip",
+    .summary = "plain traces as gzip that can be read from many places, as a tar",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = pgzip_params,
+    .formats = tar_formats,
+    .format_count = 1,
+    .open = open_pgzip,
+    .next = next_repack,
+    .close = close_repack,
+};

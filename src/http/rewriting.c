@@ -1,0 +1,98 @@
+/* rewriting.c - new traces as answers. */
+#include "rewriting.h"
+
+#include <string.h>
+
+enum { STEP = 256 << 10 };
+
+const struct param_spec rewriting_params[] = {
+    {"output", PARAM_TEXT, false, NULL, NULL,
+     "POST: write into this directory below the daemon's output directory, and answer the "
+     "manifest"},
+    {"force", PARAM_BOOL, false, "false", NULL,
+     "with output: the directory may be there; files of the same names are replaced"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+
+int rewriting_level(struct request *rq, int *ret)
+{
+    static const struct {
+        const char *word;
+        int level;
+    } words[] = {{"true", GZIP_LEVEL_USUAL}, {"yes", GZIP_LEVEL_USUAL}, {"false", 0}, {"no", 0}};
+    const char *text = request_text(rq, "compress");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i].word) == 0)
+            return *ret = words[i].level, 0;
+    if (text[0] < '0' || text[0] > '9' || text[1])
+        return err_set_param(&rq->err, ERR_PARAM, "compress",
+                             "`compress` must be true, false or a level from 0 to 9");
+    return *ret = text[0] - '0', 0;
+}
+
+static int open_dir(struct request *rq, const char *path, struct rewriting *w)
+{
+    const char *base = rq->http->options->output_dir;
+    if (!rq->post)
+        return err_set_param(&rq->err, ERR_PARAM, "output", "`output` writes: it needs POST");
+    if (!base)
+        return err_set_param(&rq->err, -EPERM, "output",
+                             "this daemon writes nothing: it was started without --output-dir");
+    if (rq->format_given && rq->format != FORMAT_JSON)
+        return err_set_param(&rq->err, ERR_FORMAT, "format", "with `output` the answer is json");
+    rq->format = FORMAT_JSON;
+    return outlet_dir_new(base, path, request_flag(rq, "force"), &rq->err, &w->outlet);
+}
+
+/* Of all members of a tar: that of the newest trace, so that equal requests have equal answers. */
+static int64_t newest_s(const struct snapshot *s)
+{
+    int64_t newest = 0;
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
+        if (snapshot_file(s, i)->mtime_ns > newest)
+            newest = snapshot_file(s, i)->mtime_ns;
+    return newest / 1000000000;
+}
+
+int rewriting_open(struct request *rq, struct rewriting *w)
+{
+    const struct param *output = request_param(rq, "output");
+    if (output && output->set)
+        return open_dir(rq, output->text.ptr, w);
+    if (output && request_flag(rq, "force"))
+        return err_set_param(&rq->err, ERR_PARAM, "force", "`force` goes with `output`");
+    if (rq->format == FORMAT_JSON)
+        return err_set_param(&rq->err, ERR_FORMAT, "format",
+                             "json is the manifest alone: it comes with `output`");
+    if (rq->format != FORMAT_TAR)
+        return outlet_body_new(&w->outlet);
+    return outlet_tar_new(index_path(rq->http->options->index), rq->http->spools,
+                          newest_s(rq->snapshot), &w->outlet);
+}
+
+int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
+                   struct text (*manifest)(const struct request *rq), struct buf *out)
+{
+    int rc = outlet_send(w->outlet, STEP, out, &rq->err);
+    if (rc != ERR_END)
+        return rc;
+    if (!w->worked) {
+        rc = budget_check(&rq->budget);
+        if (rc == 0)
+            rc = step(rq);
+        w->worked = rc == ERR_END;
+        return w->worked ? 0 : rc;
+    }
+    rc = outlet_end(w->outlet, out, &rq->err);
+    if (rc < 0)
+        return rc;
+    if (!outlet_is_tar(w->outlet) && !outlet_is_body(w->outlet))
+        buf_text(out, manifest(rq));
+    return ERR_END;
+}
+
+void rewriting_close(struct rewriting *w)
+{
+    outlet_free(w->outlet);
+    w->outlet = NULL;
+}

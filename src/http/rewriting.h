@@ -1,0 +1,30 @@
+/* rewriting.h - what requests share whose answer is new traces: the parameters, and the way from an outlet to the client. */
+#ifndef DFT_HTTP_REWRITING_H
+#define DFT_HTTP_REWRITING_H
+
+#include "endpoint.h"
+
+#include "dftracerd/rewrite.h"
+
+#define COMPRESS_PARAM(fallback) \
+    {"compress", PARAM_TEXT, false, fallback, NULL, "gzip level 0-9 (0: plain text), or true (5) or false"}
+/* output, force */
+extern const struct param_spec rewriting_params[];
+
+struct rewriting {
+    struct outlet *outlet;
+    bool worked;
+};
+/* The level of `compress`; ERR_PARAM. */
+int rewriting_level(struct request *rq, int *ret);
+/* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the manifest, as JSON. ERR_PARAM, ERR_FORMAT,
+ * -EPERM: nothing may be written here; errors of outlet_dir_new. */
+int rewriting_open(struct request *rq, struct rewriting *w);
+/* For next(): sends what is ready, else calls step(), which works for a while and at last says ERR_END; then manifest() is what a
+ * request with `output` is told. */
+int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
+                   struct text (*manifest)(const struct request *rq), struct buf *out);
+/* After what writes into the outlet has been closed. */
+void rewriting_close(struct rewriting *w);
+
+#endif
