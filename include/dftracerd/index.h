@@ -260,6 +260,10 @@ int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32
  * BOOL), or its code's bit of `table` is set (TEXT, MIXED; whole 32-bit words). Told without decoding where the layout decides. */
 int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi, uint64_t *out);
 int column_select_codes(struct chunk_view *v, const struct column *c, const uint32_t *table, uint64_t *out);
+/* The values within [lo, hi] of the rows whose bit is set in `rows`, in any order; null rows have none (INT, TIME). out: room for
+ * as many as bits are set. Errors as above. */
+int column_take_i64(struct chunk_view *v, const struct column *c, const uint64_t *rows, int64_t lo, int64_t hi, int64_t *out,
+                    uint32_t *ret_count);
 int column_entry(struct chunk_view *v, const struct column *c, uint32_t code, struct column_entry *ret);
 /* All global text ids of a TEXT column's dictionary, code order; entries without one are INDEX_NO_TEXT. Borrowed until
  * chunk_close. */

@@ -29,6 +29,8 @@ struct kernels {
     /* Deals the bits from number `at` of `bits` on out to the set places of `valid`, in order; other places become 0.
      * Returns the number behind the last bit taken. Reads one word too far at most. */
     uint64_t (*deposit)(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words, uint64_t *out);
+    /* The other way: bits at set places of `valid`, without gaps, and 0 behind them. out: words + 1. Returns how many. */
+    uint64_t (*extract)(const uint64_t *bits, const uint64_t *valid, uint32_t words, uint64_t *out);
     /* Adds value j to table[2 * slot[j] + j % 2] (aligned to 32): two of each, so that neighbours of one slot need not wait for
      * each other. Exact for 0 <= v < 2^31 while no sum of squares overflows; returns the sum of v^2 / 65536 + 1, rounded down each.
      * Of other values anything may be added. */

@@ -128,7 +128,7 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
 
 const struct kernels kernels_portable = {
     range_i64,  range_f64, equal_u32, table_u32, select_rows, count_bits, find_places,
-    rank_words, deposit,   sum_slots, most_u32,  add_scaled,  divide};
+    rank_words, deposit,   extract,   sum_slots, most_u32,    add_scaled, divide};
 
 const struct kernels *kernels(void)
 {

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #define LOW_BITS(v, n) _bzhi_u64(v, n)
+#define SQUEEZE(v, m) _pext_u64(v, m)
 #include "kernel_loops.h"
 
 /* The last word: bits of rows beyond n are cut. */
@@ -92,12 +93,16 @@ static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
 
 static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
 {
-    enum { SPARSE = 8 };
+    enum { SPARSE = 8, BLIND = 2 }; /* so many are taken without asking whether they are there */
     uint32_t count = 0;
 
     for (uint32_t at = 0; at < n; at += 64) {
         uint64_t word = mask[at / 64];
         if (_mm_popcnt_u64(word) <= SPARSE) {
+            for (unsigned i = 0; i < BLIND; i++, word = _blsr_u64(word)) {
+                out[count] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
+                count += word != 0;
+            }
             for (; word; word = _blsr_u64(word))
                 out[count++] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
             continue;
@@ -233,6 +238,6 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
 }
 
 const struct kernels kernels_avx2 = {range_i64,  range_f64,   equal_u32,  table_u32, select_rows,
-                                     count_bits, find_places, rank_words, deposit,   sum_slots,
-                                     most_u32,   add_scaled,  divide};
+                                     count_bits, find_places, rank_words, deposit,   extract,
+                                     sum_slots,  most_u32,    add_scaled, divide};
 #endif

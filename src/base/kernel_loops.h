@@ -9,6 +9,37 @@
 #define LOW_BITS(v, n) ((v) & (((uint64_t)1 << (n)) - 1))
 #endif
 
+#ifndef SQUEEZE /* bits at set places of m, closed up: an instruction, too */
+#define SQUEEZE(v, m) squeeze((v), (m))
+static uint64_t squeeze(uint64_t v, uint64_t m)
+{
+    uint64_t out = 0;
+
+    for (unsigned k = 0; m != UINT64_MAX && m; m &= m - 1, k++)
+        out |= (uint64_t)((v & m & -m) != 0) << k;
+    return m == UINT64_MAX ? v : out;
+}
+#endif
+
+static uint64_t extract(const uint64_t *bits, const uint64_t *valid, uint32_t words, uint64_t *out)
+{
+    uint64_t word = 0, *to = out;
+    unsigned have = 0;
+
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t some = SQUEEZE(bits[i], valid[i]);
+        word |= some << have;
+        unsigned sum = have + (unsigned)__builtin_popcountll(valid[i]);
+        if (sum >= 64) {
+            *to++ = word;
+            word = have ? some >> (64 - have) : 0;
+        }
+        have = sum % 64;
+    }
+    *to = word;
+    return (uint64_t)(to - out) * 64 + have;
+}
+
 static uint32_t find_places(const uint32_t *rows, uint32_t n, const uint64_t *valid,
                             const uint32_t *ranks, uint16_t *at, uint32_t *places)
 {

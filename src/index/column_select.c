@@ -68,6 +68,31 @@ int column_select_codes(struct chunk_view *v, const struct column *c, const uint
     return c->entries == 0 ? -EINVAL : select_rows(v, c, &w, out);
 }
 
+/* ---- values that pass ---------------------------------------------------------------------------------------- */
+
+int column_take_i64(struct chunk_view *v, const struct column *col, const uint64_t *rows, int64_t lo, int64_t hi, int64_t *out,
+                    uint32_t *ret_count)
+{
+    struct column_view *c = view_of(col);
+    uint32_t words = (v->head.rows + 63) / 64;
+    const struct bitmap_view *b;
+    int rc = col->type == COLUMN_INT || col->type == COLUMN_TIME ? view_values(v, c) : -EINVAL;
+
+    if (rc == 0 && c->dir.nulls == 0)
+        return pack_take_i64(&c->values, rows, lo, hi, out, ret_count);
+    if (rc == 0)
+        rc = view_bitmap(v, c, &b);
+    if (rc < 0)
+        return rc;
+    uint64_t *wanted = malloc(((size_t)words + 1) * sizeof(*wanted));
+    if (wanted == NULL)
+        return -ENOMEM;
+    kernels()->extract(rows, b->words, words, wanted);
+    rc = pack_take_i64(&c->values, wanted, lo, hi, out, ret_count);
+    free(wanted);
+    return rc;
+}
+
 /* ---- a few rows ------------------------------------------------------------------------------------------------- */
 
 /* At most PACK_BLOCK rows, wherever in the chunk. Null rows have the value 0. */

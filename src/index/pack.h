@@ -73,6 +73,9 @@ int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out
 int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out);
 /* out[k] = value places[k]; places ascend. ERR_CORRUPT, -ENOMEM. */
 int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out);
+/* The values within [lo, hi] of those whose bit is set in `wanted`, in any order. out: room for as many as bits are set.
+ * ERR_CORRUPT, -ENOMEM. */
+int pack_take_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count);
 /* *new*, `*ret_len` bytes and a NUL byte behind. */
 int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len);
 
@@ -100,6 +103,9 @@ struct pack_kernels {
     /* Places of values above the mask (n <= PACK_BLOCK); of values that the next one differs from. Writes up to 7 too far. */
     size_t (*above_mask)(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out);
     size_t (*changes)(const int64_t *v, size_t n, uint64_t *out);
+    /* out[k] = how many of the n >= 1 ascending values are below places[k] - first. All are below 2^31; behind the last one are
+     * 7 more, which are above any place. */
+    void (*find_places)(const uint32_t *v, size_t n, const uint32_t *places, size_t count, uint32_t first, uint32_t *out);
     /* n values below 2^width (0-57, 64) become pack_bits_bytes; writes up to 16 bytes too far. */
     void (*pack)(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
     void (*measure)(const int64_t *v, size_t n, struct pack_range *ret);  /* n >= 1 */

@@ -529,6 +529,33 @@ static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *o
     return count;
 }
 
+/* Few values are all counted: that needs no branch, and no load waits for another. */
+static uint32_t count_below(const uint32_t *v, size_t n, uint32_t place)
+{
+    const __m256i limit = _mm256_set1_epi32((int)place);
+    __m256i below = _mm256_setzero_si256();
+
+    for (size_t i = 0; i < n; i += 8)
+        below = _mm256_sub_epi32(
+            below, _mm256_cmpgt_epi32(limit, _mm256_loadu_si256((const __m256i *)(v + i))));
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(below), _mm256_extracti128_si256(below, 1));
+    half = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+    return (uint32_t)_mm_cvtsi128_si32(half) + (uint32_t)_mm_extract_epi32(half, 1);
+}
+
+static void find_places(const uint32_t *v, size_t n, const uint32_t *places, size_t count,
+                        uint32_t first, uint32_t *out)
+{
+    enum { MANY = 256 };
+
+    if (n > MANY) {
+        pack_kernels_portable.find_places(v, n, places, count, first, out);
+        return;
+    }
+    for (size_t k = 0; k < count; k++)
+        out[k] = count_below(v, n, places[k] - first);
+}
+
 static size_t changes(const int64_t *v, size_t n, uint64_t *out)
 {
     size_t count = 0, i = 0;
@@ -598,6 +625,7 @@ const struct pack_kernels pack_kernels_avx2 = {
     .steps = steps,
     .above_mask = above_mask,
     .changes = changes,
+    .find_places = find_places,
     .pack = pack,
     .measure = measure,
     .prefix_sum = prefix_sum,

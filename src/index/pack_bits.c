@@ -103,6 +103,24 @@ static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *o
     return count;
 }
 
+/* All are small, so the sign of a difference tells: compilers make a branch of a comparison here, which nothing could
+ * foresee. */
+static uint32_t count_below(const uint32_t *v, size_t n, uint32_t place)
+{
+    uint32_t from = 0;
+
+    for (; n > 1; n -= n / 2)
+        from += (uint32_t)((int32_t)(v[from + n / 2 - 1] - place) >> 31) & (uint32_t)(n / 2);
+    return from + ((v[from] - place) >> 31);
+}
+
+static void find_places(const uint32_t *v, size_t n, const uint32_t *places, size_t count,
+                        uint32_t first, uint32_t *out)
+{
+    for (size_t k = 0; k < count; k++)
+        out[k] = count_below(v, n, places[k] - first);
+}
+
 static size_t changes(const int64_t *v, size_t n, uint64_t *out)
 {
     size_t count = 0;
@@ -127,6 +145,7 @@ const struct pack_kernels pack_kernels_portable = {
     .steps = steps,
     .above_mask = above_mask,
     .changes = changes,
+    .find_places = find_places,
     .pack = pack,
     .measure = measure,
     .prefix_sum = prefix_sum,

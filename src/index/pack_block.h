@@ -16,6 +16,8 @@ struct pack_block {
 };
 /* Block `number` of a PACK_BLOCKS stream, which has n values. 0 or ERR_CORRUPT. */
 int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b);
+/* Bit i of out = value i of a FOR block of at most PACK_RANGE_WIDTH bits is within [lo, hi], its patches left aside. */
+void pack_block_select(const struct pack_block *b, size_t n, int64_t lo, int64_t hi, uint64_t *out);
 int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out);
 /* ALIGNED: inflates once; differences are summed once, too. Then `heap` holds the values, `head.width` bytes each, to be added
  * to head.base. 0, ERR_CORRUPT, -ENOMEM. */

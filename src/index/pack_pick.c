@@ -15,27 +15,23 @@ struct picked {
     int64_t *out;
 };
 
-/* How many of the n > 0 places are below `place`. All are small, so the sign of a difference tells: compilers make a branch
- * of a comparison here, which nothing could foresee. */
-static uint32_t count_below(const uint32_t *places, uint32_t n, uint32_t place)
+/* at[k]: how many of the ascending places of a block are below the k-th wanted one. Behind them there is room for 8 more. */
+static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, uint32_t *at)
 {
-    uint32_t from = 0;
-
-    for (; n > 1; n -= n / 2)
-        from += (uint32_t)((int32_t)(places[from + n / 2 - 1] - place) >> 31) & (n / 2);
-    return from + ((places[from] - place) >> 31);
+    for (uint32_t i = 0; i < 8; i++)
+        places[n + i] = INT32_MAX;
+    pack_kernels()->find_places(places, n, p->places, p->n, p->first, at);
 }
 
 static int pick_patches(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t places[PACK_BLOCK + 1];
+    uint32_t places[PACK_BLOCK + 8], at[PICK_MANY];
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
-    places[b->extra] = UINT32_MAX;
+    find_picked(places, b->extra, p, at);
     for (uint32_t k = 0; k < p->n; k++) {
-        uint32_t place = p->places[k] - p->first, at = count_below(places, b->extra, place);
-        uint64_t high = pack_bits_at(b->patches, b->patch_width, at) << b->width;
-        p->out[k] = (int64_t)((uint64_t)p->out[k] + (places[at] == place ? high : 0));
+        uint64_t high = pack_bits_at(b->patches, b->patch_width, at[k]) << b->width;
+        p->out[k] = (int64_t)((uint64_t)p->out[k] + (places[at[k]] == p->places[k] - p->first ? high : 0));
     }
     return 0;
 }
@@ -67,14 +63,14 @@ static int pick_delta(const struct pack_block *b, const struct picked *p)
 
 static int pick_runs(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t ends[PACK_BLOCK];
+    uint32_t ends[PACK_BLOCK + 8], run[PICK_MANY];
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, ends);
+    find_picked(ends, b->extra, p, run);
     for (uint32_t k = 0; k < p->n; k++) {
-        uint32_t run = count_below(ends, b->extra, p->places[k] - p->first);
-        if (run == b->extra)
+        if (run[k] >= b->extra)
             return ERR_CORRUPT;
-        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, run));
+        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, run[k]));
     }
     return 0;
 }

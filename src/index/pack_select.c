@@ -61,6 +61,11 @@ static void select_packed(const struct pack_block *b, size_t n, struct range r, 
         pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
 }
 
+void pack_block_select(const struct pack_block *b, size_t n, int64_t lo, int64_t hi, uint64_t *out)
+{
+    select_packed(b, n, (struct range){lo, hi}, out);
+}
+
 /* A patch adds at least one to the upper bits: what that tells of all patched values alike. False: nothing. Only where
  * nothing can overflow. */
 static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_in)
@@ -87,6 +92,17 @@ static bool patched_within(const struct pack_block *b, uint32_t i, uint64_t plac
     return within(r, (int64_t)(b->base + pack_bits_at(b->bits, b->width, place) + high));
 }
 
+/* Bytes, not words: neighbours are rarely in one, so none waits for another. */
+static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *out)
+{
+    uint8_t *bytes = (uint8_t *)out;
+
+    for (uint32_t i = 0; in && i < n; i++)
+        bytes[places[i] / 8] |= (uint8_t)(1u << places[i] % 8);
+    for (uint32_t i = 0; !in && i < n; i++)
+        bytes[places[i] / 8] &= (uint8_t)~(1u << places[i] % 8);
+}
+
 static int select_patches(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
 {
     uint32_t places[PACK_BLOCK], most = 0;
@@ -99,13 +115,12 @@ static int select_patches(const struct pack_block *b, size_t n, struct range r, 
         most = places[i] > most ? places[i] : most;
     if (most >= n)
         return ERR_CORRUPT;
-    bool alike = patches_alike(b, r, &in);
-    uint8_t *bytes = (uint8_t *)out; /* neighbours are rarely in one byte, so none waits for another */
-    for (uint32_t i = 0; i < b->extra; i++) {
-        uint8_t bit = (uint8_t)(1u << places[i] % 8), *byte = &bytes[places[i] / 8];
-        bool one = alike ? in : patched_within(b, i, places[i], r);
-        *byte = (uint8_t)(one ? *byte | bit : *byte & ~bit);
+    if (patches_alike(b, r, &in)) {
+        mark_places(places, b->extra, in, out);
+        return 0;
     }
+    for (uint32_t i = 0; i < b->extra; i++)
+        mark_places(&places[i], 1, patched_within(b, i, places[i], r), out);
     return 0;
 }
 

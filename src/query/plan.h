@@ -107,6 +107,8 @@ struct test {
     struct text *texts; /* ... and the texts, sorted by bytes                             */
     size_t text_count;
 };
+/* So many values of a list are compared one after the other, more are looked up. */
+#define TEST_FEW 6
 /* A test in the chunk that the worker is at. */
 struct test_state {
     enum tri tri;
@@ -170,11 +172,13 @@ struct scan_worker {
     struct bound **bound;
     unsigned bound_count;
     struct test_state *tests;
+    const uint64_t *rows; /* of the chunk that pass the filter; NULL: see each batch          */
     uint64_t mask[SCAN_WORDS];
     /* Rows of the batch that may still be selected, NULL: all. What nobody can see need not be found out. */
     const uint64_t *interest;
     uint16_t select[SCAN_BATCH + 64];
     uint32_t few[SCAN_BATCH];
+    struct grow besides, taken; /* of test_take */
     bool gathers;
     struct gathered {
         struct scan_batch batch;
@@ -219,6 +223,17 @@ bool test_may_match_file(const struct query *q, const struct test *t,
 int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
 /* After that: tells sources of which selected rows can have one value only. */
 int test_bind_only(struct scan_worker *w, const struct test *root);
+/* After test_bind gave TRI_SOME: rows of the whole chunk that pass, borrowed until the next one. NULL: packed columns do not
+ * tell, so each batch is looked at. */
+int test_select_root(struct scan_worker *w, const struct test *t, const uint64_t **ret);
+/* The same of a LEAF or CLASS, into its `rows`, and the source it is bound to. -EDOM: values must be looked at. */
+int test_select(struct scan_worker *w, const struct test *t, struct bound **ret);
+/* Whether rows whose missing dur is 0 pass, too: dur_zeros. */
+bool test_misses_zeros(const struct test_state *s, const struct bound *b);
+/* After test_bind gave TRI_SOME: the values of a source (durations) of all rows that pass, in one pass over its blocks;
+ * borrowed until the next chunk. -EDOM: not with these tests, or rows without a value count, too. */
+int test_take(struct scan_worker *w, const struct test *root, const struct source *s,
+              struct scan_values *ret);
 /* After test_bind gave TRI_SOME: rows of the batch that pass. */
 int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
 /* The same for the root: children of an AND are told which rows are left. */
@@ -309,6 +324,8 @@ struct chunk_hooks {
     int (*begin)(void *arg, struct scan_chunk *c);
     int (*batch)(void *arg, struct scan_batch *b);
     int (*end)(void *arg, struct scan_chunk *c);
+    const struct source *only; /* as in scan_sink; NULL: batches                       */
+    int (*values)(void *arg, const struct scan_values *v);
     const atomic_bool *stop;
 };
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);

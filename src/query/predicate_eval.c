@@ -43,10 +43,6 @@ bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------------ */
 
-enum {
-    FEW = 6
-}; /* so many values of a list are compared one after the other, more are looked up */
-
 static bool has_i64(const int64_t *set, size_t count, int64_t value)
 {
     size_t from = 0;
@@ -66,12 +62,12 @@ static void match_set_i64(const struct scan_batch *b, const struct test_state *s
     uint64_t one[SCAN_WORDS];
 
     memset(mask, 0, words_of(b) * 8);
-    for (size_t i = 0; i < s->set_count && s->set_count <= FEW; i++) {
+    for (size_t i = 0; i < s->set_count && s->set_count <= TEST_FEW; i++) {
         kernels()->range_i64(values, b->rows, set[i], set[i], one);
         for (uint32_t k = 0; k < words_of(b); k++)
             mask[k] |= one[k];
     }
-    for (uint32_t i = 0; i < b->rows && s->set_count > FEW; i++)
+    for (uint32_t i = 0; i < b->rows && s->set_count > TEST_FEW; i++)
         mask[i / 64] |= (uint64_t)has_i64(set, s->set_count, values[i]) << i % 64;
 }
 
@@ -147,86 +143,20 @@ static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *
     return 0;
 }
 
-/* ---- leaves that the packed column answers, for the whole chunk at once -------------------------------------------------- */
+/* ---- the tree --------------------------------------------------------------------------------------------------------------- */
 
-/* NULL where values have to be computed. */
-static const struct column *packed_column(const struct test_state *s, const struct bound *b)
+/* Of a leaf that the packed column answers, for the whole chunk at once. -EDOM: values must be looked at. */
+static int eval_packed(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                       uint64_t *mask)
 {
-    bool codes = s->mode == MODE_CODES, range = s->mode == MODE_I64;
-    bool few = s->mode == MODE_I64_SET && s->set_count <= FEW;
+    struct test_state *s = &w->tests[t->id];
+    struct bound *bound;
+    int rc = test_select(w, t, &bound);
 
-    if (b->form == FORM_DUR && range && !s->inverted && b->part[0]->form == FORM_STORED)
-        return &b->part[0]->column;
-    if (b->form == FORM_STORED || (b->form == FORM_MAPPED && !b->remap && codes))
-        return codes || range || few ? &b->column : NULL;
-    return NULL;
-}
-
-static int select_set(struct chunk_view *view, const struct column *c, const struct test_state *s,
-                      uint64_t *rows, uint32_t words)
-{
-    const int64_t *set = s->set.data;
-    uint64_t *one = malloc(words * 8);
-    int rc = one ? 0 : -ENOMEM;
-
-    memset(rows, 0, words * 8);
-    for (size_t i = 0; rc == 0 && i < s->set_count; i++) {
-        rc = column_select_i64(view, c, set[i], set[i], one);
-        for (uint32_t k = 0; rc == 0 && k < words; k++)
-            rows[k] |= one[k];
-    }
-    free(one);
-    return rc;
-}
-
-/* Null rows do not pass either way. */
-static int invert_rows(struct chunk_view *view, const struct column *c, uint64_t *rows)
-{
-    uint64_t valid[SCAN_WORDS];
-    int rc = 0;
-
-    for (uint32_t first = 0; rc == 0 && first < c->rows; first += SCAN_BATCH) {
-        uint32_t n = c->rows - first < SCAN_BATCH ? c->rows - first : SCAN_BATCH;
-        rc = column_read_valid(view, c, first, n, valid);
-        for (uint32_t k = 0; rc == 0 && k < (n + 63) / 64; k++)
-            rows[first / 64 + k] = ~rows[first / 64 + k] & valid[k];
-    }
-    return rc;
-}
-
-static int select_packed(struct scan_worker *w, struct test_state *s, const struct column *c)
-{
-    struct chunk_view *view = w->chunk.view;
-    uint32_t words = (c->rows + 63) / 64;
-    uint64_t *rows = grow_to(&s->rows, words * 8);
-    int rc;
-
-    if (!rows)
-        return -ENOMEM;
-    if (s->mode == MODE_CODES)
-        rc = column_select_codes(view, c, s->table.data, rows);
-    else if (s->mode == MODE_I64)
-        rc = column_select_i64(view, c, s->lo, s->hi, rows);
-    else
-        rc = select_set(view, c, s, rows, words);
-    return rc == 0 && s->inverted ? invert_rows(view, c, rows) : rc;
-}
-
-/* -EDOM: the values of the batch must be looked at. */
-static int eval_packed(struct scan_worker *w, struct scan_batch *b, struct test_state *s,
-                       struct bound *bound, uint64_t *mask)
-{
-    if (s->rows_serial != w->serial) {
-        const struct column *c = packed_column(s, bound);
-        int rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
-        if (rc == 0)
-            rc = c ? select_packed(w, s, c) : -EDOM;
-        if (rc < 0)
-            return rc;
-        s->rows_serial = w->serial;
-    }
+    if (rc < 0)
+        return rc;
     memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
-    return bound->form == FORM_DUR && s->lo <= 0 && s->hi >= 0 ? dur_zeros(b, bound, mask) : 0;
+    return test_misses_zeros(s, bound) ? dur_zeros(b, bound, mask) : 0;
 }
 
 static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
@@ -234,11 +164,12 @@ static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct t
 {
     struct test_state *s = &w->tests[t->id];
     struct bound *bound;
-    int rc = source_bind(w, t->source, &bound);
+    int rc = eval_packed(w, b, t, mask);
 
-    if (rc == 0)
-        rc = eval_packed(w, b, s, bound, mask);
     if (rc != -EDOM)
+        return rc;
+    rc = source_bind(w, t->source, &bound);
+    if (rc < 0)
         return rc;
     switch (s->mode) {
     case MODE_VALID:
@@ -254,46 +185,6 @@ static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct t
     }
     return -EINVAL;
 }
-
-/* Runs of wanted classes: nearly always one. */
-static int select_classes(struct scan_worker *w, const struct test *t, struct bound *b,
-                          struct grow *ret)
-{
-    uint32_t words = (w->chunk.rows + 63) / 64;
-    uint64_t *rows = grow_to(ret, words * 16), *one = rows + words;
-    int rc = rows ? 0 : -ENOMEM;
-
-    if (rc == 0)
-        memset(rows, 0, words * 8);
-    for (int64_t lo = 0, hi; rc == 0 && lo < 4; lo = hi + 1) {
-        for (hi = lo; hi < 4 && (t->classes >> hi & 1); hi++)
-            ;
-        if (hi == lo)
-            continue;
-        rc = column_select_i64(w->chunk.view, &b->column, lo, hi - 1, one);
-        for (uint32_t k = 0; rc == 0 && k < words; k++)
-            rows[k] |= one[k];
-    }
-    return rc;
-}
-
-static int eval_classes(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                        uint64_t *mask)
-{
-    struct test_state *s = &w->tests[t->id];
-    struct bound *bound;
-    int rc = source_bind(w, t->source, &bound);
-
-    if (rc == 0 && s->rows_serial != w->serial)
-        rc = select_classes(w, t, bound, &s->rows);
-    if (rc < 0)
-        return rc;
-    s->rows_serial = w->serial;
-    memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
-    return 0;
-}
-
-/* ---- the tree --------------------------------------------------------------------------------------------------------------- */
 
 /* `root`: what later children find out may be narrowed to the rows that are left, for no other part of the tree can
  * ask for the others. Children that hold for the whole chunk say nothing. */
@@ -362,7 +253,7 @@ int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t,
     case TEST_LEAF:
         return eval_leaf(w, b, t, mask);
     case TEST_CLASS:
-        return eval_classes(w, b, t, mask);
+        return eval_packed(w, b, t, mask);
     case TEST_NOT:
         rc = test_eval(w, b, t->children[0], mask);
         if (rc == 0)

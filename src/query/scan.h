@@ -150,6 +150,13 @@ uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t p
 
 /* ---- scanning -------------------------------------------------------------------------------------------- */
 
+/* What all selected rows of a chunk have of a source, in any order. */
+struct scan_values {
+    struct scan_chunk *chunk;
+    const int64_t *values;
+    uint32_t count;
+    bool nano;
+};
 /* Callbacks of a scan. All but `batch` may be NULL. `state` is what worker_begin made. A negative return stops the scan
  * with that error. */
 struct scan_sink {
@@ -160,6 +167,10 @@ struct scan_sink {
     int (*chunk_begin)(void *state,
                        struct scan_chunk *c);        /* only chunks that may have selected rows */
     int (*batch)(void *state, struct scan_batch *b); /* only batches with selected rows */
+    /* For whom nothing matters of rows but this source: its values instead of batches, where the filter is such that one
+     * pass over its blocks tells them. -EDOM: batches after all. */
+    const struct source *only;
+    int (*values)(void *state, const struct scan_values *v);
     /* *ret_part (NULL: nothing) is given to `merge`. Called for each chunk that chunk_begin was called for, if ok. */
     int (*chunk_end)(void *state, struct scan_chunk *c, void **ret_part);
     /* Takes the part. Called in (file, chunk) order, one at a time, from any worker's thread. On errors too, so that

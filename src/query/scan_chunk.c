@@ -36,6 +36,8 @@ void scan_worker_free(struct scan_worker *w)
         grow_done(&w->tests[i].rows);
         grow_done(&w->tests[i].seen);
     }
+    grow_done(&w->besides);
+    grow_done(&w->taken);
     free(w->bound);
     free(w->tests);
     free(w->resolved);
@@ -143,8 +145,11 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
 
     b->mask = w->mask;
     w->interest = NULL;
+    memset(w->mask, 0, sizeof(w->mask));
     if (w->chunk.every)
         mask_fill(b, w->mask);
+    else if (w->rows)
+        memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
     else
         rc = test_eval_root(w, b, w->query->root, w->mask);
     if (rc < 0 || w->chunk.all)
@@ -159,6 +164,15 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     return rc;
 }
 
+static bool has_rows(const uint64_t *mask, uint32_t rows)
+{
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < (rows + 63) / 64; i++)
+        any |= mask[i];
+    return any != 0;
+}
+
 static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_hooks *hooks)
 {
     struct scan_batch *b = &w->batch;
@@ -169,9 +183,10 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     if (hooks->stop && atomic_load_explicit(hooks->stop, memory_order_relaxed))
         return ERR_CANCELLED;
     batch_at(w, first, b);
-    memset(w->mask, 0, sizeof(w->mask));
-    rc = select_rows(w, b);
     w->counters.rows_scanned += b->rows;
+    if (w->rows && !has_rows(w->rows + first / 64, b->rows))
+        return 0;
+    rc = select_rows(w, b);
     if (rc < 0 || b->count == 0)
         return rc;
     w->counters.rows_selected += b->count;
@@ -205,12 +220,33 @@ static int open_place(struct scan_worker *w, size_t position)
     return 0;
 }
 
+/* ERR_END: all rows of the chunk were told. */
+static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
+{
+    struct scan_values v;
+
+    if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0)
+        return 0;
+    int rc = test_take(w, w->query->root, hooks->only, &v);
+    if (rc == 0)
+        rc = hooks->values(hooks->arg, &v);
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    w->counters.rows_scanned += w->chunk.rows;
+    w->counters.rows_selected += v.count;
+    return ERR_END;
+}
+
 static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
 
     w->gathered.count = w->gathered.made = 0;
+    w->rows = NULL;
+    rc = rc ? rc : run_values(w, hooks);
+    if (rc == 0 && !w->chunk.every)
+        rc = test_select_root(w, w->query->root, &w->rows);
     for (; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
     rc = rc ? rc : tell_gathered(w, hooks);

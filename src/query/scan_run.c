@@ -102,6 +102,13 @@ static int on_batch(void *arg, struct scan_batch *b)
     return w->run->sink->batch(w->state, b);
 }
 
+static int on_values(void *arg, const struct scan_values *v)
+{
+    struct runner *w = arg;
+
+    return w->run->sink->values(w->state, v);
+}
+
 static int on_end(void *arg, struct scan_chunk *c)
 {
     struct runner *w = arg;
@@ -119,7 +126,13 @@ static size_t place_of(const struct run *r, size_t n)
 
 static void take_chunks(struct run *r, struct scan_worker *worker, struct runner *w)
 {
-    const struct chunk_hooks hooks = {w, on_begin, on_batch, on_end, &r->stop};
+    const struct chunk_hooks hooks = {.arg = w,
+                                      .begin = on_begin,
+                                      .batch = on_batch,
+                                      .end = on_end,
+                                      .only = r->sink->only,
+                                      .values = on_values,
+                                      .stop = &r->stop};
 
     while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
         size_t number = atomic_fetch_add(&r->next, 1);

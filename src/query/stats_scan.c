@@ -280,7 +280,13 @@ static bool span_of_plain(const struct scan_batch *b, const struct times *t, str
     return true;
 }
 
-/* Whether even the longest of the batch ends within the span that is known. */
+/* Whether even the longest duration ends within the span that is known. */
+static bool all_within(const struct worker *w, int64_t longest, bool nano)
+{
+    return w->last_ts + (__int128)longest * (nano ? 1 : 1000) <= w->known.max_te;
+}
+
+/* The same of a batch. */
 static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
 {
     const int64_t *dur = NULL;
@@ -296,7 +302,7 @@ static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
         int64_t d = dur[batch_row(b, j)];
         longest = d > longest ? d : longest;
     }
-    *ret = w->last_ts + (__int128)longest * (nano ? 1 : 1000) <= w->known.max_te;
+    *ret = all_within(w, longest, nano);
     return 0;
 }
 
@@ -572,6 +578,30 @@ static int batch(void *state, struct scan_batch *b)
     return rc;
 }
 
+/* Durations alone, of a chunk whose times say nothing new. */
+static int values(void *state, const struct scan_values *v)
+{
+    struct worker *w = state;
+    int64_t longest = 0;
+
+    for (uint32_t i = 0; w->times == TIMES_LENGTHS && i < v->count; i++)
+        longest = v->values[i] > longest ? v->values[i] : longest;
+    if (w->times == TIMES_NEW || (w->times == TIMES_LENGTHS && !all_within(w, longest, v->nano)))
+        return -EDOM;
+    w->found.events += v->count;
+    w->rows += v->count;
+    return tally_add_i64(&w->found.memory, &w->found.total, NULL, v->values, v->count, v->nano);
+}
+
+static bool only_durations(const struct stats_plan *plan)
+{
+    bool counts = false;
+
+    for (unsigned i = 0; i < COUNT_TABLES; i++)
+        counts = counts || plan->count[i];
+    return plan->total_duration && !plan->groups && !counts;
+}
+
 int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles,
                struct err *err)
 {
@@ -582,6 +612,8 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
                              .worker_begin = worker_begin,
                              .chunk_begin = chunk_begin,
                              .batch = batch,
+                             .only = only_durations(plan) ? plan->dur : NULL,
+                             .values = values,
                              .chunk_end = chunk_end,
                              .merge = merge_part,
                              .worker_end = worker_end};

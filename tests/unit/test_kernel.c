@@ -38,6 +38,24 @@ static void deposits_agree(const uint64_t *valid, uint32_t words)
     CHECK_MEM(x, words * 8, z, words * 8);
     CHECK_MEM(y, words * 8, z, words * 8);
 }
+
+static void extracts_agree(const uint64_t *valid, uint32_t words)
+{
+    uint64_t bits[32], x[33], y[33], z[33] = {0}, at = 0;
+
+    for (unsigned i = 0; i < 32; i++)
+        bits[i] = (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX);
+    for (uint32_t i = 0; i < words * 64; i++) {
+        if (!(valid[i / 64] >> i % 64 & 1))
+            continue;
+        z[at / 64] |= (bits[i / 64] >> i % 64 & 1) << at % 64;
+        at++;
+    }
+    CHECK_INT(kernels_portable.extract(bits, valid, words, x), at);
+    CHECK_INT(kernels_avx2.extract(bits, valid, words, y), at);
+    CHECK_MEM(x, (at / 64 + 1) * 8, z, (at / 64 + 1) * 8);
+    CHECK_MEM(y, (at / 64 + 1) * 8, z, (at / 64 + 1) * 8);
+}
 #endif
 
 #if defined(__x86_64__)
@@ -118,6 +136,10 @@ static void kernels_agree(void)
         CHECK_INT(kernels_portable.count(a, (n + 63) / 64), count);
         CHECK_INT(kernels_avx2.count(a, (n + 63) / 64), count);
         deposits_agree(a, (n + 63) / 64);
+        extracts_agree(a, (n + 63) / 64);
+        memset(b, 0xFF, sizeof(b));
+        b[round % 32] = a[0];
+        extracts_agree(b, 32);
         places_agree(a, (n + 63) / 64);
     }
 #endif

@@ -172,6 +172,41 @@ static void read_back(const struct buf *bytes, const int64_t *v, size_t n, const
     free(out32);
 }
 
+static uint64_t mark_of(int64_t v)
+{
+    uint64_t x = (uint64_t)v * 0x9E3779B97F4A7C15u;
+
+    return (x ^ x >> 29) * 0xBF58476D1CE4E5B9u;
+}
+
+/* In any order, so sums of marks are compared; one value in `every` is wanted. */
+static void take_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t lo, int64_t hi,
+                      unsigned every)
+{
+    uint64_t *wanted = calloc(n / 64 + 1, 8), want = 0, got = 0;
+    int64_t *out = malloc((n + 1) * sizeof(*out));
+    uint32_t count = 0, bits = 0, expected = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool bit = rnd() % every == 0;
+        wanted[i / 64] |= (uint64_t)bit << i % 64;
+        bits += bit;
+        if (bit && v[i] >= lo && v[i] <= hi) {
+            expected++;
+            want += mark_of(v[i]);
+        }
+    }
+    out[bits] = 81;
+    CHECK_INT(pack_take_i64(s, wanted, lo, hi, out, &count), 0);
+    CHECK_INT(count, expected);
+    CHECK_INT(out[bits], 81);
+    for (uint32_t i = 0; i < count; i++)
+        got += mark_of(out[i]);
+    CHECK(got == want);
+    free(wanted);
+    free(out);
+}
+
 /* Selections and picks, against a look at every value. */
 static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t lo, int64_t hi,
                         const char *name)
@@ -191,6 +226,8 @@ static void select_back(struct pack_stream *s, const int64_t *v, size_t n, int64
         }
     }
     free(bits);
+    for (unsigned every = 1; every < 1000; every *= 20)
+        take_back(s, v, n, lo, hi, every);
 }
 
 static void select_all(struct pack_stream *s, const int64_t *v, size_t n, const char *name)
@@ -446,6 +483,38 @@ static void kernels_agree(void)
 #endif
 }
 
+static void count_places(const struct pack_kernels *k, uint32_t *sorted, size_t n)
+{
+    uint32_t wanted[160], at[160];
+
+    for (size_t i = 0; i < 160; i++)
+        wanted[i] = 5000 + (uint32_t)(i < n ? sorted[i] + i % 2 : rnd() % 1024);
+    k->find_places(sorted, n, wanted, 160, 5000, at);
+    for (size_t i = 0; i < 160; i++) {
+        uint32_t below = 0;
+        for (size_t j = 0; j < n; j++)
+            below += sorted[j] < wanted[i] - 5000;
+        CHECK_INT(at[i], below);
+    }
+}
+
+static void places_are_counted(void)
+{
+    uint32_t sorted[1024 + 8];
+
+    for (size_t n = 1; n <= 1024; n += 1 + n / 9) {
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = (uint32_t)(i * 1024 / n + rnd() % (1 + 1023 / n));
+        for (size_t i = n; i < n + 8; i++)
+            sorted[i] = INT32_MAX;
+        count_places(&pack_kernels_portable, sorted, n);
+#ifdef __x86_64__
+        if (cpu_level() >= CPU_AVX2)
+            count_places(&pack_kernels_avx2, sorted, n);
+#endif
+    }
+}
+
 static void bytes_round_trip(void)
 {
     char text[5000], *got;
@@ -472,7 +541,13 @@ static void bytes_round_trip(void)
 static void damage_is_no_crash(void)
 {
     int64_t v[3000], *out = malloc(3000 * 8);
+    uint32_t places[30];
+    uint64_t wanted[3000 / 64 + 1];
 
+    for (uint32_t i = 0; i < 30; i++)
+        places[i] = i * 97;
+    memset(wanted, 0xFF, sizeof(wanted));
+    wanted[3000 / 64] = ((uint64_t)1 << 3000 % 64) - 1;
     CHECK_INT(pack_encoder_new(&encoder), 0);
     for (unsigned round = 0; round < 4000; round++) {
         struct buf bytes = {0};
@@ -489,6 +564,10 @@ static void damage_is_no_crash(void)
         if (pack_open(&s, copy, len, 3000) == 0) {
             pack_read_i64(&s, 0, 3000, out);
             pack_read_u32(&s, 1024, 1000, (uint32_t *)out);
+            pack_pick_i64(&s, places, 30, out);
+            uint32_t taken = 0;
+            pack_take_i64(&s, wanted, 0, 1000, out, &taken);
+            CHECK(taken <= 3000);
             pack_close(&s);
         }
         free(copy);
@@ -553,6 +632,7 @@ static const struct check_test tests[] = {
     {"all_shapes", all_shapes},
     {"equal_values_equal_bytes", equal_values_equal_bytes},
     {"kernels_agree", kernels_agree},
+    {"places_are_counted", places_are_counted},
     {"bytes_round_trip", bytes_round_trip},
     {"damage_is_no_crash", damage_is_no_crash},
     {"speed", speed},
