@@ -13,7 +13,7 @@ from fractions import Fraction
 from . import call_tree, dsl
 from .aggregate import interval_of, percentile_name, rank
 from .selection import as_list, files_of, microseconds, objects_of
-from .stats import Approximate, number, show, sort_key
+from .stats import Approximate, number, show, sort_key, thread_of
 
 DEFAULT_QUERY = 'cat == "POSIX" OR cat == "STDIO"'
 SELECTION = ("dir", "file", "recursive", "query", "preset", "time_range", "time", "min_duration", "max_duration", "phase",
@@ -68,13 +68,17 @@ def student_p(t, df):
     return max(0.0, 1 - math.exp(front) * beta_fraction(0.5, a, y) / 0.5)
 
 
+def are_ints(values):
+    return set(map(type, values)) <= {int}
+
+
 def exact_mean(values):
-    return Fraction(sum(values)) / len(values) if all(isinstance(v, int) for v in values) else sum(map(Fraction, values)) / len(values)
+    return Fraction(sum(values)) / len(values) if are_ints(values) else sum(map(Fraction, values)) / len(values)
 
 
 def variance(values, over):
     n = len(values)
-    if not all(isinstance(v, int) for v in values):
+    if not are_ints(values):
         values = [Fraction(v) for v in values]
     total, squares = sum(values), sum(v * v for v in values)
     return Fraction(n * squares - total * total) / (n * over)
@@ -177,8 +181,7 @@ class Part:
         for o in objects:
             if o.ts is not None or interval == 0:
                 bucket = o.ts // interval if interval else 0
-                thread = (sort_key(o.host), sort_key(o.pid), sort_key(o.tid))
-                self.windows.setdefault(bucket, {}).setdefault(thread, []).append(o)
+                self.windows.setdefault(bucket, {}).setdefault(thread_of(o), []).append(o)
 
     def peak_counts(self):
         return [max(len(t) for t in threads.values()) for threads in self.windows.values()]
@@ -212,7 +215,7 @@ def quantile(ordered, q, unit):
 
 
 def meta(part, files):
-    threads = {(sort_key(o.host), sort_key(o.pid), sort_key(o.tid)) for o in part.objects}
+    threads = {thread_of(o) for o in part.objects}
     timed = [o for o in part.objects if o.ts is not None]
     span = max(o.te() for o in timed) - min(o.ts for o in timed) if timed else 0
     return {"files": files, "processes": len({t[:2] for t in threads}), "threads": len(threads), "events": len(part.objects),

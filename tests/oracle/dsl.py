@@ -97,11 +97,15 @@ OPERATORS = {"==": operator.eq, "=": operator.eq, "!=": operator.ne, ">": operat
              ">=": operator.ge, "<=": operator.le}
 
 
-def compare(op, left, right):
-    """Texts compare by code points, which is the order of their UTF-8 bytes."""
-    if kind_of(left) != kind_of(right) or isinstance(left, Json):
-        return False
-    return OPERATORS[op](left, right)
+class Literal:
+    """A value of a query, that values of objects are compared with: only those of its kind, and never arrays. Texts compare by code
+    points, which is the order of their UTF-8 bytes."""
+
+    def __init__(self, op, value):
+        self.operate, self.value, self.kind = OPERATORS[op], value, kind_of(value)
+
+    def __call__(self, found):
+        return kind_of(found) == self.kind and self.operate(found, self.value)
 
 
 def ascii_lower(text):
@@ -158,22 +162,22 @@ class Path:
 
 class Compare:
     def __init__(self, path, op, value):
-        self.path, self.op, self.value = path, op, value
+        self.path, self.holds = path, Literal(op, value)
 
     def __call__(self, root, o):
         found = self.path(root, o)
-        return found is not None and compare(self.op, found, self.value)
+        return found is not None and self.holds(found)
 
 
 class In:
     def __init__(self, path, values, negated):
-        self.path, self.values, self.negated = path, values, negated
+        self.path, self.equal, self.negated = path, [Literal("==", v) for v in values], negated
 
     def __call__(self, root, o):
         found = self.path(root, o)
         if found is None:
             return False
-        return any(compare("==", found, v) for v in self.values) != self.negated
+        return any(equal(found) for equal in self.equal) != self.negated
 
 
 class Pattern:
@@ -374,6 +378,11 @@ class Parser:
         return number(token, path)
 
 
+def whole(value):
+    """int where it is one: ints compare faster than Fractions."""
+    return int(value) if value.denominator == 1 else value
+
+
 def number(token, path):
     """A number against a hash means its digits as written: `hhash == 5692` holds for every tracer."""
     if path.is_hash and not token.unit:
@@ -381,9 +390,9 @@ def number(token, path):
     exact = exactly(token.value)
     unit = token.unit
     if unit and path.is_time and unit.lower() in TIME_UNITS:
-        return exact * TIME_UNITS[unit.lower()]
+        return whole(exact * TIME_UNITS[unit.lower()])
     if unit and path.is_size and unit.lower() in SIZE_UNITS:
-        return exact * SIZE_UNITS[unit.lower()]
+        return whole(exact * SIZE_UNITS[unit.lower()])
     if unit:
         raise QueryError("a unit does not fit here", token.position)
     if re.fullmatch(r"-?[0-9]+", token.value):
@@ -394,9 +403,9 @@ def number(token, path):
 
 
 def duration(text):
-    """min_duration, max_duration, time_range: microseconds or with a unit, as a Fraction."""
+    """min_duration, max_duration, time_range: microseconds or with a unit, exactly."""
     match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text.strip())
-    return exactly(match.group(1)) * TIME_UNITS[match.group(2).lower() or "us"]
+    return whole(exactly(match.group(1)) * TIME_UNITS[match.group(2).lower() or "us"])
 
 
 def parse(text):

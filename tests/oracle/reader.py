@@ -71,7 +71,8 @@ def to_double(text):
 
 
 def is_number(value):
-    return type(value) is int or isinstance(value, (int, float)) and not isinstance(value, bool)
+    kind = type(value)
+    return kind is int or kind is float
 
 
 def number_of_text(text):
@@ -160,16 +161,20 @@ def flatten(value, path, into):
             keep(into, below, part)
 
 
+UNKNOWN = object()
+
+
 class Object:
     """One object. Times are integers in ns. `line` and `text` say where it stands and what /view writes."""
 
     __slots__ = ("file", "line", "number", "cls", "repaired", "ph", "name", "cat", "pid", "tid", "id", "ts", "dur",
-                 "bad_dur", "values", "text", "host", "chunk")
+                 "bad_dur", "values", "text", "host", "chunk", "moved", "thread")
 
     def __init__(self, raw):
         self.repaired = self.bad_dur = False
         self.values = {}
         self.host = None
+        self.moved, self.thread = UNKNOWN, None  # what size() and stats.thread_of() have found: asked for by each question
         self.read_top(raw)
 
     def read_top(self, raw):
@@ -222,7 +227,12 @@ class Object:
         return value if is_number(value) and (isinstance(value, float) or INT_MIN <= value <= INT_MAX) else None
 
     def size(self):
-        """Bytes moved, section 1 of API.md."""
+        if self.moved is UNKNOWN:
+            self.moved = self.bytes_moved()
+        return self.moved
+
+    def bytes_moved(self):
+        """Section 1 of API.md."""
         for key in ("args.size_sum", "args.ret_sum"):
             if self.measure(key) is not None:
                 return self.measure(key)

@@ -15,7 +15,7 @@ IO_NAMES = set("""read write open close pread pwrite pread64 pwrite64 readv writ
 COMPUTE = {"compute", "comm", "device", "ai_framework", "ai_root"}
 DLIO = COMPUTE | {"data", "dataloader", "checkpoint", "pipeline", "dlio_benchmark", "reader", "storage", "config",
                   "data_loader"}
-REMEMBERED = 4  # selections of a root
+REMEMBERED = 16  # selections of a root
 
 
 class NotFound(Exception):
@@ -109,16 +109,18 @@ def objects_of(root, params, default_phase="data"):
     least = dsl.duration(str(params["min_duration"])) * 1000 if "min_duration" in params else None
     most = dsl.duration(str(params["max_duration"])) * 1000 if "max_duration" in params else None
 
-    def wanted(o):
-        if o.cls not in classes or not preset(o):
-            return False
-        if window and (o.ts is None or o.ts > window[1] or (o.te() if overlap else o.ts) < window[0]):
-            return False
-        if least is not None and (o.dur is None or o.dur < least):
-            return False
-        if most is not None and (o.dur is None or o.dur > most):
-            return False
-        return test(root, o)
+    def wanted():
+        """One condition after the other, and only those that were asked for: there are many objects."""
+        found = [o for f in files for o in f.objects if o.cls in classes]
+        if "preset" in params:
+            found = [o for o in found if preset(o)]
+        if window:
+            found = [o for o in found if o.ts is not None and o.ts <= window[1] and (o.te() if overlap else o.ts) >= window[0]]
+        if least is not None:
+            found = [o for o in found if o.dur is not None and o.dur >= least]
+        if most is not None:
+            found = [o for o in found if o.dur is not None and o.dur <= most]
+        return [o for o in found if test(root, o)] if params.get("query") else found
 
     return files, chosen(root, params, classes, files, wanted)
 
@@ -131,7 +133,7 @@ def chosen(root, params, classes, files, wanted):
     key = json.dumps([sorted(classes), [f.name for f in files], [params.get(k) for k in SELECTING]])
     known = root.__dict__.setdefault("chosen", collections.OrderedDict())
     if key not in known:
-        known[key] = [o for f in files for o in f.objects if wanted(o)]
+        known[key] = wanted()
         if "within" in params:
             known[key] = within.kept(root, params, files, known[key])
         if len(known) > REMEMBERED:

@@ -87,14 +87,29 @@ def histogram(times_ns):
     return result
 
 
+text_keys = {}
+
+
 def sort_key(value):
     """null, numbers by value, booleans, texts by bytes, arrays."""
     if value is None:
         return (0, 0)
     kind = dsl.kind_of(value)
+    if kind == "number":
+        return (1, value)
     if kind == "text":
-        return (3, value.encode("utf-8", "surrogatepass"))
-    return (1, value) if kind == "number" else (2, value) if kind == "bool" else (4, value.text())
+        key = text_keys.get(value)
+        if key is None:
+            key = text_keys[value] = (3, value.encode("utf-8", "surrogatepass"))
+        return key
+    return (2, value) if kind == "bool" else (4, value.text())
+
+
+def thread_of(o):
+    """host, pid and tid, as keys."""
+    if o.thread is None:
+        o.thread = (sort_key(o.host), sort_key(o.pid), sort_key(o.tid))
+    return o.thread
 
 
 def count_by(root, objects, paths, names):
