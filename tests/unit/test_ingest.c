@@ -474,11 +474,15 @@ static void goes_on(void)
         ix = open_index(-1, 65536);
         offer(ix, "a.pfw.gz");
         nanosleep(&(struct timespec){0, 3000000 + 1000000 * (i % 20)}, NULL);
+        for (int k = 0; k < (i < 59 ? 1 : 4000) && id == 0; k++, rest()) { /* at last in any case */
+            s = index_snapshot(ix);
+            if (snapshot_file_count(s) == 1 && snapshot_file(s, 0)->chunk_count > 0)
+                id = snapshot_file(s, 0)->id;
+            snapshot_release(s);
+        }
         s = index_snapshot(ix);
         if (id)
             CHECK_INT(snapshot_file(s, 0)->id, id);
-        else if (snapshot_file_count(s) == 1 && snapshot_file(s, 0)->chunk_count > 0)
-            id = snapshot_file(s, 0)->id;
         snapshot_release(s);
         index_close(ix);
     }
