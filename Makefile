@@ -14,7 +14,7 @@
 #   src/tools/<name>/*.c      -> the same, for a tool of several files
 #   src/tools/tool_*.c        -> $(BUILD)/libtools.a, shared by all tools
 #   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
-#   src/client/*              -> copied to $(BUILD)/bin
+#   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
 #   tests/unit/test_x.c       -> $(BUILD)/tests/test_x
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
 # The first line of a unit test or fuzz target names its room: /* room: trace */. It is linked with
@@ -156,9 +156,10 @@ $(MPI_OBJECTS): override CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 # The client answers to the names of the old commands too: links, one name a line of that file.
 CLIENT := $(B)/bin/dftracerctl
 OLD_NAMES = $(shell cat src/client/names)
-$(CLIENT): src/client/dftracerctl src/client/names Makefile
+CLIENT_PARTS := $(sort $(wildcard src/client/parts/*.sh))
+$(CLIENT): $(CLIENT_PARTS) src/client/names Makefile
 	@mkdir -p $(@D)
-	$(call say,COPY,$@)sed 's/@VERSION@/$(VERSION)/' $< >$@.part && chmod 755 $@.part && mv $@.part $@
+	$(call say,CAT,$@)sed 's/@VERSION@/$(VERSION)/' $(CLIENT_PARTS) >$@.part && chmod 755 $@.part && mv $@.part $@
 	@cd $(@D) && for f in $(OLD_NAMES); do ln -sf dftracerctl $$f || exit 1; done
 	@ln -sf dftracerd $(@D)/dftracer_server
 

@@ -10,6 +10,7 @@
 /* The trace itself is the default of /merge, so that it can be written to a file at once. */
 static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON};
 static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
+static const enum format pgzip_formats[] = {FORMAT_TAR, FORMAT_PFW};
 
 static const struct param_spec selection_any_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
@@ -167,6 +168,20 @@ static int choose(struct request *rq, struct state *s)
     return rc;
 }
 
+/* A packed file without a tar around it has no name. */
+static int check_single(struct request *rq, const struct state *s)
+{
+    const uint32_t *files;
+    size_t n = query_files(s->query, &files), plain = 0;
+    for (size_t i = 0; i < n; i++)
+        plain += snapshot_file(rq->snapshot, files[i])->format == TRACE_PLAIN;
+    return plain == 1
+               ? 0
+               : err_set_param(&rq->err, ERR_FORMAT, "format",
+                               "format=pfw is one plain file, not %zu: choose one with `file`",
+                               plain);
+}
+
 static int open_repack(struct request *rq, enum repack_kind kind)
 {
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
@@ -176,6 +191,8 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     int rc = read_options(rq, &s->options);
     if (rc == 0)
         rc = choose(rq, s);
+    if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)
+        rc = check_single(rq, s);
     if (rc == 0)
         rc = rewriting_open(rq, &s->way);
     if (rc < 0)
@@ -256,8 +273,8 @@ const struct endpoint endpoint_pgzip = {
     .summary = "plain traces as gzip that can be read from many places, as a tar",
     .methods = METHOD_GET | METHOD_POST,
     .params = pgzip_params,
-    .formats = tar_formats,
-    .format_count = 1,
+    .formats = pgzip_formats,
+    .format_count = 2,
     .open = open_pgzip,
     .next = next_repack,
     .close = close_repack,

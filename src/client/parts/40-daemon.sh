@@ -1,0 +1,107 @@
+# ---- finding the daemon ------------------------------------------------------------------------------------
+
+# find_program NAME: $program, beside this script, where it is installed, or in $PATH.
+find_program() {
+    self=$(readlink -f -- "$0" 2>/dev/null) || self=$0
+    for program in "${self%/*}/$1" "${self%/*}/../sbin/$1" "$(command -v "$1")"; do
+        [ -f "$program" ] && [ -x "$program" ] && return
+    done
+    false
+}
+
+# Nobody else can have put a socket there.
+is_ours() {
+    [ -n "$(find "$1" -prune -type d -user "$uid" ! -perm -020 ! -perm -002 2>/dev/null)" ]
+}
+
+# Whether the daemon with this list of roots serves all of $needs; $fit: the longer the roots, the better.
+fits() {
+    fit=0
+    for need in $needs; do
+        length=
+        while IFS= read -r root; do
+            case $need/ in
+            "${root%/}"/*) length=${#root} ;;
+            esac
+        done 2>/dev/null <"$1" || return
+        [ -n "$length" ] || return
+        fit=$((fit + length))
+    done
+}
+
+# $socket of the best daemon that answers. A list may have been left by one that was killed, or that ends just now.
+find_socket() {
+    best=-1
+    for place in $places; do
+        is_ours "$place" || continue
+        set +f
+        for list in "$place"/*.roots; do
+            case $dead in *"$list"*) continue ;; esac
+            fits "$list" && [ -r "$list" ] && [ "$fit" -gt "$best" ] && best=$fit socket=${list%.roots}.sock
+        done
+        set -f
+    done
+    [ "$best" -ge 0 ] || return
+    curl -qs -m 10 -o /dev/null --unix-socket "$socket" http://localhost/healthz && return
+    dead=$dead${socket%.sock}.roots$newline
+    find_socket
+}
+
+# Starts one for $needs: 0, 75 when another one has the index, 1; $said: why. Its roots must not lie in each other, and several
+# have labels.
+start_daemon() {
+    [ -z "$missing" ] || die "no such file: $missing"
+    program=${DFTRACERD:-}
+    [ -n "$program" ] || find_program dftracerd ||
+        die "no daemon of yours serves this directory, and there is no dftracerd to start: see dftracerctl --help"
+    roots=
+    for need in $needs; do
+        for other in $needs; do
+            case $need in "${other%/}"/?*) continue 2 ;; esac
+        done
+        roots=$roots$need$newline
+    done
+    set -- --config /dev/null --no-tcp --on-demand --background --log-level error
+    for root in ${roots:-"$(empty_directory)"}; do
+        unescape "$root"
+        label=
+        [ "${roots#*"$newline"}" = '' ] || label=$(printf '%s' "${unescaped#/}" | tr '/=' '__')=
+        set -- "$@" --directory "$label$unescaped"
+    done
+    if [ -n "$index_dir" ]; then # of several directories perhaps, so one below it
+        mkdir -p -- "$index_dir" 2>/dev/null || die "cannot make the directory $index_dir"
+        set -- "$@" --index-dir "$index_dir/$(printf '%s' "$roots" | cksum | tr ' ' -)"
+    fi
+    said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null)
+}
+
+# For what needs a daemon, but no traces.
+empty_directory() {
+    for place in $places; do
+        mkdir -m 700 -- "$place" 2>/dev/null
+        is_ours "$place" || continue
+        mkdir -m 700 -- "$place/none" 2>/dev/null
+        printf '%s\n' "$place/none"
+        return
+    done
+}
+
+# $socket of a daemon for $needs. Of two clients that start one at once, one is told that the index is taken.
+reach() {
+    uid=$(id -u)
+    places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
+    dead=
+    tries=0
+    until find_socket; do
+        start_daemon
+        case $? in
+        0) tries=$((tries + 5)) ;;
+        75) sleep 1 ;;
+        *) tries=99 ;;
+        esac
+        [ "$tries" -lt 15 ] || die "cannot start a daemon: ${said#dftracerd: }"
+        tries=$((tries + 1))
+        dead=
+    done
+}
+

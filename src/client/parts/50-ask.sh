@@ -1,0 +1,234 @@
+# ---- asking ------------------------------------------------------------------------------------------------
+
+# call ENDPOINT FORM [CURL ARGUMENT...]. Form and token go by standard input: command lines can be read by others.
+call() {
+    endpoint=$1
+    form=$2
+    shift 2
+    curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
+$form
+${DFTRACERD_TOKEN:+header = "Authorization: Bearer $DFTRACERD_TOKEN"}
+TEXT
+}
+
+# The text of a problem document: "detail" with its JSON escapes undone. An escaped backslash waits as a control
+# character, which JSON cannot hold, until the others are done.
+problem_detail() {
+    hold=$(printf '\001')
+    sed -n 's/.*"detail":"\([^"\\]*\(\\.[^"\\]*\)*\)".*/\1/p' | sed "s/\\\\\\\\/$hold/g"';s/\\"/"/g;s/\\n/\
+/g;s/\\t/	/g'"; s/$hold/\\\\/g"
+}
+
+# ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
+ask() {
+    call "$@" -f
+    status=$?
+    case $status in
+    0) return 0 ;;
+    22)
+        text=$(call "$@" -m 60 | head -c 65536 | problem_detail)
+        die "${text:-the daemon refused the request; try again}"
+        ;;
+    5 | 6 | 7) die "no daemon answers at ${socket:-$url}" ;;
+    18 | 52 | 56) die "the answer was cut off" ;;
+    23) die "cannot write the answer" ;;
+    *) die "curl failed with exit status $status (curl --manual explains it)" ;;
+    esac
+}
+
+# change ENDPOINT FORM [CURL ARGUMENT...]: what changes something; pages of other sites cannot send such a header.
+change() {
+    ask "$@" -X POST -H 'X-Requested-With: dftracerctl'
+}
+
+# ask_into FILE ENDPOINT ...: the file is complete or not touched. A device is written as it is.
+part=
+ask_into() {
+    target=$1
+    shift
+    if [ -d "$target" ]; then
+        die "$target is a directory"
+    elif [ -e "$target" ] && ! [ -f "$target" ]; then
+        ask "$@" >"$target"
+        return
+    fi
+    part=$target.part.$$
+    true >"$part" || die "cannot write $target"
+    ask "$@" >"$part"
+    mv -f -- "$part" "$target" || die "cannot write $target"
+    part=
+}
+
+# ask_packed FILE ENDPOINT ...: likewise, packed; - is standard output. gzip has no level 0.
+ask_packed() {
+    target=$1
+    shift
+    packer=${level#0}
+    [ ! -d "$target" ] || die "$target is a directory"
+    if [ "$target" = - ]; then
+        exec 4>&1
+    elif [ -e "$target" ] && ! [ -f "$target" ]; then
+        exec 4>"$target"
+    else
+        part=$target.part.$$
+        true >"$part" || die "cannot write $target"
+        exec 4>"$part"
+    fi
+    outcome=$({ { ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
+    [ "$?$outcome" = 0ok ] || exit 1
+    exec 4>&-
+    [ -z "$part" ] || mv -f -- "$part" "$target" || die "cannot write $target"
+    part=
+}
+
+# unpack DIRECTORY LAST ENDPOINT ...: the members of a tar into $part. Something is there only if the one has come that is the
+# last.
+unpack() {
+    target=${1%/}
+    last=$2
+    shift 2
+    [ -d "$target" ] || ! [ -e "$target" ] || die "$target is no directory"
+    part=$target.part.$$
+    mkdir -p -- "$part" || exit 1
+    [ "$command" = gen_fake_trace ] || watch_part
+    outcome=$({ { ask "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
+    outcome=$?$outcome
+    unwatch
+    if [ "$outcome" != 0ok ] || ! [ -f "$part/$last" ]; then
+        [ -z "$(ls -A -- "$part")" ] || printf '%s\n' "${outcome#?}" >&2 # of tar
+        die "$target is not made"
+    fi
+}
+
+# settle: what was unpacked becomes the directory, or goes into it.
+settle() {
+    if [ -d "$target" ]; then
+        set +f
+        mv -f -- "$part"/* "$target" && rmdir -- "$part" || exit 1
+        set -f
+    else
+        mv -- "$part" "$target" || exit 1
+    fi
+    part=
+}
+
+# unused FILE...: stops where one is there already, but for -f.
+unused() {
+    for file; do
+        [ -n "$force" ] || ! [ -e "$file" ] || die "$file is there already; -f replaces it"
+    done
+}
+
+# said_there NAME: a value of $manifest.
+said_there() {
+    sed -n 's/^  "'"$1"'": "*\([^",]*\).*/\1/p' "$manifest"
+}
+
+# What a manifest says of the comparison; $verified is its verdict.
+judge_manifest() {
+    verified=$(said_there verified)
+    [ -n "$verify" ] || return 0
+    [ "$verified" = true ] && outcome=PASSED || outcome=FAILED
+    printf 'Verification %s: %s events read (hash %s), %s written (hash %s)\n' "$outcome" "$(said_there lines_read)" \
+        "$(said_there hash_read)" "$(said_there lines_written)" "$(said_there hash_written)"
+}
+
+# number NAME: a number of $facts.
+number() {
+    printf '%s\n' "$facts" | sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p"
+}
+
+# One line on the terminal, as long as it takes; of all that the daemon has, where the files fill more than a URL.
+watcher=
+watch() {
+    [ -t 2 ] || return 0
+    few=$where
+    [ ${#where} -lt 10000 ] || few=
+    while sleep 1; do
+        facts=$(call index "$few" -G) && bytes=$(number bytes) && [ "${bytes:-0}" -gt 0 ] &&
+            printf '\r\033[Kindexing: %s of %s files, %s %%' "$(number files_ready)" "$(number files)" \
+                $(($(number bytes_done) * 100 / bytes))
+    done >&2 2>/dev/null &
+    watcher=$!
+}
+
+# Likewise while $part grows.
+watch_part() {
+    [ -t 2 ] || return 0
+    { while sleep 1; do
+        size=$(du -sk -- "$part") && printf '\r\033[Kwriting: %s MiB' $((${size%%[!0-9]*} / 1024))
+    done >&2; } 2>/dev/null &
+    watcher=$!
+}
+
+unwatch() {
+    [ -n "$watcher" ] || return 0
+    kill "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    watcher=
+    printf '\r\033[K' >&2
+}
+
+# Files that a daemon knows at last, when it has just been started.
+wait_for_listing() {
+    ask info 'data-urlencode = "file=?"' --data wait=fresh >/dev/null || exit 1
+}
+
+# Waits for the index, or says what it lacks; leaves $facts. Commands without files fail.
+prepare() {
+    if [ -n "$force" ]; then
+        wait_for_listing
+        change index "$where" --data force=true >/dev/null
+    fi
+    if [ "$wait" = no ]; then
+        wait_for_listing
+        facts=$(ask info "$where" --data detail=files --data wait=no) || exit 1
+        lacking=$(printf '%s\n' "$facts" | sed 's/{"path":/\
+&/g' | sed -n 's/^{"path":"\([^"\\]*\(\\.[^"\\]*\)*\)","state":"[ip][a-z]*ing".*/  \1/p')
+        [ -z "$lacking" ] || die "not indexed yet:$newline$lacking"
+    else
+        watch
+        facts=$(ask info "$where" --data wait=fresh) || exit 1
+        unwatch
+    fi
+    case $facts in
+    *'"totals":{"files":0,'*) die "no trace files found" ;;
+    *'"complete":false'*) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' >&2 ;;
+    esac
+}
+
+
+# put_aside FILE...: what is to be replaced, so that it is not read; back when that fails.
+aside=
+put_aside() {
+    for file; do
+        [ -e "$file" ] || continue
+        mv -- "$file" "$file.old.$$" || exit 1
+        aside=$aside$file$newline
+    done
+}
+
+put_back() {
+    for file in $aside; do
+        [ -e "$file" ] || mv -- "$file.old.$$" "$file"
+    done
+}
+
+forget_aside() {
+    for file in $aside; do
+        rm -f -- "$file.old.$$"
+    done
+    aside=
+}
+
+# pack_plain FILE: beside it.
+pack_plain() {
+    escape "$(printf '%s' "$1" | sed 's/[][*?]/[&]/g')"
+    ask_into "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
+    if [ -n "$delete" ]; then
+        gzip -dc -- "$1.gz" | cmp -s -- - "$1" || die "$1.gz reads back as another text: $1 is kept"
+        rm -- "$1" || exit 1
+    fi
+    [ -z "$detail" ] || printf '%s.gz\n' "$1"
+}
+

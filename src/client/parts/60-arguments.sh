@@ -1,0 +1,103 @@
+# ---- the command line --------------------------------------------------------------------------------------
+
+command='' url='' socket=''
+case ${0##*/} in
+dftracer_*) command=${0##*/dftracer_} ;;
+esac
+while [ -z "$command" ]; do
+    case ${1-} in
+    --url | --unix-socket) [ $# -ge 2 ] || wrong "$1 needs an argument" ;;
+    esac
+    case ${1-} in
+    --url) url=$2; shift 2 ;;
+    --unix-socket) socket=$2; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    --version) version ;;
+    --words) command=${2-}; words; exit 0 ;;
+    '') usage >&2; exit 2 ;;
+    *) command=$1; shift ;;
+    esac
+done
+case $newline$commands in
+*"$newline$command "*) ;;
+*) printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2; exit 2 ;;
+esac
+if [ "$command" = server ]; then
+    [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "there is no dftracerd"
+    exec "${DFTRACERD:-$program}" "$@"
+fi
+
+detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' wait=ready
+compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
+directory='' chunk_size='' gzip_only='' delete=''
+[ "$command" != aggregator ] || output=aggregated_output.json
+literal=''
+case $command in
+reader) operand=take_file ;;
+call_tree) operand=take_input ;;
+*) operand=no_operand ;;
+esac
+take=$operand
+
+no_operand() {
+    wrong "unexpected argument $1"
+}
+
+take_file() {
+    [ -z "$where" ] || no_operand "$1"
+    add_file "$1"
+}
+
+# Files and directories, looked at when --pattern and -r are known.
+take_input() {
+    [ -e "$1" ] || die "no such file or directory: $1"
+    inputs=$inputs$1$newline
+}
+
+# take_option NAME VALUE [...]: does what the table says; $taken arguments are used up.
+take_option() {
+    found=$(rows | while IFS=' ' read -r short long argument action _; do
+        [ "$1" != "$short" ] && [ "$1" != "$long" ] || printf '%s %s\n' "$argument" "$action"
+    done)
+    argument=${found%% *}
+    action=${found#* }
+    taken=2
+    case $argument in
+    '') wrong "unknown option $1" ;;
+    -) taken=1 ;;
+    '['*) # the value may be left out
+        case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac
+        ;;
+    *) [ $# -ge 2 ] || wrong "$1 needs an argument" ;;
+    esac
+    case $argument,${2-} in
+    COUNT,0 | BYTES,0) die "$1 must not be 0" ;;
+    N,-1) ;;
+    N, | COUNT, | N,*[!0-9]* | COUNT,*[!0-9]*) wrong "$1 ${2-}: not a number" ;;
+    esac
+    name=${action#*:}
+    case $action in
+    field:*) add "$name" "$2" ;;
+    set:*=*) eval "$name" ;;
+    set:*) eval "$name=\$2" ;;
+    call:*) "$name" "${2-}" ;;
+    esac
+    take=$operand
+    case $argument in
+    *...) take=$name ;;
+    esac
+}
+
+while [ $# -gt 0 ]; do
+    case $literal$1 in
+    --) literal=yes; shift ;;
+    --*=*)
+        option=${1%%=*} value=${1#*=}
+        shift
+        set -- "$option" "$value" "$@"
+        ;;
+    -?*) take_option "$@"; shift "$taken" ;;
+    *) "$take" "$1"; shift ;;
+    esac
+done
+

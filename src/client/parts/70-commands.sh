@@ -1,0 +1,245 @@
+# ---- the commands ------------------------------------------------------------------------------------------
+
+command -v curl >/dev/null || die "curl is needed"
+trap '[ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
+trap 'exit 1' HUP INT TERM
+
+if [ -n "$config" ]; then
+    [ -r "$config" ] || die "cannot read $config"
+    add config "$(cat -- "$config")"
+    for name in baseline variant; do add_configured "$name"; done
+fi
+case $command,$fields in
+comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='* | call_tree,* | [!c]*) ;;
+*) die "--baseline and --variant are needed, or --config" ;;
+esac
+[ "$command" != call_tree ] || [ -n "$inputs" ] || wrong "INPUT is needed: trace files or directories of them"
+# The daemon takes the files that fit both a directory and a glob: so directories beside files are globs, too.
+for input in $inputs; do
+    [ -d "$input/" ] || pattern=${pattern:-*}
+done
+for input in $inputs; do
+    if ! [ -d "$input/" ]; then
+        add_file "$input"
+    elif [ -n "$pattern" ]; then
+        add_file "${input%/}/${recursive:+**/}$pattern"
+    else
+        add_directory "$input"
+    fi
+done
+[ "$command" != pgzip ] || plain_traces "${directory:-.}"
+[ -n "$where$url$socket" ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || add_directory .
+case $where in
+*' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
+esac
+[ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
+named=$url$socket
+[ -n "$named" ] || reach
+[ -z "$socket" ] || url=http://localhost
+url=${url%/}
+
+case $command in
+info)
+    prepare
+    [ -z "$detail" ] || add query "$detail"
+    ask info "$where$fields" --data "format=${format:-text}" --data "wait=$wait" || exit 1
+    # As dftracer_info has it: totals with failed files are no success.
+    [ -n "$detail" ] || [ "$(number files_failed)" = 0 ]
+    ;;
+stats)
+    [ -z "$groups" ] || add group_by "$groups"
+    prepare
+    ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
+    ;;
+processes)
+    prepare
+    set -- processes "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
+    if [ -n "$output" ]; then ask_into "$output" "$@"; else ask "$@"; fi
+    ;;
+view)
+    [ -n "$fields$recipe" ] || die "No view specified. Use --preset, --recipe, or --query."
+    [ -z "$metadata" ] || add metadata false
+    if [ -n "$recipe" ]; then
+        [ -r "$recipe" ] || die "cannot read $recipe"
+        add recipe "$(cat -- "$recipe")"
+    fi
+    prepare
+    set -- view "$where$fields" --data "wait=$wait"
+    [ -z "$save" ] || ask_into "$save" "$@" --data format=recipe
+    case $output in
+    '' | -) ask "$@" ;;
+    *) ask_into "$output" "$@" ;;
+    esac
+    ;;
+aggregator)
+    case ${format:=json},${level:=6} in
+    json,[0-9] | arrow,[0-9] | arrow-stream,[0-9] | ndjson,[0-9] | csv,[0-9] | text,[0-9]) ;;
+    *,[0-9]) die "--format $format: not json, arrow, arrow-stream, ndjson, csv or text" ;;
+    *) die "--compression-level $level: not 0 to 9" ;;
+    esac
+    suffix=
+    [ "$format" != arrow ] || suffix=.arrows
+    for ending in $suffix ${compress:+.gz}; do
+        case $output in
+        - | *"$ending") ;;
+        *) output=$output$ending ;;
+        esac
+    done
+    [ "$format" != json ] || format=perfetto
+    [ -z "$percentiles" ] || add compute_percentiles true
+    [ -z "$parents" ] || add track_process_parents false
+    prepare
+    set -- aggregate "$where$fields" --data "format=$format" --data "wait=$wait"
+    case ${compress:-plain},$output in
+    plain,-) ask "$@" ;;
+    plain,*) ask_into "$output" "$@" ;;
+    *) ask_packed "$output" "$@" ;;
+    esac
+    ;;
+comparator)
+    [ "${format:-table}" != table ] || format=text
+    [ -z "$fail_on" ] || add fail_on "$fail_on"
+    all=$where
+    for kind in dir file; do # files beside directories would be looked for in these
+        where=$(printf '%s\n' "$all" | grep -e "^data-urlencode = \"$kind=" -e '^data = ')
+        case $where in *"\"$kind="*) prepare ;; esac
+    done
+    [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
+    set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
+    case $output in
+    '' | -) ask "$@" --data "format=$format" ;;
+    *) ask_into "$output" "$@" --data "format=$format" ;;
+    esac
+    [ -n "$fail_on" ] || exit 0
+    facts=$(ask "$@" --data format=json) || exit 1
+    case $facts in *'"failed":false'*) exit 0 ;; esac
+    printf 'dftracerctl: something is worse by the class %s or more\n' "$fail_on" >&2 && exit 3
+    ;;
+call_tree)
+    first=${inputs%%"$newline"*}
+    first=${first%/}
+    case ${first##*/} in
+    '' | . | ..) first=call_tree ;;
+    esac
+    [ -n "$output" ] || output=${first##*/}.calltree
+    [ -z "$groups" ] || add group_by "$groups"
+    prepare
+    [ -z "$detail" ] || ask info "$where" --data format=text --data query=detailed || exit 1
+    set -- call-tree "$where$fields" --data "wait=$wait"
+    printed=$(ask "$@" --data format=text --data "analyze=${analyze:-false}" && echo .) || exit 1
+    printed=${printed%.}
+    if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
+        case $fields in
+        *'"focus='*) trees=2 ;;
+        *) trees=1 ;;
+        esac
+        printf '%s' "$printed" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
+    else
+        printf '%s' "$printed"
+    fi
+    [ "$save" != no ] || exit 0
+    ask_into "$output" "$@" --data format=json --data "analyze=${analyze:-false}"
+    [ -z "$trace" ] || ask_into "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
+    [ -z "$text_file" ] || printf '%s' "$printed" >"$text_file" || die "cannot write $text_file"
+    ;;
+event_count)
+    prepare
+    ask event-count "$where$fields" --data "wait=$wait"
+    ;;
+reader)
+    [ -n "$where" ] || wrong "FILE is needed"
+    if [ -n "$check" ]; then
+        wait_for_listing
+        case $(ask read "$where" --data check=true --data wait=no) in
+        *'"current":true'*) exit 0 ;;
+        *) exit 1 ;;
+        esac
+    fi
+    prepare
+    ask read "$where$fields" --data "wait=$wait"
+    ;;
+index)
+    begin=$(date +%s)
+    wait_for_listing
+    facts=$(change index "$where$fields" --data "force=${force:-false}") || exit 1
+    ready=$(number files_ready)
+    [ "$force" != true ] || ready=0 # all are done anew, some perhaps before the answer came
+    force=''
+    prepare
+    failed=$(number files_failed)
+    printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
+        $(($(date +%s) - begin)) $(($(number files) - ready - failed)) $((ready + failed)) "$failed" \
+        "$(number chunks)" "$(number events)"
+    ;;
+merge)
+    case ${output:=combined.pfw} in
+    *.pfw) ;;
+    *) die "--output $output: the name must end with .pfw" ;;
+    esac
+    suffix=${compress:+.gz}
+    level=$(level_of "${compress:-false}") || exit 1
+    unused "$output" "$output.gz"
+    put_aside "$output" "$output.gz" # they are no input
+    prepare
+    set -- merge "$where$fields" --data "compress=$level" --data "gzip_only=${gzip_only:-false}" --data "wait=$wait"
+    if [ -n "$verify" ]; then
+        unpack "$output" manifest.json "$@" --data format=tar --data verify=true
+        manifest=$part/manifest.json
+        judge_manifest
+        [ "$verified" = true ] || exit 1
+        mv -f -- "$part/combined.pfw$suffix" "$output$suffix" && rm -rf -- "$part" || exit 1
+        part=
+    else
+        ask_into "$output$suffix" "$@" --data format=pfw
+    fi
+    forget_aside
+    [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$(number files)" "$output$suffix"
+    ;;
+split)
+    output=${output:-./split}
+    level=$(level_of "${compress:-true}") || exit 1
+    case ${chunk_size:=4} in
+    *[!0-9]* | 0*) die "--chunk-size $chunk_size: not a number of MB" ;;
+    esac
+    prepare
+    unpack "$output" manifest.json split "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MB" \
+        --data "verify=${verify:-false}" --data "wait=$wait"
+    manifest=$part/manifest.json
+    judge_manifest
+    [ "${verified:-true}" = true ] || exit 1
+    rm -- "$manifest"
+    set +f
+    set -- "$part"/*
+    set -f
+    [ -e "$1" ] || die "there is nothing to split"
+    for file; do
+        unused "${output%/}/${file##*/}"
+    done
+    settle
+    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$(number files)" "$#" "$output"
+    ;;
+pgzip)
+    [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit 0; }
+    prepare
+    failed=0
+    for file in $plain; do
+        [ -s "$file" ] || { printf 'dftracerctl: %s is empty\n' "$file" >&2 && failed=1 && continue; }
+        (pack_plain "$file") || failed=1
+    done
+    exit "$failed"
+    ;;
+gen_fake_trace)
+    [ -n "$output" ] || wrong "--output-dir is needed"
+    unpack "$output" summary.txt gen-fake-trace "$fields" --data wait=no
+    cat -- "$part/summary.txt" && rm -- "$part/summary.txt" && settle
+    [ -n "$verify" ] || exit 0
+    add_directory "$output"
+    [ -n "$named" ] || reach
+    wait_for_listing
+    change index "$where" --data force=true --data "checkpoint_size=$checkpoint_size" --data \
+        dimensions=name,cat,pid,tid,hhash,fhash,shash,ret,count,offset,epoch,step >/dev/null
+    where="$where${newline}data = recursive=false"
+    prepare
+    ask gen-fake-trace "$where$fields" --data verify=true --data wait=ready
+    ;;
+esac
