@@ -271,13 +271,34 @@ struct aggregate;
  * and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err, struct aggregate **ret);
 size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
-/* Next rows, at most `want` (and some 2,000): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
+/* Next rows, at most `want` (and AGGREGATE_BLOCK): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
 /* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all are told. */
 void aggregate_leave_out(struct aggregate *a, const bool *columns);
-/* Of the last `count` rows of aggregate_next, until the next call: what stands for the values of a column, told or left out;
- * equal keys are equal values. False (nothing is written): the column is none of the keys. */
-bool aggregate_keys(const struct aggregate *a, size_t column, size_t count, uint64_t *ret);
+/* Rows as columns, for formats that have columns: a block of rows, then those of its columns that are known as such, then, if
+ * there are others, values. Keys are ranks: numbers of different keys within a part of the answer (and a block is in one). */
+enum { AGGREGATE_BLOCK = 512 };
+enum vector_kind { VECTOR_RANK, VECTOR_CLASS, /* 0 event, 1 profile, 2 system */ VECTOR_UINT, VECTOR_INT, VECTOR_US, VECTOR_NS };
+struct aggregate_vector {
+    enum vector_kind kind;
+    size_t nulls;                    /* of RANK not counted: keys may be null                             */
+    union { int64_t i[AGGREGATE_BLOCK]; uint32_t ranks[AGGREGATE_BLOCK]; };
+    bool null[AGGREGATE_BLOCK];      /* not written for RANK, CLASS, UINT; i is 0 there                   */
+};
+struct aggregate_block { size_t count; uint64_t part; };
+int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);  /* ERR_END; as aggregate_next */
+/* Of the block at hand. False: *ret is anything, and the column has to be told as values. */
+bool aggregate_block_column(const struct aggregate *a, size_t column, struct aggregate_vector *ret);
+/* Values as aggregate_next has them. */
+int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret);
+/* Keys of a column by rank, in the part of the block at hand or in one below aggregate_whole_parts; borrowed until the next
+ * block. How many. */
+uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column, const uint64_t **ret);
+/* Before the first row: all keys of these parts are told, and there are no other parts. 0: blocks have to be looked at. */
+unsigned aggregate_whole_parts(const struct aggregate *a);
+/* What a column of whole numbers and times has, by column, without telling it. known: false where it is not known. */
+enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };   /* of a microsecond; any value but null */
+int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret);
 /* The value; its text is borrowed until close. */
 int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret);
 void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */

@@ -12,28 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 65536, AT_ONCE = 256, RECENT = 256, KNOWN = 8192 };
+enum { BATCH = 65536, RECENT = 256 };
 enum {
-    SAW_TEXT = 1,
-    SAW_BOOL = 2,
-    SAW_NUMBER = 4,
-    SAW_FRACTION = 8,
-    SAW_NEGATIVE = 16,
+    SAW_NUMBER = COLUMN_NUMBER,
+    SAW_FRACTION = COLUMN_FRACTION,
+    SAW_NEGATIVE = COLUMN_NEGATIVE,
+    SAW_TEXT = 8,
+    SAW_BOOL = 16,
     SAW_LARGE = 32,
     SAW_HUGE = 64
 };
 
-/* A value of a column that is a key: rows have few different ones, one after the other. */
-struct known {
-    uint64_t key, bits; /* bits: as the batch has it */
-    uint32_t reading;   /* other than that at hand: not known */
-    bool null;
+/* A column that is a key: what a batch has for each rank of the part at hand, once it was met. */
+enum { NOT_MET, MET, MET_NULL };
+struct ranks {
+    uint64_t *bits;
+    uint8_t *met;
+    uint32_t count, cap;
+    bool nulls; /* some are null */
+    uint64_t part;
 };
 
 struct staged {
     unsigned saw;
-    bool class;
-    struct known *known; /* by hash of the key; NULL: not a key */
+    bool class, key;
+    struct ranks ranks; /* of a key */
     struct intern *texts;
     uint32_t recent[RECENT]; /* by address of a text: its code, most likely */
     void *values;
@@ -47,12 +50,12 @@ struct arrow_rows {
     const struct aggregate_column *told;
     size_t count, charged, texts_charged;
     struct staged *columns;
-    bool *sure, *left_out; /* sure: whatever its values are, the type is known */
+    bool *sure, *left_out; /* sure: what is needed for its type is known */
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
+    struct aggregate_vector vector;
     bool begun;
-    uint32_t reading; /* of all rows; from 1 */
     size_t dictionary, part,
         rows; /* next dictionary, next column of the batch, rows of the batch */
 };
@@ -175,70 +178,151 @@ static int charge_texts(struct arrow_rows *r)
     return rc;
 }
 
-/* Where the key is, or belongs. */
-static struct known *known_of(const struct staged *c, uint64_t key)
+static int charge(struct arrow_rows *r, size_t bytes)
 {
-    return &c->known[key * 0x9E3779B97F4A7C15u >> 51];
+    int rc = budget_charge(r->budget, bytes);
+
+    r->charged += rc < 0 ? 0 : bytes;
+    return rc;
 }
 
-static int look_at_keys(struct arrow_rows *r, size_t column, size_t n, bool mixed)
+static int look_at_key(struct arrow_rows *r, size_t column, uint64_t key, bool mixed)
 {
-    struct staged *c = &r->columns[column];
-    uint64_t keys[AT_ONCE];
     struct value v;
-    int rc = 0;
+    int rc = aggregate_key_value(r->aggregate, column, key, &v);
 
-    (void)aggregate_keys(r->aggregate, column, n, keys);
-    for (size_t row = 0; row < n && rc == 0; row++) {
-        struct known *k = known_of(c, keys[row]);
-        if (k->reading == r->reading && k->key == keys[row])
-            continue;
-        rc = aggregate_key_value(r->aggregate, column, keys[row], &v);
-        rc = rc < 0 ? rc : look_at_value(r, c, &v, mixed);
-        *k = (struct known){.key = keys[row], .reading = r->reading};
+    return rc < 0 ? rc : look_at_value(r, &r->columns[column], &v, mixed);
+}
+
+static const uint64_t NO_PART = UINT64_MAX;
+
+/* Nothing was met of the part yet. */
+static int begin_part(struct arrow_rows *r, size_t column, uint64_t part)
+{
+    const uint64_t *keys;
+    struct ranks *k = &r->columns[column].ranks;
+
+    if (k->part == part)
+        return 0;
+    k->count = aggregate_part_keys(r->aggregate, part, column, &keys);
+    if (k->count > k->cap) {
+        size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->met));
+        int rc = charge(r, more);
+        uint64_t *bits = rc < 0 ? NULL : realloc(k->bits, k->count * sizeof(*bits));
+        k->bits = bits ? bits : k->bits;
+        uint8_t *met = bits ? realloc(k->met, k->count) : NULL;
+        k->met = met ? met : k->met;
+        if (!bits || !met)
+            return rc < 0 ? rc : -ENOMEM;
+        k->cap = k->count;
+    }
+    if (k->count)
+        memset(k->met, NOT_MET, k->count);
+    k->nulls = false;
+    k->part = part;
+    return 0;
+}
+
+/* Keys of the block, those that were not met yet. False in *ret: they are told as values. */
+static int look_at_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
+                         bool mixed, bool *ret)
+{
+    struct ranks *k = &r->columns[column].ranks;
+    const uint64_t *keys;
+    int rc = begin_part(r, column, b->part);
+
+    *ret = rc == 0 && aggregate_block_column(r->aggregate, column, &r->vector);
+    (void)aggregate_part_keys(r->aggregate, b->part, column, &keys);
+    for (size_t row = 0; *ret && row < b->count && rc == 0; row++) {
+        uint32_t rank = r->vector.ranks[row];
+        if (k->met[rank] == NOT_MET)
+            rc = look_at_key(r, column, keys[rank], mixed);
+        k->met[rank] = MET;
     }
     return rc;
 }
 
-static int look_at_column(struct arrow_rows *r, size_t column, const struct value *values, size_t n,
-                          bool mixed)
+/* Columns of the block whose types are not known yet. */
+static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, bool mixed,
+                         struct err *err)
 {
-    struct staged *c = &r->columns[column];
+    const struct value *values;
+    bool all = true;
     int rc = 0;
 
-    mixed = mixed && r->types[column].type == ARROW_TEXT;
-    if (c->known)
-        return look_at_keys(r, column, n, mixed);
-    for (size_t row = 0; row < n && rc == 0; row++)
-        rc = look_at_value(r, c, &values[row * r->count + column], mixed);
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        r->left_out[i] = r->sure[i];
+        if (!r->sure[i] && r->columns[i].key)
+            rc = look_at_ranks(r, i, b, mixed, &r->left_out[i]);
+        all &= r->left_out[i];
+    }
+    if (rc < 0 || all)
+        return rc;
+    rc = aggregate_block_values(r->aggregate, err, &values);
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
+            rc = look_at_value(r, &r->columns[i], &values[row * r->count + i], mixed);
+    }
     return rc;
 }
 
-/* mixed: columns of texts have numbers, too, which get their codes now. */
+static void forget_ranks(struct arrow_rows *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        r->columns[i].ranks.part = NO_PART;
+}
+
 static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
 {
-    const struct value *values;
-    size_t n;
+    struct aggregate_block block;
+    bool all = true;
     int rc;
 
     for (size_t i = 0; i < r->count; i++)
-        r->left_out[i] = r->sure[i] || r->columns[i].known;
-    aggregate_leave_out(r->aggregate, r->left_out);
-    r->reading++;
-    while ((rc = aggregate_next(r->aggregate, AT_ONCE, err, &values, &n)) == 0) {
-        for (size_t i = 0; i < r->count && rc == 0; i++)
-            if (!r->sure[i])
-                rc = look_at_column(r, i, values, n, mixed);
+        all &= r->sure[i];
+    if (all)
+        return 0;
+    while ((rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
+        rc = look_at_block(r, &block, mixed, err);
         rc = rc < 0 ? rc : charge_texts(r);
-        rc = rc < 0 ? rc : budget_check(r->budget);
         if (rc < 0)
             return rc;
     }
-    for (size_t i = 0; i < r->count; i++)
-        r->left_out[i] = r->columns[i].known;
-    r->reading++;
+    forget_ranks(r);
     aggregate_rewind(r->aggregate);
     return rc == ERR_END ? 0 : rc;
+}
+
+/* Where all groups are told, their keys are looked at instead of rows. */
+static int look_at_parts(struct arrow_rows *r, bool mixed)
+{
+    unsigned parts = aggregate_whole_parts(r->aggregate);
+    const uint64_t *keys;
+    int rc = 0;
+
+    for (size_t i = 0; i < r->count && parts; i++) {
+        struct staged *c = &r->columns[i];
+        for (unsigned part = 0; part < parts && c->key && !r->sure[i] && rc == 0; part++) {
+            uint32_t n = aggregate_part_keys(r->aggregate, part, i, &keys);
+            for (uint32_t k = 0; k < n && rc == 0; k++) {
+                rc = look_at_key(r, i, keys[k], mixed);
+                if (rc == 0 && k % 0x1000 == 0)
+                    rc = budget_check(r->budget);
+            }
+        }
+        r->sure[i] |= c->key;
+        rc = rc < 0 ? rc : charge_texts(r);
+    }
+    return rc;
+}
+
+/* mixed: columns of texts that have numbers, too, which get their codes now. */
+static int look(struct arrow_rows *r, bool mixed, struct err *err)
+{
+    for (size_t i = 0; i < r->count && mixed; i++)
+        r->sure[i] = r->types[i].type != ARROW_TEXT;
+    int rc = look_at_parts(r, mixed);
+    return rc < 0 ? rc : look_at_rows(r, mixed, err);
 }
 
 static bool choose_types(struct arrow_rows *r)
@@ -255,12 +339,9 @@ static bool choose_types(struct arrow_rows *r)
     return mixed;
 }
 
-static int charge(struct arrow_rows *r, size_t bytes)
+static size_t width_of(enum arrow_type type)
 {
-    int rc = budget_charge(r->budget, bytes);
-
-    r->charged += rc < 0 ? 0 : bytes;
-    return rc;
+    return type == ARROW_TEXT ? sizeof(int32_t) : sizeof(uint64_t);
 }
 
 static int make_room(struct arrow_rows *r)
@@ -271,7 +352,7 @@ static int make_room(struct arrow_rows *r)
         return rc;
     for (size_t i = 0; i < r->count; i++) {
         struct staged *c = &r->columns[i];
-        c->values = calloc(BATCH, 8);
+        c->values = calloc(BATCH, width_of(r->types[i].type));
         c->valid = calloc(BATCH / 64, 8);
         if (r->types[i].type == ARROW_TEXT && !c->texts)
             c->texts = intern_new();
@@ -283,18 +364,21 @@ static int make_room(struct arrow_rows *r)
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-static int make_known(struct arrow_rows *r)
+/* What is known without a look at rows. */
+static int survey(struct arrow_rows *r)
 {
-    uint64_t none;
-    int rc = 0;
+    unsigned *seen = calloc(r->count + 1, sizeof(*seen));
+    int rc = seen ? aggregate_survey(r->aggregate, r->sure, seen) : -ENOMEM;
 
     for (size_t i = 0; i < r->count && rc == 0; i++) {
-        if (!aggregate_keys(r->aggregate, i, 0, &none))
-            continue;
-        rc = charge(r, KNOWN * sizeof(struct known));
-        r->columns[i].known = rc < 0 ? NULL : calloc(KNOWN, sizeof(struct known));
-        rc = rc == 0 && !r->columns[i].known ? -ENOMEM : rc;
+        struct staged *c = &r->columns[i];
+        c->saw = r->sure[i] ? seen[i] : 0;
+        c->key = r->told[i].key && !c->class;
+        r->sure[i] |= c->class || r->told[i].type == VALUE_DOUBLE || r->told[i].type == VALUE_UINT;
     }
+    free(seen);
+    forget_ranks(r);
+    aggregate_leave_out(r->aggregate, r->left_out);
     return rc;
 }
 
@@ -309,13 +393,10 @@ static int prepare(struct arrow_rows *r, bool file, struct err *err)
     /* the pipeline's, not a key of the general form that has this name */
     r->columns[0].class = r->count > 8 && strcmp(r->told[0].name, "batch_type") == 0 &&
                           strcmp(r->told[8].name, "count") == 0;
-    for (size_t i = 0; i < r->count; i++)
-        r->sure[i] =
-            r->columns[i].class || r->told[i].type == VALUE_DOUBLE || r->told[i].type == VALUE_UINT;
-    int rc = make_known(r);
-    rc = rc < 0 ? rc : look_at_rows(r, false, err);
+    int rc = survey(r);
+    rc = rc < 0 ? rc : look(r, false, err);
     if (rc == 0 && choose_types(r))
-        rc = look_at_rows(r, true, err);
+        rc = look(r, true, err);
     rc = rc < 0 ? rc : make_room(r);
     return rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
 }
@@ -344,7 +425,8 @@ void arrow_rows_free(struct arrow_rows *r)
         return;
     for (size_t i = 0; r->columns && i < r->count; i++) {
         intern_free(r->columns[i].texts);
-        free(r->columns[i].known);
+        free(r->columns[i].ranks.bits);
+        free(r->columns[i].ranks.met);
         free(r->columns[i].values);
         free(r->columns[i].valid);
     }
@@ -392,6 +474,25 @@ static void put_bits(struct staged *c, enum arrow_type type, size_t row, uint64_
         ((uint64_t *)c->values)[row] = bits;
 }
 
+/* It is 0 to those who look nevertheless. */
+static void put_null(struct staged *c, enum arrow_type type, size_t row)
+{
+    c->nulls++;
+    if (type == ARROW_TEXT)
+        ((int32_t *)c->values)[row] = 0;
+    else if (type != ARROW_BOOL) /* bits were cleared */
+        ((uint64_t *)c->values)[row] = 0;
+}
+
+static void put_valid(struct staged *c, size_t row, size_t n)
+{
+    for (size_t end = row + n; row < end;) {
+        size_t bits = 64 - row % 64 < end - row ? 64 - row % 64 : end - row;
+        c->valid[row / 64] |= (bits < 64 ? (1ull << bits) - 1 : ~0ull) << row % 64;
+        row += bits;
+    }
+}
+
 /* What a batch has of a value that is not null. */
 static int bits_of(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
@@ -425,8 +526,8 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
     uint64_t bits;
 
     if (is_null(v)) {
-        c->nulls++;
-        return 0; /* both were zeroed */
+        put_null(c, r->types[column].type, row);
+        return 0;
     }
     int rc = bits_of(r, column, v, &bits);
     if (rc == 0)
@@ -434,47 +535,134 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
     return rc;
 }
 
-static int know(struct arrow_rows *r, size_t column, uint64_t key, struct known *k)
+/* What a batch has of a key. */
+static int meet(struct arrow_rows *r, size_t column, uint64_t key, uint32_t rank)
 {
+    struct ranks *k = &r->columns[column].ranks;
     struct value v;
     int rc = aggregate_key_value(r->aggregate, column, key, &v);
-    struct known made = {.key = key, .reading = r->reading, .null = rc == 0 && is_null(&v)};
 
-    if (rc == 0 && !made.null)
-        rc = bits_of(r, column, &v, &made.bits);
-    if (rc == 0)
-        *k = made;
-    return rc;
+    if (rc < 0)
+        return rc;
+    k->met[rank] = is_null(&v) ? MET_NULL : MET;
+    k->bits[rank] = 0;
+    k->nulls |= is_null(&v);
+    return is_null(&v) ? 0 : bits_of(r, column, &v, &k->bits[rank]);
 }
 
-static int put_keys(struct arrow_rows *r, size_t column, size_t n)
+static int meet_all(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
 {
-    struct staged *c = &r->columns[column];
-    enum arrow_type type = r->types[column].type;
-    uint64_t keys[AT_ONCE];
-    int rc = 0;
+    struct ranks *k = &r->columns[column].ranks;
+    const uint32_t *ranks = r->vector.ranks;
+    const uint64_t *keys;
+    int rc = begin_part(r, column, b->part);
 
-    (void)aggregate_keys(r->aggregate, column, n, keys);
-    for (size_t row = 0; row < n && rc == 0; row++) {
-        struct known *k = known_of(c, keys[row]);
-        if (k->reading != r->reading || k->key != keys[row])
-            rc = know(r, column, keys[row], k);
-        if (rc == 0 && k->null)
-            c->nulls++;
-        else if (rc == 0)
-            put_bits(c, type, r->rows + row, k->bits);
+    (void)aggregate_part_keys(r->aggregate, b->part, column, &keys);
+    for (size_t i = 0; i < b->count && rc == 0; i++) {
+        if (k->met[ranks[i]] == NOT_MET)
+            rc = meet(r, column, keys[ranks[i]], ranks[i]);
     }
     return rc;
 }
 
-static int put_column(struct arrow_rows *r, size_t column, const struct value *values, size_t n)
+static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
 {
+    struct staged *c = &r->columns[column];
+    const enum arrow_type type = r->types[column].type;
+    const uint32_t *ranks = r->vector.ranks;
+    const uint64_t *bits;
+    int rc = meet_all(r, column, b);
+
+    if (rc < 0)
+        return rc;
+    bits = c->ranks.bits;
+    if (c->ranks.nulls || type == ARROW_BOOL) {
+        for (size_t i = 0; i < b->count; i++) {
+            if (c->ranks.met[ranks[i]] == MET_NULL)
+                put_null(c, type, r->rows + i);
+            else
+                put_bits(c, type, r->rows + i, bits[ranks[i]]);
+        }
+        return 0;
+    }
+    put_valid(c, r->rows, b->count);
+    if (type == ARROW_TEXT) {
+        int32_t *to = (int32_t *)c->values + r->rows;
+        for (size_t i = 0; i < b->count; i++)
+            to[i] = (int32_t)bits[ranks[i]];
+    } else {
+        uint64_t *to = (uint64_t *)c->values + r->rows;
+        for (size_t i = 0; i < b->count; i++)
+            to[i] = bits[ranks[i]];
+    }
+    return 0;
+}
+
+static double double_of_vector(const struct aggregate_vector *v, size_t i)
+{
+    struct value value = {.type = VALUE_TIME, .wide = v->i[i]};
+
+    return v->kind == VECTOR_NS     ? double_of(&value)
+           : v->kind == VECTOR_UINT ? (double)(uint64_t)v->i[i]
+                                    : (double)v->i[i];
+}
+
+static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
+{
+    struct staged *c = &r->columns[column];
+    const struct aggregate_vector *v = &r->vector;
+    int64_t *to = (int64_t *)c->values + r->rows;
+
+    if (r->types[column].type == ARROW_DOUBLE) {
+        for (size_t i = 0; i < n; i++)
+            ((double *)c->values)[r->rows + i] = double_of_vector(v, i);
+    } else if (v->kind == VECTOR_NS) {
+        for (size_t i = 0; i < n; i++)
+            to[i] = v->i[i] / 1000;
+    } else {
+        memcpy(to, v->i, n * sizeof(*to));
+    }
+    if (v->kind == VECTOR_CLASS || v->kind == VECTOR_UINT || v->nulls == 0) {
+        put_valid(c, r->rows, n);
+        return;
+    }
+    c->nulls += v->nulls;
+    for (size_t i = 0; i < n; i++)
+        c->valid[(r->rows + i) / 64] |= (uint64_t)!v->null[i] << (r->rows + i) % 64;
+}
+
+/* False in *ret: it has to be told as values. */
+static int put_vector(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
+                      bool *ret)
+{
+    enum arrow_type type = r->types[column].type;
+
+    *ret = aggregate_block_column(r->aggregate, column, &r->vector);
+    if (*ret && r->vector.kind == VECTOR_RANK)
+        return put_ranks(r, column, b);
+    *ret = *ret && type != ARROW_TEXT && type != ARROW_BOOL;
+    if (*ret)
+        put_numbers(r, column, b->count);
+    return 0;
+}
+
+static int put_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)
+{
+    const struct value *values;
+    bool all = true;
     int rc = 0;
 
-    if (r->columns[column].known)
-        return put_keys(r, column, n);
-    for (size_t row = 0; row < n && rc == 0; row++)
-        rc = put_value(r, column, r->rows + row, &values[row * r->count + column]);
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        rc = put_vector(r, i, b, &r->left_out[i]);
+        all &= r->left_out[i];
+    }
+    if (rc < 0 || all)
+        return rc;
+    rc = aggregate_block_values(r->aggregate, err, &values);
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
+            rc = put_value(r, i, r->rows + row, &values[row * r->count + i]);
+    }
     return rc;
 }
 
@@ -499,24 +687,22 @@ static int begin_batch(struct arrow_rows *r, struct buf *out)
 
 static int read_batch(struct arrow_rows *r, struct err *err)
 {
-    const struct value *values;
-    size_t n;
+    struct aggregate_block block;
     int rc = 0;
 
     r->rows = 0;
     for (size_t i = 0; i < r->count; i++) {
-        memset(r->columns[i].values, 0, BATCH * 8);
+        if (r->types[i].type == ARROW_BOOL)
+            memset(r->columns[i].values, 0, BATCH / 8);
         memset(r->columns[i].valid, 0, BATCH / 8);
         r->columns[i].nulls = 0;
     }
-    while (r->rows + AT_ONCE <= BATCH &&
-           (rc = aggregate_next(r->aggregate, AT_ONCE, err, &values, &n)) == 0) {
-        for (size_t i = 0; i < r->count && rc == 0; i++)
-            rc = put_column(r, i, values, n);
-        rc = rc < 0 ? rc : budget_check(r->budget);
+    while (r->rows + AGGREGATE_BLOCK <= BATCH &&
+           (rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
+        rc = put_block(r, &block, err);
         if (rc < 0)
             return rc;
-        r->rows += n;
+        r->rows += block.count;
     }
     return rc == ERR_END && r->rows ? 0 : rc;
 }

@@ -1,7 +1,8 @@
-/* format_aggregate.c - rows of /aggregate: NDJSON and JSON here, CSV and text by the table, Perfetto and
- * Arrow by writers of their own. */
+/* format_aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto and Arrow by writers of their
+ * own. */
 #include "arrow_rows.h"
 #include "format_aggregate.h"
+#include "row_cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,26 +16,14 @@ struct format_aggregate {
     struct format_aggregate_options o;
     const struct aggregate_column *columns;
     size_t count;
-    struct buf keys; /* `"a":` one after the other */
-    size_t *key_end;
     struct format_table *table;
     struct perfetto *perfetto;
     struct arrow_rows *arrow;
+    struct row_cells *cells;
     struct jw jw;
     bool begun;
     uint64_t rows;
 };
-
-static int make_keys(struct format_aggregate *f)
-{
-    f->key_end = calloc(f->count + 1, sizeof(*f->key_end));
-    for (size_t i = 0; i < f->count && f->key_end; i++) {
-        jw_escape(&f->keys, text_of(f->columns[i].name));
-        buf_putc(&f->keys, ':');
-        f->key_end[i] = f->keys.len;
-    }
-    return f->key_end && !f->keys.error ? 0 : -ENOMEM;
-}
 
 static int make_table(struct format_aggregate *f)
 {
@@ -60,14 +49,16 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     f->query = q;
     f->o = *o;
     f->count = aggregate_columns(a, &f->columns);
-    if (o->format == FORMAT_CSV || o->format == FORMAT_TEXT)
+    if (o->format == FORMAT_TEXT)
         rc = make_table(f);
     else if (o->format == FORMAT_PERFETTO)
         rc = perfetto_new(a, q, o->budget, o->events, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
         rc = arrow_rows_new(a, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
+    else if (o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)
+        rc = row_cells_new(a, o->format, o->budget, &f->cells);
     else
-        rc = o->format == FORMAT_JSON || o->format == FORMAT_NDJSON ? make_keys(f) : ERR_FORMAT;
+        rc = o->format == FORMAT_JSON ? 0 : ERR_FORMAT;
     if (rc < 0) {
         format_aggregate_free(f);
         return err_set(err, rc, "%s", err_text(rc));
@@ -83,46 +74,17 @@ void format_aggregate_free(struct format_aggregate *f)
     format_table_free(f->table);
     perfetto_free(f->perfetto);
     arrow_rows_free(f->arrow);
-    buf_done(&f->keys);
-    free(f->key_end);
+    row_cells_free(f->cells);
     free(f);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-static bool left_out(const struct format_aggregate *f, size_t column, const struct value *v)
-{
-    return f->columns[column].optional && v->type == VALUE_NULL;
-}
-
-static void ndjson_row(struct format_aggregate *f, const struct value *values, struct buf *out)
-{
-    bool first = true;
-    size_t start = 0;
-
-    for (size_t i = 0; i < f->count; start = f->key_end[i++]) {
-        size_t len = f->key_end[i] - start;
-        if (left_out(f, i, &values[i]))
-            continue;
-        char *to = buf_reserve(out, len + 80);
-        if (!to)
-            return;
-        *to = first ? '{' : ',';
-        memcpy(to + 1, f->keys.data + start, len);
-        size_t digits = value_number(&values[i], to + 1 + len);
-        out->len += 1 + len + digits;
-        if (digits == 0)
-            value_json(out, &values[i]);
-        first = false;
-    }
-    buf_puts(out, first ? "{}\n" : "}\n");
-}
-
 static void json_row(struct format_aggregate *f, const struct value *values)
 {
     jw_begin(&f->jw, '{');
     for (size_t i = 0; i < f->count; i++) {
-        if (left_out(f, i, &values[i]))
+        if (f->columns[i].optional && values[i].type == VALUE_NULL)
             continue;
         jw_key(&f->jw, f->columns[i].name);
         jw_value(&f->jw, &values[i]);
@@ -202,25 +164,24 @@ static void end(struct format_aggregate *f, struct buf *out)
 int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out)
 {
     const struct value *values;
-    size_t n;
+    size_t n = 0;
 
     if (f->arrow)
         return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
         begin(f, out);
-    int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
+    int rc = f->cells ? row_cells_next(f->cells, err, out, &n)
+                      : aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
     if (rc == ERR_END)
         end(f, out);
     f->jw.out = out;
-    for (size_t i = 0; rc == 0 && i < n; i++, values += f->count) {
+    for (size_t i = 0; rc == 0 && i < n && !f->cells; i++, values += f->count) {
         if (f->table)
             format_table_row(f->table, values, out);
         else if (f->perfetto)
             perfetto_row(f->perfetto, values, out);
-        else if (f->o.format == FORMAT_JSON)
-            json_row(f, values);
         else
-            ndjson_row(f, values, out);
+            json_row(f, values);
     }
     f->rows += rc == 0 ? n : 0;
     return out->error ? out->error : rc;

@@ -1,12 +1,11 @@
 /* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or, where memory does not suffice
  * for them, part after part while rows are taken (aggregate_passes.h). */
+#include "aggregate_columns.h"
 #include "aggregate_passes.h"
 #include "aggregate_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-enum { ROWS_BATCH = 2048, AHEAD = 32 }; /* rows told at once at most; looked at together */
 
 struct aggregate {
     struct aggregate_plan plan;
@@ -15,15 +14,20 @@ struct aggregate {
     struct aggregate_found *found;
     struct aggregate_fine fine;
     struct teller_state teller;
-    struct row_id *rows;
-    size_t row_count, end, at; /* the cursor is at rows[at], and goes to rows[end) */
+    struct aggregate_order order;
+    size_t end, at;            /* the cursor is at rows[at], and goes to rows[end) */
+    size_t want;               /* rows of the next block at most */
+    struct column_block block; /* at hand: those before the cursor */
     uint64_t skip, left;       /* rows to leave out, and to tell, after those at hand */
-    struct value *values;
-    size_t charged;
+    struct value *values;      /* of a block */
+    struct aggregate_vector vector;
+    bool *done;                /* by column: values are there */
+    const bool *left_out;      /* by column: need not be told; NULL */
     bool named;                /* columns of system rows are there */
     struct prefixes *prefixes; /* NULL: all in one scan */
     struct pass pass;
     uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
+    unsigned passes;
 };
 
 static int explain(const struct aggregate *a, int rc, struct err *err)
@@ -77,8 +81,8 @@ static int name_system_columns(struct aggregate *a, const struct aggregate_found
 /* Rows that the cursor gives of those at hand. */
 static void set_cursor(struct aggregate *a)
 {
-    uint64_t skipped = a->skip < a->row_count ? a->skip : a->row_count;
-    uint64_t told = a->left < a->row_count - skipped ? a->left : a->row_count - skipped;
+    uint64_t skipped = a->skip < a->order.count ? a->skip : a->order.count;
+    uint64_t told = a->left < a->order.count - skipped ? a->left : a->order.count - skipped;
 
     a->skip -= skipped;
     a->left -= told;
@@ -89,20 +93,16 @@ static void set_cursor(struct aggregate *a)
 static int prepare(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
     struct aggregate_plan *p = &a->plan;
-    int rc = aggregate_order(p->query, a->found, &a->rows, &a->row_count);
+    int rc = aggregate_order(p->query, a->found, &a->order);
 
-    if (rc == 0) {
-        a->charged = a->row_count * sizeof(*a->rows);
-        rc = budget_charge(p->budget, a->charged);
-        a->charged = rc < 0 ? 0 : a->charged;
-    }
     if (rc == 0 && p->classes && !a->named)
         rc = name_system_columns(a, a->found, &a->fine);
     if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->teller.processes)
         rc = process_table_new(p, err, &a->teller.processes);
     if (rc == 0)
         rc = teller_begin(&a->teller);
-    return rc == 0 && p->general ? rows_choose(&a->teller, o, &a->rows, &a->row_count, err) : rc;
+    return rc == 0 && p->general ? rows_choose(&a->teller, o, &a->order.rows, &a->order.count, err)
+                                 : rc;
 }
 
 static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
@@ -124,11 +124,9 @@ static void drop_groups(struct aggregate *a)
         teller_done(&a->teller);
     found_free(a->found);
     fine_done(&a->plan, &a->fine);
-    budget_release(a->plan.budget, a->charged);
-    free(a->rows);
+    order_done(&a->order, a->plan.budget);
     a->found = NULL;
-    a->rows = NULL;
-    a->charged = a->row_count = a->at = a->end = 0;
+    a->at = a->end = a->block.count = 0;
 }
 
 /* ---- part after part ---------------------------------------------------------------------------------- */
@@ -155,7 +153,7 @@ static uint64_t capacity_of(const struct aggregate_plan *p)
 /* As many rows as have, at the rate of the last pass, half of the groups that there is room for. */
 static void adapt(struct aggregate *a, uint64_t rows)
 {
-    uint64_t groups = a->row_count ? a->row_count : 1, most = rows * 8;
+    uint64_t groups = a->order.count ? a->order.count : 1, most = rows * 8;
     double wanted = (double)rows * (double)a->capacity / 2 / (double)groups;
 
     a->pass_rows = wanted > (double)most ? most : (uint64_t)wanted;
@@ -172,9 +170,10 @@ static int next_pass(struct aggregate *a, struct err *err)
     drop_groups(a);
     while (a->at == a->end) {
         size_t from = rc < 0 ? a->pass.from : a->pass.to;
-        if (from == a->prefixes->count || a->left == 0)
+        if (from == a->prefixes->order.count || a->left == 0)
             return ERR_END;
         a->pass.from = from;
+        a->passes++;
         a->pass.to = prefixes_take(a->prefixes, from, a->pass_rows, &rows);
         rc = scan_groups(a, &a->options, err);
         if (rc == 0) {
@@ -221,9 +220,11 @@ static int find_groups(struct aggregate *a, const struct aggregate_options *o, s
     int rc = scan_groups(a, o, err);
     if (may_be_parted(a, o, rc))
         rc = begin_passes(a, o, err);
-    a->values =
-        rc < 0 ? NULL : malloc((ROWS_BATCH * a->plan.column_count + 1) * sizeof(*a->values));
-    return rc == 0 && !a->values ? -ENOMEM : rc;
+    if (rc < 0)
+        return rc;
+    a->values = malloc((AGGREGATE_BLOCK * a->plan.column_count + 1) * sizeof(*a->values));
+    a->done = calloc(a->plan.column_count + 1, sizeof(*a->done));
+    return a->values && a->done ? 0 : -ENOMEM;
 }
 
 int aggregate_open(struct query *q, const struct aggregate_options *o, struct err *err,
@@ -234,6 +235,7 @@ int aggregate_open(struct query *q, const struct aggregate_options *o, struct er
     if (!a)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
+    a->want = AGGREGATE_BLOCK;
     int rc = aggregate_plan_make(&a->plan, o, err);
     if (rc == 0) {
         rc = find_groups(a, o, err);
@@ -253,20 +255,7 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
-/* Rows are told in the order of their keys, which is not that of their groups. */
-static void tell_ahead(const struct teller_state *t, const struct row_id *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct aggregate_set *s = &t->found->set[rows[i].set];
-        const uint64_t *keys = group_table_keys(&s->map.table, rows[i].group);
-        record_look(s, rows[i].group);
-        memory_look(keys);
-        memory_look(keys + (t->plan->width ? t->plan->width - 1 : 0));
-    }
-}
-
-int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
-                   size_t *ret_count)
+int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret)
 {
     int rc = 0;
 
@@ -274,36 +263,110 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
         rc = a->prefixes ? next_pass(a, err) : ERR_END;
     if (rc < 0)
         return rc == ERR_END ? rc : explain(a, rc, err);
-    size_t n = a->end - a->at;
-    n = n < want ? n : want;
-    n = n < ROWS_BATCH ? n : ROWS_BATCH;
     rc = budget_check(a->plan.budget);
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (i % AHEAD == 0)
-            tell_ahead(&a->teller, a->rows + a->at + i, n - i < AHEAD ? n - i : AHEAD);
-        rc = aggregate_tell(&a->teller, a->rows[a->at + i], a->values + i * a->plan.column_count);
-    }
+    if (rc < 0)
+        return err_set(err, rc, "%s", err_text(rc));
+    const struct row_id *rows = a->order.rows + a->at;
+    size_t n = a->end - a->at < a->want ? a->end - a->at : a->want;
+    while (rows[n - 1].set != rows->set)
+        n--;
+    rc = block_gather(a->found, &a->block, rows, n);
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
     a->at += n;
-    *ret = a->values;
-    *ret_count = n;
+    *ret = (struct aggregate_block){n, (uint64_t)a->passes * SETS + rows->set};
     return 0;
+}
+
+bool aggregate_block_column(const struct aggregate *a, size_t column, struct aggregate_vector *ret)
+{
+    return column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
+}
+
+/* A column that is left out, or is known as such; what is left is for aggregate_tell. */
+static int tell_column(struct aggregate *a, size_t column, bool *done)
+{
+    struct value *to = a->values + column;
+    const size_t stride = a->plan.column_count;
+
+    *done = true;
+    if (a->left_out && a->left_out[column]) {
+        for (size_t i = 0; i < a->block.count; i++)
+            to[i * stride] = (struct value){.type = VALUE_NULL};
+        return 0;
+    }
+    *done = aggregate_block_column(a, column, &a->vector);
+    return *done ? column_values(&a->teller, &a->order, &a->block, &a->plan.tellers[column],
+                                 &a->vector, to, stride)
+                 : 0;
+}
+
+int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret)
+{
+    bool all = true;
+    int rc = 0;
+
+    for (size_t c = 0; c < a->plan.column_count && rc == 0; c++) {
+        rc = tell_column(a, c, &a->done[c]);
+        all &= a->done[c];
+    }
+    for (size_t i = 0; i < a->block.count && !all && rc == 0; i++)
+        rc = aggregate_tell(&a->teller, a->block.rows[i], a->done,
+                            a->values + i * a->plan.column_count);
+    *ret = a->values;
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
+                   size_t *ret_count)
+{
+    struct aggregate_block block;
+
+    a->want = want < AGGREGATE_BLOCK ? want : AGGREGATE_BLOCK;
+    int rc = aggregate_next_block(a, err, &block);
+    a->want = AGGREGATE_BLOCK;
+    rc = rc < 0 ? rc : aggregate_block_values(a, err, ret);
+    *ret_count = rc < 0 ? 0 : block.count;
+    return rc;
 }
 
 void aggregate_leave_out(struct aggregate *a, const bool *columns)
 {
-    a->teller.left_out = columns;
+    a->left_out = columns;
 }
 
-bool aggregate_keys(const struct aggregate *a, size_t column, size_t count, uint64_t *ret)
+/* Whether the rows at hand are all rows, and all groups. */
+static bool is_whole(const struct aggregate *a)
 {
-    const struct teller *what = &a->plan.tellers[column];
-    const struct row_id *rows = a->rows + a->at - count;
+    size_t groups = 0;
 
-    for (size_t i = 0; what->what == TELL_KEY && i < count; i++)
-        ret[i] = group_table_keys(&a->found->set[rows[i].set].map.table, rows[i].group)[what->of];
-    return what->what == TELL_KEY;
+    for (unsigned i = 0; i < SETS; i++)
+        groups += a->found ? a->found->set[i].map.table.count : 0;
+    return !a->prefixes && a->at == 0 && a->end == groups;
+}
+
+unsigned aggregate_whole_parts(const struct aggregate *a)
+{
+    return is_whole(a) ? SETS : 0;
+}
+
+uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column,
+                             const uint64_t **ret)
+{
+    const struct key_ranks *r = &a->order.set[part % SETS];
+    unsigned key = a->plan.tellers[column].of;
+
+    *ret = r->width ? r->keys[key] : NULL;
+    return r->width ? r->count[key] : 0;
+}
+
+int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret)
+{
+    memset(known, 0, a->plan.column_count * sizeof(*known));
+    if (a->prefixes)
+        return 0;
+    return columns_survey(&a->teller, a->order.rows + a->at, a->end - a->at, is_whole(a), known,
+                          ret);
 }
 
 int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret)
@@ -339,6 +402,8 @@ void aggregate_close(struct aggregate *a)
     process_table_free(a->teller.processes);
     prefixes_free(a->prefixes);
     free(a->values);
+    free(a->done);
+    free(a->block.records);
     free(a->plan.measures);
     free(a->plan.columns);
     free(a->plan.tellers);

@@ -240,10 +240,27 @@ int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, ui
 
 /* ---- order and telling ---- */
 
-struct row_id { uint32_t set, group; };
+/* word: the ranks of its keys side by side, where they fit (struct key_ranks). */
+struct row_id { uint64_t word; uint32_t set, group; };
+/* The different keys of a set's groups, in the order of their values: a key is as good as its rank. */
+struct key_ranks {
+    unsigned width;
+    uint32_t groups;                /* those from here on were made later, and have no ranks          */
+    uint32_t count[GROUP_KEYS_MAX]; /* by number of the key: how many there are                       */
+    uint64_t *keys[GROUP_KEYS_MAX]; /* by rank                                                        */
+    unsigned shift[GROUP_KEYS_MAX], bits[GROUP_KEYS_MAX]; /* of a rank within the word                */
+    uint32_t *ranks;                /* by group, by number of the key; NULL: all fit into the word    */
+};
 enum { KEY_OTHER = 15 };        /* tag of the first key of "(other)"; see keys.c */
-/* All groups by class, then keys. *new* array. */
-int aggregate_order(struct query *q, const struct aggregate_found *f, struct row_id **ret, size_t *ret_count);
+/* All groups by class, then keys. */
+struct aggregate_order {
+    struct row_id *rows;
+    size_t count, charged;
+    struct key_ranks set[SETS];
+};
+/* For order_done, whatever it returns. */
+int aggregate_order(struct query *q, const struct aggregate_found *f, struct aggregate_order *ret);
+void order_done(struct aggregate_order *o, struct budget *budget);
 struct process_table;
 /* One measure of the row at hand. */
 struct told {
@@ -261,7 +278,6 @@ struct teller_state {               /* all that rows are told from              
     struct process_table *processes;
     int64_t *busy;                  /* ns by group of set 0; NULL                                     */
     uint64_t **distinct;            /* by keep, by group; NULL where another thing is kept            */
-    const bool *left_out;           /* by column: need not be told; NULL                              */
     struct told *told;              /* by measure                                                     */
     struct value *quantiles;        /* by measure, by quantile                                        */
 };
@@ -269,7 +285,8 @@ int teller_begin(struct teller_state *t);
 void teller_done(struct teller_state *t);
 /* Texts are borrowed from the query and the plan. number: of the key. */
 int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t key, struct value *ret);
-int aggregate_tell(struct teller_state *t, struct row_id row, struct value *values);
+/* done: by column, what is not to be told; NULL. */
+int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done, struct value *values);
 
 /* aggregate_process.c: who forked whom, and which boundary a time of a process lies in. */
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret);

@@ -16,11 +16,6 @@ struct keyed {
     uint32_t id;
 };
 
-struct sort_item {
-    uint64_t key;
-    uint32_t group;
-};
-
 struct lane {
     struct group_table distinct[GROUP_KEYS_MAX];
     uint32_t *rank[GROUP_KEYS_MAX]; /* by number of a key in `distinct` */
@@ -28,6 +23,7 @@ struct lane {
     int rc;
 };
 
+/* One set being ordered. */
 struct order {
     struct query *query;
     struct budget *budget;
@@ -36,13 +32,12 @@ struct order {
     struct lane *lanes;
     unsigned lane_count;
     uint32_t *ranks; /* by group, by key; numbers of keys in their lane at first */
-    uint32_t distinct[GROUP_KEYS_MAX]; /* by key: how many                                     */
+    struct key_ranks *ranked;
     int rc[GROUP_KEYS_MAX];
     unsigned begin, end; /* the keys of the word that is sorted by                               */
     unsigned shift;      /* of the bits that choose the bucket                                   */
-    struct sort_item *items, *room;
+    struct row_id *items, *room;
     uint32_t from[BUCKETS + 1]; /* first item of a bucket                                        */
-    struct row_id *rows;
     uint32_t set;
 };
 
@@ -66,7 +61,8 @@ static int compare_keyed(const void *a, const void *b)
     return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
 }
 
-static int rank_distinct(struct query *q, const struct group_table *distinct, uint32_t *rank)
+static int rank_distinct(struct query *q, const struct group_table *distinct, uint32_t *rank,
+                         uint64_t *keys)
 {
     struct keyed *keyed = malloc((distinct->count + 1) * sizeof(*keyed));
 
@@ -79,6 +75,8 @@ static int rank_distinct(struct query *q, const struct group_table *distinct, ui
     qsort(keyed, distinct->count, sizeof(*keyed), compare_keyed);
     for (uint32_t i = 0; i < distinct->count; i++)
         rank[keyed[i].id] = i;
+    for (uint32_t i = 0; i < distinct->count; i++)
+        keys[i] = *group_table_keys(distinct, keyed[i].id);
     free(keyed);
     return 0;
 }
@@ -133,15 +131,17 @@ static void rank_job(void *arg, unsigned column)
     group_table_init(&all, 1, UINT32_MAX - 1, o->budget);
     int rc = join_lanes(o, column, &all);
     uint32_t *rank = rc < 0 ? NULL : malloc((all.count + 1) * sizeof(*rank));
+    uint64_t *keys = rc < 0 ? NULL : malloc((all.count + 1) * sizeof(*keys));
+    o->ranked->keys[column] = keys;
     if (rc == 0)
-        rc = rank ? rank_distinct(o->query, &all, rank) : -ENOMEM;
+        rc = rank && keys ? rank_distinct(o->query, &all, rank, keys) : -ENOMEM;
     for (unsigned i = 0; i < o->lane_count && rc == 0; i++) {
         struct lane *l = &o->lanes[i];
         for (uint32_t k = 0; k < l->distinct[column].count; k++)
             l->rank[column][k] = rank[l->rank[column][k]];
     }
     free(rank);
-    o->distinct[column] = all.count;
+    o->ranked->count[column] = all.count;
     o->rc[column] = rc;
     group_table_done(&all);
 }
@@ -173,8 +173,8 @@ static unsigned choose_word(struct order *o, unsigned end)
     unsigned bits = 0;
 
     o->begin = o->end = end;
-    while (o->begin > 0 && bits + bits_of(o->distinct[o->begin - 1]) <= 64)
-        bits += bits_of(o->distinct[--o->begin]);
+    while (o->begin > 0 && bits + bits_of(o->ranked->count[o->begin - 1]) <= 64)
+        bits += bits_of(o->ranked->count[--o->begin]);
     return bits;
 }
 
@@ -196,12 +196,12 @@ static void first_word_job(void *arg, unsigned i)
     unsigned bits[GROUP_KEYS_MAX];
 
     for (unsigned c = 0; c < width; c++)
-        bits[c] = bits_of(o->distinct[c]);
+        bits[c] = bits_of(o->ranked->count[c]);
     for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++)
             ranks[c] = l->rank[c][ranks[c]];
-        o->items[g] = (struct sort_item){word_of(o, bits, ranks), g};
+        o->items[g] = (struct row_id){word_of(o, bits, ranks), o->set, g};
     }
 }
 
@@ -211,9 +211,9 @@ static void next_word_job(void *arg, unsigned i)
     unsigned bits[GROUP_KEYS_MAX];
 
     for (unsigned c = o->begin; c < o->end; c++)
-        bits[c] = bits_of(o->distinct[c]);
+        bits[c] = bits_of(o->ranked->count[c]);
     for (uint32_t at = lane_begin(o, i), end = lane_begin(o, i + 1); at < end; at++)
-        o->items[at].key =
+        o->items[at].word =
             word_of(o, bits, o->ranks + (size_t)o->items[at].group * o->table->width);
 }
 
@@ -231,7 +231,7 @@ static void count_job(void *arg, unsigned i)
 
     memset(at, 0, sizeof(o->lanes[i].at));
     for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
-        at[bucket_of(o, o->items[k].key)]++;
+        at[bucket_of(o, o->items[k].word)]++;
 }
 
 static void spread_job(void *arg, unsigned i)
@@ -240,10 +240,10 @@ static void spread_job(void *arg, unsigned i)
     uint32_t *at = o->lanes[i].at;
 
     for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
-        o->room[at[bucket_of(o, o->items[k].key)]++] = o->items[k];
+        o->room[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
 }
 
-static bool radix_pass(const struct sort_item *from, struct sort_item *to, size_t n, unsigned shift,
+static bool radix_pass(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
                        unsigned bits)
 {
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
@@ -251,8 +251,8 @@ static bool radix_pass(const struct sort_item *from, struct sort_item *to, size_
 
     memset(at, 0, (mask + 1) * sizeof(*at));
     for (size_t i = 0; i < n; i++)
-        at[from[i].key >> shift & mask]++;
-    if (at[from[0].key >> shift & mask] == n)
+        at[from[i].word >> shift & mask]++;
+    if (at[from[0].word >> shift & mask] == n)
         return false;
     for (unsigned b = 0; b <= mask; b++) {
         uint32_t count = at[b];
@@ -260,7 +260,7 @@ static bool radix_pass(const struct sort_item *from, struct sort_item *to, size_
         sum += count;
     }
     for (size_t i = 0; i < n; i++)
-        to[at[from[i].key >> shift & mask]++] = from[i];
+        to[at[from[i].word >> shift & mask]++] = from[i];
     return true;
 }
 
@@ -269,13 +269,13 @@ static void bucket_job(void *arg, unsigned b)
 {
     struct order *o = arg;
     size_t n = o->from[b + 1] - o->from[b];
-    struct sort_item *now = o->room + o->from[b], *other = o->items + o->from[b];
+    struct row_id *now = o->room + o->from[b], *other = o->items + o->from[b];
     unsigned step = n < LARGE ? 8 : BUCKET_BITS;
 
     for (unsigned shift = 0; n > 1 && shift < o->shift; shift += step) {
         unsigned bits = o->shift - shift < step ? o->shift - shift : step;
         if (radix_pass(now, other, n, shift, bits)) {
-            struct sort_item *swap = now;
+            struct row_id *swap = now;
             now = other;
             other = swap;
         }
@@ -303,26 +303,35 @@ static void sort_items(struct order *o, unsigned bits)
     run(o, BUCKETS, bucket_job);
 }
 
-static void rows_job(void *arg, unsigned i)
+/* Where one word holds all keys, nothing more is asked of the ranks, and pages that are there cost less than new ones. */
+static int make_room(struct order *o)
 {
-    const struct order *o = arg;
-
-    for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
-        o->rows[k] = (struct row_id){o->set, o->items[k].group};
+    if (o->room)
+        return 0;
+    if (o->begin == 0 && o->table->width * sizeof(*o->ranks) >= sizeof(*o->room)) {
+        o->room = (struct row_id *)(void *)o->ranks;
+        o->ranks = NULL;
+    } else {
+        o->room = malloc(o->table->count * sizeof(*o->room));
+    }
+    return o->room ? 0 : -ENOMEM;
 }
 
 /* By the last word first. */
-static void sort_words(struct order *o)
+static int sort_words(struct order *o)
 {
     unsigned end = o->table->width;
 
     do {
         unsigned bits = choose_word(o, end);
         run(o, o->lane_count, end == o->table->width ? first_word_job : next_word_job);
+        int rc = make_room(o);
+        if (rc < 0)
+            return rc;
         sort_items(o, bits);
         end = o->begin;
     } while (end > 0);
-    run(o, o->lane_count, rows_job);
+    return 0;
 }
 
 static struct lane *lanes_new(const struct order *o)
@@ -336,7 +345,7 @@ static struct lane *lanes_new(const struct order *o)
     return ret;
 }
 
-static void order_done(struct order *o)
+static void order_free(struct order *o)
 {
     for (unsigned i = 0; o->lanes && i < o->lane_count; i++) {
         for (unsigned c = 0; c < o->table->width; c++) {
@@ -346,61 +355,106 @@ static void order_done(struct order *o)
     }
     free(o->lanes);
     free(o->ranks);
-    free(o->items);
     free(o->room);
 }
 
+/* Where a rank stands in the word; where one word does not hold all of them they are kept by group. */
+static void keep_ranks(struct order *o)
+{
+    struct key_ranks *r = o->ranked;
+    unsigned shift = 0;
+
+    for (unsigned c = r->width; c-- > 0; shift += r->bits[c]) {
+        r->bits[c] = bits_of(r->count[c]);
+        r->shift[c] = shift < 64 ? shift : 0;
+    }
+    if (shift > 64) {
+        r->ranks = o->ranks;
+        o->ranks = NULL;
+    }
+}
+
 static int order_set(struct query *q, const struct group_table *t, struct budget *budget,
-                     uint32_t set, struct row_id *ret)
+                     uint32_t set, struct aggregate_order *ret)
 {
     struct pool *pool = t->count < MANY ? NULL : query_environment(q)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
     size_t n = t->count;
-    struct order o = {
-        .query = q, .budget = budget, .pool = pool, .table = t, .rows = ret, .set = set};
+    struct order o = {.query = q,
+                      .budget = budget,
+                      .pool = pool,
+                      .table = t,
+                      .ranked = &ret->set[set],
+                      .items = ret->rows + ret->count,
+                      .set = set};
 
+    *o.ranked = (struct key_ranks){.width = t->width, .groups = t->count};
     if (n == 0)
         return 0;
     o.lane_count = threads < LANES_MAX ? threads : LANES_MAX;
     o.lanes = lanes_new(&o);
     o.ranks = malloc((n * t->width + 1) * sizeof(*o.ranks));
-    o.items = malloc(n * sizeof(*o.items));
-    o.room = malloc(n * sizeof(*o.room));
-    int rc = o.lanes && o.ranks && o.items && o.room ? 0 : -ENOMEM;
+    int rc = o.lanes && o.ranks ? 0 : -ENOMEM;
     rc = rc < 0 ? rc : rank_all(&o);
-    if (rc == 0)
-        sort_words(&o);
-    order_done(&o);
+    rc = rc < 0 ? rc : sort_words(&o);
+    if (rc == 0) {
+        keep_ranks(&o);
+        ret->count += n;
+    }
+    order_free(&o);
     return rc;
 }
 
-int aggregate_order(struct query *q, const struct aggregate_found *f, struct row_id **ret,
-                    size_t *ret_count)
+/* What stays of a set: its rows, its keys by rank, and the ranks themselves where a word does not hold them. */
+static size_t kept_bytes(const struct key_ranks *r)
+{
+    size_t bytes =
+        r->groups * (sizeof(struct row_id) + (r->ranks ? r->width * sizeof(*r->ranks) : 0));
+
+    for (unsigned c = 0; c < r->width; c++)
+        bytes += r->count[c] * sizeof(*r->keys[c]);
+    return bytes;
+}
+
+int aggregate_order(struct query *q, const struct aggregate_found *f, struct aggregate_order *ret)
 {
     struct budget *budget = f->plan->budget;
-    size_t n = 0, most = 0, at = 0;
+    size_t n = 0, most = 0, kept = 0;
 
+    *ret = (struct aggregate_order){0};
     for (unsigned i = 0; i < SETS; i++) {
-        size_t bytes = f->set[i].map.table.count *
-                       (f->plan->width * sizeof(uint32_t) + 2 * sizeof(struct sort_item));
+        size_t bytes =
+            f->set[i].map.table.count * (f->plan->width * sizeof(uint32_t) + sizeof(struct row_id));
         n += f->set[i].map.table.count;
         most = bytes > most ? bytes : most;
     }
+    most += n * sizeof(*ret->rows);
     int rc = budget_charge(budget, most);
     if (rc < 0)
         return rc;
-    struct row_id *rows = malloc((n + 1) * sizeof(*rows));
-    rc = rows ? 0 : -ENOMEM;
+    ret->charged = most;
+    ret->rows = malloc((n + 1) * sizeof(*ret->rows));
+    rc = ret->rows ? 0 : -ENOMEM;
     for (unsigned i = 0; i < SETS && rc == 0; i++) {
-        rc = order_set(q, &f->set[i].map.table, budget, i, rows + at);
-        at += f->set[i].map.table.count;
+        rc = order_set(q, &f->set[i].map.table, budget, i, ret);
+        kept += kept_bytes(&ret->set[i]);
     }
-    budget_release(budget, most);
-    if (rc < 0) {
-        free(rows);
-        return rc;
+    if (rc == 0 && kept > most)
+        rc = budget_charge(budget, kept - most);
+    else
+        budget_release(budget, rc < 0 ? 0 : most - kept);
+    ret->charged = rc < 0 ? most : kept;
+    return rc;
+}
+
+void order_done(struct aggregate_order *o, struct budget *budget)
+{
+    for (unsigned i = 0; i < SETS; i++) {
+        for (unsigned c = 0; c < o->set[i].width; c++)
+            free(o->set[i].keys[c]);
+        free(o->set[i].ranks);
     }
-    *ret = rows;
-    *ret_count = n;
-    return 0;
+    free(o->rows);
+    budget_release(budget, o->charged);
+    *o = (struct aggregate_order){0};
 }

@@ -61,7 +61,7 @@ int others_join(struct teller_state *t, const struct row_id *rows, size_t count,
     free(joined);
     if (rc < 0)
         return rc;
-    *ret = (struct row_id){0, (uint32_t)to};
+    *ret = (struct row_id){.group = (uint32_t)to};
     teller_done(t); /* what was made of the groups as they were */
     return teller_begin(t);
 }

@@ -32,7 +32,7 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
 
 static int rank_prefixes(struct prefixes *x)
 {
-    size_t bytes = x->count * (sizeof(*x->order) + sizeof(uint32_t));
+    size_t bytes = x->order.count * sizeof(uint32_t);
     int rc = budget_charge(x->plan.budget, bytes);
 
     if (rc < 0)
@@ -43,14 +43,14 @@ static int rank_prefixes(struct prefixes *x)
         if (!x->rank[i])
             return -ENOMEM;
     }
-    for (size_t i = 0; i < x->count; i++)
-        x->rank[x->order[i].set][x->order[i].group] = (uint32_t)i;
+    for (size_t i = 0; i < x->order.count; i++)
+        x->rank[x->order.rows[i].set][x->order.rows[i].group] = (uint32_t)i;
     return 0;
 }
 
 static uint64_t rows_of(const struct prefixes *x, size_t i)
 {
-    return set_record(&x->found->set[x->order[i].set], x->order[i].group)->count;
+    return set_record(&x->found->set[x->order.rows[i].set], x->order.rows[i].group)->count;
 }
 
 static int count_prefixes(const struct aggregate_plan *p, unsigned width, struct err *err,
@@ -64,7 +64,7 @@ static int count_prefixes(const struct aggregate_plan *p, unsigned width, struct
     if (rc == 0)
         rc = aggregate_scan(&x->plan, &x->found, &x->fine, err);
     if (rc == 0)
-        rc = aggregate_order(p->query, x->found, &x->order, &x->count);
+        rc = aggregate_order(p->query, x->found, &x->order);
     if (rc == 0)
         rc = rank_prefixes(x);
     if (rc < 0) {
@@ -77,7 +77,7 @@ static int count_prefixes(const struct aggregate_plan *p, unsigned width, struct
 
 static bool is_fine_enough(const struct prefixes *x, uint64_t rows)
 {
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->order.count; i++) {
         if (rows_of(x, i) > rows)
             return false;
     }
@@ -101,7 +101,7 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
         if (rc < 0)
             return rc;
         x = finer;
-        if (is_fine_enough(x, rows) || x->count > rows / 16)
+        if (is_fine_enough(x, rows) || x->order.count > rows / 16)
             break;
     }
     *ret = x;
@@ -117,7 +117,7 @@ void prefixes_free(struct prefixes *x)
     budget_release(x->plan.budget, x->charged);
     for (unsigned i = 0; i < SETS; i++)
         free(x->rank[i]);
-    free(x->order);
+    order_done(&x->order, x->plan.budget);
     free(x->measures);
     free(x);
 }
@@ -126,7 +126,7 @@ size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint6
 {
     size_t to = from;
 
-    for (*ret_rows = 0; to < x->count; to++) {
+    for (*ret_rows = 0; to < x->order.count; to++) {
         uint64_t more = rows_of(x, to);
         if (to > from && *ret_rows + more > rows)
             break;

@@ -16,8 +16,8 @@ struct prefixes {
     struct measure *measures;
     struct aggregate_found *found;
     struct aggregate_fine fine;
-    struct row_id *order;
-    size_t count, charged;
+    struct aggregate_order order;
+    size_t charged;
     uint32_t *rank[SETS];       /* place in `order` by group                                              */
 };
 /* As few keys as leave no prefix with more than `rows` rows, where that can be. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */

@@ -130,7 +130,7 @@ static int filter_rows(struct teller_state *t, const struct dsl_node *root, stru
 
     for (size_t i = 0; i < *count && rc >= 0; i++) {
         rc = i % 1024 ? 0 : budget_check(t->plan->budget);
-        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], values);
+        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, values);
         rc = rc < 0 ? rc : row_passes(&h, root);
         if (rc > 0)
             rows[kept++] = rows[i];
@@ -195,7 +195,7 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
     struct row_id *before = malloc((count + 1) * sizeof(*before));
     rc = s.values && order && before ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = aggregate_tell(t, rows[i], values);
+        rc = aggregate_tell(t, rows[i], NULL, values);
         for (size_t k = 0; k < width; k++)
             s.values[i * width + k] = values[keys[k].column];
         order[i] = i;

@@ -342,7 +342,8 @@ int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t
     return (int)number == p->bucket_key ? bucket_tell(p, ret) : 0;
 }
 
-int aggregate_tell(struct teller_state *t, struct row_id row, struct value *values)
+int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
+                   struct value *values)
 {
     static const char *const classes[] = {"event", "profile", "system"};
     const struct aggregate_plan *p = t->plan;
@@ -356,9 +357,9 @@ int aggregate_tell(struct teller_state *t, struct row_id row, struct value *valu
     for (size_t i = 0; i < p->column_count && rc == 0; i++) {
         const struct teller *what = &p->tellers[i];
         struct value *v = &values[i];
-        *v = null_value();
-        if (t->left_out && t->left_out[i])
+        if (done && done[i])
             continue;
+        *v = null_value();
         switch (what->what) {
         case TELL_CLASS:
             *v = (struct value){.type = VALUE_TEXT, .text = text_of(classes[row.set])};

@@ -1,0 +1,329 @@
+/* aggregate_columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times straight from records.
+ *
+ * Each column of a block of rows is filled by a loop of its own, without a value or a call for each row. What is not so
+ * simple (doubles among the values, sums beyond 64 bits, percentiles, parents ...) is left to aggregate_tell.
+ */
+#include "aggregate_columns.h"
+
+#include <string.h>
+
+/* ---- a column of a block ------------------------------------------------------------------------------- */
+
+static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, unsigned key,
+                       uint32_t *ret)
+{
+    const struct row_id *rows = b->rows;
+    const uint64_t mask = ((uint64_t)1 << r->bits[key]) - 1;
+    const unsigned shift = r->shift[key];
+
+    for (size_t i = 0; !r->ranks && i < b->count; i++)
+        ret[i] = (uint32_t)(rows[i].word >> shift & mask);
+    if (b->last >= r->groups) /* "(other)" */
+        return false;
+    for (size_t i = 0; r->ranks && i < b->count; i++)
+        ret[i] = r->ranks[(size_t)rows[i].group * r->width + key];
+    return true;
+}
+
+static const struct record *record_at(const struct column_block *b, size_t i)
+{
+    return (const struct record *)(b->records + i * b->stride + b->head);
+}
+
+static const struct extent *extent_at(const struct column_block *b, size_t i)
+{
+    return (const struct extent *)(b->records + i * b->stride);
+}
+
+static inline int64_t cell_number(const struct cell *c, enum tell what)
+{
+    return what == TELL_SUM ? c->sum : what == TELL_MIN ? c->min : c->max;
+}
+
+/* What cells have in common. */
+struct alike {
+    uint32_t large, nano, micro; /* beyond 64 bits; values by their units */
+};
+
+static inline void look_at_cell(struct alike *a, const struct cell *c)
+{
+    bool some = c->count > 0;
+
+    a->large |= c->more >> 1;
+    a->nano |= c->more & some;
+    a->micro |= ~c->more & some;
+}
+
+static inline struct alike fill_numbers(const struct column_block *b, unsigned measure,
+                                        enum tell what, struct aggregate_vector *v)
+{
+    struct alike ret = {0};
+    size_t nulls = 0;
+
+    for (size_t i = 0; i < b->count; i++) {
+        const struct cell *c = &record_at(b, i)->cells[measure];
+        look_at_cell(&ret, c);
+        v->null[i] = c->count == 0;
+        nulls += c->count == 0;
+        v->i[i] = c->count ? cell_number(c, what) : 0;
+    }
+    v->nulls = nulls;
+    return ret;
+}
+
+static bool fill_measure(const struct teller_state *t, const struct column_block *b,
+                         const struct teller *what, struct aggregate_vector *v)
+{
+    struct alike a = {0};
+
+    if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set])
+        return false;
+    if (what->what == TELL_SUM)
+        a = fill_numbers(b, what->of, TELL_SUM, v);
+    else if (what->what == TELL_MIN)
+        a = fill_numbers(b, what->of, TELL_MIN, v);
+    else
+        a = fill_numbers(b, what->of, TELL_MAX, v);
+    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT : a.nano ? VECTOR_NS : VECTOR_US;
+    return !a.large && !(a.nano && a.micro);
+}
+
+static bool fill_times(const struct aggregate_plan *p, const struct column_block *b, enum tell what,
+                       struct aggregate_vector *v)
+{
+    bool fits = true;
+
+    v->kind = VECTOR_NS;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct extent *e = extent_at(b, i);
+        __int128 ns = (what == TELL_TS ? e->min_ts : e->max_te) - p->origin_ns;
+        v->null[i] = e->min_ts > e->max_te;
+        v->nulls += v->null[i];
+        v->i[i] = v->null[i] ? 0 : (int64_t)ns;
+        fits &= v->null[i] || ns == (int64_t)ns;
+    }
+    return fits;
+}
+
+bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
+                 const struct column_block *b, const struct teller *what,
+                 struct aggregate_vector *v)
+{
+    v->nulls = 0;
+    switch (what->what) {
+    case TELL_CLASS:
+        v->kind = VECTOR_CLASS;
+        for (size_t i = 0; i < b->count; i++)
+            v->i[i] = b->rows->set;
+        return true;
+    case TELL_KEY:
+        v->kind = VECTOR_RANK;
+        return fill_ranks(&o->set[b->rows->set], b, what->of, v->ranks);
+    case TELL_COUNT:
+        v->kind = VECTOR_UINT;
+        for (size_t i = 0; i < b->count; i++)
+            v->i[i] = (int64_t)record_at(b, i)->count;
+        return true;
+    case TELL_SUM:
+    case TELL_MIN:
+    case TELL_MAX:
+        return fill_measure(t, b, what, v);
+    case TELL_TS:
+    case TELL_TE:
+        return fill_times(t->plan, b, what->what, v);
+    default:
+        return false;
+    }
+}
+
+/* Of whole words; in pieces of a known size, without a call. */
+static inline void copy_record(char *to, const char *from, size_t bytes)
+{
+    size_t at = 0;
+
+    for (; at + 16 <= bytes; at += 16)
+        memcpy(to + at, from + at, 16);
+    if (at < bytes)
+        memcpy(to + at, from + at, 8);
+}
+
+int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
+                 size_t n)
+{
+    const struct aggregate_set *s = &f->set[rows->set];
+    const size_t stride = s->stride;
+
+    if (stride > b->stride_cap) {
+        char *grown = realloc(b->records, AGGREGATE_BLOCK * stride);
+        if (!grown)
+            return -ENOMEM;
+        b->records = grown;
+        b->stride_cap = stride;
+    }
+    b->rows = rows;
+    b->count = n;
+    b->stride = stride;
+    b->head = s->head;
+    b->last = 0;
+    for (size_t i = 0; i < n; i++) {
+        b->last = rows[i].group > b->last ? rows[i].group : b->last;
+        copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
+    }
+    return 0;
+}
+
+/* ---- its values ------------------------------------------------------------------------------------------ */
+
+static int rank_values(const struct teller_state *t, const struct key_ranks *r, unsigned key,
+                       const uint32_t *ranks, size_t n, struct value *ret, size_t stride)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (i > 0 && ranks[i] == ranks[i - 1])
+            ret[i * stride] = ret[(i - 1) * stride];
+        else
+            rc = aggregate_tell_key(t->plan, key, r->keys[key][ranks[i]], &ret[i * stride]);
+    }
+    return rc;
+}
+
+static struct value vector_value(const struct aggregate_vector *v, size_t i)
+{
+    static const char *const classes[] = {"event", "profile", "system"};
+
+    if (v->nulls && v->null[i])
+        return (struct value){.type = VALUE_NULL};
+    switch (v->kind) {
+    case VECTOR_CLASS:
+        return (struct value){.type = VALUE_TEXT, .text = text_of(classes[v->i[i]])};
+    case VECTOR_UINT:
+        return (struct value){.type = VALUE_UINT, .u = (uint64_t)v->i[i]};
+    case VECTOR_US:
+        return (struct value){.type = VALUE_TIME, .wide = (__int128)v->i[i] * 1000};
+    case VECTOR_NS:
+        return (struct value){.type = VALUE_TIME, .wide = v->i[i]};
+    default:
+        return (struct value){.type = VALUE_INT, .i = v->i[i]};
+    }
+}
+
+int column_values(const struct teller_state *t, const struct aggregate_order *o,
+                  const struct column_block *b, const struct teller *what,
+                  const struct aggregate_vector *v, struct value *ret, size_t stride)
+{
+    if (v->kind == VECTOR_RANK)
+        return rank_values(t, &o->set[b->rows->set], what->of, v->ranks, b->count, ret, stride);
+    for (size_t i = 0; i < b->count; i++)
+        ret[i * stride] = vector_value(v, i);
+    return 0;
+}
+
+/* ---- what values there are ---------------------------------------------------------------------------------- */
+
+/* Of one measure, or of ts and te: signs and remainders of all sums, minima and maxima. */
+struct seen {
+    struct alike alike;
+    bool any;
+    int64_t sum, min, max;             /* negative: one of them is */
+    bool sum_part, min_part, max_part; /* of a microsecond */
+};
+
+static void see_cell(struct seen *s, const struct cell *c)
+{
+    look_at_cell(&s->alike, c);
+    if (c->count == 0)
+        return;
+    s->any = true;
+    s->sum |= c->sum;
+    s->min |= c->min;
+    s->max |= c->max;
+    if (c->more & 1) {
+        s->sum_part |= c->sum % 1000 != 0;
+        s->min_part |= c->min % 1000 != 0;
+        s->max_part |= c->max % 1000 != 0;
+    }
+}
+
+static void see_extent(struct seen *s, const struct extent *e, __int128 origin)
+{
+    __int128 from = e->min_ts - origin, to = e->max_te - origin;
+
+    if (e->min_ts > e->max_te)
+        return;
+    s->any = true;
+    s->alike.large |= from != (int64_t)from || to != (int64_t)to;
+    s->min |= (int64_t)from;
+    s->max |= (int64_t)to;
+    s->min_part |= (int64_t)from % 1000 != 0;
+    s->max_part |= (int64_t)to % 1000 != 0;
+}
+
+static void see_row(const struct teller_state *t, uint32_t set, uint32_t group, struct seen *seen)
+{
+    const struct aggregate_plan *p = t->plan;
+    const struct aggregate_set *s = &t->found->set[set];
+    struct record *r = set_record(s, group);
+
+    for (unsigned m = 0; m < s->measures; m++)
+        see_cell(&seen[m], &r->cells[m]);
+    if (s->head)
+        see_extent(&seen[p->measure_count], record_extent(r), p->origin_ns);
+}
+
+static unsigned flags(bool any, bool negative, bool part)
+{
+    return any ? COLUMN_NUMBER | (negative ? COLUMN_NEGATIVE : 0) | (part ? COLUMN_FRACTION : 0)
+               : 0;
+}
+
+static bool column_flags(const struct teller_state *t, const struct teller *what,
+                         const struct seen *seen, unsigned *ret)
+{
+    const struct aggregate_plan *p = t->plan;
+    bool fine = t->fine->fine[SET_EVENT] || t->fine->fine[SET_PROFILE] || t->fine->fine[SET_SYSTEM];
+    bool extent = what->what == TELL_TS || what->what == TELL_TE;
+    const struct seen *s = &seen[extent ? p->measure_count : what->of];
+    bool time = extent || p->measures[what->of].time;
+
+    if (s->alike.large || (fine && !extent))
+        return false;
+    if (what->what == TELL_SUM)
+        *ret = flags(s->any, s->sum < 0, time && s->sum_part);
+    else if (what->what == TELL_MIN || what->what == TELL_TS)
+        *ret = flags(s->any, s->min < 0, time && s->min_part);
+    else
+        *ret = flags(s->any, s->max < 0, time && s->max_part);
+    return true;
+}
+
+static bool is_number(enum tell what)
+{
+    return what == TELL_SUM || what == TELL_MIN || what == TELL_MAX || what == TELL_TS ||
+           what == TELL_TE;
+}
+
+int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,
+                   bool *known, unsigned *ret)
+{
+    enum { AHEAD = 64 };
+    const struct aggregate_plan *p = t->plan;
+    struct seen *seen = calloc(p->measure_count + 1, sizeof(*seen));
+    int rc = seen ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; all && i < SETS && rc == 0; i++) {
+        for (uint32_t g = 0; g < t->found->set[i].map.table.count; g++)
+            see_row(t, i, g, seen);
+        rc = budget_check(p->budget);
+    }
+    for (size_t i = 0; !all && i < n && rc == 0; i++) {
+        for (size_t k = i; i % AHEAD == 0 && k < n && k < i + AHEAD; k++)
+            record_look(&t->found->set[rows[k].set], rows[k].group);
+        see_row(t, rows[i].set, rows[i].group, seen);
+        rc = i % 0x10000 ? 0 : budget_check(p->budget);
+    }
+    for (size_t c = 0; c < p->column_count && rc == 0; c++)
+        known[c] = is_number(p->tellers[c].what) && column_flags(t, &p->tellers[c], seen, &ret[c]);
+    free(seen);
+    return rc;
+}

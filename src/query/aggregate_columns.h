@@ -1,0 +1,29 @@
+/* aggregate_columns.h - columns of a block of rows, and what values they have. Private. */
+#ifndef DFTRACERD_QUERY_AGGREGATE_COLUMNS_H
+#define DFTRACERD_QUERY_AGGREGATE_COLUMNS_H
+
+#include "aggregate.h"
+
+#include <stdlib.h>
+
+/* Rows of one set, and a copy of their records: these lie in the order in which groups were met, so all that a block needs
+ * is waited for at once. Zero-initialise; `records` is freed by the owner. */
+struct column_block {
+    const struct row_id *rows;
+    size_t count, stride, head;
+    uint32_t last;              /* the greatest number of a group */
+    char *records;
+    size_t stride_cap;
+};
+/* n: at most AGGREGATE_BLOCK. -ENOMEM. */
+int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows, size_t n);
+/* False: the column is for aggregate_tell, and *v is anything. */
+bool column_fill(const struct teller_state *t, const struct aggregate_order *o, const struct column_block *b,
+                 const struct teller *what, struct aggregate_vector *v);
+/* The same as values, each `stride` behind the one before. */
+int column_values(const struct teller_state *t, const struct aggregate_order *o, const struct column_block *b,
+                  const struct teller *what, const struct aggregate_vector *v, struct value *ret, size_t stride);
+/* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where only telling them would say. */
+int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all, bool *known, unsigned *ret);
+
+#endif
