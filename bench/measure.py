@@ -173,7 +173,8 @@ class Daemon:
         return path + "?" + urllib.parse.urlencode({**own, **params})
 
     def ask(self, path, first_byte=False, **params):
-        """(wall, cpu) of one answer. first_byte: until the first byte of it is there (the rest is read, not counted)."""
+        """(wall, cpu) of one answer. first_byte: until the first byte of it is there (the rest is read, not counted).
+        self.later: the same of the rest, after the first byte."""
         path = self.fresh(path, params)
         before, begin = self.cpu(), time.perf_counter()
         answer = self.begin_answer(path)
@@ -184,7 +185,9 @@ class Daemon:
         while size and (got := answer.readinto(self.buffer)):
             size += got
         self.size = size
-        return early if first_byte else (time.perf_counter() - begin, self.cpu() - before)
+        whole = time.perf_counter() - begin, self.cpu() - before
+        self.later = whole[0] - early[0], whole[1] - early[1]
+        return early if first_byte else whole
 
     def curl(self, path):
         """(wall, cpu of the daemon) of an answer that curl reads: a client that costs little."""

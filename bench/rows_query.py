@@ -2,7 +2,7 @@
 
 import json
 
-from measure import alternate, command
+from measure import alternate, command, median
 
 FILTER = 'cat == "POSIX" and dur > 1000'
 WHERE = "cat='POSIX' AND dur>1000"
@@ -102,9 +102,20 @@ def wide(report, world, d, duck):
         seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1)
         report.time(key, what + ", first row", seen.pop("ours"), seen, bar)
     params = {"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]}
-    for key, form in (("wide_whole", "ndjson"), ("wide_arrow", "arrow")):
-        whole = alternate({"ours": lambda form=form: d.ask("/aggregate", format=form, **params)}, world.runs_long)
+    for key, form, bar in (("wide_whole", "ndjson", 300), ("wide_csv", "csv", 300), ("wide_arrow", "arrow", 1000)):
+        later = []
+        whole = alternate({"ours": lambda form=form: told(d, form, params, later)}, world.runs_long, warm=1)
         report.time(key, "  all its rows over HTTP as " + form, whole["ours"], {}, note="%.0f MB" % (d.size / 1e6))
+        speed = d.size / median(later[1:])[1] / 1e6
+        report.value(key + "_speed", "    format and send: from the first byte on, of one core", speed, "MB/s", bar, higher=True, figure=None)
+
+
+def told(d, form, params, later):
+    """(wall, cpu) of a whole answer. later: the same after its first byte; by then groups are made and in order, and the types of
+    their columns are known."""
+    whole = d.ask("/aggregate", format=form, **params)
+    later.append(d.later)
+    return whole
 
 
 def compared(report, world, d):
