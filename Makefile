@@ -309,11 +309,12 @@ bench bench-quick: all
 	@if [ -x bench/run ]; then exec bench/run $@; else echo "bench/run is not there"; exit 1; fi
 
 # An hour (MINUTES=) of changing traces and clients of all kinds; then everything indexed anew 100 times,
-# a million rows in Perfetto, and 500 kills.
+# a million rows in Perfetto, ten in Arrow, and 500 kills.
 soak: all
 	@bad=0; tests/soak/run --minutes $(if $(filter file,$(origin MINUTES)),60,$(MINUTES)) || bad=1; \
 	REINDEX_CYCLES=100 tests/fault/test_reindex_size || bad=1; \
 	PERFETTO_ROWS=1000000 tests/http/test_perfetto || bad=1; \
+	ARROW_ROWS=10000000 tests/http/test_arrow || bad=1; \
 	KILL9_RUNS=500 tests/fault/test_kill9 || bad=1; exit $$bad
 
 # ---- running ---------------------------------------------------------------------------------------
