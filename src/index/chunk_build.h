@@ -42,6 +42,7 @@ struct column_build {
     bool nano;
 
     bool is_time, keep_packed, always_global;
+    bool repeats;                    /* packed, but where its steps repeat themselves */
     bool as_double;                  /* BUILD_MANY: integers that are to be doubles like the others */
     int8_t dimension;                /* place in the list of dimensions or -1 */
     uint16_t skew;                   /* bytes before `fill` in its allocation */

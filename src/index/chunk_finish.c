@@ -155,10 +155,14 @@ static void put_values(struct finish *f, const struct column_build *c, const int
 {
     bool staged = dir->type != COLUMN_DOUBLE &&
                   dir->type != COLUMN_MIXED; /* these are the values that were measured */
-    unsigned flags = (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | (dir->entries ? PACK_NO_DICT : 0);
+    unsigned flags = dir->entries ? PACK_NO_DICT : 0;
     uint32_t count = stage_count(c), begin = section_begin(f->out, f->start, count);
     struct pack_range range;
 
+    if (c->repeats)
+        flags |= PACK_IF_HALF;
+    else if (!c->keep_packed)
+        flags |= PACK_MAY_COMPRESS;
     pack_encode_measured(f->b->encoder, values, count, stage_ranges(c),
                          staged ? c->full / PACK_BLOCK : 0, flags, &range, f->out);
     dir->values = section_end(f->out, f->start, begin);

@@ -39,6 +39,7 @@ void pack_encoder_free(struct pack_encoder *e);
 size_t pack_encoder_bytes(const struct pack_encoder *e);
 #define PACK_MAY_COMPRESS 1u         /* zstd where it saves a quarter */
 #define PACK_NO_DICT 2u
+#define PACK_IF_HALF 4u              /* zstd only where it saves half */
 /* Appends one stream of n values (n < 2^27). 0 or -ENOMEM. */
 int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags, struct buf *out);
 struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };    /* deltas of neighbours; of one value: none */

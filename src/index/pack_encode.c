@@ -179,15 +179,16 @@ static unsigned align(struct pack_encoder *e, const struct input *in, int64_t ba
     return width;
 }
 
-/* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a quarter of the blocks. */
-static bool put_aligned(struct pack_encoder *e, const struct input *in, struct buf *out)
+/* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a part of the blocks. */
+static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned part,
+                        struct buf *out)
 {
     int64_t base = in->steps ? in->whole.delta_min : in->whole.min;
     size_t limit, before = out->len;
 
     if (in->bytes < 128 || out->error != 0)
         return false;
-    limit = in->bytes - in->bytes / 4 - 24;
+    limit = in->bytes - in->bytes / part - 24;
     unsigned width = align(e, in, base);
     if (width == 0 || buf_reserve(out, limit + 64) == NULL) {
         out->error = -ENOMEM;
@@ -211,7 +212,8 @@ static void put_leaf(struct pack_encoder *e, struct input *in, unsigned flags, s
 {
     if (in->n == 0 || in->whole.min == in->whole.max)
         put_head(out, PACK_CONSTANT, 0, false, in->n, in->n ? in->v[0] : 0);
-    else if (!(flags & PACK_MAY_COMPRESS) || !put_aligned(e, in, out))
+    else if (!(flags & (PACK_MAY_COMPRESS | PACK_IF_HALF)) ||
+             !put_aligned(e, in, flags & PACK_IF_HALF ? 2 : 4, out))
         put_blocks(in, out);
 }
 

@@ -538,6 +538,42 @@ static void bytes_round_trip(void)
     pack_encoder_free(encoder);
 }
 
+/* Time stamps whose steps come again after `period` of them, 0: never. */
+static void steps_as(unsigned period, unsigned flags, unsigned kind)
+{
+    enum { N = 9000 };
+    int64_t *v = calloc(N, 8), *out = calloc(N, 8);
+    struct buf bytes = {0};
+    struct pack_stream s;
+    char slack[PACK_SLACK] = {0};
+
+    for (size_t i = 1; i < N; i++)
+        v[i] = i > period && period ? v[i - 1] + v[i - period] - v[i - period - 1]
+                                    : v[i - 1] + (int64_t)(rnd() % 5000);
+    CHECK_INT(pack_encode(encoder, v, N, flags, &bytes), 0);
+    buf_append(&bytes, slack, sizeof(slack));
+    CHECK_INT(pack_open(&s, bytes.data, bytes.len - PACK_SLACK, N), 0);
+    CHECK_INT(s.head.kind, kind);
+    CHECK_INT(pack_read_i64(&s, 0, N, out), 0);
+    CHECK_MEM(out, N * 8, v, N * 8);
+    select_all(&s, v, N, "steps");
+    pick_back(&s, v, N, 50, "steps");
+    pack_close(&s);
+    buf_done(&bytes);
+    free(v);
+    free(out);
+}
+
+static void steps_that_repeat(void)
+{
+    CHECK_INT(pack_encoder_new(&encoder), 0);
+    steps_as(900, PACK_NO_DICT | PACK_IF_HALF, PACK_ALIGNED);
+    steps_as(900, PACK_NO_DICT, PACK_BLOCKS);
+    steps_as(6000, PACK_NO_DICT | PACK_IF_HALF, PACK_BLOCKS); /* a third is no half */
+    steps_as(0, PACK_NO_DICT | PACK_IF_HALF, PACK_BLOCKS);
+    pack_encoder_free(encoder);
+}
+
 static void damage_is_no_crash(void)
 {
     int64_t v[3000], *out = malloc(3000 * 8);
@@ -632,6 +668,7 @@ static const struct check_test tests[] = {
     {"all_shapes", all_shapes},
     {"equal_values_equal_bytes", equal_values_equal_bytes},
     {"kernels_agree", kernels_agree},
+    {"steps_that_repeat", steps_that_repeat},
     {"places_are_counted", places_are_counted},
     {"bytes_round_trip", bytes_round_trip},
     {"damage_is_no_crash", damage_is_no_crash},
