@@ -36,12 +36,14 @@ def median(pairs):
     return tuple(statistics.median(p[i] for p in pairs) for i in (0, 1))
 
 
-def alternate(actors, runs, warm=0):
+def alternate(actors, runs, warm=0, enough=None):
     """Runs {name: function giving (wall, cpu)} in turn, so that all see the same machine. The medians by name. A peer that
-    fails is left out from there on; "ours" must not fail."""
+    fails is left out from there on; "ours" must not fail. A peer that was measured for `enough` seconds is not run again."""
     seen = {name: [] for name in actors}
     for i in range(warm + runs):
         for name, actor in actors.items():
+            if enough and name != "ours" and sum(wall for wall, _ in seen.get(name, ())) > enough:
+                continue
             try:
                 pair = actor() if name in seen else None
             except RuntimeError as e:

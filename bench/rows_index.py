@@ -27,7 +27,7 @@ def index_time(report, world, key, folder, index, bar, duck=None):
     if duck:
         actors["DuckDB CREATE TABLE"] = lambda: duck.run(
             "CREATE OR REPLACE TABLE events AS " + peers.source_sql(folder + "/*.pfw.gz"))  # fmt: skip
-    seen = alternate(actors, world.runs_long)
+    seen = alternate(actors, world.runs_long, enough=world.enough)
     ours = seen.pop("ours")
     if report.anchor is None and "gzip -dc" in seen:
         report.anchor = seen["gzip -dc"][1]

@@ -29,7 +29,7 @@ def export(report, world, d):
         if peers.has(name):
             actors[name + " -dc"] = lambda name=name: command("for f in %s/*.gz; do %s -dc $f; done" % (world.many, name))
     with Memory(d.pid) as memory:
-        seen = alternate(actors, world.runs_long)
+        seen = alternate(actors, world.runs_long, enough=world.enough)
     ours = seen.pop("ours")
     bar = 1.25 if "igzip -dc" in seen else None  # 0.8 x its speed
     report.time("export_lines", "export of all lines, uncompressed", ours, seen, bar, note="%.0f MB/s" % (d.size / ours[0] / 1e6))
@@ -101,12 +101,12 @@ def by_hand(report, world, d, duck):
     report.time("by_hand", "names of slow POSIX calls", ours, seen)
 
 
-def wrk(report, d, key, what, path):
+def wrk(report, world, d, key, what, path):
     if not peers.has("wrk"):
         report.leave_out(what, "wrk is not installed")
         return
     before = d.cpu()
-    said = subprocess.run(["wrk", "-t1", "-c16", "-d3s", d.url + path], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(["wrk", "-t1", "-c16", "-d1s" if world.quick else "-d3s", d.url + path], capture_output=True, text=True, check=True).stdout
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1))
     total = int(re.search(r"(\d+) requests in", said).group(1))
     if "Non-2xx" in said:
@@ -117,5 +117,5 @@ def wrk(report, d, key, what, path):
 
 def small(report, world, d):
     json.loads(d.get("/stats"))
-    wrk(report, d, "wrk_healthz", "/healthz, wrk on the same cores", "healthz")
-    wrk(report, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
+    wrk(report, world, d, "wrk_healthz", "/healthz, wrk on the same cores", "healthz")
+    wrk(report, world, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
