@@ -54,7 +54,9 @@ ask_into() {
     fi
     part=$target.part.$$
     true >"$part" || die "cannot write $target"
+    case $command in merge | pgzip) watch_part ;; esac
     ask "$@" >"$part"
+    unwatch
     mv -f -- "$part" "$target" || die "cannot write $target"
     part=
 }
@@ -155,9 +157,9 @@ watch() {
 # Likewise while $part grows.
 watch_part() {
     [ -t 2 ] || return 0
-    { while sleep 1; do
+    while sleep 1; do
         size=$(du -sk -- "$part") && printf '\r\033[Kwriting: %s MiB' $((${size%%[!0-9]*} / 1024))
-    done >&2; } 2>/dev/null &
+    done >&2 2>/dev/null &
     watcher=$!
 }
 
