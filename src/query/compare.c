@@ -143,7 +143,7 @@ static int check_columns(struct node_work *w)
     return rc;
 }
 
-static int scan_sides(struct node_work *w)
+static int open_sides(struct node_work *w)
 {
     struct compare_run *run = w->run;
     int rc = 0;
@@ -151,7 +151,22 @@ static int scan_sides(struct node_work *w)
     for (size_t i = 0; i < run->options->side_count && rc == 0; i++) {
         struct selection s = run->options->sides[i];
         rc = both(&run->result->arena, s.query, text_of(w->node->query), &s.query);
-        rc = rc < 0 ? rc : side_scan(w, &s, &w->sides[i]);
+        rc = rc < 0 ? rc : side_open(w, &s, &w->sides[i]);
+    }
+    return rc;
+}
+
+static int scan_sides(struct node_work *w)
+{
+    size_t count = w->run->options->side_count;
+    int rc = open_sides(w);
+
+    rc = rc < 0 ? rc : sides_scan(w);
+    for (unsigned again = 0; again < 2; again++) {
+        for (size_t i = 0; i < count && rc == 0; i++) {
+            if (side_is_short(&w->sides[i]) == (again == 1))
+                rc = side_tell(w, &w->sides[i]);
+        }
     }
     return rc < 0 ? rc : check_columns(w);
 }

@@ -1,7 +1,7 @@
 /* compare.h - the parts of /compare: scans of the sides, groups that belong together, their metrics. Private to compare*.c.
  *
- * Way:       compare.c goes through the nodes -> compare_side.c scans each side once as /stats does, and compare_windows.c once
- *            by windows and threads (compare_peaks.c: where that needs the general way) -> compare_table.c joins groups with equal keys
+ * Way:       compare.c goes through the nodes -> compare_side.c scans each side as /stats does, all sides at once, and compare_windows.c
+ *            sums up by windows and threads in the same scan -> compare_table.c joins groups with equal keys
  *            -> compare_metric.c measures them, with compare_statistics.c -> compare.c corrects for the number of tests.
  */
 #ifndef DFTRACERD_QUERY_COMPARE_H
@@ -23,6 +23,9 @@ struct side_group {
 struct side {
     struct query *query;
     struct stats_plan plan;
+    struct stats_finer finer;
+    struct side_windows *windows;     /* until they are told                                              */
+    int scanned;                      /* 0, or what the scan failed with                                  */
     struct stats_found found;
     struct doubles doubles;
     struct side_group *groups;        /* by their keys                                                    */
@@ -66,15 +69,29 @@ struct part {
 };
 
 /* Takes nothing; the side is to be done whether it worked or not. */
-int side_scan(struct node_work *w, const struct selection *s, struct side *ret);
+int side_open(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* Fills peaks, and of meta what windows and threads say. */
-int side_peaks(struct node_work *w, struct side *s);
-/* The same from one scan; -EDOM: it cannot, and has changed nothing but what side_peaks sets again. */
-int side_windows(struct node_work *w, struct side *s);
-struct clock_host;
-/* Tells hosts whose clocks differ; moves them. */
-int side_clocks(struct node_work *w, struct side *s, struct clock_host *hosts, size_t count);
+/* All sides of the node at once; what they fail with is in them. */
+int sides_scan(struct node_work *w);
+/* Memory was too short for groups and windows at once. */
+bool side_is_short(const struct side *s);
+/* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is scanned again, so others are to be
+ * told first: their windows are gone then. */
+int side_tell(struct node_work *w, struct side *s);
+
+/* compare_windows.c: windows of threads, found in the scan of the side's plan. */
+int side_windows_new(struct node_work *w, struct side *s);
+void side_windows_free(struct side *s);
+/* Of what was scanned; any thread, one a side. */
+int side_windows_sum(struct side *s);
+/* They are to be found by scans of their own. */
+void side_windows_drop(struct side *s);
+/* Scans by parts of the time. */
+int side_windows_scan(struct side *s);
+/* PEAKS of a group by its number in the scan; the side's windows are still there. */
+const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t group);
+/* Fills of meta what windows and threads say. */
+int side_windows_tell(struct side *s);
 /* Summary, groups and children of the node by its columns. */
 int table_make(struct node_work *w);
 /* Parts by side: metrics into `ret`. */

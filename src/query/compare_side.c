@@ -62,6 +62,7 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         struct side_group *g = &s->groups[i];
         const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
         g->number = order[i];
+        memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
         if (order[i] < s->found.groups.sized_cap) {
             __int128 ns = s->found.groups.sized_ns[order[i]];
             g->sized_us = (double)(ns / 1000) + (double)(ns % 1000) / 1000;
@@ -98,16 +99,68 @@ static int explain(struct node_work *w, int rc)
                    err_text(rc));
 }
 
-int side_scan(struct node_work *w, const struct selection *selection, struct side *s)
+int side_open(struct node_work *w, const struct selection *selection, struct side *s)
 {
     struct compare_run *run = w->run;
-    struct query_counters counters;
     int rc = query_open(run->env, run->snapshot, selection, run->budget, run->err, &s->query);
 
     if (rc < 0)
         return rc;
     rc = make_plan(w, s);
-    rc = rc < 0 ? rc : stats_scan(&s->plan, &s->found, &s->doubles, run->err);
+    rc = rc < 0 ? rc : side_windows_new(w, s);
+    return rc < 0 ? explain(w, rc) : 0;
+}
+
+static void sum_up(void *sides, unsigned number)
+{
+    struct side *s = (struct side *)sides + number;
+
+    if (s->scanned == 0)
+        s->scanned = side_windows_sum(s);
+}
+
+int sides_scan(struct node_work *w)
+{
+    size_t count = w->run->options->side_count;
+    struct pool *pool = w->run->env->pool;
+    struct stats_scan scans[COMPARE_SIDES_MAX] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        struct side *s = &w->sides[i];
+        scans[i] =
+            (struct stats_scan){.plan = &s->plan, .found = &s->found, .doubles = &s->doubles};
+    }
+    int rc = stats_scan_all(scans, count);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        w->sides[i].scanned = scans[i].error;
+    if (!pool || pool_run(pool, (unsigned)count, sum_up, w->sides) < 0) {
+        for (unsigned i = 0; i < count; i++)
+            sum_up(w->sides, i);
+    }
+    return 0;
+}
+
+bool side_is_short(const struct side *s)
+{
+    return s->scanned == ERR_MEMORY_LIMIT || s->scanned == ERR_ROW_LIMIT;
+}
+
+static int scan_alone(struct side *s)
+{
+    side_windows_drop(s);
+    found_done(&s->found);
+    doubles_done(&s->doubles);
+    int rc = stats_scan(&s->plan, &s->found, &s->doubles, NULL);
+    return rc < 0 ? rc : side_windows_scan(s);
+}
+
+int side_tell(struct node_work *w, struct side *s)
+{
+    struct query_counters counters;
+    int rc = side_is_short(s) ? scan_alone(s) : s->scanned;
+
     if (rc == 0 && s->found.groups.map.table.count == 0)
         s->group_count = 0;
     else if (rc == 0)
@@ -119,12 +172,14 @@ int side_scan(struct node_work *w, const struct selection *selection, struct sid
     s->meta.events = s->found.events;
     const struct time_span *span = &s->found.span;
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
-    rc = s->group_count ? side_peaks(w, s) : 0;
+    rc = s->group_count ? side_windows_tell(s) : 0;
+    side_windows_free(s);
     return rc < 0 ? explain(w, rc) : 0;
 }
 
 void side_done(struct side *s)
 {
+    side_windows_free(s);
     found_done(&s->found);
     doubles_done(&s->doubles);
     query_close(s->query);

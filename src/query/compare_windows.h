@@ -2,46 +2,69 @@
 #ifndef DFTRACERD_QUERY_COMPARE_WINDOWS_H
 #define DFTRACERD_QUERY_COMPARE_WINDOWS_H
 
+#include "clocks.h"
 #include "compare.h"
 
 enum { PLACES = 3 }; /* host, pid, tid: keys of a thread behind those of its group */
 
 struct window {
-    int64_t ns; /* its begin */
+    __int128 dur;              /* their sum; of which unit: nano                     */
+    int64_t number;            /* floor(ts / interval)                               */
+    uint64_t events, measured; /* measured: those with a duration                    */
     uint32_t thread;
-    uint64_t events, measured; /* measured: those with a duration */
-    int64_t dur;               /* their sum                       */
+    bool nano;
 };
+/* The window of a thread's last event: a line of the cache. */
 struct present {
-    int64_t from_ns[2]; /* of the last window, and of the one before it */
-    uint32_t window[2]; /* number + 1, 0 = none yet                     */
+    struct window now;
+    int64_t from_ns; /* its begin; of far windows it means nothing         */
+    uint64_t rows;   /* of the thread in all, also those without a time    */
 };
-struct job;
 /* Of one worker, and in the end of all. */
 struct windows {
-    struct job *job;
+    struct side_windows *job;
     struct group_map threads;
     struct window *all;
-    struct present *present; /* by thread */
-    uint32_t count, cap, present_cap;
-    enum { UNIT_NONE, UNIT_MICRO, UNIT_NANO } unit; /* of durations */
+    struct present *present; /* by thread; of no events: none yet                  */
+    struct window *before;   /* the other window that it was in last               */
+    uint32_t *group;         /* by thread: its number in the scan of the side      */
+    uint32_t count, cap, present_cap, before_cap, group_cap, grouped;
     size_t charged;
+    bool far, skip; /* of the chunk: times beyond 64 bits of ns; no event is wanted */
     uint32_t thread[SCAN_BATCH];
 };
-struct job {
+struct side_windows {
     struct node_work *work;
     struct side *side;
     const struct source *keys[GROUP_KEYS_MAX], *time; /* time: ts; of one window for all 0 */
     unsigned width;
-    uint64_t window_ns;  /* UINT64_MAX: one window                                  */
-    struct windows *sum; /* NULL: of no worker yet */
+    uint64_t window_ns;            /* UINT64_MAX: one window                       */
+    int64_t first, last;           /* numbers of windows that are wanted           */
+    struct windows *sum;           /* NULL: of no worker yet                       */
+    struct group_table at[PLACES]; /* hosts, processes, threads that were told     */
+    struct clock_host *hosts;      /* by number in at[0]                           */
+    struct group_peaks { struct moments_f64 of[PEAKS]; } *peaks; /* by number of the group   */
+    uint32_t host_cap, peak_cap;
+    size_t charged;
 };
 
-/* Room for `count`, charged to w->charged; what is new is 0. 0, ERR_MEMORY_LIMIT, -ENOMEM. */
-int windows_grow(struct windows *w, void **array, uint32_t *cap, uint32_t count, size_t size);
-/* By thread and begin, each once. -EDOM: the general way must do it. */
+/* Room for `count` on lines of the cache, charged to *charged; what is new is 0. The size times 256 fills lines. 0, ERR_MEMORY_LIMIT, -ENOMEM. */
+int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap, uint32_t count,
+                 size_t size);
+/* compare_windows_scan.c: of a worker, as struct stats_finer and struct scan_sink want them. */
+int windows_new(void *job, void **ret);
+void windows_free(struct windows *w);
+int windows_chunk(void *w, struct scan_chunk *c);
+int windows_batch(void *w, struct scan_batch *b);
+int windows_with_groups(void *w, struct scan_batch *b, struct group_table *groups, uint32_t *group);
+int windows_end(void *job, void *w, uint64_t *counts, bool failed);
+int64_t windows_number(const struct side_windows *job, __int128 ns);
+/* compare_windows_told.c */
+/* By thread and number, each once. */
 int windows_order(struct windows *w);
-/* Of windows in order: processes, threads and hosts of the side, then peaks of its groups, which fails before it changes any. */
+/* Of windows in order: peaks of the groups, and who was there. Fails before it changes what cannot be told twice. */
 int windows_tell(struct windows *w);
+/* After all windows: processes, threads, and hosts whose clocks differ, into the side's meta. */
+int windows_tell_places(struct side_windows *job);
 
 #endif

@@ -1,18 +1,16 @@
 /* compare_windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
-#include "clocks.h"
 #include "compare_windows.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- in order ---------------------------------------------------------------------------------------------- */
 
-static int compare_begins(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     const struct window *x = a, *y = b;
 
-    return (x->ns > y->ns) - (x->ns < y->ns);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 /* first[t]: how many windows the threads before t have. */
@@ -35,40 +33,49 @@ static void sort_thread(struct window *all, size_t count)
 {
     size_t i = 1;
 
-    while (i < count && all[i - 1].ns <= all[i].ns)
+    while (i < count && all[i - 1].number <= all[i].number)
         i++;
     if (i < count)
-        qsort(all, count, sizeof(*all), compare_begins);
+        qsort(all, count, sizeof(*all), compare_numbers);
+}
+
+/* Of one unit again, which is ns where one of them is. */
+static void add_same(struct window *to, const struct window *from)
+{
+    __int128 dur = from->dur;
+
+    if (to->nano != from->nano)
+        *(to->nano ? &dur : &to->dur) *= 1000;
+    to->nano = to->nano || from->nano;
+    to->events += from->events;
+    to->measured += from->measured;
+    to->dur += dur;
 }
 
 /* Puts those that are the same together. */
-static int unite(struct windows *w)
+static void unite(struct windows *w)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < w->count; i++) {
         const struct window *from = &w->all[i];
         struct window *to = n ? &w->all[n - 1] : NULL;
-        if (!to || to->thread != from->thread || to->ns != from->ns) {
+        if (to && to->thread == from->thread && to->number == from->number)
+            add_same(to, from);
+        else
             w->all[n++] = *from;
-            continue;
-        }
-        to->events += from->events;
-        to->measured += from->measured;
-        if (__builtin_add_overflow(to->dur, from->dur, &to->dur))
-            return -EDOM;
     }
     w->count = n;
-    return 0;
 }
 
 int windows_order(struct windows *w)
 {
-    const struct stats_plan *p = &w->job->side->plan;
     struct window *sorted = NULL;
     uint32_t threads = w->threads.table.count, cap = 0,
              *first = calloc(threads + 2, sizeof(*first));
-    int rc = first ? windows_grow(w, (void **)&sorted, &cap, w->count, sizeof(*sorted)) : -ENOMEM;
+    int rc = first ? windows_grow(w->job->side->plan.budget, &w->charged, (void **)&sorted, &cap,
+                                  w->count, sizeof(*sorted))
+                   : -ENOMEM;
 
     if (rc == 0 && w->count) {
         sort_by_thread(w, first, sorted);
@@ -76,186 +83,205 @@ int windows_order(struct windows *w)
         w->all = sorted;
         for (uint32_t t = 0; t < threads; t++)
             sort_thread(sorted + first[t], first[t + 1] - first[t]);
-        rc = unite(w);
+        unite(w);
     }
     free(first);
-    return rc == 0 && p->max_groups && w->count > p->max_groups ? -EDOM : rc;
+    return rc;
 }
 
 /* ---- peaks ------------------------------------------------------------------------------------------------- */
 
 /* A window of a group: the most of its threads. */
 struct peak {
-    uint64_t group; /* place in side->groups */
-    int64_t ns;
-    double most[PEAKS];
+    uint64_t group; /* its number in the scan */
+    int64_t number;
+    uint64_t events;
+    const struct window *longest; /* by their mean; NULL: none has durations */
 };
 
-static int compare_peaks(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
     const struct peak *x = a, *y = b;
 
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
-    return (x->ns > y->ns) - (x->ns < y->ns);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-/* *new* array: the place in side->groups of each thread's group. */
-static int places_of(const struct windows *w, uint32_t **ret)
+/* *new* array: the number of each thread's group. */
+static int groups_of(const struct windows *w, uint32_t **ret)
 {
     const struct side *s = w->job->side;
     const struct group_table *groups = &s->found.groups.map.table, *threads = &w->threads.table;
-    uint32_t *by_number = calloc(groups->count + 1, sizeof(*by_number)),
-             *places = *ret = calloc(threads->count + 1, sizeof(*places));
-    int rc = by_number && places ? 0 : -ENOMEM;
+    uint32_t *numbers = *ret = calloc(threads->count + 1, sizeof(*numbers));
+    int rc = numbers ? 0 : -ENOMEM;
 
-    for (uint32_t i = 0; i < s->group_count && rc == 0; i++)
-        by_number[s->groups[i].number] = i;
     for (uint32_t i = 0; i < threads->count && rc == 0; i++) {
         int64_t group = group_table_find(groups, group_table_keys(threads, i));
         rc = group < 0 ? ERR_CORRUPT : 0;
-        places[i] = group < 0 ? 0 : by_number[group];
+        numbers[i] = (uint32_t)group;
     }
-    free(by_number);
     return rc;
 }
 
-static void see_window(struct peak *p, const struct windows *w, const struct window *at)
+static double mean_of(const struct window *w)
 {
-    struct moments m = {.count = at->measured, .nano = w->unit == UNIT_NANO, .sum = at->dur};
-    double mean = at->measured ? moments_mean(&m) : NAN, events = (double)at->events;
+    struct moments m = {.count = w->measured, .nano = w->nano, .sum = w->dur};
 
-    p->most[PEAK_COUNT] = p->most[PEAK_COUNT] >= events ? p->most[PEAK_COUNT] : events;
-    if (!isnan(mean) && !(p->most[PEAK_MEAN] >= mean))
-        p->most[PEAK_MEAN] = mean;
+    return moments_mean(&m);
 }
 
-static int collect_peaks(struct windows *w, const uint32_t *places, struct group_table *table,
+/* Of the means. Fractions of one unit are compared without dividing, which is quicker and gives the same. */
+static bool is_less(const struct window *a, const struct window *b)
+{
+    bool small = a->dur == (int64_t)a->dur && b->dur == (int64_t)b->dur;
+
+    if (!small || a->nano != b->nano)
+        return mean_of(a) < mean_of(b);
+    return a->dur * (__int128)b->measured < b->dur * (__int128)a->measured;
+}
+
+static void see_window(struct peak *p, const struct window *at)
+{
+    p->events = p->events >= at->events ? p->events : at->events;
+    if (at->measured && (!p->longest || is_less(p->longest, at)))
+        p->longest = at;
+}
+
+static int collect_peaks(struct windows *w, const uint32_t *groups, struct group_table *table,
                          struct peak **peaks)
 {
+    struct budget *budget = w->job->side->plan.budget;
     uint32_t cap = 0;
 
     for (uint32_t i = 0; i < w->count; i++) {
         const struct window *from = &w->all[i];
-        uint32_t before = table->count, group = places[from->thread];
-        int64_t at = group_table_add(table, (uint64_t[]){group, (uint64_t)from->ns});
-        int rc =
-            at < 0 ? (int)at : windows_grow(w, (void **)peaks, &cap, table->count, sizeof(**peaks));
+        uint32_t before = table->count, group = groups[from->thread];
+        int64_t at = group_table_add(table, (uint64_t[]){group, (uint64_t)from->number});
+        int rc = at < 0 ? (int)at
+                        : windows_grow(budget, &w->charged, (void **)peaks, &cap, table->count,
+                                       sizeof(**peaks));
         if (rc < 0)
             return rc;
         if (table->count > before)
-            (*peaks)[at] = (struct peak){group, from->ns, {NAN, NAN}};
-        see_window(&(*peaks)[at], w, from);
+            (*peaks)[at] = (struct peak){.group = group, .number = from->number};
+        see_window(&(*peaks)[at], from);
     }
     return 0;
 }
 
-static void tell_peaks(struct side *s, struct peak *peaks, size_t count)
+static void tell_peaks(struct side_windows *job, struct peak *peaks, size_t count)
 {
     if (count)
-        qsort(peaks, count, sizeof(*peaks), compare_peaks);
+        qsort(peaks, count, sizeof(*peaks), compare_places);
     for (size_t i = 0; i < count; i++) {
-        for (unsigned k = 0; k < PEAKS; k++) {
-            if (!isnan(peaks[i].most[k]))
-                moments_f64_add(&s->groups[peaks[i].group].peaks[k], peaks[i].most[k]);
-        }
+        struct moments_f64 *of = job->peaks[peaks[i].group].of;
+        moments_f64_add(&of[PEAK_COUNT], (double)peaks[i].events);
+        if (peaks[i].longest)
+            moments_f64_add(&of[PEAK_MEAN], mean_of(peaks[i].longest));
     }
-}
-
-static int find_peaks(struct windows *w)
-{
-    struct side *s = w->job->side;
-    struct group_table table;
-    struct peak *peaks = NULL;
-    uint32_t *places = NULL;
-    int rc = places_of(w, &places);
-
-    group_table_init(&table, 2, s->plan.max_groups, s->plan.budget);
-    rc = rc < 0 ? rc : collect_peaks(w, places, &table, &peaks);
-    if (rc == 0)
-        tell_peaks(s, peaks, table.count);
-    group_table_done(&table);
-    free(places);
-    free(peaks);
-    return rc;
 }
 
 /* ---- threads and hosts ---------------------------------------------------------------------------------------- */
 
 /* Fills the tables of hosts, processes and threads, and `host` with the number of each thread's host. */
-static int number_hosts(const struct windows *w, uint32_t *host, struct group_table tables[PLACES])
+static int number_hosts(const struct windows *w, uint32_t *host)
 {
+    struct side_windows *job = w->job;
     const struct group_table *t = &w->threads.table;
 
     for (uint32_t i = 0; i < t->count; i++) {
         const uint64_t *keys = group_table_keys(t, i) + t->width - PLACES;
         for (unsigned k = 0; k < PLACES; k++) {
-            int64_t at = group_table_add(&tables[k], keys);
+            int64_t at = group_table_add(&job->at[k], keys);
             if (at < 0)
                 return (int)at;
             host[i] = k == 0 ? (uint32_t)at : host[i];
         }
     }
-    return 0;
+    return windows_grow(job->side->plan.budget, &job->charged, (void **)&job->hosts, &job->host_cap,
+                        job->at[0].count, sizeof(*job->hosts));
 }
 
 static void widen_host(struct clock_host *h, const struct window *w, int64_t interval_ns)
 {
-    int64_t to = clamp_ns((__int128)w->ns + interval_ns);
+    __int128 begin = (__int128)w->number * interval_ns;
+    int64_t from = clamp_ns(begin), to = clamp_ns(begin + interval_ns);
 
-    h->from_ns = h->events == 0 || w->ns < h->from_ns ? w->ns : h->from_ns;
+    h->from_ns = h->events == 0 || from < h->from_ns ? from : h->from_ns;
     h->to_ns = h->events == 0 || to > h->to_ns ? to : h->to_ns;
     h->events += w->events;
 }
 
-/* Hosts with a name that have windows, and how many. */
-static int find_hosts(const struct windows *w, const uint32_t *host,
-                      const struct group_table *names, struct clock_host *hosts, size_t *ret)
+int windows_tell(struct windows *w)
 {
-    struct node_work *work = w->job->work;
-    int rc = 0;
+    struct side_windows *job = w->job;
+    struct side *s = job->side;
+    struct group_table table;
+    struct peak *peaks = NULL;
+    uint32_t *groups = NULL, *host = calloc(w->threads.table.count + 1, sizeof(*host));
+    int rc = host ? groups_of(w, &groups) : -ENOMEM;
 
-    for (uint32_t i = 0; i < w->count; i++)
-        widen_host(&hosts[host[w->all[i].thread]], &w->all[i], work->run->options->interval_ns);
-    *ret = 0;
-    for (uint32_t i = 0; i < names->count && rc == 0; i++) {
-        uint64_t key = *group_table_keys(names, i);
-        if (key == QUERY_KEY_NULL || hosts[i].events == 0)
-            continue;
-        query_key_value(w->job->side->query, key, &hosts[i].name);
-        rc = compare_keep_value(work->run->result, &hosts[i].name);
-        hosts[(*ret)++] = hosts[i];
-    }
-    return rc;
-}
-
-static int find_threads(struct windows *w)
-{
-    struct side *s = w->job->side;
-    struct group_table tables[PLACES];
-    uint32_t *host = calloc(w->threads.table.count + 1, sizeof(*host));
-    size_t named = 0;
-
-    for (unsigned k = 0; k < PLACES; k++)
-        group_table_init(&tables[k], k + 1, 0, s->plan.budget);
-    int rc = host ? number_hosts(w, host, tables) : -ENOMEM;
-    struct clock_host *hosts = rc < 0 ? NULL : calloc((size_t)tables[0].count + 1, sizeof(*hosts));
-    rc = rc < 0 ? rc : hosts ? find_hosts(w, host, &tables[0], hosts, &named) : -ENOMEM;
-    rc = rc < 0 ? rc : side_clocks(w->job->work, s, hosts, named);
-    if (rc == 0) {
-        s->meta.processes = tables[1].count;
-        s->meta.threads = tables[2].count;
-    }
-    for (unsigned k = 0; k < PLACES; k++)
-        group_table_done(&tables[k]);
-    free(hosts);
+    group_table_init(&table, 2, 0, s->plan.budget);
+    rc = rc < 0 ? rc : number_hosts(w, host);
+    rc = rc < 0 ? rc
+                : windows_grow(s->plan.budget, &job->charged, (void **)&job->peaks, &job->peak_cap,
+                               s->found.groups.map.table.count, sizeof(*job->peaks));
+    rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
+    if (rc == 0)
+        tell_peaks(job, peaks, table.count);
+    for (uint32_t i = 0; i < w->count && rc == 0; i++)
+        widen_host(&job->hosts[host[w->all[i].thread]], &w->all[i],
+                   job->work->run->options->interval_ns);
+    group_table_done(&table);
+    free(groups);
+    free(peaks);
     free(host);
     return rc;
 }
 
-int windows_tell(struct windows *w)
+/* Hosts that have a name and windows, and how many. */
+static int name_hosts(struct side_windows *job, size_t *ret)
 {
-    int rc = find_threads(w);
+    int rc = 0;
 
-    return rc < 0 ? rc : find_peaks(w);
+    *ret = 0;
+    for (uint32_t i = 0; i < job->at[0].count && rc == 0; i++) {
+        struct clock_host *h = &job->hosts[i];
+        uint64_t key = *group_table_keys(&job->at[0], i);
+        if (key == QUERY_KEY_NULL || h->events == 0)
+            continue;
+        query_key_value(job->side->query, key, &h->name);
+        rc = compare_keep_value(job->work->run->result, &h->name);
+        job->hosts[(*ret)++] = *h;
+    }
+    return rc;
+}
+
+/* Moves the hosts. */
+static int tell_clocks(struct side_windows *job, size_t count)
+{
+    struct compare_meta *meta = &job->side->meta;
+
+    if (job->work->run->options->interval_ns == 0 || count < 2)
+        return 0;
+    meta->skewed_count = clocks_apart(job->hosts, count, false);
+    meta->skewed = arena_alloc(&job->work->run->result->arena,
+                               (meta->skewed_count + 1) * sizeof(*meta->skewed));
+    if (!meta->skewed)
+        return -ENOMEM;
+    for (size_t i = 0; i < meta->skewed_count; i++)
+        meta->skewed[i] =
+            (struct compare_skew){job->hosts[i].name, stats_time(job->hosts[i].distance_ns)};
+    return 0;
+}
+
+int windows_tell_places(struct side_windows *job)
+{
+    size_t named;
+    int rc = name_hosts(job, &named);
+
+    job->side->meta.processes = job->at[1].count;
+    job->side->meta.threads = job->at[2].count;
+    return rc < 0 ? rc : tell_clocks(job, named);
 }

@@ -181,6 +181,14 @@ struct scan_sink {
 };
 /* Scans all places. Marks index_query_running while it works; checks the budget once a batch. Counters are added. */
 int scan_run(struct query *q, const struct scan_sink *sink, struct err *err);
+/* Several scans at once (count > 0), of queries with the same environment. worker_end is called for each on one thread, for
+ * several at a time. -ENOMEM: none has begun. */
+struct scan_job {
+    struct query *query;
+    const struct scan_sink *sink;
+    int error; /* out: 0, or what the scan failed with */
+};
+int scan_run_all(struct scan_job *jobs, size_t count);
 
 /* Chunk by chunk. */
 int scan_worker_new(struct query *q, struct scan_worker **ret);

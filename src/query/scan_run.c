@@ -1,4 +1,4 @@
-/* scan_run.c - all chunks of a query on the threads of the pool; parts are merged in (file, chunk) order as they come. */
+/* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk) order as they come. */
 #include "plan.h"
 
 #include <errno.h>
@@ -147,9 +147,8 @@ static void take_chunks(struct run *r, struct scan_worker *worker, struct runner
     }
 }
 
-static void work(void *arg, unsigned i)
+static void work(struct run *r, unsigned i)
 {
-    struct run *r = arg;
     struct runner w = {.run = r};
     struct scan_worker *worker;
 
@@ -175,9 +174,28 @@ static void work(void *arg, unsigned i)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
 
-static void end_workers(struct run *r, unsigned workers)
+/* Several scans. */
+struct runs {
+    struct run *run;
+    unsigned count, workers;
+};
+
+/* Each worker begins with another scan and then helps the others. */
+static void work_all(void *arg, unsigned i)
 {
-    for (unsigned i = 0; i < workers && r->sink->worker_end; i++) {
+    struct runs *all = arg;
+
+    for (unsigned k = 0; k < all->count; k++)
+        work(&all->run[(i + k) % all->count], i);
+}
+
+static void end_workers(void *arg, unsigned number)
+{
+    struct runs *all = arg;
+    struct run *r = &all->run[number];
+
+    merge_rest(r);
+    for (unsigned i = 0; i < all->workers && r->sink->worker_end; i++) {
         if (!r->has_state[i])
             continue;
         int rc = r->sink->worker_end(r->sink->arg, i, r->states[i], r->error != 0);
@@ -186,44 +204,76 @@ static void end_workers(struct run *r, unsigned workers)
     }
 }
 
-static unsigned worker_count(const struct query *q)
+static unsigned worker_count(const struct scan_job *jobs, size_t count)
 {
-    size_t threads = q->env.pool ? pool_threads(q->env.pool) : 1;
+    struct pool *pool = jobs->query->env.pool;
+    size_t threads = pool ? pool_threads(pool) : 1, places = 0;
 
-    if (threads > q->place_count)
-        threads = q->place_count;
+    for (size_t i = 0; i < count; i++)
+        places += jobs[i].query->place_count;
+    if (threads > places)
+        threads = places;
     return threads > 0 ? (unsigned)threads : 1;
 }
 
-static void run_workers(struct run *r, unsigned workers)
+static int run_init(struct run *r, const struct scan_job *job, unsigned workers)
 {
-    struct query *q = r->query;
+    r->query = job->query;
+    r->sink = job->sink;
+    r->slots = calloc(r->query->place_count + 1, sizeof(*r->slots));
+    r->states = calloc(workers, sizeof(*r->states));
+    r->has_state = calloc(workers, sizeof(*r->has_state));
+    pthread_mutex_init(&r->lock, NULL);
+    return r->slots && r->states && r->has_state ? 0 : -ENOMEM;
+}
 
-    index_query_running(q->env.index, 1);
-    int rc = workers > 1 ? pool_run(q->env.pool, workers, work, r) : -EAGAIN;
+static void run_done(struct run *r)
+{
+    pthread_mutex_destroy(&r->lock);
+    free(r->slots);
+    free(r->states);
+    free(r->has_state);
+}
+
+static void run_workers(struct runs *all)
+{
+    const struct query_env *env = &all->run->query->env;
+
+    index_query_running(env->index, 1);
+    int rc = all->workers > 1 ? pool_run(env->pool, all->workers, work_all, all) : -EAGAIN;
     if (rc < 0) /* one thread, or the pool could not: this thread does it all */
-        work(r, 0);
-    index_query_running(q->env.index, -1);
-    merge_rest(r);
-    end_workers(r, workers);
+        work_all(all, 0);
+    index_query_running(env->index, -1);
+    rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
+    for (unsigned i = 0; rc < 0 && i < all->count; i++)
+        end_workers(all, i);
+}
+
+int scan_run_all(struct scan_job *jobs, size_t count)
+{
+    struct runs all = {.count = (unsigned)count, .workers = worker_count(jobs, count)};
+    int rc = 0;
+
+    all.run = calloc(count, sizeof(*all.run));
+    if (!all.run)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        rc |= run_init(&all.run[i], &jobs[i], all.workers);
+    if (rc == 0)
+        run_workers(&all);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].error = all.run[i].error;
+        run_done(&all.run[i]);
+    }
+    free(all.run);
+    return rc ? -ENOMEM : 0;
 }
 
 int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)
 {
-    struct run r = {.query = q, .sink = sink};
-    unsigned workers = worker_count(q);
+    struct scan_job job = {.query = q, .sink = sink};
+    int rc = scan_run_all(&job, 1);
 
-    r.slots = calloc(q->place_count + 1, sizeof(*r.slots));
-    r.states = calloc(workers, sizeof(*r.states));
-    r.has_state = calloc(workers, sizeof(*r.has_state));
-    pthread_mutex_init(&r.lock, NULL);
-    if (r.slots && r.states && r.has_state)
-        run_workers(&r, workers);
-    else
-        r.error = -ENOMEM;
-    pthread_mutex_destroy(&r.lock);
-    free(r.slots);
-    free(r.states);
-    free(r.has_state);
-    return r.error < 0 ? err_set(err, r.error, "%s", err_text(r.error)) : 0;
+    rc = rc < 0 ? rc : job.error;
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }

@@ -14,6 +14,16 @@ enum { COUNT_CATEGORIES, COUNT_NAMES, COUNT_THREADS, COUNT_TABLES };
 /* Measured quantities of groups. */
 enum { Q_DURATION, Q_SIZE, Q_BANDWIDTH, Q_OFFSET, QUANTITIES };
 
+/* Rows looked up by more keys than those of the groups, and what else is made of them in the same scan. States are of workers. */
+struct stats_finer {
+    void *arg;
+    int (*begin)(void *arg, void **ret_state);
+    int (*chunk)(void *state, struct scan_chunk *c);
+    /* group[j]: of the j-th selected row, found in `groups` or added to it */
+    int (*batch)(void *state, struct scan_batch *b, struct group_table *groups, uint32_t *group);
+    /* Takes the state; in the order of workers. Adds to the counts of groups, which nobody else counts. NULL: there are none. */
+    int (*end)(void *arg, void *state, uint64_t *counts, bool failed);
+};
 struct stats_plan {
     struct query *query;
     struct budget *budget;
@@ -23,6 +33,7 @@ struct stats_plan {
     bool total_duration;               /* of all objects, with histogram                             */
     bool groups;
     bool no_rates;                     /* neither bandwidths nor offsets of groups, but sized_ns      */
+    const struct stats_finer *finer;   /* finds the groups of rows; NULL: by their keys              */
     const struct source *ts, *dur, *size, *offset;
     const struct source *count_keys[COUNT_TABLES][3];
     unsigned count_width[COUNT_TABLES];
@@ -70,6 +81,14 @@ struct moments_f64 *doubles_find(const struct doubles *d, const uint64_t *keys, 
 
 /* The scan: `found` and `doubles` are initialised by it and are the caller's, on failure too. */
 int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles, struct err *err);
+/* Several at once; -ENOMEM: none has begun. */
+struct stats_scan {
+    const struct stats_plan *plan;
+    struct stats_found *found;
+    struct doubles *doubles;
+    int error;                         /* out: 0, or what the scan failed with                      */
+};
+int stats_scan_all(struct stats_scan *all, size_t count);
 void doubles_done(struct doubles *d);
 
 /* Numbers of the first `top` (0: all) groups by count descending, then keys by value. *new* array. */

@@ -18,6 +18,7 @@ struct chunk_doubles {
 struct worker {
     struct stats_found found;
     struct job *job;
+    void *finer;            /* state of plan->finer */
     struct time_span known; /* by all workers when the chunk began */
     enum {
         TIMES_NEW,
@@ -59,6 +60,8 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     if (!w)
         return -ENOMEM;
     int rc = found_init(&w->found, job->plan);
+    if (rc == 0 && job->plan->finer)
+        rc = job->plan->finer->begin(job->plan->finer->arg, &w->finer);
     if (rc < 0) {
         free(w);
         return rc;
@@ -72,9 +75,11 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
 {
     struct job *job = arg;
     struct worker *w = state;
-    int rc = 0;
+    const struct stats_finer *finer = job->plan->finer;
+    int rc = finer ? finer->end(finer->arg, w->finer, w->found.groups.counts, failed) : 0;
     (void)worker;
 
+    failed = failed || rc < 0;
     for (unsigned i = 0; i < QUANTITIES; i++)
         free(w->doubles.at[i]);
     free(w->doubles.entries);
@@ -134,7 +139,8 @@ static int chunk_begin(void *state, struct scan_chunk *c)
             rc = group_map_chunk(&w->found.count[i].map, c);
     }
     if (plan->groups && rc == 0)
-        rc = group_map_chunk(&w->found.groups.map, c);
+        rc = plan->finer ? plan->finer->chunk(w->finer, c)
+                         : group_map_chunk(&w->found.groups.map, c);
     judge_times(w, c);
     if (w->rows >= SAMPLE_FOLD_ROWS && rc == 0) {
         w->rows = 0;
@@ -529,14 +535,15 @@ static int add_quantity(struct worker *w, struct scan_batch *b, unsigned quantit
 static int add_groups(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
     struct group_tallies *g = &w->found.groups;
-    int rc = group_map_batch(&g->map, b, w->group);
+    int rc = plan->finer ? plan->finer->batch(w->finer, b, &g->map.table, w->group)
+                         : group_map_batch(&g->map, b, w->group);
 
     rc = rc < 0 ? rc
                 : grow_counts(plan->budget, &g->counts, &g->cap, g->map.table.count, &g->charged);
     if (rc < 0)
         return rc;
     uint64_t *counts = g->counts;
-    for (uint32_t j = 0, n = b->count; j < n; j++)
+    for (uint32_t j = 0, n = plan->finer ? 0 : b->count; j < n; j++)
         counts[w->group[j]]++;
     spread_groups(w, b);
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
@@ -602,27 +609,58 @@ static bool only_durations(const struct stats_plan *plan)
     return plan->total_duration && !plan->groups && !counts;
 }
 
+static int job_init(struct job *job, const struct stats_scan *s)
+{
+    *job = (struct job){.plan = s->plan, .found = s->found, .doubles = s->doubles, .first = true};
+    memset(s->doubles, 0, sizeof(*s->doubles));
+    group_table_init(&s->doubles->table, s->plan->group_width, s->plan->max_groups,
+                     s->plan->budget);
+    pthread_mutex_init(&job->lock, NULL);
+    return found_init(s->found, s->plan);
+}
+
+static const struct scan_sink sink_of_job = {.ends_first = true,
+                                             .gathers = true,
+                                             .values = values,
+                                             .worker_begin = worker_begin,
+                                             .chunk_begin = chunk_begin,
+                                             .batch = batch,
+                                             .chunk_end = chunk_end,
+                                             .merge = merge_part,
+                                             .worker_end = worker_end};
+
+int stats_scan_all(struct stats_scan *all, size_t count)
+{
+    struct job *jobs = calloc(count, sizeof(*jobs));
+    struct scan_sink *sinks = calloc(count, sizeof(*sinks));
+    struct scan_job *scans = calloc(count, sizeof(*scans));
+    int rc = jobs && sinks && scans ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = job_init(&jobs[i], &all[i]);
+        sinks[i] = sink_of_job;
+        sinks[i].arg = &jobs[i];
+        sinks[i].only = only_durations(all[i].plan) ? all[i].plan->dur : NULL;
+        scans[i] = (struct scan_job){.query = all[i].plan->query, .sink = &sinks[i]};
+    }
+    rc = rc < 0 ? rc : scan_run_all(scans, count);
+    for (size_t i = 0; i < count && jobs && scans; i++) {
+        all[i].error = scans[i].error;
+        if (jobs[i].plan)
+            pthread_mutex_destroy(&jobs[i].lock);
+    }
+    free(jobs);
+    free(sinks);
+    free(scans);
+    return rc;
+}
+
 int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles,
                struct err *err)
 {
-    struct job job = {.plan = plan, .found = found, .doubles = doubles, .first = true};
-    struct scan_sink sink = {.arg = &job,
-                             .ends_first = true,
-                             .gathers = true,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .only = only_durations(plan) ? plan->dur : NULL,
-                             .values = values,
-                             .chunk_end = chunk_end,
-                             .merge = merge_part,
-                             .worker_end = worker_end};
+    struct stats_scan one = {.plan = plan, .found = found, .doubles = doubles};
+    int rc = stats_scan_all(&one, 1);
 
-    memset(doubles, 0, sizeof(*doubles));
-    group_table_init(&doubles->table, plan->group_width, plan->max_groups, plan->budget);
-    pthread_mutex_init(&job.lock, NULL);
-    int rc = found_init(found, plan);
-    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
-    pthread_mutex_destroy(&job.lock);
-    return rc;
+    rc = rc < 0 ? rc : one.error;
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }

@@ -158,6 +158,90 @@ static void windows_come_back(void)
     store_end(&s);
 }
 
+/* In each window k mod 3 + 1 events of k mod 7 us, of one thread; one of another thread an hour later. */
+enum { MANY_WINDOWS = 21000 };
+static void write_windows(struct store *s)
+{
+    struct buf lines = {0};
+
+    for (int k = 0; k < MANY_WINDOWS; k++) {
+        for (int i = 0; i <= k % 3; i++)
+            buf_printf(&lines,
+                       "{\"id\":1,\"name\":\"n\",\"cat\":\"A\",\"pid\":1,\"tid\":1,\"ph\":\"X\","
+                       "\"ts\":%d,\"dur\":%d}\n",
+                       k * 1000 + i, k % 7);
+    }
+    buf_printf(&lines, "%s", X("n", "A", 2, 4000000000, 3, ""));
+    store_file(s, "a.pfw", lines.data, lines.len);
+    buf_done(&lines);
+}
+
+/* What windows say must not depend on how much memory there is, as long as there is enough for some of them. */
+static void windows_in_parts(void)
+{
+    struct compare_node_options node = node_of("root", NULL);
+    struct selection sides[2];
+    size_t limit = 1 << 16, refused = 0;
+    struct store s;
+    bool done = false;
+
+    CHECK_STOP(store_begin(&s));
+    write_windows(&s);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    for (; limit <= 1 << 23; limit += limit / 2) {
+        struct compare_options o = {.sides = sides,
+                                    .side_count = 2,
+                                    .interval_ns = 1000000,
+                                    .nodes = &node,
+                                    .node_count = 1};
+        struct budget budget = {.memory_limit = limit};
+        struct comparison *c = NULL;
+        struct err err = {0};
+        for (int i = 0; i < 2; i++)
+            selection_init(&sides[i]);
+        int rc = compare_run(&s.env, s.snapshot, &o, &budget, &err, &c);
+        CHECK_INT(budget.memory_used, 0);
+        err_done(&err);
+        if (rc < 0) {
+            CHECK_INT(rc, ERR_MEMORY_LIMIT);
+            CHECK(!done);
+            refused++;
+            continue;
+        }
+        done = done ||
+               CHECK(limit < MANY_WINDOWS * 48); /* the windows alone would not have had room */
+        const struct compare_group *g = &c->nodes[0].children[0].groups[0];
+        check_metric(g, "count", 42001, 42001, 0, false);
+        check_metric(g, "count_peak_mean", 42001.0 / 21001, 42001.0 / 21001, 0, false);
+        check_metric(g, "dur_peak_mean", (3000 * 21 + 3) / 21001.0, (3000 * 21 + 3) / 21001.0, 0,
+                     false);
+        check_metric(&c->nodes[0].summary, "processes", 2, 2, 0, false);
+        comparison_free(c);
+    }
+    CHECK(done && refused > 0);
+    store_end(&s);
+}
+
+/* Windows beyond what 64 bits of nanoseconds hold, before 1970, and near ones between them. */
+static void far_windows(void)
+{
+    static const char lines[] = X("n", "A", 1, 9000000000000000000, 1, "")
+        X("n", "A", 1, -1500, 2, "") X("n", "A", 1, 9000000000000000100, 3, "")
+            X("n", "A", 1, -1400, 6, "") X("n", "A", 1, 0, 8, "");
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", lines, sizeof(lines) - 1);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    struct comparison *c = run(&s, "", "");
+    CHECK_STOP(c);
+    const struct compare_group *g = &c->nodes[0].children[0].groups[0];
+    check_metric(g, "count_peak_mean", 5.0 / 3, 5.0 / 3, 0, false);
+    check_metric(g, "dur_peak_mean", 14.0 / 3, 14.0 / 3, 0, false); /* 2, 4, 8 */
+    comparison_free(c);
+    store_end(&s);
+}
+
 static const char transfers[] = X("read", "POSIX", 1, 100, 100, "\"ret\":4096")
     X("read", "POSIX", 1, 300, 100, "\"ret\":4096") X("lseek64", "POSIX", 1, 500, 10, "\"ret\":7")
         X("write", "POSIX", 1, 700, 5, "\"ret\":10") X("fread", "STDIO", 1, 900, 5, "\"ret\":3")
@@ -395,6 +479,8 @@ static void same_with_threads(void)
 static const struct check_test tests[] = {
     {"peaks", peaks},
     {"windows_come_back", windows_come_back},
+    {"windows_in_parts", windows_in_parts},
+    {"far_windows", far_windows},
     {"transfer", transfer},
     {"nothing_moved", nothing_moved},
     {"empty_and_equal", empty_and_equal},
