@@ -24,8 +24,8 @@ static const struct param_spec own_params[] = {
     {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
-static const struct param_spec *const params[] = {own_params, selection_events_params, page_params,
-                                                  answer_params, NULL};
+static const struct param_spec *const params[] = {own_params,  selection_events_params, clip_params,
+                                                  page_params, answer_params,           NULL};
 
 struct state {
     struct query *query;

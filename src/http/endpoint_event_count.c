@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
-static const struct param_spec *const params[] = {selection_params, answer_params, NULL};
+static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
+                                                  NULL};
 
 struct state {
     struct query *query;

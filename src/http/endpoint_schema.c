@@ -2,7 +2,8 @@
 #include "endpoint.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
-static const struct param_spec *const params[] = {selection_params, answer_params, NULL};
+static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
+                                                  NULL};
 
 struct state {
     struct query *query;

@@ -8,6 +8,7 @@
 #define DFTRACERD_QUERY_CALL_TREE_H
 
 #include "group.h"
+#include "within.h"
 
 #define CALL_NO_ID INT64_MIN         /* sorted before all ids                                            */
 #define CALL_NOBODY UINT32_MAX
@@ -27,6 +28,7 @@ struct call_lane {
     int64_t min_ts, max_te;
     uint32_t *chain;                 /* analyze: items of the critical path, from the outermost on       */
     size_t chain_count;
+    struct within_part covered;      /* with `clip`: what of the time counts                             */
 };
 /* What is called: name and category, in the order of names. */
 struct call_name { struct value name, cat; };
@@ -67,7 +69,7 @@ struct call_events {                 /* the cursor over events                  
     uint32_t lane;
     uint64_t at;                     /* of the lane                                                      */
     struct call_open *opened;        /* the events around                                                */
-    size_t depth, cap, charged;
+    size_t depth, cap, charged, near;
 };
 
 struct call_tree {
@@ -82,6 +84,7 @@ struct call_tree {
     size_t item_bytes;
     struct call_lane *lanes;
     uint32_t lane_count, name_count, groups;
+    bool clips;                      /* by times of lanes; events nest by their own                      */
     struct call_name *names;
     uint32_t *name_of, *group_of;    /* by tuple                                                         */
     struct value *group_values;      /* group_count each                                                 */
@@ -108,6 +111,13 @@ int call_tree_analyze(struct call_tree *t);
 static inline const struct call_name *call_item_name(const struct call_tree *t, const struct call_item *i)
 {
     return &t->names[t->name_of[i->tuple]];
+}
+/* What of [ts, te) counts. `near`: of the last question about the lane, 0 at first. */
+static inline int64_t call_length(const struct call_tree *t, const struct call_lane *l, size_t *near, int64_t ts, int64_t te)
+{
+    int64_t from;
+
+    return t->clips ? within_length(&l->covered, near, ts, te, &from) : te - ts;
 }
 /* C inside P, which does not begin after it. */
 static inline bool call_contains(int64_t p_ts, int64_t p_te, const struct call_item *c)

@@ -4,17 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void tell(const struct call_tree *t, const struct call_item *i, struct call_tree_event *ret)
+/* near: see call_length. */
+static void tell(const struct call_tree *t, const struct call_lane *l, size_t *near,
+                 const struct call_item *i, struct call_tree_event *ret)
 {
     const struct call_name *n = call_item_name(t, i);
+    int64_t ts = i->ts, dur = i->te - i->ts;
+
+    if (t->clips)
+        dur = within_length(&l->covered, near, i->ts, i->te, &ts);
 
     *ret = (struct call_tree_event){.event_id = (uint64_t)i->id,
                                     .has_event_id = i->id != CALL_NO_ID,
                                     .thread = i->lane,
                                     .name = n->name,
                                     .cat = n->cat,
-                                    .ts_ns = i->ts,
-                                    .dur_ns = i->te - i->ts};
+                                    .ts_ns = ts,
+                                    .dur_ns = dur};
 }
 
 /* The next event, in a thread that has one. */
@@ -24,7 +30,7 @@ static const struct call_item *next_item(struct call_tree *t)
 
     while (e->lane < t->lane_count && e->at == t->lanes[e->lane].count) {
         e->lane++;
-        e->at = 0;
+        e->at = e->near = 0;
         e->depth = 0;
     }
     return e->lane < t->lane_count ? &t->items[t->lanes[e->lane].first + e->at++] : NULL;
@@ -46,7 +52,7 @@ static int nest(struct call_tree *t, const struct call_item *i, struct call_tree
                        e->depth + 1, &e->cap);
     if (rc < 0)
         return rc;
-    tell(t, i, ret);
+    tell(t, &t->lanes[e->lane], &e->near, i, ret);
     ret->id = (uint64_t)(i - t->items) + 1;
     ret->parent = e->depth ? e->opened[e->depth - 1].id : 0;
     ret->depth = (uint32_t)e->depth;
@@ -80,8 +86,9 @@ void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
                         struct call_tree_event *ret)
 {
     const struct call_lane *l = &t->lanes[thread];
+    size_t near = 0;
 
-    tell(t, &t->items[l->first + l->chain[i]], ret);
+    tell(t, l, &near, &t->items[l->first + l->chain[i]], ret);
     ret->depth = (uint32_t)i;
     ret->thread = thread;
 }

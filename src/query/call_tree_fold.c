@@ -133,6 +133,8 @@ struct folder {
     struct link *links; /* from 1 on                                 */
     size_t link_count, link_cap;
     uint32_t free_link;
+    const struct call_lane *lane;
+    size_t near; /* see call_length                           */
     uint64_t overlaps, levels;
     struct sketch *durations;
     uint32_t top; /* node above the outermost event            */
@@ -182,11 +184,16 @@ static int end_chain(struct folder *f, struct frame *ended, struct frame *around
     return 0;
 }
 
+static int64_t length(struct folder *f, int64_t ts, int64_t te)
+{
+    return call_length(f->tree, f->lane, &f->near, ts, te);
+}
+
 static int pop(struct folder *f)
 {
     struct frame *ended = &f->frames[f->depth--], *around = ended - 1;
 
-    f->forest.nodes[ended->node].self += ended->te - ended->ts - ended->covered;
+    f->forest.nodes[ended->node].self += length(f, ended->ts, ended->te) - ended->covered;
     return f->tree->o.analyze ? end_chain(f, ended, around) : 0;
 }
 
@@ -228,13 +235,13 @@ static void count_event(struct folder *f, uint32_t node, int64_t dur)
 }
 
 /* What of the event its siblings before it do not cover is taken from the time of the one around. */
-static void cover(struct frame *around, const struct call_item *i)
+static void cover(struct folder *f, struct frame *around, const struct call_item *i)
 {
     int64_t from = i->ts > around->until ? i->ts : around->until;
 
     if (i->te <= from)
         return;
-    around->covered += i->te - from;
+    around->covered += length(f, from, i->te);
     around->until = i->te;
 }
 
@@ -258,9 +265,9 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
     int64_t node = child_of(f, around, i);
     if (node < 0)
         return (int)node;
-    count_event(f, (uint32_t)node, i->te - i->ts);
+    count_event(f, (uint32_t)node, length(f, i->ts, i->te));
     if (f->depth)
-        cover(around, i);
+        cover(f, around, i);
     f->frames[++f->depth] = (struct frame){.ts = i->ts,
                                            .te = i->te,
                                            .until = i->ts,
@@ -292,7 +299,7 @@ static int add_durations(struct folder *f, const struct call_item *items, size_t
     for (size_t at = 0; f->durations && at < n && rc == 0; at += 256) {
         size_t many = n - at < 256 ? n - at : 256;
         for (size_t i = 0; i < many; i++)
-            durations[i] = items[at + i].te - items[at + i].ts;
+            durations[i] = length(f, items[at + i].ts, items[at + i].te);
         rc = sketch_add_all(f->durations, durations, many, true);
     }
     return rc;
@@ -312,6 +319,8 @@ static int fold_lane(struct folder *f, struct call_lane *l)
                    &f->frame_cap);
     if (rc < 0)
         return rc;
+    f->lane = l;
+    f->near = 0;
     f->depth = 0;
     f->top = 0;
     f->frames[0] = (struct frame){.last_name = CALL_NOBODY};

@@ -272,6 +272,8 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
         query_key_value(t->query, keys[1], &l->pid);
         query_key_value(t->query, keys[2], &l->tid);
         l->first = i;
+        if (t->clips)
+            within_part_of(t->query, keys, &l->covered);
     }
     qsort(t->lanes, n, sizeof(*t->lanes), compare_lanes);
     uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));

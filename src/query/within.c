@@ -355,6 +355,38 @@ static void find_scope(const struct within *in, const uint64_t *keys, struct fou
     ret->count = in->first[scope + 1] - in->first[scope];
 }
 
+bool within_clips(const struct query *q)
+{
+    return q->within && q->within->clip_te;
+}
+
+void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur)
+{
+    *ret_ts = q->within->ts;
+    *ret_dur = q->within->dur;
+}
+
+void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
+{
+    struct found f;
+
+    find_scope(q->within, thread, &f); /* scopes are the first keys of threads */
+    *ret = (struct within_part){f.spans, f.count};
+}
+
+int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
+                      int64_t *ret_from)
+{
+    size_t at = spans_find(p->spans, p->count, *near, ts, te);
+
+    *ret_from = ts;
+    *near = at;
+    if (at == p->count)
+        return 0;
+    *ret_from = ts > p->spans[at].lo ? ts : p->spans[at].lo;
+    return spans_clip(p->spans, p->count, at, ts, te);
+}
+
 /* Bounds of the chunk's times in ns; false: no object has any. */
 static int time_bounds(struct scan_worker *w, bool *ret_any, int64_t *ret_from, int64_t *ret_to)
 {

@@ -56,6 +56,19 @@ bool within_filters(
 int within_skips(struct scan_worker *w, bool *ret);
 /* Takes rows out of the batch's mask, a part of which is selected. */
 int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask);
+/* The united intervals of one scope. */
+struct within_part {
+    const struct span *spans;
+    size_t count;
+};
+bool within_clips(const struct query *q);
+/* Times as the files have them; where the query clips. */
+void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur);
+/* Of the scope that a thread (keys of host, pid, tid) is in; borrowed from the query. */
+void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret);
+/* How much of [ts, te) lies inside, and where that begins (ts: nowhere). `near`: see spans_find; moved. */
+int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
+                      int64_t *ret_from);
 /* The source that answers read instead of this path, NULL: the usual one. */
 const struct source *within_source(const struct query *q, struct text path);
 

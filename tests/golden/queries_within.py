@@ -10,6 +10,9 @@ GENERAL = [
     ("compare", {"baseline.within": "name LIKE '%read%'", "variant.within": "name LIKE '%open%'", "variant.clip": "true", "query": "", "sort_by": "name"}),
     ("stats", {"within": "", "within_scope": "thread", "report": "pid_tids", "top_n_pid_tid": "0"}),
     ("call-tree", {"within": "name LIKE '%rite%' or dur > 1000", "within_scope": "thread"}),
+    ("call-tree", {"within": "name LIKE '%rite%' or dur > 1000", "clip": "true", "analyze": "true"}),
+    ("call-tree", {"within": "dur > 20 and dur < 100000", "within_scope": "all", "clip": "true", "format": "ndjson", "limit": "400"}),
+    ("processes", {"within": "dur > 100", "within_scope": "host", "clip": "true"}),
     ("aggregate", {"within": "name LIKE '%e%'", "within_scope": "thread", "clip": "true", "time_interval": "250ms", "limit": "400"}),
 ]
 

@@ -1,6 +1,6 @@
 """/call-tree: nesting by containment, folded trees, rows, collapsed stacks, analysis. Slow and plain."""
 
-from . import dsl
+from . import dsl, within
 from .selection import as_list, is_true, microseconds, objects_of
 from .stats import Approximate, number, rank_value, show, sort_key
 
@@ -10,12 +10,16 @@ LIMITS = (-(2**63) + 1, INT_MAX)
 
 
 class Call:
-    """An event in the tree."""
+    """An event in the tree. It nests by its own times; clipped are those that are told."""
 
-    def __init__(self, o):
-        self.o, self.ts, self.te = o, o.ts, o.ts + o.dur
-        self.dur = o.dur
+    def __init__(self, o, covered=None):
+        self.o, self.ts, self.te, self.covered = o, o.ts, o.ts + o.dur, covered
+        self.told_ts = min(lo for lo, hi in covered.parts(o)) if covered else o.ts
+        self.dur = self.length(self.ts, self.te)
         self.parent, self.children, self.depth, self.self_time = None, [], 0, 0
+
+    def length(self, ts, te):
+        return self.covered.length(ts, te) if self.covered else te - ts
 
 
 def fits(value):
@@ -32,16 +36,16 @@ def id_of(o):
 
 
 def contains(p, c):
-    return p.ts <= c.ts and c.te <= p.te and (c.ts < p.te or p.dur == c.dur == 0)
+    return p.ts <= c.ts and c.te <= p.te and (c.ts < p.te or p.ts == p.te == c.ts == c.te)
 
 
-def union(calls):
+def union(calls, length):
     """Length of what they cover together."""
     total, end = 0, None
     for c in sorted(calls, key=lambda c: c.ts):
         start = c.ts if end is None or c.ts > end else end
         if c.te > start:
-            total += c.te - start
+            total += length(start, c.te)
             end = c.te
         elif end is None:
             end = c.te
@@ -64,7 +68,7 @@ def nest(calls):
             c.parent.children.append(c)
         opened.append(c)
     for c in order:
-        c.self_time = c.dur - union(c.children)
+        c.self_time = c.dur - union(c.children, c.length)
     return order, overlaps
 
 
@@ -72,7 +76,9 @@ class Tree:
     """All threads of a selection."""
 
     def __init__(self, root, params):
-        self.files, objects = objects_of(root, params, "events")
+        clips = is_true(params.get("clip"))
+        self.files, objects = objects_of(root, {k: v for k, v in params.items() if k != "clip"}, "events")
+        covers, scope = within.cover(root, params, self.files) if clips else ({}, lambda o: None)
         self.events = len(objects)
         complete = [o for o in objects if is_complete(o)]
         timed = [o for o in complete if fits(o.ts) and fits(o.dur) and o.dur >= 0 and fits(o.ts + o.dur)]
@@ -82,7 +88,7 @@ class Tree:
         for o in timed:
             values = [host(root, o), o.pid, o.tid]
             key = tuple(sort_key(v) for v in values)
-            lanes.setdefault(key, []).append(Call(o))
+            lanes.setdefault(key, []).append(Call(o, covers.get(scope(o))))
             shown[key] = values
         self.overlaps, self.threads = 0, []
         for key in sorted(lanes):
@@ -315,7 +321,7 @@ def chain(order):
 
 
 def event(c):
-    return {"name": c.o.name, "cat": c.o.cat, "ts": microseconds(c.ts), "dur": microseconds(c.dur)}
+    return {"name": c.o.name, "cat": c.o.cat, "ts": microseconds(c.told_ts), "dur": microseconds(c.dur)}
 
 
 def sums(calls):
@@ -333,8 +339,8 @@ def grouped(calls, key):
 
 def critical(values, order):
     calls = chain(order)
-    return {"host": values[0], "pid": values[1], "tid": values[2], "from": microseconds(calls[0].ts),
-            "to": microseconds(calls[0].te), "events": [event(c) for c in calls]}
+    return {"host": values[0], "pid": values[1], "tid": values[2], "from": microseconds(calls[0].told_ts),
+            "to": microseconds(calls[0].told_ts + calls[0].dur), "events": [event(c) for c in calls]}
 
 
 def hottest(folded):
@@ -363,6 +369,7 @@ def analysis(root, tree, params):
         return Approximate(microseconds(rank_value(durations, percent)), n <= 64) if n else None
 
     threads = [critical(values, order) for values, order in tree.threads]
+    last = max(range(len(threads)), key=lambda i: max(c.te for c in tree.threads[i][1]), default=None)
     return {
         "most_called": [{"name": names[k][0].o.name, "cat": names[k][0].o.cat, **sums(names[k])} for k in most],
         "duration": {"count": n, "total": microseconds(sum(durations)), "mean": sum(durations) / 1000 / n if n else None,
@@ -371,7 +378,7 @@ def analysis(root, tree, params):
         "categories": [{"cat": cats[k][0].o.cat, **sums(cats[k])} for k in sorted(cats)],
         "depths": [{"depth": d, **sums(depths[d])} for d in sorted(depths)],
         "hottest_paths": hottest(fold(root, tree, params))[: top or None],
-        "critical_path": max(threads, key=lambda t: t["to"]) if threads else None,
+        "critical_path": threads[last] if threads else None,
         "threads": threads,
     }
 
@@ -419,7 +426,7 @@ def rows(root, params):
                 continue
             result.append({"id": numbers[id(c)], "parent": numbers[id(c.parent)] if c.parent else None, "depth": c.depth,
                            "name": c.o.name, "cat": c.o.cat, "host": values[0], "pid": values[1], "tid": values[2],
-                           "ts": microseconds(c.ts), "dur": microseconds(c.dur),
+                           "ts": microseconds(c.told_ts), "dur": microseconds(c.dur),
                            "event_id": c.o.id if c.o.id is not None and fits(c.o.id) else None,
                            "path": path_of(c) if c.depth < PATH_LEVELS else None})
     start = int(params.get("offset", 0))

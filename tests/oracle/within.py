@@ -35,6 +35,14 @@ class Covered:
             found.append((self.instants[k],) * 2)
         return found
 
+    def length(self, ts, te):
+        """How much of [ts, te) is covered."""
+        i, total = bisect.bisect_right(self.his, ts), 0
+        while i < len(self.los) and self.los[i] < te:
+            total += min(te, self.his[i]) - max(ts, self.los[i])
+            i += 1
+        return total
+
 
 def cover(root, params, files):
     test, scope, events = dsl.parse(params["within"]), SCOPES[params.get("within_scope", "process")], {}

@@ -62,7 +62,7 @@ view - --save-recipe FILE set:save also write the selection to a file
 stats,view,aggregator,call_tree,processes,merge,split - --query QUERY field:query a filter, for instance: cat == \"POSIX\" and dur > 1ms
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within QUERY field:within only what overlaps an event that matches this filter in time
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within-scope process|thread|host|all field:within_scope where that event must be (default: process)
-stats,aggregator,comparator - --clip - call:add_clip with --within: durations are those parts of them that overlap
+stats,aggregator,call_tree,comparator,event_count,processes - --clip - call:add_clip with --within: durations are those parts of them that overlap
 view - --time-range FROM,TO field:time_range events that start then (microseconds)
 view - --min-duration US field:min_duration events that last so long or longer
 view - --max-duration US field:max_duration events that last so long or shorter
