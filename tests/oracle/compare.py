@@ -171,29 +171,41 @@ def both(a, b):
 class Part:
     """Numbers of some objects of one side."""
 
-    def __init__(self, objects, interval):
-        self.objects = objects
-        self.durations = [o.dur for o in objects if o.dur is not None]  # ns
-        sized = [(o, o.size()) for o in objects]
-        self.sized = [(o, s) for o, s in sized if s is not None]
+    def __init__(self, objects, interval, parts=None):
+        """parts: of which it is the sum, each object in one of them."""
+        self.objects, self.interval = objects, interval
+        if parts is not None:
+            self.durations = [d for p in parts for d in p.durations]
+            self.sized = [s for p in parts for s in p.sized]
+        else:
+            self.durations = [o.dur for o in objects if o.dur is not None]  # ns
+            sized = [(o, o.size()) for o in objects]
+            self.sized = [(o, s) for o, s in sized if s is not None]
         self.sizes = [s for _, s in self.sized]
-        self.windows = {}
-        for o in objects:
-            if o.ts is not None or interval == 0:
-                bucket = o.ts // interval if interval else 0
-                self.windows.setdefault(bucket, {}).setdefault(thread_of(o), []).append(o)
 
-    def peak_counts(self):
-        return [max(len(t) for t in threads.values()) for threads in self.windows.values()]
+    def windows(self):
+        """Lists of objects by thread by window."""
+        windows = {}
+        for o in self.objects:
+            if o.ts is not None or self.interval == 0:
+                bucket = o.ts // self.interval if self.interval else 0
+                windows.setdefault(bucket, {}).setdefault(thread_of(o), []).append(o)
+        return windows
 
-    def peak_means(self):
-        means = []
-        for threads in self.windows.values():
-            found = [[o.dur for o in t if o.dur is not None] for t in threads.values()]
-            found = [Fraction(sum(d), len(d)) / 1000 for d in found if d]
-            if found:
-                means.append(max(found))
-        return means
+    def peaks(self):
+        """Of each window: the most objects of a thread, and the greatest mean duration."""
+        counts, means = [], []
+        for threads in self.windows().values():
+            counts.append(max(len(t) for t in threads.values()))
+            best = None
+            for t in threads.values():
+                d = [o.dur for o in t if o.dur is not None]
+                total = sum(d)
+                if d and (best is None or total * best[1] > best[0] * len(d)):
+                    best = total, len(d)
+            if best:
+                means.append(Fraction(*best) / 1000)
+        return counts, means
 
     def bandwidth(self):
         time = sum(o.dur for o, _ in self.sized if o.dur is not None)
@@ -370,7 +382,7 @@ def columns_of(value):
 
 
 def peak_values(part):
-    counts, means = part.peak_counts(), part.peak_means()
+    counts, means = part.peaks()
     return {"count": (mean(counts), deviation(counts)), "dur": (mean(means), deviation(means))}
 
 
@@ -408,13 +420,20 @@ class Comparison:
         self.sides += [side_params(p, "variant", v, root, default) for v in paths]
         self.everything = []
 
-    def node(self, spec, query, inherited, top):
+    def narrowed(self, side, query, whole, above):
+        """(files, objects) of a node: out of those of the node above it, where they are as they were stored."""
+        if above is None or "clip" in side:
+            return objects_of(self.root, {**side, "query": both(side["query"], whole)}, "events")
+        test = dsl.parse(query)
+        return above[0], [o for o in above[1] if test(self.root, o)]
+
+    def node(self, spec, query, inherited, top, above=None):
         own = {k: spec.get(k, inherited[k]) for k in inherited}
         whole = both(query, spec.get("query", ""))
         group_by = columns_of(own["group_by"])
         found, names, parts = [], [], {}
         for i, side in enumerate(self.sides):
-            files, objects = objects_of(self.root, {**side, "query": both(side["query"], whole)}, "events")
+            files, objects = self.narrowed(side, spec.get("query", ""), whole, above and above[i])
             found.append((files, objects))
             readers = [dsl.Path(c) for c in group_by]
             for o in objects:
@@ -433,7 +452,8 @@ class Comparison:
         def summary(keys, front):
             sides = []
             for i in range(len(self.sides)):
-                whole_part = Part([o for k in keys for o in rows[k][1][i].objects], self.interval)
+                parts = [rows[k][1][i] for k in keys]
+                whole_part = Part([o for p in parts for o in p.objects], self.interval, parts)
                 peaks = mean_peaks([rows[k][2][i] for k in keys if rows[k][1][i].objects])
                 first = head(meta(whole_part, len(found[i][0]))) if front else []
                 sides.append(first + values_of(whole_part, peaks, wanted, quantiles))
@@ -473,7 +493,7 @@ class Comparison:
                 child["children"] = []
                 result["children"].append(child)
         for child in spec.get("children", []):
-            result["children"].append(self.node(child, whole, own, False))
+            result["children"].append(self.node(child, whole, own, False, found))
         return result
 
     def keep(self, table):
