@@ -85,7 +85,7 @@ static void put_peak(struct sheet *s, const char *name, enum aggregate_unit unit
                      const struct part *p, unsigned peak)
 {
     const struct moments_f64 *m = &p->peaks[peak];
-    struct entry *e = put(s, name, unit, WORSE_MORE, value_of_f64(m->count ? m->mean : 0));
+    struct entry *e = put(s, name, unit, WORSE_MORE, value_of_f64(peak_mean(m)));
 
     if (m->count > 1 && !p->no_peak_std)
         e->std = value_of_f64(sqrt(m->m2 / (double)(m->count - 1)));

@@ -113,7 +113,7 @@ static int sum_add(struct node_work *w, struct sum *sum, const struct part *p, s
             moments_f64_merge(&sum->doubles[i], doubles[i]);
     }
     for (unsigned i = 0; i < PEAKS; i++)
-        moments_f64_add(&ret->peaks[i], p->peaks[i].count ? p->peaks[i].mean : 0);
+        moments_f64_add(&ret->peaks[i], peak_mean(&p->peaks[i]));
     return rc;
 }
 

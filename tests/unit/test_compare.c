@@ -222,6 +222,29 @@ static void windows_in_parts(void)
     store_end(&s);
 }
 
+/* 1, 1, 5, 1 and 2 events in five windows are 2 on average, not a bit less. */
+static void whole_means(void)
+{
+    static const char lines[] =
+        X("n", "A", 1, 0, 1, "") X("n", "A", 1, 1000, 1, "") X("n", "A", 1, 2000, 1, "")
+            X("n", "A", 1, 2001, 1, "") X("n", "A", 1, 2002, 1, "") X("n", "A", 1, 2003, 1, "")
+                X("n", "A", 1, 2004, 1, "") X("n", "A", 1, 3000, 1, "") X("n", "A", 1, 4000, 1, "")
+                    X("n", "A", 1, 4001, 1, "") X("n", "A", 2, 0, 1, "") X("n", "A", 2, 1, 1, "");
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", lines, sizeof(lines) - 1);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    struct comparison *c = run(&s, "pid == 1", "pid == 2");
+    CHECK_STOP(c);
+    const struct compare_metric *m = metric(&c->nodes[0].children[0].groups[0], "count_peak_mean");
+    CHECK_NEAR(m->value.d, 2, 0);
+    CHECK_NEAR(m->changes[0].delta.d, 0, 0);
+    CHECK(!m->changes[0].regression);
+    comparison_free(c);
+    store_end(&s);
+}
+
 /* Windows beyond what 64 bits of nanoseconds hold, before 1970, and near ones between them. */
 static void far_windows(void)
 {
@@ -481,6 +504,7 @@ static const struct check_test tests[] = {
     {"windows_come_back", windows_come_back},
     {"windows_in_parts", windows_in_parts},
     {"far_windows", far_windows},
+    {"whole_means", whole_means},
     {"transfer", transfer},
     {"nothing_moved", nothing_moved},
     {"empty_and_equal", empty_and_equal},
