@@ -609,14 +609,20 @@ static bool only_durations(const struct stats_plan *plan)
     return plan->total_duration && !plan->groups && !counts;
 }
 
-static int job_init(struct job *job, const struct stats_scan *s)
+/* What can be done away with, whether there is a scan or not. */
+static void begin_found(const struct stats_scan *s)
+{
+    const struct stats_plan *p = s->plan;
+
+    memset(s->doubles, 0, sizeof(*s->doubles));
+    group_table_init(&s->doubles->table, p->group_width, p->max_groups, p->budget);
+    found_init(s->found, p);
+}
+
+static void job_init(struct job *job, const struct stats_scan *s)
 {
     *job = (struct job){.plan = s->plan, .found = s->found, .doubles = s->doubles, .first = true};
-    memset(s->doubles, 0, sizeof(*s->doubles));
-    group_table_init(&s->doubles->table, s->plan->group_width, s->plan->max_groups,
-                     s->plan->budget);
     pthread_mutex_init(&job->lock, NULL);
-    return found_init(s->found, s->plan);
 }
 
 static const struct scan_sink sink_of_job = {.ends_first = true,
@@ -636,8 +642,10 @@ int stats_scan_all(struct stats_scan *all, size_t count)
     struct scan_job *scans = calloc(count, sizeof(*scans));
     int rc = jobs && sinks && scans ? 0 : -ENOMEM;
 
+    for (size_t i = 0; i < count; i++)
+        begin_found(&all[i]);
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = job_init(&jobs[i], &all[i]);
+        job_init(&jobs[i], &all[i]);
         sinks[i] = sink_of_job;
         sinks[i].arg = &jobs[i];
         sinks[i].only = only_durations(all[i].plan) ? all[i].plan->dur : NULL;
