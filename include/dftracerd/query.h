@@ -96,6 +96,9 @@ int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
 int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
                        struct err *err, uint32_t **ret, size_t *ret_count);
 
+/* A directory as `dir` names it: *new* descriptor; -ENOENT: there is none in a root; -errno. */
+int query_open_dir(const struct query_env *env, const char *dir);
+
 /* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of caches, and fuzzing. */
 int query_normalise(struct text dsl, struct err *err, struct buf *out);
 /* The column in which the values of a path of the language stand ("ret": args.ret), in the arena. -EINVAL where it is

@@ -190,4 +190,51 @@ void repack_close(struct repack *r);                                     /* NULL
 /* One text as one gzip member (level 1-9), or as it is (0): appended. -ENOMEM. For small things; keeps nothing. */
 int gzip_text(struct text text, int level, struct buf *out);
 
+/* ---- organize: traces shared out to groups --------------------------------------------------------------------------- */
+
+/* Lines are copied as they stand to the files of the first group whose query selects their object (query.h: struct share);
+ * each file is a trace by itself: `[`, `]` and the records that its events refer to are added. Then come `provenance.zst`
+ * (how the originals are made of the files again) and `manifest.json`; docs/REWRITE.md has both formats. */
+#define ORGANIZE_GROUPS_MAX 100
+struct organize_group { const char *name; struct text query; };
+struct organize_options {
+    const struct organize_group *groups;
+    size_t group_count;
+    const char *name;                /* files are <group>/<name>-<n>.pfw.gz                              */
+    uint64_t chunk_bytes;            /* text of a file, at line ends                                     */
+    int level;                       /* 0 = plain text: .pfw                                             */
+    bool drop_rest;                  /* what no group takes is left out                                  */
+};
+struct organize;
+/* *new*; everything is borrowed (options: for the call). `s`: its tests restrict every group; s->phases, too. ERR_PARAM (err.param):
+ * "groups": none, too many, a name that comes twice or cannot be one; "name"; "chunk_size". ERR_QUERY_SYNTAX: err.text names the
+ * group. Others as query_open. */
+int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
+                  const struct organize_options *options, struct outlet *outlet, struct budget *budget, struct err *err,
+                  struct organize **ret);
+bool organize_complete(const struct organize *o);                        /* query_complete of the files */
+/* A step of the work; ERR_END: all is finished (but for outlet_end). Errors of share_next and of the outlet. */
+int organize_next(struct organize *o, struct err *err);
+struct text organize_manifest(const struct organize *o);                 /* after ERR_END; borrowed until free */
+void organize_free(struct organize *o);
+
+/* ---- reconstruct: the originals again --------------------------------------------------------------------------------- */
+
+enum reconstruct_form { RECONSTRUCT_AS_WAS,      /* names that end in .gz are gzip, others text               */
+                        RECONSTRUCT_TEXT,        /* text, without .gz at the end of names                     */
+                        RECONSTRUCT_GZIP };      /* gzip, all names end in .gz                                */
+struct reconstruct_options { enum reconstruct_form form; int level; };
+struct reconstruct;
+/* *new*; everything is borrowed (options: for the call). `dir`: descriptor of the directory that /organize has written. Every
+ * original's text is made of the files there, as far as they are there, compared with its hash, and written under its name;
+ * the last file is reconstruct.json, which says what was proved and what is missing. ERR_NOT_FOUND: there is no sidecar;
+ * ERR_CORRUPT: the sidecar is damaged, or not that of manifest.json: err.text says what differs. */
+int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options, struct outlet *outlet,
+                     struct budget *budget, struct err *err, struct reconstruct **ret);
+int reconstruct_next(struct reconstruct *r, struct err *err); /* as organize_next; what is missing or differs is no error */
+struct text reconstruct_report(const struct reconstruct *r);             /* after ERR_END; borrowed until free */
+void reconstruct_free(struct reconstruct *r);
+/* Descriptor of a directory below `base`, through no symbolic link; -ENOENT, -errno. */
+int reconstruct_find(const char *base, const char *path);
+
 #endif

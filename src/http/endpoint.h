@@ -67,6 +67,7 @@ struct endpoint {
     bool immediate;            /* cheap and never blocks: answered on libmicrohttpd's thread, without admission
                                 * (but by a worker where `follow` is a parameter and set)                 */
     bool public;               /* served to peers without access (liveness)                             */
+    bool apart;                /* answers depend on more than the index and the request: no ETag, nothing is kept */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
@@ -187,6 +188,6 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
     endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
-    endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip;
+    endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip, endpoint_organize, endpoint_reconstruct;
 
 #endif

@@ -7,6 +7,8 @@
 static bool is_fleeting(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};
+    if (rq->endpoint->apart)
+        return true;
     for (size_t i = 0; i < rq->param_count; i++)
         if (rq->params[i].given && strcmp(rq->params[i].spec->name, "output") == 0)
             return true; /* it is written anew each time */

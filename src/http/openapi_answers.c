@@ -25,6 +25,8 @@ static const struct answer {
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},
     {"/index", "Index", "Index", NULL},
+    {"/organize", "Organized", NULL, NULL},
+    {"/reconstruct", "Reconstructed", NULL, NULL},
     {"/merge", "Repacked", NULL, NULL},
     {"/split", "Repacked", NULL, NULL},
     {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},

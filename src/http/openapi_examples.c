@@ -9,6 +9,8 @@ static const struct {
     const char *path, *name, *json;
 } params[] = {
     {"/read", "file", "'run1/rank_0.pfw.gz'"},
+    {"/reconstruct", "dir", "'organized'"},
+    {NULL, "groups", "['io:cat == \\'POSIX\\'']"},
     {NULL, "output", "'job42/split'"},
     {NULL, "baseline", "'run1'"},
     {NULL, "variant", "['run2']"},
@@ -62,6 +64,8 @@ static const struct {
     {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
                  "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
     {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
+    {"/organize", "{'groups':['io:cat == \\'POSIX\\'','other:'],'chunk_size':'64MiB'}"},
+    {"/reconstruct", "{'dir':'organized','compress':'as_was'}"},
     {"/merge", "{'dir':['run1'],'order':'ts','compress':'5'}"},
     {"/split", "{'dir':['run1'],'chunk_size':'64MiB','output':'job42','force':true,'verify':true}"},
     {"/pgzip", "{'dir':['run1'],'level':6}"},
@@ -117,6 +121,13 @@ static const struct {
                   "{'host':'node-0','pid':3112000,'parent_pid':3110000,'parent_by':'fork','depth':1,'rank':null,'command':null,'exec':null,"
                   "'cwd':null,'min_ts':1781800000200000,'max_te':1781800000900000,'events':74,'threads':1,'bytes':null,'io_time':0,'files':1,"
                   "'file':'run1/rank_0-fork.pfw.gz','finished':false,'children':[]}]}]}"},
+    {"Organized", "{'version':2,'tool':'dftracerd organize','complete':true,'chunk_size':268435456,'groups':[{'name':'io','query':"
+                  "'cat == \\'POSIX\\'','events':16,'lines':20,'files':[{'path':'io/trace-1.pfw.gz','events':16,'lines':20,'text_bytes':4096,"
+                  "'bytes':512,'xxh128':'99aa06d3014798d86001c324468d497f'}]},{'name':'_rest','query':null,'events':0,'lines':0,'files':[]}],"
+                  "'sources':[{'path':'rank_0.pfw.gz','text_bytes':4090,'xxh128':'f3c1a6d2e5b4978800112233445566aa'}],'unread':[],"
+                  "'provenance':{'path':'provenance.zst','bytes':170,'xxh128':'0123456789abcdef0123456789abcdef'}}"},
+    {"Reconstructed", "{'files':1,'proved':1,'missing':[],'changed':[],'dropped':[],'sources':[{'path':'rank_0.pfw.gz','output':"
+                      "'rank_0.pfw.gz','state':'proved','text_bytes':4090,'xxh128':'f3c1a6d2e5b4978800112233445566aa'}]}"},
     {"Repacked", "{'command':'split','generation':7,'complete':true,'sources':[{'path':'rank_0.pfw.gz','damaged':false}],'files':["
                  "{'name':'app-1.pfw.gz','lines':126,'text_bytes':26622,'bytes':2917,'xxh128':'99aa06d3014798d86001c324468d497f'}],"
                  "'verified':true,'lines_read':126,'lines_written':126,'hash_read':'3c5f2b8c0f0e4a54a1b6a7de5a1d0c39',"

@@ -27,6 +27,8 @@ static const struct endpoint *const table[] = {
     &endpoint_compare,
     &endpoint_call_tree,
     &endpoint_processes,
+    &endpoint_organize,
+    &endpoint_reconstruct,
     NULL,
 };
 

@@ -2,11 +2,12 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- from what users write to names in the index --------------------------------------------------------------------------- */
 
@@ -115,22 +116,42 @@ static bool is_in_dir(const char *name, const char *dir, bool recursive)
     return recursive || !strchr(rest, '/');
 }
 
-/* A directory without traces is there, too. */
-static bool dir_exists(const struct query_env *env, const char *name)
+/* The directory of a name in the index: descriptor or -errno. A directory without traces is there, too. */
+static int open_named(const struct query_env *env, const char *name)
 {
-    char path[PATH_MAX * 2];
-    struct stat st;
+    char path[PATH_MAX * 2], root[PATH_MAX], real[PATH_MAX];
+    int rc = -ENOENT;
 
-    for (size_t i = 0; i < env->root_count; i++) {
+    for (size_t i = 0; i < env->root_count && rc < 0; i++) {
         const char *label = env->root_count > 1 && env->root_labels ? env->root_labels[i] : "",
                    *rest = below(name, label);
         if (!rest)
             continue;
         snprintf(path, sizeof(path), "%s/%s", env->root_paths[i], rest);
-        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            return true;
+        /* A link may lead out of the root. */
+        bool inside = realpath(env->root_paths[i], root) && realpath(path, real);
+        if (inside && !below(real, strcmp(root, "/") == 0 ? "" : root))
+            continue;
+        int fd = inside ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        rc = fd < 0 ? -errno : fd;
     }
-    return false;
+    return rc;
+}
+
+int query_open_dir(const struct query_env *env, const char *dir)
+{
+    char name[PATH_MAX];
+
+    return name_of(env, dir, name) ? open_named(env, name) : -ENOENT;
+}
+
+static bool dir_exists(const struct query_env *env, const char *name)
+{
+    int fd = open_named(env, name);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 static int choose_dir(struct chooser *c, const char *dir)

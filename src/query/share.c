@@ -15,6 +15,7 @@ enum { FRAME_BYTES = 4 };
 
 struct share_target {
     bool open;
+    enum trace_unit unit;      /* of times in the output file */
     uint64_t bytes;            /* of the output file so far */
     struct metadata *metadata; /* that it has */
 };
@@ -32,6 +33,7 @@ struct sharing {
     struct share_place *places;
     size_t place_count, place_cap;
     uint64_t file_bytes;
+    bool units; /* some files do not tell times in microseconds */
     struct ahead *ahead;
     struct share_piece *piece;
     uint32_t unit; /* of the piece: the next one */
@@ -84,6 +86,7 @@ static int add_file(struct sharing *s, uint32_t position)
     uint64_t at = 0;
     int rc = 0;
 
+    s->units = s->units || f->unit != TRACE_US;
     for (uint32_t i = 0; i < f->chunk_count && rc == 0; i++) {
         const struct index_chunk *c = &f->chunks[i];
         uint64_t end = c->text_offset + c->text_len;
@@ -256,6 +259,7 @@ static int begin_file(struct sharing *s, struct share_target *t)
     t->metadata = NULL;
     t->open = true;
     t->bytes = FRAME_BYTES;
+    t->unit = s->piece->file->unit;
     for (uint32_t g = 0; g < s->piece->group_count; g++) {
         uint8_t *seen = seen_at(s, target, g, &bit);
         *seen &= (uint8_t)~bit;
@@ -296,9 +300,24 @@ static bool may_continue(struct text line)
     return i < line.len && line.ptr[i] != '{';
 }
 
-static bool is_too_much(const struct sharing *s, const struct share_target *t, uint64_t more)
+/* Times of one file have one unit (READING.md). */
+static bool is_full(const struct sharing *s, const struct share_target *t, uint64_t more)
 {
-    return t->bytes > FRAME_BYTES && t->bytes + more > s->file_bytes;
+    return (t->bytes > FRAME_BYTES && t->bytes + more > s->file_bytes) ||
+           t->unit != s->piece->file->unit;
+}
+
+/* The first record of a file that names a unit is the one that counts: where there are several, none may come before it. */
+static void add_unit_record(struct sharing *s, const struct share_target *t)
+{
+    static const char *const names[] = {
+        [TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
+
+    if (s->units)
+        buf_printf(&s->added,
+                   "{\"name\":\"CM\",\"cat\":\"dftracer\",\"ph\":\"M\",\"args\":{\"name\":"
+                   "\"time_metric\",\"value\":\"%s\"}}\n",
+                   names[t->unit]);
 }
 
 /* Whatever stands before the unit is in s->added then. */
@@ -309,8 +328,9 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
     bool goes_on = s->goes_on && s->last == u->target;
     int rc = 0;
 
-    if (!goes_on && (!t->open || is_too_much(s, t, text.len))) {
+    if (!goes_on && (!t->open || is_full(s, t, text.len))) {
         rc = begin_file(s, t);
+        add_unit_record(s, t);
         ret->begins = true;
     } else if (!goes_on && s->last != u->target && may_continue(text)) {
         buf_putc(&s->added, '\n');
@@ -347,7 +367,7 @@ static bool can_follow(const struct sharing *s, const struct share *sofar)
         return false;
     return u->target == SHARE_BRACKETS ||
            (!needs_records(s, u) &&
-            !is_too_much(s, &s->targets[u->target], unit_text(s->piece, s->unit).len));
+            !is_full(s, &s->targets[u->target], unit_text(s->piece, s->unit).len));
 }
 
 static int make_stretch(struct sharing *s, struct share *ret)

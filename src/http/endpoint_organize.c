@@ -1,0 +1,124 @@
+/* endpoint_organize.c - /organize: traces shared out to groups, as a tar. */
+#include "rewriting.h"
+
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
+static const struct param_spec own_params[] = {
+    SELECTION_PARAMS("", "true", "start", "any"),
+    {"groups", PARAM_TEXT, true, NULL, NULL,
+     "name:query, repeatable: an event goes to the first group whose query selects it, to _rest "
+     "where none does; needed"},
+    {"chunk_size", PARAM_BYTES, false, "256MiB", NULL, "text of an output file, cut at line ends"},
+    COMPRESS_PARAM("true"),
+    {"name", PARAM_TEXT, false, "trace", NULL, "files are <group>/<name>-<n>.pfw.gz"},
+    {"drop_rest", PARAM_BOOL, false, "false", NULL,
+     "leave out what no group takes; /reconstruct cannot bring it back"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
+                                                  NULL};
+
+struct state {
+    struct selection chosen;
+    struct rewriting way;
+    struct organize *organize;
+};
+
+/* "name:query": split at the first colon, so queries may have some. */
+static int read_groups(struct request *rq, struct organize_options *o)
+{
+    const struct param *p = request_param(rq, "groups");
+    struct organize_group *groups = arena_alloc(&rq->arena, (p->count + 1) * sizeof *groups);
+
+    if (!groups)
+        return -ENOMEM;
+    for (size_t i = 0; i < p->count; i++) {
+        const char *colon = strchr(p->items[i], ':');
+        if (!colon)
+            return err_set_param(&rq->err, ERR_PARAM, "groups",
+                                 "group \"%.200s\" must be written as name:query", p->items[i]);
+        struct text name = {p->items[i], (size_t)(colon - p->items[i])};
+        groups[i].name = arena_strdup(&rq->arena, name);
+        groups[i].query = text_of(colon + 1);
+        if (!groups[i].name)
+            return -ENOMEM;
+    }
+    o->groups = groups;
+    o->group_count = p->count;
+    return 0;
+}
+
+static int read_options(struct request *rq, struct organize_options *o)
+{
+    int level = 0, rc = rewriting_level(rq, &level);
+
+    if (rc < 0)
+        return rc;
+    *o = (struct organize_options){.name = request_text(rq, "name"),
+                                   .chunk_bytes = request_uint(rq, "chunk_size"),
+                                   .level = level,
+                                   .drop_rest = request_flag(rq, "drop_rest")};
+    return read_groups(rq, o);
+}
+
+static int open_organize(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct organize_options o;
+
+    if (!s)
+        return -ENOMEM;
+    int rc = selection_read(rq, &s->chosen);
+    rc = rc < 0 ? rc : read_options(rq, &o);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    rc = rc < 0 ? rc
+                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, &o, s->way.outlet,
+                                &rq->budget, &rq->err, &s->organize);
+    if (rc == 0)
+        rq->incomplete = !organize_complete(s->organize);
+    return rc;
+}
+
+static int step(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    return organize_next(s->organize, &rq->err);
+}
+
+static struct text manifest(const struct request *rq)
+{
+    const struct state *s = rq->state;
+
+    return organize_manifest(s->organize);
+}
+
+static int next_organize(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+
+    return rewriting_next(rq, &s->way, step, manifest, out);
+}
+
+static void close_organize(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    organize_free(s->organize);
+    rewriting_close(&s->way);
+}
+
+const struct endpoint endpoint_organize = {
+    .path = "/organize",
+    .summary = "traces shared out to groups by queries, as a tar",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 2,
+    .open = open_organize,
+    .next = next_organize,
+    .close = close_organize,
+};

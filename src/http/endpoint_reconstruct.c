@@ -1,0 +1,109 @@
+/* endpoint_reconstruct.c - /reconstruct: the originals of what /organize has written. */
+#include "rewriting.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
+static const struct param_spec own_params[] = {
+    {"dir", PARAM_TEXT, false, NULL, NULL,
+     "directory that /organize has written, in a root or below the output directory; needed"},
+    {"compress", PARAM_CHOICE, false, "as_was", "as_was|true|false",
+     "true: all files as gzip; false: as text, without .gz in their names; as_was: by their names"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
+                                                  NULL};
+
+struct state {
+    int dir;
+    struct rewriting way;
+    struct reconstruct *reconstruct;
+};
+
+static enum reconstruct_form form_of(const struct request *rq)
+{
+    const char *compress = request_text(rq, "compress");
+
+    return strcmp(compress, "true") == 0    ? RECONSTRUCT_GZIP
+           : strcmp(compress, "false") == 0 ? RECONSTRUCT_TEXT
+                                            : RECONSTRUCT_AS_WAS;
+}
+
+static int open_dir(struct request *rq, struct state *s)
+{
+    const char *dir = request_text(rq, "dir");
+
+    if (!dir || !*dir)
+        return err_set_param(&rq->err, ERR_PARAM, "dir",
+                             "`dir` must name the directory that /organize has written");
+    const char *base = rq->http->options->output_dir;
+    s->dir = query_open_dir(&rq->http->env, dir);
+    if (s->dir == -ENOENT && base)
+        s->dir = reconstruct_find(base, dir);
+    if (s->dir == -ENOENT || s->dir == -ENOTDIR)
+        return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+    return s->dir < 0 ? err_set_param(&rq->err, s->dir, "dir", "%s: %s", dir, strerror(-s->dir))
+                      : 0;
+}
+
+static int open_reconstruct(struct request *rq)
+{
+    struct reconstruct_options o = {.form = form_of(rq), .level = GZIP_LEVEL_USUAL};
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+
+    if (!s)
+        return -ENOMEM;
+    s->dir = -1;
+    int rc = open_dir(rq, s);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    return rc < 0 ? rc
+                  : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
+                                     &rq->err, &s->reconstruct);
+}
+
+static int step(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    return reconstruct_next(s->reconstruct, &rq->err);
+}
+
+static struct text report(const struct request *rq)
+{
+    const struct state *s = rq->state;
+
+    return reconstruct_report(s->reconstruct);
+}
+
+static int next_reconstruct(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+
+    return rewriting_next(rq, &s->way, step, report, out);
+}
+
+static void close_reconstruct(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    reconstruct_free(s->reconstruct);
+    rewriting_close(&s->way);
+    if (s->dir >= 0)
+        close(s->dir);
+}
+
+const struct endpoint endpoint_reconstruct = {
+    .path = "/reconstruct",
+    .summary = "the originals of traces that were shared out by /organize, as a tar",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 2,
+    .apart = true,
+    .open = open_reconstruct,
+    .next = next_reconstruct,
+    .close = close_reconstruct,
+};

@@ -1,0 +1,243 @@
+/* organize.c - takes what share_next hands out, and puts it into the files of the groups. */
+#include "organize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So long is a step. */
+#define TURN_NS (50 * 1000000ll)
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static struct organize_file *last_file(const struct organize_target *t)
+{
+    return t->files[t->count - 1];
+}
+
+static int add_file(struct organize *o, struct organize_target *t)
+{
+    struct buf path = {0};
+
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 8;
+        struct organize_file **grown = realloc(t->files, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        t->files = grown;
+        t->cap = cap;
+    }
+    struct organize_file *f = calloc(1, sizeof(*f));
+    if (!f)
+        return -ENOMEM;
+    t->files[t->count++] = f;
+    buf_printf(&path, "%s/%s-%zu.pfw%s", t->name, o->name, t->count, o->level ? ".gz" : "");
+    f->path = buf_steal(&path, NULL);
+    return f->path ? 0 : -ENOMEM;
+}
+
+/* The file's bytes and hash come when the press gets there: it keeps pointers to them. */
+static int end_file(struct organize_target *t, struct err *err)
+{
+    if (!t->press)
+        return 0;
+    struct organize_file *f = last_file(t);
+    struct press_file *press = t->press;
+    int rc = press_text(press, TEXT("]\n"), err);
+
+    trace_added(f, 1);
+    f->text_bytes = press_text_bytes(press);
+    t->press = NULL;
+    if (rc < 0) {
+        press_drop(press);
+        return rc;
+    }
+    return press_finish(press, f->path, &f->bytes, &f->hash, err);
+}
+
+static int begin_file(struct organize *o, struct organize_target *t, struct err *err)
+{
+    int rc = end_file(t, err);
+
+    rc = rc < 0 ? rc : add_file(o, t);
+    rc = rc < 0 ? rc : press_open(o->press, err, &t->press);
+    rc = rc < 0 ? rc : press_text(t->press, TEXT("[\n"), err);
+    if (rc == 0)
+        trace_added(last_file(t), 1);
+    return rc;
+}
+
+/* ---- shares ------------------------------------------------------------------------------------------ */
+
+static int write_share(struct organize *o, const struct share *s, struct err *err)
+{
+    struct organize_target *t = &o->targets[s->target];
+    int rc = s->begins ? begin_file(o, t, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    struct organize_file *f = last_file(t);
+    trace_added(f, s->added_lines);
+    trace_lines(f, s->lines);
+    f->events += s->objects;
+    if (s->added.len)
+        rc = press_text(t->press, s->added, err);
+    rc = rc < 0 ? rc : press_text(t->press, s->text, err);
+    return rc == 0 && s->cut ? press_text(t->press, TEXT("\n"), err) : rc;
+}
+
+static int take_share(struct organize *o, const struct share *s, struct err *err)
+{
+    int rc = trace_source(o, s->file);
+
+    rc = rc < 0 ? rc : trace_share(o, s);
+    rc = rc < 0 ? rc : provenance_flush(o->provenance, err);
+    if (rc < 0 || s->target == SHARE_BRACKETS)
+        return rc;
+    struct organize_target *t = &o->targets[s->target];
+    t->lines += s->lines;
+    t->events += s->objects;
+    return t->dropped ? 0 : write_share(o, s, err);
+}
+
+static int write_manifest(struct organize *o, struct err *err)
+{
+    struct outlet_file *file = NULL;
+    int rc = organize_write_manifest(o);
+
+    rc = rc < 0 ? rc : outlet_file_new(o->outlet, err, &file);
+    if (rc < 0)
+        return rc;
+    rc = outlet_file_write(file, (struct text){o->manifest.data, o->manifest.len}, err);
+    if (rc < 0) {
+        outlet_file_drop(file);
+        return rc;
+    }
+    return outlet_file_finish(file, MANIFEST_NAME, err);
+}
+
+static int finish(struct organize *o, struct err *err)
+{
+    int rc = trace_source(o, UINT32_MAX);
+
+    for (uint32_t i = 0; i < o->target_count && rc == 0; i++)
+        rc = end_file(&o->targets[i], err);
+    rc = rc < 0 ? rc : press_flush(o->press, err);
+    rc = rc < 0 ? rc : trace_end(o, err);
+    return rc < 0 ? rc : write_manifest(o, err);
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------- */
+
+static int open_all(struct organize *o, const struct selection *s,
+                    const struct organize_options *options, struct budget *budget, struct err *err)
+{
+    int rc = organize_targets(o, options, err);
+
+    rc = rc < 0 ? rc : organize_queries(o, s, options, budget, err);
+    if (rc < 0)
+        return rc;
+    struct share_options share = {.all = o->all,
+                                  .groups = o->queries,
+                                  .group_count = (uint32_t)options->group_count,
+                                  .file_bytes = o->chunk_bytes};
+    rc = share_open(&share, err, &o->sharing);
+    rc = rc < 0 ? rc
+                : press_new(o->env->pool, o->outlet, &(struct press_options){.level = o->level},
+                            &o->press);
+    rc = rc < 0 ? rc : provenance_writer_new(o->outlet, err, &o->provenance);
+    o->literals = intern_new();
+    if (rc == 0 && !o->literals)
+        rc = -ENOMEM;
+    return rc < 0 ? rc : trace_begin(o, err);
+}
+
+int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
+                  const struct organize_options *options, struct outlet *outlet,
+                  struct budget *budget, struct err *err, struct organize **ret)
+{
+    struct organize *o = aligned_alloc(64, (sizeof(*o) + 63) & ~(size_t)63);
+
+    if (!o)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    memset(o, 0, sizeof(*o));
+    o->env = env;
+    o->snapshot = snapshot;
+    o->outlet = outlet;
+    int rc = open_all(o, s, options, budget, err);
+    if (rc < 0) {
+        organize_free(o);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = o;
+    return 0;
+}
+
+bool organize_complete(const struct organize *o)
+{
+    return query_complete(o->all);
+}
+
+int organize_next(struct organize *o, struct err *err)
+{
+    int64_t until = clock_mono_ns() + TURN_NS;
+    struct share share;
+    int rc = 0;
+
+    while (rc == 0 && clock_mono_ns() < until) {
+        rc = share_next(o->sharing, err, &share);
+        rc = rc < 0 ? rc : take_share(o, &share, err);
+    }
+    if (rc == ERR_END) {
+        rc = finish(o, err);
+        return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : ERR_END;
+    }
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+struct text organize_manifest(const struct organize *o)
+{
+    return (struct text){o->manifest.data, o->manifest.len};
+}
+
+static void target_done(struct organize_target *t)
+{
+    press_drop(t->press);
+    for (size_t i = 0; i < t->count; i++) {
+        buf_done(&t->files[i]->added);
+        free(t->files[i]->path);
+        free(t->files[i]);
+    }
+    free(t->files);
+    free(t->name);
+    free(t->query);
+}
+
+void organize_free(struct organize *o)
+{
+    if (!o)
+        return;
+    share_close(o->sharing);
+    /* The press knows where to put sizes of files that wait in it. */
+    for (uint32_t i = 0; o->targets && i < o->target_count; i++) {
+        press_drop(o->targets[i].press);
+        o->targets[i].press = NULL;
+    }
+    press_free(o->press);
+    for (uint32_t i = 0; o->targets && i < o->target_count; i++)
+        target_done(&o->targets[i]);
+    provenance_writer_free(o->provenance);
+    for (size_t i = 0; i < o->query_count; i++)
+        query_close(o->queries[i]);
+    query_close(o->all);
+    free(o->queries);
+    free(o->targets);
+    free(o->sources);
+    free(o->name);
+    intern_free(o->literals);
+    buf_done(&o->runs);
+    buf_done(&o->record);
+    buf_done(&o->manifest);
+    free(o);
+}

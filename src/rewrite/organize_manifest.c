@@ -1,0 +1,141 @@
+/* organize_manifest.c - manifest.json: what there is, for people and programs. */
+#include "organize.h"
+
+static void write_text(struct jw *j, const char *key, const char *text)
+{
+    jw_key(j, key);
+    jw_str(j, text);
+}
+
+static void write_number(struct jw *j, const char *key, uint64_t number)
+{
+    jw_key(j, key);
+    jw_uint(j, number);
+}
+
+static void write_hash(struct jw *j, struct hash128 hash)
+{
+    char text[33];
+
+    hash_text(hash, text);
+    write_text(j, "xxh128", text);
+}
+
+static void write_file(struct jw *j, const struct organize_file *f)
+{
+    jw_begin(j, '{');
+    write_text(j, "path", f->path);
+    write_number(j, "events", f->events);
+    write_number(j, "lines", f->lines);
+    write_number(j, "text_bytes", f->text_bytes);
+    write_number(j, "bytes", f->bytes);
+    write_hash(j, f->hash);
+    jw_end(j, '}');
+}
+
+static void write_target(struct jw *j, const struct organize_target *t)
+{
+    jw_begin(j, '{');
+    write_text(j, "name", t->name);
+    write_text(j, "query", t->query);
+    write_number(j, "events", t->events);
+    write_number(j, "lines", t->lines);
+    if (t->dropped) {
+        jw_key(j, "dropped");
+        jw_bool(j, true);
+    }
+    jw_key(j, "files");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < t->count; i++)
+        write_file(j, t->files[i]);
+    jw_end(j, ']');
+    jw_end(j, '}');
+}
+
+static void write_damage(struct jw *j, const struct index_file *f)
+{
+    jw_key(j, "damage");
+    jw_begin(j, '[');
+    for (uint32_t i = 0; i < f->damage_count; i++) {
+        const struct trace_damage *d = &f->damage[i];
+        jw_begin(j, '{');
+        write_text(j, "kind", trace_damage_name((enum trace_damage_kind)d->kind));
+        write_number(j, "file_from", d->file_from);
+        write_number(j, "file_to", d->file_to);
+        write_number(j, "text_offset", d->text_offset);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static void write_sources(struct jw *j, const struct organize *o)
+{
+    jw_key(j, "sources");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < o->source_count; i++) {
+        const struct index_file *f = snapshot_file(o->snapshot, o->sources[i].file);
+        jw_begin(j, '{');
+        write_text(j, "path", f->name);
+        write_number(j, "text_bytes", o->sources[i].bytes);
+        write_hash(j, o->sources[i].hash);
+        if (f->damaged)
+            write_damage(j, f);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+/* Selected files of which there is no text. */
+static void write_unread(struct jw *j, const struct organize *o)
+{
+    const uint32_t *files;
+    size_t count = query_files(o->all, &files);
+
+    jw_key(j, "unread");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct index_file *f = snapshot_file(o->snapshot, files[i]);
+        if (f->state != INDEX_FAILED && f->state != INDEX_PENDING)
+            continue;
+        jw_begin(j, '{');
+        write_text(j, "path", f->name);
+        write_text(j, "state", index_state_name(f->state));
+        write_text(j, "error", f->error);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static void write_provenance(struct jw *j, const struct organize *o)
+{
+    jw_key(j, "provenance");
+    jw_begin(j, '{');
+    write_text(j, "path", PROVENANCE_NAME);
+    write_number(j, "bytes", o->provenance_bytes);
+    write_hash(j, o->provenance_hash);
+    jw_end(j, '}');
+}
+
+int organize_write_manifest(struct organize *o)
+{
+    struct jw j;
+
+    jw_init(&j, &o->manifest, true);
+    jw_begin(&j, '{');
+    write_number(&j, "version", 2);
+    write_text(&j, "tool", "dftracerd organize");
+    jw_key(&j, "complete");
+    jw_bool(&j, query_complete(o->all));
+    write_number(&j, "chunk_size", o->chunk_bytes);
+    jw_key(&j, "groups");
+    jw_begin(&j, '[');
+    for (uint32_t i = 0; i < o->target_count; i++)
+        write_target(&j, &o->targets[i]);
+    jw_end(&j, ']');
+    write_sources(&j, o);
+    write_unread(&j, o);
+    write_provenance(&j, o);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return o->manifest.error;
+}

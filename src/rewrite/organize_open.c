@@ -1,0 +1,178 @@
+/* organize_open.c - groups as they are asked for: names that can be directories, queries, and what is open for them. */
+#include "organize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MOST = 200 };
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
+            return false;
+    }
+    return len > 0 && len <= NAME_MOST && name[0] != '.' && text_is_utf8(text_of(name));
+}
+
+static int refuse_group(struct err *err, const char *name, const char *why)
+{
+    return err_set_param(err, ERR_PARAM, "groups", "group \"%.200s\" %s", name, why);
+}
+
+static int check_groups(const struct organize_options *o, struct err *err)
+{
+    if (!o->group_count)
+        return err_set_param(err, ERR_PARAM, "groups",
+                             "`groups` is needed: name:query, for instance io:cat == \"POSIX\"");
+    if (o->group_count > ORGANIZE_GROUPS_MAX)
+        return err_set_param(err, ERR_PARAM, "groups", "there can be at most %d groups",
+                             ORGANIZE_GROUPS_MAX);
+    for (size_t i = 0; i < o->group_count; i++) {
+        const char *name = o->groups[i].name;
+        if (!is_name(name))
+            return refuse_group(err, name,
+                                "has a bad name: it must be UTF-8 of 1 to 200 bytes without `/` "
+                                "and control characters, and not begin with `.`");
+        if (strcmp(name, ORGANIZE_REST) == 0 || strcmp(name, MANIFEST_NAME) == 0 ||
+            strcmp(name, PROVENANCE_NAME) == 0)
+            return refuse_group(err, name, "has a name that is used already");
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(name, o->groups[k].name) == 0)
+                return refuse_group(err, name, "is there twice");
+        }
+    }
+    return 0;
+}
+
+static int check_options(const struct organize_options *o, struct err *err)
+{
+    if (!is_name(o->name))
+        return err_set_param(err, ERR_PARAM, "name",
+                             "`name` must be UTF-8 of 1 to 200 bytes without `/` and control "
+                             "characters, and not begin with `.`");
+    if (!o->chunk_bytes)
+        return err_set_param(err, ERR_PARAM, "chunk_size", "`chunk_size` must not be 0");
+    return check_groups(o, err);
+}
+
+int organize_targets(struct organize *o, const struct organize_options *options, struct err *err)
+{
+    int rc = check_options(options, err);
+
+    if (rc < 0)
+        return rc;
+    o->target_count = (uint32_t)options->group_count + 1;
+    o->targets = calloc(o->target_count, sizeof(*o->targets));
+    o->name = strdup(options->name);
+    if (!o->targets || !o->name)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < o->target_count; i++) {
+        bool rest = i + 1 == o->target_count;
+        struct organize_target *t = &o->targets[i];
+        t->name = strdup(rest ? ORGANIZE_REST : options->groups[i].name);
+        if (!rest)
+            t->query = strndup(options->groups[i].query.ptr ? options->groups[i].query.ptr : "",
+                               options->groups[i].query.len);
+        if (!t->name || (!rest && !t->query))
+            return -ENOMEM;
+        t->dropped = rest && options->drop_rest;
+    }
+    o->level = options->level;
+    o->chunk_bytes = options->chunk_bytes;
+    return 0;
+}
+
+/* ---- queries ----------------------------------------------------------------------------------------- */
+
+/* The group's query alone, so that the place of an error is told in it. */
+static int check_query(const struct organize_target *t, struct err *err)
+{
+    struct err why = {0};
+    struct buf ignored = {0};
+    int rc = query_normalise(text_of(t->query), &why, &ignored);
+
+    buf_done(&ignored);
+    if (rc < 0) {
+        err_set_param(err, rc, "groups", "group \"%.100s\": %s", t->name, why.text);
+        if (err && !err->source) {
+            err->source = why.source;
+            err->position = why.position;
+            why.source = NULL;
+        }
+    }
+    err_done(&why);
+    return rc;
+}
+
+/* Both queries parse, so they can be put into parentheses. */
+static int open_group(struct organize *o, size_t i, const struct selection *s,
+                      struct budget *budget, struct err *err)
+{
+    struct selection own = *s;
+    struct buf both = {0};
+    const struct organize_target *t = &o->targets[i];
+    bool alone = !s->query.len || !*t->query;
+    int rc = check_query(t, err);
+
+    if (rc < 0)
+        return rc;
+    own.phases &= PHASE_DATA;
+    buf_puts(&both, alone ? "" : "(");
+    buf_text(&both, s->query);
+    buf_puts(&both, alone ? t->query : ") and (");
+    buf_puts(&both, alone ? "" : t->query);
+    buf_puts(&both, alone ? "" : ")");
+    own.query = (struct text){both.data, both.len};
+    rc = both.error;
+    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &own, budget, err, &o->queries[i]);
+    if (rc == 0)
+        o->query_count = i + 1;
+    buf_done(&both);
+    return rc;
+}
+
+static int note_sources(struct organize *o)
+{
+    const uint32_t *files;
+    size_t count = query_files(o->all, &files);
+
+    o->sources = calloc(count + 1, sizeof(*o->sources));
+    if (!o->sources)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        enum index_state state = snapshot_file(o->snapshot, files[i])->state;
+        if (state != INDEX_FAILED && state != INDEX_PENDING)
+            o->sources[o->source_count++].file = files[i];
+    }
+    return 0;
+}
+
+int organize_queries(struct organize *o, const struct selection *s,
+                     const struct organize_options *options, struct budget *budget, struct err *err)
+{
+    struct selection all;
+    struct buf ignored = {0};
+    int rc = query_normalise(s->query, err, &ignored);
+
+    buf_done(&ignored);
+    selection_init(&all);
+    all.dirs = s->dirs;
+    all.dir_count = s->dir_count;
+    all.files = s->files;
+    all.file_count = s->file_count;
+    all.not_recursive = s->not_recursive;
+    all.phases = PHASE_ANY;
+    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &all, budget, err, &o->all);
+    o->queries = calloc(options->group_count + 1, sizeof(*o->queries));
+    rc = rc == 0 && !o->queries ? -ENOMEM : rc;
+    for (size_t i = 0; i < options->group_count && rc == 0; i++)
+        rc = open_group(o, i, s, budget, err);
+    return rc < 0 ? rc : note_sources(o);
+}

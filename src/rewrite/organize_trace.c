@@ -1,0 +1,189 @@
+/* organize_trace.c - notes where each line went: runs of lines, the text of bracket lines, lines that were added. */
+#include "organize.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Runs and pairs of a record, at most some bytes more. */
+enum { RECORD_BYTES = 64 << 10 };
+
+static void put(struct organize *o, enum provenance_type type, const struct buf *payload)
+{
+    provenance_put(o->provenance, type, (struct text){payload->data, payload->len});
+}
+
+int trace_begin(struct organize *o, struct err *err)
+{
+    for (uint32_t i = 0; i < o->target_count; i++) {
+        buf_clear(&o->record);
+        buf_putc(&o->record, (char)o->targets[i].dropped);
+        buf_puts(&o->record, o->targets[i].name);
+        put(o, PROVENANCE_TARGET, &o->record);
+    }
+    hasher_begin(&o->hasher, 0);
+    return o->record.error ? o->record.error : provenance_flush(o->provenance, err);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------- */
+
+static void put_runs(struct organize *o)
+{
+    if (o->runs.len)
+        put(o, PROVENANCE_RUNS, &o->runs);
+    buf_clear(&o->runs);
+}
+
+static void end_run(struct organize *o)
+{
+    uint64_t kinds = o->target_count + 2;
+
+    if (!o->run_lines)
+        return;
+    varint_put(&o->runs, (o->run_lines - 1) * kinds + o->run_what);
+    if (o->run_what == o->target_count)
+        varint_put(&o->runs, o->run_literal);
+    o->run_lines = 0;
+    if (o->runs.len >= RECORD_BYTES)
+        put_runs(o);
+}
+
+static void add_run(struct organize *o, uint64_t what, uint64_t literal, uint64_t lines)
+{
+    if (o->run_lines && (o->run_what != what || o->run_literal != literal))
+        end_run(o);
+    o->run_what = what;
+    o->run_literal = literal;
+    o->run_lines += lines;
+}
+
+/* Each line is one of few. */
+static int add_brackets(struct organize *o, struct text lines)
+{
+    while (lines.len) {
+        const char *newline = memchr(lines.ptr, '\n', lines.len);
+        struct text line = {lines.ptr, newline ? (size_t)(newline - lines.ptr) + 1 : lines.len};
+        uint32_t known = intern_count(o->literals);
+        int64_t id = intern_add(o->literals, line);
+        if (id < 0)
+            return (int)id;
+        if (intern_count(o->literals) > known)
+            provenance_put(o->provenance, PROVENANCE_LITERAL, line);
+        add_run(o, o->target_count, (uint64_t)id, 1);
+        lines = (struct text){lines.ptr + line.len, lines.len - line.len};
+    }
+    return 0;
+}
+
+int trace_share(struct organize *o, const struct share *s)
+{
+    struct organize_source *source = &o->sources[o->source_at - 1];
+
+    hasher_add(&o->hasher, s->text.ptr, s->text.len);
+    source->bytes += s->text.len;
+    if (s->target == SHARE_BRACKETS)
+        return add_brackets(o, s->text);
+    if (s->lines)
+        add_run(o, s->target, 0, s->lines);
+    if (s->cut) {
+        end_run(o);
+        add_run(o, o->target_count + 1, 0, 1);
+        end_run(o);
+    }
+    return 0;
+}
+
+/* ---- sources ----------------------------------------------------------------------------------------- */
+
+static void end_source(struct organize *o)
+{
+    struct organize_source *source = &o->sources[o->source_at - 1];
+
+    end_run(o);
+    put_runs(o);
+    source->hash = hasher_end(&o->hasher);
+    hasher_begin(&o->hasher, 0);
+    buf_clear(&o->record);
+    varint_put(&o->record, source->bytes);
+    hash_put(&o->record, source->hash);
+    put(o, PROVENANCE_SOURCE_END, &o->record);
+}
+
+int trace_source(struct organize *o, uint32_t file)
+{
+    while (!o->source_at || o->sources[o->source_at - 1].file != file) {
+        if (o->source_at)
+            end_source(o);
+        if (o->source_at == o->source_count)
+            return file == UINT32_MAX ? 0 : ERR_CORRUPT;
+        const char *name = snapshot_file(o->snapshot, o->sources[o->source_at++].file)->name;
+        provenance_put(o->provenance, PROVENANCE_SOURCE, text_of(name));
+    }
+    return o->runs.error ? o->runs.error : o->record.error;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static void end_pair(struct organize_file *f)
+{
+    varint_put(&f->added, f->since);
+    varint_put(&f->added, f->adding);
+    f->since = f->adding = 0;
+}
+
+void trace_added(struct organize_file *f, uint64_t lines)
+{
+    f->adding += lines;
+}
+
+void trace_lines(struct organize_file *f, uint64_t lines)
+{
+    if (lines && f->adding)
+        end_pair(f);
+    f->since += lines;
+    f->lines += lines;
+}
+
+/* Pairs in records that are not too long: a record ends between two of them. */
+static void put_added(struct organize *o, const struct organize_file *f)
+{
+    struct text left = {f->added.data, f->added.len}, pair = left;
+    uint64_t ignored;
+
+    while (varint_take(&left, &ignored) && varint_take(&left, &ignored)) {
+        size_t len = (size_t)(left.ptr - pair.ptr);
+        if (len < RECORD_BYTES && left.len)
+            continue;
+        provenance_put(o->provenance, PROVENANCE_ADDED, (struct text){pair.ptr, len});
+        pair = left;
+    }
+}
+
+static int put_file(struct organize *o, uint32_t target, struct organize_file *f, struct err *err)
+{
+    if (f->adding)
+        end_pair(f);
+    buf_clear(&o->record);
+    varint_put(&o->record, target);
+    varint_put(&o->record, f->lines);
+    varint_put(&o->record, f->bytes);
+    hash_put(&o->record, f->hash);
+    buf_puts(&o->record, f->path);
+    put(o, PROVENANCE_OUTPUT, &o->record);
+    put_added(o, f);
+    int rc = o->record.error ? o->record.error : f->added.error;
+    buf_done(&f->added);
+    return rc < 0 ? rc : provenance_flush(o->provenance, err);
+}
+
+int trace_end(struct organize *o, struct err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < o->target_count && rc == 0; i++) {
+        for (size_t k = 0; k < o->targets[i].count && rc == 0; k++)
+            rc = put_file(o, i, o->targets[i].files[k], err);
+    }
+    return rc < 0
+               ? rc
+               : provenance_finish(o->provenance, &o->provenance_bytes, &o->provenance_hash, err);
+}

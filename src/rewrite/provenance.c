@@ -1,0 +1,350 @@
+/* provenance.c - records of the sidecar: a byte of type, the length, the payload; all of it one zstd frame. */
+#include "provenance.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+static const char magic[8] = "DFTPROV1";
+enum { LEVEL = 9, FLUSH = 256 << 10, PIECE = 128 << 10 };
+
+void varint_put(struct buf *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        buf_putc(out, (char)(value | 0x80));
+    buf_putc(out, (char)value);
+}
+
+bool varint_take(struct text *from, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; from->len && shift < 64; shift += 7) {
+        unsigned char c = (unsigned char)*from->ptr++;
+        from->len--;
+        if (shift == 63 && c > 1)
+            return false;
+        value |= (uint64_t)(c & 0x7f) << shift;
+        if (!(c & 0x80)) {
+            *ret = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+void hash_put(struct buf *out, struct hash128 hash)
+{
+    for (int shift = 56; shift >= 0; shift -= 8)
+        buf_putc(out, (char)(hash.high >> shift));
+    for (int shift = 56; shift >= 0; shift -= 8)
+        buf_putc(out, (char)(hash.low >> shift));
+}
+
+bool hash_take(struct text *from, struct hash128 *ret)
+{
+    if (from->len < 16)
+        return false;
+    *ret = (struct hash128){0};
+    for (int i = 0; i < 8; i++) {
+        ret->high = ret->high << 8 | (unsigned char)from->ptr[i];
+        ret->low = ret->low << 8 | (unsigned char)from->ptr[8 + i];
+    }
+    *from = (struct text){from->ptr + 16, from->len - 16};
+    return true;
+}
+
+void hash_text(struct hash128 hash, char out[33])
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash.high,
+             (unsigned long long)hash.low);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------- */
+
+struct provenance_writer {
+    struct outlet_file *file; /* NULL: finished */
+    ZSTD_CCtx *zstd;
+    struct buf records, packed;
+    struct hasher text, bytes;
+    uint64_t size;
+};
+
+int provenance_writer_new(struct outlet *outlet, struct err *err, struct provenance_writer **ret)
+{
+    struct provenance_writer *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
+
+    if (!w)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    memset(w, 0, sizeof(*w));
+    hasher_begin(&w->text, 0);
+    hasher_begin(&w->bytes, 0);
+    buf_append(&w->records, magic, sizeof(magic));
+    w->zstd = ZSTD_createCCtx();
+    int rc = w->zstd ? outlet_file_new(outlet, err, &w->file) : -ENOMEM;
+    if (rc < 0) {
+        provenance_writer_free(w);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+    *ret = w;
+    return 0;
+}
+
+void provenance_writer_free(struct provenance_writer *w)
+{
+    if (!w)
+        return;
+    outlet_file_drop(w->file);
+    ZSTD_freeCCtx(w->zstd);
+    buf_done(&w->records);
+    buf_done(&w->packed);
+    free(w);
+}
+
+void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload)
+{
+    buf_putc(&w->records, (char)type);
+    varint_put(&w->records, payload.len);
+    buf_text(&w->records, payload);
+}
+
+static int pack(struct provenance_writer *w, ZSTD_EndDirective end)
+{
+    ZSTD_inBuffer in = {w->records.data, w->records.len, 0};
+    size_t left;
+
+    if (w->records.error)
+        return w->records.error;
+    buf_clear(&w->packed);
+    do {
+        char *room = buf_reserve(&w->packed, PIECE);
+        if (!room)
+            return -ENOMEM;
+        ZSTD_outBuffer out = {room, PIECE, 0};
+        left = ZSTD_compressStream2(w->zstd, &out, &in, end);
+        if (ZSTD_isError(left))
+            return -ENOMEM;
+        w->packed.len += out.pos;
+    } while (in.pos < in.size || (end == ZSTD_e_end && left));
+    if (w->records.len)
+        hasher_add(&w->text, w->records.data, w->records.len);
+    buf_clear(&w->records);
+    return 0;
+}
+
+static int write_packed(struct provenance_writer *w, ZSTD_EndDirective end, struct err *err)
+{
+    int rc = pack(w, end);
+
+    if (rc < 0)
+        return err_set(err, rc, "%s", err_text(rc));
+    hasher_add(&w->bytes, w->packed.data, w->packed.len);
+    w->size += w->packed.len;
+    return outlet_file_write(w->file, (struct text){w->packed.data, w->packed.len}, err);
+}
+
+int provenance_flush(struct provenance_writer *w, struct err *err)
+{
+    return w->records.len < FLUSH && !w->records.error ? 0 : write_packed(w, ZSTD_e_continue, err);
+}
+
+int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct hash128 *ret_hash,
+                      struct err *err)
+{
+    struct buf hash = {0};
+    int rc = write_packed(w, ZSTD_e_continue, err);
+
+    hash_put(&hash, hasher_end(&w->text));
+    provenance_put(w, PROVENANCE_END, (struct text){hash.data, hash.len});
+    rc = rc == 0 && hash.error ? hash.error : rc;
+    buf_done(&hash);
+    rc = rc < 0 ? rc : write_packed(w, ZSTD_e_end, err);
+    if (rc < 0)
+        return rc;
+    *ret_bytes = w->size;
+    *ret_hash = hasher_end(&w->bytes);
+    struct outlet_file *file = w->file;
+    w->file = NULL;
+    return outlet_file_finish(file, PROVENANCE_NAME, err);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+struct provenance_reader {
+    struct hasher text;
+    int fd;
+    uint64_t offset; /* of what is read next */
+    ZSTD_DCtx *zstd;
+    ZSTD_inBuffer in;
+    struct buf records; /* from `at` on: not handed out yet */
+    size_t at, hashed;
+    bool begun, frame_ended, ended;
+    char piece[PIECE];
+};
+
+int provenance_reader_new(int fd, struct provenance_reader **ret)
+{
+    struct provenance_reader *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
+
+    if (!r)
+        return -ENOMEM;
+    memset(r, 0, sizeof(*r));
+    r->fd = fd;
+    r->in.src = r->piece;
+    hasher_begin(&r->text, 0);
+    r->zstd = ZSTD_createDCtx();
+    if (!r->zstd) {
+        provenance_reader_free(r);
+        return -ENOMEM;
+    }
+    *ret = r;
+    return 0;
+}
+
+void provenance_reader_free(struct provenance_reader *r)
+{
+    if (!r)
+        return;
+    ZSTD_freeDCtx(r->zstd);
+    buf_done(&r->records);
+    free(r);
+}
+
+static int damaged(struct err *err, const char *what)
+{
+    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " %s", what);
+}
+
+static int read_piece(struct provenance_reader *r, struct err *err)
+{
+    ssize_t n;
+
+    do {
+        n = pread(r->fd, r->piece, PIECE, (off_t)r->offset);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_set(err, -errno, PROVENANCE_NAME ": %s", strerror(errno));
+    if (n == 0)
+        return damaged(err, "is cut: it ends too early");
+    r->offset += (uint64_t)n;
+    r->in = (ZSTD_inBuffer){r->piece, (size_t)n, 0};
+    return 0;
+}
+
+/* More records; what was handed out goes. */
+static int unpack(struct provenance_reader *r, struct err *err)
+{
+    int rc = 0;
+
+    if (r->at)
+        memmove(r->records.data, r->records.data + r->at, r->records.len - r->at);
+    r->records.len -= r->at;
+    r->hashed -= r->at;
+    r->at = 0;
+    if (r->frame_ended)
+        return damaged(err, "is cut: its last record is missing");
+    if (r->in.pos == r->in.size)
+        rc = read_piece(r, err);
+    if (rc < 0)
+        return rc;
+    char *room = buf_reserve(&r->records, PIECE);
+    if (!room)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    ZSTD_outBuffer out = {room, PIECE, 0};
+    size_t left = ZSTD_decompressStream(r->zstd, &out, &r->in);
+    if (ZSTD_isError(left))
+        return damaged(err, "is damaged: it does not decompress");
+    r->records.len += out.pos;
+    r->frame_ended = left == 0;
+    return 0;
+}
+
+static int check_end(struct provenance_reader *r, struct text payload, size_t before,
+                     struct err *err)
+{
+    struct hash128 told, is;
+    char a[33], b[33];
+
+    hasher_add(&r->text, r->records.data + r->hashed, before - r->hashed);
+    is = hasher_end(&r->text);
+    if (!hash_take(&payload, &told) || payload.len)
+        return damaged(err, "is damaged: its check sum has a wrong length");
+    hash_text(told, a);
+    hash_text(is, b);
+    if (strcmp(a, b) != 0)
+        return err_set(
+            err, ERR_CORRUPT,
+            PROVENANCE_NAME " was changed: its records have the check sum %s, it says %s", b, a);
+    r->hashed = r->at;
+    while (!r->frame_ended) {
+        int rc = unpack(r, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (r->at < r->records.len)
+        return damaged(err, "is damaged: there is more behind its last record");
+    r->ended = true;
+    return ERR_END;
+}
+
+/* The record at `at`, if all of it is there. 1, 0, ERR_CORRUPT. */
+static int parse(struct provenance_reader *r, struct err *err, enum provenance_type *ret_type,
+                 struct text *ret, size_t *ret_end)
+{
+    struct text rest = {r->records.data + r->at, r->records.len - r->at};
+    uint64_t len;
+
+    if (rest.len < 2)
+        return 0;
+    int type = (unsigned char)*rest.ptr;
+    rest = (struct text){rest.ptr + 1, rest.len - 1};
+    if (type < PROVENANCE_TARGET || type > PROVENANCE_END)
+        return damaged(err, "has a record of an unknown type");
+    if (!varint_take(&rest, &len))
+        return r->records.len - r->at > 11 ? damaged(err, "has a bad length") : 0;
+    if (len > PROVENANCE_RECORD_MOST)
+        return damaged(err, "has a record that is too long");
+    if (rest.len < len)
+        return 0;
+    *ret_type = (enum provenance_type)type;
+    *ret = (struct text){rest.ptr, (size_t)len};
+    *ret_end = (size_t)(rest.ptr + len - r->records.data);
+    return 1;
+}
+
+static int begin_reading(struct provenance_reader *r, struct err *err)
+{
+    while (r->records.len < sizeof(magic)) {
+        int rc = unpack(r, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (memcmp(r->records.data, magic, sizeof(magic)) != 0)
+        return damaged(err, "is no provenance of this version");
+    r->at = sizeof(magic);
+    r->begun = true;
+    return 0;
+}
+
+int provenance_next(struct provenance_reader *r, struct err *err, enum provenance_type *ret_type,
+                    struct text *ret)
+{
+    size_t end = 0;
+    int rc = r->ended ? ERR_END : r->begun ? 0 : begin_reading(r, err);
+
+    while (rc == 0 && (rc = parse(r, err, ret_type, ret, &end)) == 0) {
+        hasher_add(&r->text, r->records.data + r->hashed, r->at - r->hashed);
+        r->hashed = r->at;
+        rc = unpack(r, err);
+    }
+    if (rc < 0)
+        return rc;
+    size_t before = r->at;
+    r->at = end;
+    return *ret_type == PROVENANCE_END ? check_end(r, *ret, before, err) : 0;
+}

@@ -1,0 +1,250 @@
+/* reconstruct.c - follows the runs of each source, and writes what they name. */
+#include "reconstruct.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So long is a step. */
+#define TURN_NS (50 * 1000000ll)
+
+static struct restore_source *source_of(struct reconstruct *r)
+{
+    return &r->sources[r->source_at - 1];
+}
+
+static int bad(struct err *err, const char *what)
+{
+    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is damaged: %s", what);
+}
+
+/* ---- text of a source ---------------------------------------------------------------------------------- */
+
+static int put(struct reconstruct *r, struct text text, struct err *err)
+{
+    struct restore_source *s = source_of(r);
+
+    if (s->too_long || text.len > s->bytes - s->written) {
+        s->too_long = true; /* it is not what it was: no more of it */
+        return 0;
+    }
+    s->written += text.len;
+    hasher_add(&r->hasher, text.ptr, text.len);
+    return press_text(r->file, text, err);
+}
+
+static int put_newline(struct reconstruct *r, struct err *err)
+{
+    int rc = r->newline ? put(r, TEXT("\n"), err) : 0;
+
+    r->newline = false;
+    return rc;
+}
+
+/* The last '\n' waits: perhaps the line had none. */
+int restore_write(struct reconstruct *r, struct text text, struct err *err)
+{
+    if (!text.len)
+        return 0;
+    int rc = put_newline(r, err);
+    r->newline = text.ptr[text.len - 1] == '\n';
+    text.len -= r->newline;
+    return rc == 0 && text.len ? put(r, text, err) : rc;
+}
+
+/* ---- sources --------------------------------------------------------------------------------------------- */
+
+static struct press *press_of(const struct reconstruct *r, const char *name)
+{
+    return text_ends(text_of(name), TEXT(".gz")) ? r->gzip : r->text;
+}
+
+/* Files come in the order of their sources: what waits in the other press goes first. */
+static int begin_source(struct reconstruct *r, struct err *err)
+{
+    if (r->file || r->source_at == r->source_count)
+        return bad(err, "a source within a source");
+    struct press *press = press_of(r, r->sources[r->source_at++].output);
+    int rc = press_flush(press == r->gzip ? r->text : r->gzip, err);
+    hasher_begin(&r->hasher, 0);
+    r->newline = false;
+    return rc < 0 ? rc : press_open(press, err, &r->file);
+}
+
+static int end_source(struct reconstruct *r, struct err *err)
+{
+    if (!r->file)
+        return bad(err, "the end of no source");
+    struct restore_source *s = source_of(r);
+    int rc = put_newline(r, err);
+    if (rc < 0)
+        return rc;
+    struct hash128 hash = hasher_end(&r->hasher);
+    s->proved = !s->too_long && s->written == s->bytes && hash.high == s->hash.high &&
+                hash.low == s->hash.low;
+    struct press_file *file = r->file;
+    r->file = NULL;
+    return press_finish(file, s->output, NULL, NULL, err);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------ */
+
+static int next_run(struct reconstruct *r, struct err *err)
+{
+    uint64_t kinds = r->target_count + 2, run;
+
+    if (!r->file || !varint_take(&r->runs, &run))
+        return bad(err, "a run of lines");
+    r->run_what = run % kinds;
+    r->run_lines = run / kinds + 1;
+    if (r->run_what == r->target_count && !varint_take(&r->runs, &r->run_literal))
+        return bad(err, "a run of lines");
+    if (r->run_what == r->target_count && r->run_literal >= intern_count(r->literals))
+        return bad(err, "a line of brackets");
+    return 0;
+}
+
+/* Some lines of the run. */
+static int follow_run(struct reconstruct *r, struct err *err)
+{
+    struct restore_source *s = source_of(r);
+    struct text literal;
+
+    if (r->run_what < r->target_count && !r->targets[r->run_what].dropped)
+        return restore_take(r, &r->targets[r->run_what], &r->run_lines, &s->missing_lines, err);
+    if (r->run_what == r->target_count && !s->too_long) {
+        literal = intern_text(r->literals, (uint32_t)r->run_literal);
+        r->run_lines--;
+        return restore_write(r, literal, err);
+    }
+    if (r->run_what < r->target_count)
+        s->missing_lines += r->run_lines;
+    if (r->run_what == r->target_count + 1)
+        r->newline = false;
+    r->run_lines = 0;
+    return 0;
+}
+
+static int next_record(struct reconstruct *r, struct err *err)
+{
+    enum provenance_type type;
+    int rc = provenance_next(r->provenance, err, &type, &r->runs);
+
+    if (rc < 0)
+        return rc;
+    if (type == PROVENANCE_RUNS)
+        return 0;
+    r->runs.len = 0;
+    if (type == PROVENANCE_SOURCE)
+        return begin_source(r, err);
+    return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
+}
+
+static int write_report(struct reconstruct *r, struct err *err)
+{
+    struct outlet_file *file = NULL;
+    int rc = press_flush(r->text, err);
+
+    rc = rc < 0 ? rc : press_flush(r->gzip, err);
+    rc = rc < 0 ? rc : restore_write_report(r);
+    rc = rc < 0 ? rc : outlet_file_new(r->outlet, err, &file);
+    if (rc < 0)
+        return rc;
+    rc = outlet_file_write(file, (struct text){r->report.data, r->report.len}, err);
+    if (rc < 0) {
+        outlet_file_drop(file);
+        return rc;
+    }
+    return outlet_file_finish(file, REPORT_NAME, err);
+}
+
+/* ---- the door --------------------------------------------------------------------------------------------- */
+
+int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
+                     struct outlet *outlet, struct budget *budget, struct err *err,
+                     struct reconstruct **ret)
+{
+    struct reconstruct *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
+
+    if (!r)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    memset(r, 0, sizeof(*r));
+    r->dir = dir;
+    r->form = options->form;
+    r->outlet = outlet;
+    r->budget = budget;
+    r->provenance_fd = -1;
+    int rc = restore_read(r, err);
+    rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.level = 0}, &r->text);
+    rc = rc < 0
+             ? rc
+             : press_new(pool, outlet, &(struct press_options){.level = options->level}, &r->gzip);
+    if (rc < 0) {
+        reconstruct_free(r);
+        return err_set(err, rc, "%s", err_text(rc));
+    }
+    *ret = r;
+    return 0;
+}
+
+int reconstruct_next(struct reconstruct *r, struct err *err)
+{
+    int64_t until = clock_mono_ns() + TURN_NS;
+    int rc = budget_check(r->budget);
+
+    for (unsigned n = 0; rc == 0 && (n % 64 || clock_mono_ns() < until); n++) {
+        if (r->run_lines)
+            rc = follow_run(r, err);
+        else
+            rc = r->runs.len ? next_run(r, err) : next_record(r, err);
+    }
+    if (rc == ERR_END) {
+        rc = r->file ? bad(err, "a source without an end") : write_report(r, err);
+        rc = rc < 0 ? rc : ERR_END;
+    }
+    return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+}
+
+struct text reconstruct_report(const struct reconstruct *r)
+{
+    return (struct text){r->report.data, r->report.len};
+}
+
+static void target_done(struct restore_target *t)
+{
+    trace_reader_close(t->reader);
+    if (t->begun && t->fd >= 0)
+        close(t->fd);
+    for (size_t i = 0; i < t->count; i++) {
+        free(t->files[i].path);
+        buf_done(&t->files[i].added);
+    }
+    free(t->files);
+    free(t->name);
+    free(t->text);
+}
+
+void reconstruct_free(struct reconstruct *r)
+{
+    if (!r)
+        return;
+    press_drop(r->file);
+    press_free(r->text);
+    press_free(r->gzip);
+    provenance_reader_free(r->provenance);
+    if (r->provenance_fd >= 0)
+        close(r->provenance_fd);
+    for (uint32_t i = 0; i < r->target_count; i++)
+        target_done(&r->targets[i]);
+    for (size_t i = 0; i < r->source_count; i++) {
+        free(r->sources[i].name);
+        free(r->sources[i].output);
+    }
+    free(r->targets);
+    free(r->sources);
+    intern_free(r->literals);
+    intern_free(r->names);
+    buf_done(&r->report);
+    free(r);
+}

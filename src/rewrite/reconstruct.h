@@ -1,0 +1,73 @@
+/* reconstruct.h - what the parts of /reconstruct share. */
+#ifndef DFTRACERD_REWRITE_RECONSTRUCT_H
+#define DFTRACERD_REWRITE_RECONSTRUCT_H
+
+#include "provenance.h"
+
+#define REPORT_NAME "reconstruct.json"
+
+/* A file of a group, as the sidecar tells it. */
+struct restore_file {
+    char *path;
+    uint64_t lines, bytes;           /* lines: of sources                                                */
+    struct hash128 hash;
+    struct buf added;                /* pairs: lines of sources, lines added                             */
+    enum restore_state { RESTORE_UNREAD, RESTORE_GOOD, RESTORE_CHANGED, RESTORE_MISSING } state;
+};
+/* The lines of a target, file after file. */
+struct restore_target {
+    char *name;
+    bool dropped;
+    struct restore_file *files;
+    size_t count, cap;
+    size_t at;                       /* the file at hand                                                 */
+    bool begun;                      /* ... and what follows is of it                                    */
+    int fd;
+    struct trace_reader *reader;     /* NULL: it cannot be read (any more)                               */
+    uint64_t left;                   /* lines of sources in it that were not asked for yet               */
+    struct text added;               /* pairs to come                                                    */
+    uint64_t since, adding;          /* the next pair                                                    */
+    char *text;                      /* RESTORE_PIECE bytes                                              */
+    size_t from, len;
+};
+#define RESTORE_PIECE (256u << 10)
+struct restore_source {
+    char *name, *output;
+    uint64_t bytes, written, missing_lines; /* written: bytes                                            */
+    struct hash128 hash;
+    bool proved, too_long;
+};
+
+struct reconstruct {
+    int dir;
+    enum reconstruct_form form;
+    struct outlet *outlet;
+    struct budget *budget;
+    struct press *text, *gzip;       /* files are written by either                                      */
+    struct restore_target *targets;
+    uint32_t target_count;
+    struct restore_source *sources;
+    size_t source_count, source_cap, source_at; /* source_at: the one at hand, + 1                       */
+    struct intern *literals, *names; /* names: of sources, and of their outputs                          */
+    struct provenance_reader *provenance;
+    int provenance_fd;
+    struct text runs;                /* to come, of the record at hand                                   */
+    uint64_t run_what, run_literal, run_lines; /* what is left of a run                                  */
+    struct press_file *file;         /* of the source at hand                                            */
+    struct hasher hasher;            /* of its text                                                      */
+    bool newline;                    /* of its last line: not written yet                                */
+    struct buf report;
+};
+
+/* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
+int restore_read(struct reconstruct *r, struct err *err);
+/* A regular file, or a directory, below a directory, through no symbolic link. Descriptor, or -errno. */
+int restore_find(int dir, const char *path, bool directory);
+/* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it was is taken off *lines, and
+ * added to *missing where they are not to be had. -ENOMEM, or errors of write. */
+int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines, uint64_t *missing, struct err *err);
+int restore_write(struct reconstruct *r, struct text text, struct err *err); /* text of the source at hand */
+/* reconstruct_report.c */
+int restore_write_report(struct reconstruct *r);
+
+#endif

@@ -1,0 +1,203 @@
+/* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after the other. */
+#include "reconstruct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+/* One directory after the other: no link is followed, and there is no way up. */
+int restore_find(int dir, const char *path, bool directory)
+{
+    char part[256];
+    struct stat st;
+    int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+
+    for (bool last = false; fd >= 0 && !last;) {
+        size_t len = strcspn(path, "/");
+        last = !path[len];
+        if (len == 0 || len >= sizeof(part) || path[0] == '.') {
+            close(fd);
+            return -ENOENT;
+        }
+        memcpy(part, path, len);
+        part[len] = '\0';
+        int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+        int next = openat(fd, part, last && !directory ? flags : flags | O_DIRECTORY), why = errno;
+        close(fd);
+        errno = why;
+        fd = next;
+        path += len + !last;
+    }
+    if (fd < 0)
+        return -errno;
+    if (directory || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+int reconstruct_find(const char *base, const char *path)
+{
+    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir < 0)
+        return -errno;
+    int fd = restore_find(dir, path, true);
+    close(dir);
+    return fd;
+}
+
+/* Is it byte for byte the file that was written? */
+static bool is_unchanged(const struct restore_file *f, int fd, char *piece)
+{
+    _Alignas(64) struct hasher hasher;
+    uint64_t bytes = 0;
+    ssize_t n;
+
+    hasher_begin(&hasher, 0);
+    while ((n = pread(fd, piece, RESTORE_PIECE, (off_t)bytes)) > 0) {
+        hasher_add(&hasher, piece, (size_t)n);
+        bytes += (uint64_t)n;
+    }
+    struct hash128 hash = hasher_end(&hasher);
+    return n == 0 && bytes == f->bytes && hash.high == f->hash.high && hash.low == f->hash.low;
+}
+
+static void close_file(struct restore_target *t)
+{
+    trace_reader_close(t->reader);
+    t->reader = NULL;
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+}
+
+static void next_pair(struct restore_target *t)
+{
+    t->since = t->left;
+    t->adding = 0;
+    if (t->added.len && (!varint_take(&t->added, &t->since) || !varint_take(&t->added, &t->adding)))
+        t->added.len = 0;
+}
+
+/* A file that is not there has lines to pass over, too. */
+static int begin_file(struct reconstruct *r, struct restore_target *t, struct err *err)
+{
+    struct trace_reader_options options = {0};
+    struct restore_file *f = &t->files[t->at];
+
+    t->begun = true;
+    t->left = f->lines;
+    t->added = (struct text){f->added.data, f->added.len};
+    t->from = t->len = 0;
+    next_pair(t);
+    if (!t->text && !(t->text = malloc(RESTORE_PIECE)))
+        return -ENOMEM;
+    t->fd = restore_find(r->dir, f->path, false);
+    if (t->fd == -ENOMEM || t->fd == -EMFILE || t->fd == -ENFILE)
+        return err_set(err, t->fd, "%s: %s", f->path, strerror(-t->fd));
+    if (t->fd < 0) {
+        f->state = RESTORE_MISSING;
+        return 0;
+    }
+    f->state = is_unchanged(f, t->fd, t->text) ? RESTORE_GOOD : RESTORE_CHANGED;
+    int rc = trace_reader_open(t->fd, &options, NULL, err, &t->reader);
+    return rc == -ENOMEM ? rc : 0;
+}
+
+/* More text behind what is left; false: there is none. */
+static bool more_text(struct restore_target *t)
+{
+    ssize_t n = 0;
+
+    if (t->from < t->len)
+        return true;
+    t->from = t->len = 0;
+    if (t->reader)
+        n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
+    if (n == 0 && t->reader) {
+        trace_reader_finish(t->reader);
+        n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
+    }
+    if (n <= 0) {
+        close_file(t);
+        return false;
+    }
+    t->len = (size_t)n;
+    return true;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------- */
+
+/* Takes the text of up to `lines` lines that is at hand; *ret_lines of them end in it. */
+static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t *ret_lines)
+{
+    const char *from = t->text + t->from, *at = from, *end = t->text + t->len;
+    uint64_t n = 0;
+
+    while (n < lines && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline ? newline + 1 : end;
+        n += newline != NULL;
+    }
+    t->from += (size_t)(at - from);
+    *ret_lines = n;
+    return (struct text){from, (size_t)(at - from)};
+}
+
+static void skip_added(struct restore_target *t)
+{
+    while (t->adding && more_text(t)) {
+        uint64_t lines;
+        take_text(t, t->adding, &lines);
+        t->adding -= lines;
+    }
+    next_pair(t);
+}
+
+/* What is behind the last of its lines is of no use. */
+static void count_lines(struct restore_target *t, uint64_t taken)
+{
+    t->left -= taken;
+    t->since -= taken < t->since ? taken : t->since;
+    if (t->left)
+        return;
+    close_file(t);
+    t->begun = false;
+    t->at++;
+}
+
+int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
+                 uint64_t *missing, struct err *err)
+{
+    uint64_t taken;
+    int rc = 0;
+
+    while (rc == 0 && !t->begun && t->at < t->count) {
+        rc = begin_file(r, t, err);
+        if (rc == 0 && t->left == 0)
+            count_lines(t, 0);
+    }
+    if (rc < 0)
+        return rc;
+    bool none = !t->begun;
+    while (!none && t->since == 0 && t->adding)
+        skip_added(t);
+    if (none || !more_text(t)) {
+        taken = none || *lines < t->left ? *lines : t->left;
+        *missing += taken;
+    } else {
+        uint64_t most = t->since && t->since < *lines ? t->since : *lines;
+        struct text text = take_text(t, most < t->left ? most : t->left, &taken);
+        rc = restore_write(r, text, err);
+    }
+    *lines -= taken;
+    if (!none)
+        count_lines(t, taken);
+    return rc;
+}

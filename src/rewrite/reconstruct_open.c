@@ -1,0 +1,227 @@
+/* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one that belongs here? */
+#include "reconstruct.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1, MANIFEST_MOST = 1 << 30 };
+
+static int bad(struct err *err, const char *what)
+{
+    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is damaged: %s", what);
+}
+
+/* Room for one more at the end of an array. */
+static int room(void **array, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap)
+        return 0;
+    size_t more = *cap ? *cap * 2 : 16;
+    void *grown = realloc(*array, more * size);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    *cap = more;
+    return 0;
+}
+
+static char *copy(struct text t)
+{
+    return memchr(t.ptr, '\0', t.len) ? NULL : strndup(t.ptr, t.len);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------- */
+
+static int read_target(struct reconstruct *r, struct text p, struct err *err)
+{
+    if (r->target_count == TARGETS_MOST || r->source_count || p.len < 2)
+        return bad(err, "a group where none may be");
+    struct restore_target *t = &r->targets[r->target_count++];
+    t->fd = -1;
+    t->dropped = *p.ptr == 1;
+    t->name = copy((struct text){p.ptr + 1, p.len - 1});
+    return t->name ? 0 : -ENOMEM;
+}
+
+static int read_source(struct reconstruct *r, struct text name, struct err *err)
+{
+    void *array = r->sources;
+    int rc = room(&array, r->source_count, &r->source_cap, sizeof(*r->sources));
+    uint32_t known = intern_count(r->names);
+
+    r->sources = array;
+    if (rc == 0 && intern_add(r->names, name) < 0)
+        rc = -ENOMEM;
+    if (rc < 0)
+        return rc;
+    if (intern_count(r->names) == known)
+        return bad(err, "a source is there twice");
+    struct restore_source *s = &r->sources[r->source_count++];
+    *s = (struct restore_source){.name = name.len ? copy(name) : NULL};
+    return s->name ? 0 : bad(err, "a bad name of a source");
+}
+
+static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
+{
+    struct restore_source *s = r->source_count ? &r->sources[r->source_count - 1] : NULL;
+
+    if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
+        return bad(err, "the end of a source");
+    return 0;
+}
+
+static int read_output(struct reconstruct *r, struct text p, struct restore_file **last,
+                       struct err *err)
+{
+    uint64_t target;
+    struct restore_file f = {0};
+
+    if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
+        !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
+        return bad(err, "a file of a group");
+    struct restore_target *t = &r->targets[target];
+    void *array = t->files;
+    int rc = room(&array, t->count, &t->cap, sizeof(*t->files));
+    t->files = array;
+    if (rc < 0)
+        return rc;
+    f.path = copy(p);
+    if (!f.path)
+        return bad(err, "a bad name of a file");
+    *last = &t->files[t->count++];
+    **last = f;
+    return 0;
+}
+
+static int read_record(struct reconstruct *r, enum provenance_type type, struct text p,
+                       struct restore_file **last, struct err *err)
+{
+    switch (type) {
+    case PROVENANCE_TARGET:
+        return read_target(r, p, err);
+    case PROVENANCE_LITERAL:
+        return intern_add(r->literals, p) < 0 ? -ENOMEM : 0;
+    case PROVENANCE_SOURCE:
+        return read_source(r, p, err);
+    case PROVENANCE_SOURCE_END:
+        return read_source_end(r, p, err);
+    case PROVENANCE_OUTPUT:
+        return read_output(r, p, last, err);
+    case PROVENANCE_ADDED:
+        if (!*last)
+            return bad(err, "added lines of no file");
+        buf_text(&(*last)->added, p);
+        return (*last)->added.error;
+    default:
+        return 0;
+    }
+}
+
+/* ---- names of what is written ------------------------------------------------------------------------ */
+
+/* X.pfw and X.pfw.gz may both be there: where the plain name is taken, the whole one is kept. */
+static int name_output(struct reconstruct *r, struct restore_source *s)
+{
+    size_t len = strlen(s->name);
+    bool gz = len > 3 && strcmp(s->name + len - 3, ".gz") == 0;
+    struct buf name = {0};
+    bool as_was = r->form == RECONSTRUCT_AS_WAS || (r->form == RECONSTRUCT_GZIP) == gz;
+    struct text stem = {s->name, gz && !as_was ? len - 3 : len};
+
+    if (gz && !as_was && intern_find(r->names, stem) >= 0)
+        stem.len = len;
+    buf_text(&name, stem);
+    if (!gz && !as_was)
+        buf_puts(&name, ".gz");
+    if (!as_was && !gz && intern_find(r->names, (struct text){name.data, name.len}) >= 0)
+        buf_puts(&name, ".gz");
+    s->output = buf_steal(&name, NULL);
+    return s->output ? 0 : -ENOMEM;
+}
+
+/* ---- the manifest ------------------------------------------------------------------------------------ */
+
+static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
+{
+    int fd = restore_find(r->dir, MANIFEST_NAME, false);
+    json_error_t why;
+
+    *ret = NULL;
+    if (fd == -ENOENT)
+        return 0;
+    if (fd < 0)
+        return err_set(err, fd, MANIFEST_NAME ": %s", strerror(-fd));
+    *ret = json_loadfd(fd, JSON_DISABLE_EOF_CHECK, &why);
+    close(fd);
+    return *ret ? 0 : err_set(err, ERR_CORRUPT, MANIFEST_NAME " cannot be read: %s", why.text);
+}
+
+static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
+{
+    const char *told =
+        json_string_value(json_object_get(json_object_get(manifest, "provenance"), "xxh128"));
+    _Alignas(64) struct hasher hasher;
+    char piece[4096], is[33];
+    off_t at = 0;
+    ssize_t n;
+
+    hasher_begin(&hasher, 0);
+    while ((n = pread(r->provenance_fd, piece, sizeof(piece), at)) > 0) {
+        hasher_add(&hasher, piece, (size_t)n);
+        at += n;
+    }
+    hash_text(hasher_end(&hasher), is);
+    if (!told || strcmp(told, is) != 0)
+        return err_set(err, ERR_CORRUPT,
+                       PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
+                       told ? told : "nothing of it");
+    return 0;
+}
+
+static int check_manifest(struct reconstruct *r, struct err *err)
+{
+    json_t *manifest;
+    int rc = load_manifest(r, err, &manifest);
+
+    if (rc == 0 && manifest)
+        rc = compare_hash(r, manifest, err);
+    json_decref(manifest);
+    return rc;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
+static int open_reader(struct reconstruct *r)
+{
+    provenance_reader_free(r->provenance);
+    r->provenance = NULL;
+    return provenance_reader_new(r->provenance_fd, &r->provenance);
+}
+
+int restore_read(struct reconstruct *r, struct err *err)
+{
+    struct restore_file *last = NULL;
+    enum provenance_type type;
+    struct text payload;
+
+    r->provenance_fd = restore_find(r->dir, PROVENANCE_NAME, false);
+    if (r->provenance_fd == -ENOENT)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no " PROVENANCE_NAME ": not what /organize has written");
+    if (r->provenance_fd < 0)
+        return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
+    r->targets = calloc(TARGETS_MOST, sizeof(*r->targets));
+    r->literals = intern_new();
+    r->names = intern_new();
+    int rc = r->targets && r->literals && r->names ? open_reader(r) : -ENOMEM;
+    while (rc == 0 && (rc = provenance_next(r->provenance, err, &type, &payload)) == 0)
+        rc = read_record(r, type, payload, &last, err);
+    rc = rc == ERR_END ? check_manifest(r, err) : rc;
+    for (size_t i = 0; i < r->source_count && rc == 0; i++)
+        rc = name_output(r, &r->sources[i]);
+    return rc < 0 ? rc : open_reader(r);
+}

@@ -1,0 +1,86 @@
+/* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and what is missing of the others. */
+#include "reconstruct.h"
+
+static void write_text(struct jw *j, const char *key, const char *text)
+{
+    jw_key(j, key);
+    jw_str(j, text);
+}
+
+static void write_number(struct jw *j, const char *key, uint64_t number)
+{
+    jw_key(j, key);
+    jw_uint(j, number);
+}
+
+static const char *state_of(const struct restore_source *s)
+{
+    return s->proved ? "proved" : s->missing_lines ? "incomplete" : "differs";
+}
+
+static void write_source(struct jw *j, const struct restore_source *s)
+{
+    char hash[33];
+
+    hash_text(s->hash, hash);
+    jw_begin(j, '{');
+    write_text(j, "path", s->name);
+    write_text(j, "output", s->output);
+    write_text(j, "state", state_of(s));
+    write_number(j, "text_bytes", s->bytes);
+    write_text(j, "xxh128", hash);
+    if (!s->proved) {
+        write_number(j, "written_bytes", s->written);
+        write_number(j, "missing_lines", s->missing_lines);
+    }
+    jw_end(j, '}');
+}
+
+/* Files of the groups that are not, or not quite, there. */
+static void write_files(struct jw *j, const struct reconstruct *r, const char *key,
+                        enum restore_state state)
+{
+    jw_key(j, key);
+    jw_begin(j, '[');
+    for (uint32_t i = 0; i < r->target_count; i++) {
+        const struct restore_target *t = &r->targets[i];
+        for (size_t k = 0; k < t->count; k++)
+            if (t->files[k].state == state)
+                jw_str(j, t->files[k].path);
+    }
+    jw_end(j, ']');
+}
+
+static void write_dropped(struct jw *j, const struct reconstruct *r)
+{
+    jw_key(j, "dropped");
+    jw_begin(j, '[');
+    for (uint32_t i = 0; i < r->target_count; i++)
+        if (r->targets[i].dropped)
+            jw_str(j, r->targets[i].name);
+    jw_end(j, ']');
+}
+
+int restore_write_report(struct reconstruct *r)
+{
+    uint64_t proved = 0;
+    struct jw j;
+
+    for (size_t i = 0; i < r->source_count; i++)
+        proved += r->sources[i].proved;
+    jw_init(&j, &r->report, true);
+    jw_begin(&j, '{');
+    write_number(&j, "files", r->source_count);
+    write_number(&j, "proved", proved);
+    write_files(&j, r, "missing", RESTORE_MISSING);
+    write_files(&j, r, "changed", RESTORE_CHANGED);
+    write_dropped(&j, r);
+    jw_key(&j, "sources");
+    jw_begin(&j, '[');
+    for (size_t i = 0; i < r->source_count; i++)
+        write_source(&j, &r->sources[i]);
+    jw_end(&j, ']');
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return r->report.error;
+}
