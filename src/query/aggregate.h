@@ -3,7 +3,8 @@
  * Way:       aggregate_plan.c with _pipeline.c, _fields.c and _general.c (options to struct aggregate_plan) ->
  *            aggregate_scan.c (one pass, with aggregate_counters.c for counters and aggregate_split.c for shared buckets)
  *            fills struct aggregate_found (for a part of the groups, where memory does not suffice: aggregate_passes.c)
- *            -> aggregate_order.c sorts -> aggregate_tell.c tells rows; aggregate.c is the door.
+ *            -> aggregate_order.c sorts and ranks the keys -> aggregate_columns.c fills columns of a block of rows from ranks
+ *            and records, aggregate_tell.c tells what is not so simple; aggregate.c is the door.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general form has one.
  * Exactness: integers are summed exactly in any order; doubles by chunk in row order, and chunks in (file, chunk) order:
  *            answers are equal to the last bit whatever the number of threads.
