@@ -64,7 +64,8 @@ int restore_read(struct reconstruct *r, struct err *err);
 /* A regular file, or a directory, below a directory, through no symbolic link. Descriptor, or -errno. */
 int restore_find(int dir, const char *path, bool directory);
 /* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it was is taken off *lines, and
- * added to *missing where they are not to be had. -ENOMEM, or errors of write. */
+ * added to *missing where they are not to be had. -ENOMEM, -errno of opening or reading a
+ * file that is there, or errors of write. */
 int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines, uint64_t *missing, struct err *err);
 int restore_write(struct reconstruct *r, struct text text, struct err *err); /* text of the source at hand */
 /* reconstruct_report.c */

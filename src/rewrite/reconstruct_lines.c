@@ -99,24 +99,23 @@ static int begin_file(struct reconstruct *r, struct restore_target *t, struct er
     if (!t->text && !(t->text = malloc(RESTORE_PIECE)))
         return -ENOMEM;
     t->fd = restore_find(r->dir, f->path, false);
-    if (t->fd == -ENOMEM || t->fd == -EMFILE || t->fd == -ENFILE)
-        return err_set(err, t->fd, "%s: %s", f->path, strerror(-t->fd));
-    if (t->fd < 0) {
+    if (t->fd == -ENOENT || t->fd == -ENOTDIR || t->fd == -ELOOP) {
         f->state = RESTORE_MISSING;
         return 0;
     }
+    if (t->fd < 0) /* nothing is known of the file */
+        return err_set(err, t->fd, "%s: %s", f->path, err_text(t->fd));
     f->state = is_unchanged(f, t->fd, t->text) ? RESTORE_GOOD : RESTORE_CHANGED;
-    int rc = trace_reader_open(t->fd, &options, NULL, err, &t->reader);
-    return rc == -ENOMEM ? rc : 0;
+    return trace_reader_open(t->fd, &options, NULL, err, &t->reader);
 }
 
-/* More text behind what is left; false: there is none. */
-static bool more_text(struct restore_target *t)
+/* More text behind what is left: 1; 0: there is none; -errno. */
+static int more_text(struct restore_target *t, struct err *err)
 {
     ssize_t n = 0;
 
     if (t->from < t->len)
-        return true;
+        return 1;
     t->from = t->len = 0;
     if (t->reader)
         n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
@@ -124,12 +123,14 @@ static bool more_text(struct restore_target *t)
         trace_reader_finish(t->reader);
         n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
     }
-    if (n <= 0) {
+    if (n < 0)
+        return err_set(err, (int)n, "%s: %s", t->files[t->at].path, err_text((int)n));
+    if (n == 0) {
         close_file(t);
-        return false;
+        return 0;
     }
     t->len = (size_t)n;
-    return true;
+    return 1;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------- */
@@ -150,14 +151,17 @@ static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t 
     return (struct text){from, (size_t)(at - from)};
 }
 
-static void skip_added(struct restore_target *t)
+static int skip_added(struct restore_target *t, struct err *err)
 {
-    while (t->adding && more_text(t)) {
+    int rc = 0;
+
+    while (t->adding && (rc = more_text(t, err)) > 0) {
         uint64_t lines;
         take_text(t, t->adding, &lines);
         t->adding -= lines;
     }
     next_pair(t);
+    return rc < 0 ? rc : 0;
 }
 
 /* What is behind the last of its lines is of no use. */
@@ -183,12 +187,13 @@ int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *line
         if (rc == 0 && t->left == 0)
             count_lines(t, 0);
     }
-    if (rc < 0)
-        return rc;
     bool none = !t->begun;
-    while (!none && t->since == 0 && t->adding)
-        skip_added(t);
-    if (none || !more_text(t)) {
+    while (rc == 0 && !none && t->since == 0 && t->adding)
+        rc = skip_added(t, err);
+    int more = rc < 0 || none ? rc : more_text(t, err);
+    if (more < 0)
+        return more;
+    if (!more) {
         taken = none || *lines < t->left ? *lines : t->left;
         *missing += taken;
     } else {
