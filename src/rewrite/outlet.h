@@ -4,6 +4,9 @@
 
 #include "dftracerd/rewrite.h"
 
+/* Of names below the output directory: what is being written. */
+#define OUTLET_PREFIX ".dftracerd-"
+
 /* Names that would leave the folder in which an archive is unpacked are a mistake or an attack. */
 bool tar_name_is_safe(struct text name);
 

@@ -22,8 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX ".dftracerd-"
-
 struct dir_outlet {
     struct outlet base;
     char *place; /* the output directory                                         */
@@ -95,7 +93,7 @@ static int check_path(const char *path, struct err *err)
         return err_set_param(err, ERR_PARAM, "output",
                              "`output` must be a path below the output directory, without `..`");
     while (text_split(&rest, '/', &part))
-        if (!part.len || text_eq(part, TEXT(".")) || text_starts(part, TEXT(PREFIX)))
+        if (!part.len || text_eq(part, TEXT(".")) || text_starts(part, TEXT(OUTLET_PREFIX)))
             return err_set_param(err, ERR_PARAM, "output", "`output` may have no part `%.*s`",
                                  (int)part.len, part.ptr);
     return 0;
@@ -145,7 +143,7 @@ void outlet_clean(const char *base)
     DIR *dir = opendir(base);
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+        if (strncmp(entry->d_name, OUTLET_PREFIX, strlen(OUTLET_PREFIX)) != 0)
             continue;
         int fd = open_dir(dirfd(dir), entry->d_name);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -335,7 +333,7 @@ static int begin_run(struct dir_outlet *d, struct err *err)
         return rc;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = (uint64_t)clock_real_ns();
-    snprintf(name, sizeof name, PREFIX "%016llx", (unsigned long long)number);
+    snprintf(name, sizeof name, OUTLET_PREFIX "%016llx", (unsigned long long)number);
     d->run_fd = make_and_open(d->place_fd, name);
     if (d->run_fd < 0)
         return failed(err, "written to", "the output directory", errno);

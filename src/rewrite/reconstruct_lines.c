@@ -1,8 +1,10 @@
 /* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after the other. */
+#include "outlet.h"
 #include "reconstruct.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +12,14 @@
 
 /* ---- files ------------------------------------------------------------------------------------------- */
 
-/* One directory after the other: no link is followed, and there is no way up. */
+/* No way up, and nothing that is still being written. */
+static bool is_part(const char *part)
+{
+    return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0 &&
+           strncmp(part, OUTLET_PREFIX, strlen(OUTLET_PREFIX)) != 0;
+}
+
+/* One directory after the other: no link is followed, and there is no way up. A directory may end in slashes. */
 int restore_find(int dir, const char *path, bool directory)
 {
     char part[256];
@@ -19,13 +28,12 @@ int restore_find(int dir, const char *path, bool directory)
 
     for (bool last = false; fd >= 0 && !last;) {
         size_t len = strcspn(path, "/");
-        last = !path[len];
-        if (len == 0 || len >= sizeof(part) || path[0] == '.') {
+        last = !path[len + (directory ? strspn(path + len, "/") : 0)];
+        snprintf(part, sizeof(part), "%.*s", len < sizeof(part) ? (int)len : 0, path);
+        if (!is_part(part)) {
             close(fd);
             return -ENOENT;
         }
-        memcpy(part, path, len);
-        part[len] = '\0';
         int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
         int next = openat(fd, part, last && !directory ? flags : flags | O_DIRECTORY), why = errno;
         close(fd);
