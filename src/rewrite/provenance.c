@@ -177,6 +177,7 @@ int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct h
 
 struct provenance_reader {
     struct hasher text;
+    struct budget *budget;
     int fd;
     uint64_t offset; /* of what is read next */
     ZSTD_DCtx *zstd;
@@ -187,7 +188,7 @@ struct provenance_reader {
     char piece[PIECE];
 };
 
-int provenance_reader_new(int fd, struct provenance_reader **ret)
+int provenance_reader_new(int fd, struct budget *budget, struct provenance_reader **ret)
 {
     struct provenance_reader *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
 
@@ -195,6 +196,7 @@ int provenance_reader_new(int fd, struct provenance_reader **ret)
         return -ENOMEM;
     memset(r, 0, sizeof(*r));
     r->fd = fd;
+    r->budget = budget;
     r->in.src = r->piece;
     hasher_begin(&r->text, 0);
     r->zstd = ZSTD_createDCtx();
@@ -239,7 +241,7 @@ static int read_piece(struct provenance_reader *r, struct err *err)
 /* More records; what was handed out goes. */
 static int unpack(struct provenance_reader *r, struct err *err)
 {
-    int rc = 0;
+    int rc = budget_check(r->budget);
 
     if (r->at)
         memmove(r->records.data, r->records.data + r->at, r->records.len - r->at);
@@ -248,7 +250,7 @@ static int unpack(struct provenance_reader *r, struct err *err)
     r->at = 0;
     if (r->frame_ended)
         return damaged(err, "is cut: its last record is missing");
-    if (r->in.pos == r->in.size)
+    if (rc == 0 && r->in.pos == r->in.size)
         rc = read_piece(r, err);
     if (rc < 0)
         return rc;
@@ -281,7 +283,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
             err, ERR_CORRUPT,
             PROVENANCE_NAME " was changed: its records have the check sum %s, it says %s", b, a);
     r->hashed = r->at;
-    while (!r->frame_ended) {
+    while (!r->frame_ended && r->at == r->records.len) {
         int rc = unpack(r, err);
         if (rc < 0)
             return rc;

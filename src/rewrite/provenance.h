@@ -45,11 +45,11 @@ int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct h
 /* ---- reading ---- */
 
 struct provenance_reader;
-/* fd is borrowed; it begins at the front of the file. */
-int provenance_reader_new(int fd, struct provenance_reader **ret);
+/* fd and budget are borrowed; it begins at the front of the file. */
+int provenance_reader_new(int fd, struct budget *budget, struct provenance_reader **ret);
 void provenance_reader_free(struct provenance_reader *r);
 /* The next record, borrowed until the next call. ERR_END after the last one, whose check sum was right; ERR_CORRUPT with
- * what is wrong; -errno, -ENOMEM. */
+ * what is wrong; -errno, -ENOMEM, why to stop. */
 int provenance_next(struct provenance_reader *r, struct err *err, enum provenance_type *ret_type, struct text *ret);
 
 #endif

@@ -63,6 +63,8 @@ struct reconstruct {
 int restore_read(struct reconstruct *r, struct err *err);
 /* A regular file, or a directory, below a directory, through no symbolic link. Descriptor, or -errno. */
 int restore_find(int dir, const char *path, bool directory);
+/* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
+int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
 /* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it was is taken off *lines, and
  * added to *missing where they are not to be had. -ENOMEM, -errno of opening or reading a
  * file that is there, or errors of write. */

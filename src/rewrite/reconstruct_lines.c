@@ -60,20 +60,42 @@ int reconstruct_find(const char *base, const char *path)
     return fd;
 }
 
-/* Is it byte for byte the file that was written? */
-static bool is_unchanged(const struct restore_file *f, int fd, char *piece)
+int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret)
 {
     _Alignas(64) struct hasher hasher;
-    uint64_t bytes = 0;
-    ssize_t n;
+    uint64_t at = 0;
+    ssize_t n = 1;
 
     hasher_begin(&hasher, 0);
-    while ((n = pread(fd, piece, RESTORE_PIECE, (off_t)bytes)) > 0) {
-        hasher_add(&hasher, piece, (size_t)n);
-        bytes += (uint64_t)n;
+    while (at < bytes && n) {
+        int rc = budget_check(r->budget);
+        if (rc < 0)
+            return rc;
+        size_t most = bytes - at < RESTORE_PIECE ? (size_t)(bytes - at) : RESTORE_PIECE;
+        n = pread(fd, piece, most, (off_t)at);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        hasher_add(&hasher, piece, n > 0 ? (size_t)n : 0);
+        at += n > 0 ? (uint64_t)n : 0;
     }
-    struct hash128 hash = hasher_end(&hasher);
-    return n == 0 && bytes == f->bytes && hash.high == f->hash.high && hash.low == f->hash.low;
+    *ret = hasher_end(&hasher);
+    return 0;
+}
+
+/* Is it byte for byte the file that was written? 1, 0, errors. What cannot be read is not. */
+static int is_unchanged(struct reconstruct *r, const struct restore_file *f, int fd, char *piece)
+{
+    struct hash128 hash;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size != f->bytes)
+        return 0;
+    int rc = restore_hash(r, fd, f->bytes, piece, &hash);
+    if (rc < 0)
+        return rc == -EIO ? 0 : rc;
+    return hash.high == f->hash.high && hash.low == f->hash.low;
 }
 
 static void close_file(struct restore_target *t)
@@ -113,7 +135,10 @@ static int begin_file(struct reconstruct *r, struct restore_target *t, struct er
     }
     if (t->fd < 0) /* nothing is known of the file */
         return err_set(err, t->fd, "%s: %s", f->path, err_text(t->fd));
-    f->state = is_unchanged(f, t->fd, t->text) ? RESTORE_GOOD : RESTORE_CHANGED;
+    int rc = is_unchanged(r, f, t->fd, t->text);
+    if (rc < 0)
+        return err_set(err, rc, "%s: %s", f->path, err_text(rc));
+    f->state = rc ? RESTORE_GOOD : RESTORE_CHANGED;
     return trace_reader_open(t->fd, &options, NULL, err, &t->reader);
 }
 
@@ -159,14 +184,15 @@ static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t 
     return (struct text){from, (size_t)(at - from)};
 }
 
-static int skip_added(struct restore_target *t, struct err *err)
+static int skip_added(struct reconstruct *r, struct restore_target *t, struct err *err)
 {
-    int rc = 0;
+    int rc = budget_check(r->budget);
 
-    while (t->adding && (rc = more_text(t, err)) > 0) {
+    while (t->adding && rc >= 0 && (rc = more_text(t, err)) > 0) {
         uint64_t lines;
         take_text(t, t->adding, &lines);
         t->adding -= lines;
+        rc = budget_check(r->budget);
     }
     next_pair(t);
     return rc < 0 ? rc : 0;
@@ -191,13 +217,14 @@ int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *line
     int rc = 0;
 
     while (rc == 0 && !t->begun && t->at < t->count) {
-        rc = begin_file(r, t, err);
+        rc = budget_check(r->budget);
+        rc = rc < 0 ? rc : begin_file(r, t, err);
         if (rc == 0 && t->left == 0)
             count_lines(t, 0);
     }
     bool none = !t->begun;
     while (rc == 0 && !none && t->since == 0 && t->adding)
-        rc = skip_added(t, err);
+        rc = skip_added(r, t, err);
     int more = rc < 0 || none ? rc : more_text(t, err);
     if (more < 0)
         return more;

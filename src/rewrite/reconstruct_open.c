@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1, MANIFEST_MOST = 1 << 30 };
@@ -162,19 +163,26 @@ static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
 
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
 {
-    const char *told =
-        json_string_value(json_object_get(json_object_get(manifest, "provenance"), "xxh128"));
-    _Alignas(64) struct hasher hasher;
-    char piece[4096], is[33];
-    off_t at = 0;
-    ssize_t n;
+    const json_t *of = json_object_get(manifest, "provenance");
+    const char *told = json_string_value(json_object_get(of, "xxh128"));
+    struct hash128 hash = {0};
+    struct stat st;
+    char is[33];
 
-    hasher_begin(&hasher, 0);
-    while ((n = pread(r->provenance_fd, piece, sizeof(piece), at)) > 0) {
-        hasher_add(&hasher, piece, (size_t)n);
-        at += n;
-    }
-    hash_text(hasher_end(&hasher), is);
+    if (fstat(r->provenance_fd, &st) < 0)
+        return -errno;
+    long long size = json_integer_value(json_object_get(of, "bytes"));
+    if (told && size != st.st_size)
+        return err_set(err, ERR_CORRUPT,
+                       PROVENANCE_NAME " has %lld bytes, but " MANIFEST_NAME " says %lld",
+                       (long long)st.st_size, size);
+    char *piece = malloc(RESTORE_PIECE);
+    int rc =
+        piece ? restore_hash(r, r->provenance_fd, (uint64_t)st.st_size, piece, &hash) : -ENOMEM;
+    free(piece);
+    if (rc < 0)
+        return rc;
+    hash_text(hash, is);
     if (!told || strcmp(told, is) != 0)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
@@ -199,7 +207,7 @@ static int open_reader(struct reconstruct *r)
 {
     provenance_reader_free(r->provenance);
     r->provenance = NULL;
-    return provenance_reader_new(r->provenance_fd, &r->provenance);
+    return provenance_reader_new(r->provenance_fd, r->budget, &r->provenance);
 }
 
 int restore_read(struct reconstruct *r, struct err *err)
