@@ -241,6 +241,7 @@ void reconstruct_free(struct reconstruct *r)
         free(r->sources[i].name);
         free(r->sources[i].output);
     }
+    budget_release(r->budget, r->charged);
     free(r->targets);
     free(r->sources);
     intern_free(r->literals);

@@ -43,6 +43,7 @@ struct reconstruct {
     enum reconstruct_form form;
     struct outlet *outlet;
     struct budget *budget;
+    size_t charged;                  /* to the budget, until free                                        */
     struct press *text, *gzip;       /* files are written by either                                      */
     struct restore_target *targets;
     uint32_t target_count;
@@ -59,6 +60,8 @@ struct reconstruct {
     struct buf report;
 };
 
+/* What grows with the sidecar is the request's: 0, ERR_MEMORY_LIMIT. */
+int restore_charge(struct reconstruct *r, size_t bytes);
 /* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
 int restore_read(struct reconstruct *r, struct err *err);
 /* A regular file, or a directory, below a directory, through no symbolic link. Descriptor, or -errno. */

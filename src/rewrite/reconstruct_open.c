@@ -9,19 +9,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1, MANIFEST_MOST = 1 << 30 };
+enum {
+    TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1,
+    MANIFEST_MOST = 256 << 20,
+    MANIFEST_GROWS = 8, /* a value takes so much more memory than text */
+    LITERAL_MOST = 5,   /* brackets: four bytes and '\n'              */
+    INTERN_EXTRA = 64   /* of a text that is interned                  */
+};
 
 static int bad(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is damaged: %s", what);
 }
 
+int restore_charge(struct reconstruct *r, size_t bytes)
+{
+    int rc = budget_charge(r->budget, bytes);
+
+    r->charged += rc == 0 ? bytes : 0;
+    return rc;
+}
+
 /* Room for one more at the end of an array. */
-static int room(void **array, size_t count, size_t *cap, size_t size)
+static int room(struct reconstruct *r, void **array, size_t count, size_t *cap, size_t size)
 {
     if (count < *cap)
         return 0;
     size_t more = *cap ? *cap * 2 : 16;
+    if (restore_charge(r, (more - *cap) * size) < 0)
+        return ERR_MEMORY_LIMIT;
     void *grown = realloc(*array, more * size);
     if (!grown)
         return -ENOMEM;
@@ -51,10 +67,11 @@ static int read_target(struct reconstruct *r, struct text p, struct err *err)
 static int read_source(struct reconstruct *r, struct text name, struct err *err)
 {
     void *array = r->sources;
-    int rc = room(&array, r->source_count, &r->source_cap, sizeof(*r->sources));
+    int rc = room(r, &array, r->source_count, &r->source_cap, sizeof(*r->sources));
     uint32_t known = intern_count(r->names);
 
     r->sources = array;
+    rc = rc < 0 ? rc : restore_charge(r, 3 * name.len + INTERN_EXTRA); /* its output's name, too */
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
@@ -86,8 +103,9 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
         return bad(err, "a file of a group");
     struct restore_target *t = &r->targets[target];
     void *array = t->files;
-    int rc = room(&array, t->count, &t->cap, sizeof(*t->files));
+    int rc = room(r, &array, t->count, &t->cap, sizeof(*t->files));
     t->files = array;
+    rc = rc < 0 ? rc : restore_charge(r, p.len);
     if (rc < 0)
         return rc;
     f.path = copy(p);
@@ -98,6 +116,26 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
     return 0;
 }
 
+static int read_literal(struct reconstruct *r, struct text p, struct err *err)
+{
+    if (!p.len || p.len > LITERAL_MOST)
+        return bad(err, "a line of brackets that is too short or long");
+    int rc = restore_charge(r, p.len + INTERN_EXTRA);
+    return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
+}
+
+static int read_added(struct reconstruct *r, struct text p, struct restore_file *last,
+                      struct err *err)
+{
+    if (!last)
+        return bad(err, "added lines of no file");
+    int rc = restore_charge(r, 2 * p.len); /* it grows by doubling */
+    if (rc < 0)
+        return rc;
+    buf_text(&last->added, p);
+    return last->added.error;
+}
+
 static int read_record(struct reconstruct *r, enum provenance_type type, struct text p,
                        struct restore_file **last, struct err *err)
 {
@@ -105,7 +143,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
     case PROVENANCE_TARGET:
         return read_target(r, p, err);
     case PROVENANCE_LITERAL:
-        return intern_add(r->literals, p) < 0 ? -ENOMEM : 0;
+        return read_literal(r, p, err);
     case PROVENANCE_SOURCE:
         return read_source(r, p, err);
     case PROVENANCE_SOURCE_END:
@@ -113,10 +151,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
     case PROVENANCE_OUTPUT:
         return read_output(r, p, last, err);
     case PROVENANCE_ADDED:
-        if (!*last)
-            return bad(err, "added lines of no file");
-        buf_text(&(*last)->added, p);
-        return (*last)->added.error;
+        return read_added(r, p, *last, err);
     default:
         return 0;
     }
@@ -150,12 +185,22 @@ static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
 {
     int fd = restore_find(r->dir, MANIFEST_NAME, false);
     json_error_t why;
+    struct stat st;
 
     *ret = NULL;
     if (fd == -ENOENT)
         return 0;
     if (fd < 0)
         return err_set(err, fd, MANIFEST_NAME ": %s", strerror(-fd));
+    int rc = fstat(fd, &st) < 0 ? -errno : 0;
+    if (rc == 0 && st.st_size > MANIFEST_MOST)
+        rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " has %lld bytes: more than it can have",
+                     (long long)st.st_size);
+    rc = rc < 0 ? rc : restore_charge(r, (size_t)st.st_size * MANIFEST_GROWS);
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
     *ret = json_loadfd(fd, JSON_DISABLE_EOF_CHECK, &why);
     close(fd);
     return *ret ? 0 : err_set(err, ERR_CORRUPT, MANIFEST_NAME " cannot be read: %s", why.text);
@@ -192,12 +237,15 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
 
 static int check_manifest(struct reconstruct *r, struct err *err)
 {
-    json_t *manifest;
+    size_t before = r->charged;
+    json_t *manifest = NULL;
     int rc = load_manifest(r, err, &manifest);
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
     json_decref(manifest);
+    budget_release(r->budget, r->charged - before);
+    r->charged = before;
     return rc;
 }
 
