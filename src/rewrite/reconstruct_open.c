@@ -1,4 +1,5 @@
 /* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one that belongs here? */
+#include "outlet.h"
 #include "reconstruct.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     uint32_t known = intern_count(r->names);
 
     r->sources = array;
-    rc = rc < 0 ? rc : restore_charge(r, 3 * name.len + INTERN_EXTRA); /* its output's name, too */
+    rc = rc < 0 ? rc
+                : restore_charge(r, 4 * name.len + 2 * INTERN_EXTRA); /* its output's name, too */
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
@@ -173,10 +175,45 @@ static int name_output(struct reconstruct *r, struct restore_source *s)
     buf_text(&name, stem);
     if (!gz && !as_was)
         buf_puts(&name, ".gz");
-    if (!as_was && !gz && intern_find(r->names, (struct text){name.data, name.len}) >= 0)
+    while (!as_was && !gz && !name.error &&
+           intern_find(r->names, (struct text){name.data, name.len}) >= 0)
         buf_puts(&name, ".gz");
     s->output = buf_steal(&name, NULL);
     return s->output ? 0 : -ENOMEM;
+}
+
+static bool is_output(struct text name)
+{
+    struct text rest = name, part;
+
+    if (!tar_name_is_safe(name) || text_eq(name, TEXT(REPORT_NAME)))
+        return false;
+    while (text_split(&rest, '/', &part))
+        if (!part.len || text_eq(part, TEXT(".")))
+            return false;
+    return true;
+}
+
+/* Each is another file, below the place where they go. */
+static int name_outputs(struct reconstruct *r, struct err *err)
+{
+    struct intern *outputs = intern_new();
+    int rc = outputs ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < r->source_count && rc == 0; i++) {
+        struct restore_source *s = &r->sources[i];
+        rc = i % 1024 ? 0 : budget_check(r->budget);
+        rc = rc < 0 ? rc : name_output(r, s);
+        if (rc < 0)
+            break;
+        if (!is_output(text_of(s->output)) || intern_find(outputs, text_of(s->output)) >= 0)
+            rc = err_set(err, ERR_CORRUPT,
+                         PROVENANCE_NAME " names a file that cannot be written: %s", s->output);
+        else if (intern_add(outputs, text_of(s->output)) < 0)
+            rc = -ENOMEM;
+    }
+    intern_free(outputs);
+    return rc;
 }
 
 /* ---- the manifest ------------------------------------------------------------------------------------ */
@@ -277,7 +314,6 @@ int restore_read(struct reconstruct *r, struct err *err)
     while (rc == 0 && (rc = provenance_next(r->provenance, err, &type, &payload)) == 0)
         rc = read_record(r, type, payload, &last, err);
     rc = rc == ERR_END ? check_manifest(r, err) : rc;
-    for (size_t i = 0; i < r->source_count && rc == 0; i++)
-        rc = name_output(r, &r->sources[i]);
+    rc = rc < 0 ? rc : name_outputs(r, err);
     return rc < 0 ? rc : open_reader(r);
 }
