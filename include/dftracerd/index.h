@@ -111,7 +111,7 @@ struct index_chunk {
 };
 /* Everything /info tells of a file. Immutable within a snapshot. Strings borrowed from the snapshot. */
 struct index_file {
-    uint32_t id;                    /* new for each (re)indexing                                         */
+    uint32_t id;                    /* new for each (re)indexing; 0: of what is unread                   */
     enum index_state state;
     bool damaged;                   /* damage_count > 0 (invalid lines are not damage)                   */
     const char *name, *path;
@@ -134,6 +134,8 @@ struct index_file {
     uint32_t process_count;
     const struct index_process *processes; /* sorted by (host, pid)                                       */
 };
+/* Nothing of it has been read: pending, failed, or the first look at it has not come to an end yet. Its format is unknown. */
+static inline bool index_file_is_unread(const struct index_file *f) { return f->id == 0; }
 
 struct snapshot;
 struct snapshot *index_snapshot(struct index *ix);      /* *new*; never NULL after index_open */

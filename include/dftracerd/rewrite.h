@@ -112,7 +112,8 @@ void spool_free(struct spool *s);
 
 /* Either a tar stream (a file in the making is a spool, a finished one waits until it is sent), or a directory below the
  * daemon's output directory: everything is written below a directory `.dftracerd-...` there, and renamed by outlet_end. Whatever
- * ends it earlier (an error, outlet_free, a kill) leaves nothing under a final name.
+ * ends it earlier (an error, outlet_free, a kill) leaves nothing under a final name; what ends outlet_end itself while it
+ * replaces files of a directory that is there (`force`) leaves some replaced, each whole.
  * Names: relative, `/` between directories, which are made; errors of tar_begin. */
 struct outlet;
 struct outlet_file;
@@ -130,7 +131,7 @@ int outlet_body_new(struct outlet **ret);
 int outlet_file_new(struct outlet *o, struct err *err, struct outlet_file **ret);
 int outlet_file_write(struct outlet_file *f, struct text data, struct err *err);
 uint64_t outlet_file_size(const struct outlet_file *f);
-/* Takes `f`. Members of a tar come in this order. -EINVAL: a bad name, or (directory) one that was there already. */
+/* Takes `f`. Members of a tar come in this order. -EINVAL: a bad name; -EEXIST: (directory) one that was there already. */
 int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err);
 void outlet_file_drop(struct outlet_file *f);                            /* NULL-safe */
 /* Appends up to about `most` bytes of what is finished. 0, ERR_END: nothing is ready now (a directory: never anything). */
@@ -179,6 +180,7 @@ struct repack_options {
     bool verify;                     /* what was written is inflated, and the events are read once more and compared */
 };
 struct repack;
+bool repack_packs(const struct index_file *f);       /* REPACK_PGZIP: plain, and it has been read */
 /* Borrowed until close: all but the options. `q`: the lines; of REPACK_PGZIP the files. */
 int repack_open(struct query *q, struct pool *pool, struct budget *budget, struct outlet *outlet,
                 const struct repack_options *options, struct err *err, struct repack **ret);

@@ -268,7 +268,7 @@ static int start(struct daemon *d, struct err *err)
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
     if (rc == 0)
-        rc = place_output(&d->roots, d->options.output_dir, &d->output_dir, err);
+        rc = place_output(&d->roots, d->index_path, d->options.output_dir, &d->output_dir, err);
     if (rc < 0 || d->options.check_only)
         return rc;
     if (d->output_dir)

@@ -38,7 +38,13 @@ static int explicit_place(const char *dir, char **ret, struct err *err)
     return *ret ? 0 : -errno;
 }
 
-int place_output(const struct roots *r, const char *dir, char **ret, struct err *err)
+static bool overlap(const char *a, const char *b)
+{
+    return roots_inside(a, b) || roots_inside(b, a);
+}
+
+int place_output(const struct roots *r, const char *index_path, const char *dir, char **ret,
+                 struct err *err)
 {
     if (!dir)
         return 0;
@@ -47,10 +53,13 @@ int place_output(const struct roots *r, const char *dir, char **ret, struct err 
     if (rc < 0)
         err_set_param(err, rc, "output-dir", "cannot write to %s: %s", dir, strerror(-rc));
     for (size_t i = 0; i < r->count && rc == 0; i++)
-        if (roots_inside(real, r->paths[i]) || roots_inside(r->paths[i], real))
+        if (overlap(real, r->paths[i]))
             rc = err_set_param(err, -EINVAL, "output-dir",
                                "%s and the traces in %s must not lie in one another", real,
                                r->paths[i]);
+    if (rc == 0 && overlap(real, index_path))
+        rc = err_set_param(err, -EINVAL, "output-dir",
+                           "%s and the index in %s must not lie in one another", real, index_path);
     if (rc < 0)
         return free(real), rc;
     *ret = real;

@@ -21,9 +21,9 @@ bool roots_inside(const char *path, const char *dir);
  * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as
  * dftracerd-<uid>/<hash of the roots>. */
 int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err);
-/* The directory for `output` (*new*; NULL where none is named): writable, and neither in a root nor around one. -errno with the
- * reason. */
-int place_output(const struct roots *r, const char *dir, char **ret, struct err *err);
+/* The directory for `output` (*new*; NULL where none is named): writable, and neither in a root or the index nor around one.
+ * -errno with the reason. */
+int place_output(const struct roots *r, const char *index_path, const char *dir, char **ret, struct err *err);
 /* Makes a directory of ours: 0700 if new. Refused (-EPERM, -ENOTDIR with the reason) when it is a symlink, belongs to
  * another user or has one of these mode bits. */
 int place_make_own(const char *path, mode_t refused, struct err *err);

@@ -32,9 +32,11 @@ static int sum_up(struct side_windows *job)
     return rc;
 }
 
-/* Windows [first, last]; where memory is too short for them, one half after the other. */
+/* Windows [first, last]; where memory is too short for them, one half after the other. The outermost ones hold what is
+ * before and after the span, too: durations below 0, rows without a time. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
+    const struct time_span *span = &job->side->found.span;
     struct scan_sink sink = {.arg = job,
                              .gathers = true,
                              .worker_begin = worker_begin,
@@ -42,14 +44,14 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
                              .batch = windows_batch,
                              .worker_end = worker_end};
 
-    job->first = first;
-    job->last = last;
+    job->first = first <= windows_number(job, span->min_ts) ? INT64_MIN : first;
+    job->last = last >= windows_number(job, span->max_te) ? INT64_MAX : last;
     int rc = scan_run(job->side->query, &sink, NULL);
     if (rc == 0)
         rc = sum_up(job);
     windows_free(job->sum);
     job->sum = NULL;
-    if ((rc != ERR_MEMORY_LIMIT && rc != ERR_ROW_LIMIT) || first == last)
+    if ((rc != ERR_MEMORY_LIMIT && rc != ERR_ROW_LIMIT) || first >= last)
         return rc;
     int64_t middle = (int64_t)(((__int128)first + last) >> 1);
     rc = scan_part(job, first, middle);

@@ -295,7 +295,8 @@ int windows_end(void *arg, void *state, uint64_t *counts, bool failed)
     struct windows *w = state;
     int rc = failed ? 0 : flush(w);
 
-    for (uint32_t t = 0; t < w->grouped && t < w->present_cap && counts; t++)
+    /* What failed may have stopped between finding groups and making room for their counts. */
+    for (uint32_t t = 0; t < w->grouped && t < w->present_cap && counts && !failed; t++)
         counts[w->group[t]] += w->present[t].rows;
     if (rc == 0 && !failed && !job->sum) {
         job->sum = w;

@@ -95,7 +95,7 @@ static void write_unread(struct jw *j, const struct organize *o)
     jw_begin(j, '[');
     for (size_t i = 0; i < count; i++) {
         const struct index_file *f = snapshot_file(o->snapshot, files[i]);
-        if (f->state != INDEX_FAILED && f->state != INDEX_PENDING)
+        if (!index_file_is_unread(f))
             continue;
         jw_begin(j, '{');
         write_text(j, "path", f->name);

@@ -147,8 +147,7 @@ static int note_sources(struct organize *o)
     if (!o->sources)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        enum index_state state = snapshot_file(o->snapshot, files[i])->state;
-        if (state != INDEX_FAILED && state != INDEX_PENDING)
+        if (!index_file_is_unread(snapshot_file(o->snapshot, files[i])))
             o->sources[o->source_count++].file = files[i];
     }
     return 0;

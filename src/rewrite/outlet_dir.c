@@ -30,7 +30,7 @@ struct dir_outlet {
     int place_fd, run_fd, making_fd, made_fd; /* -1: not open                                 */
     char run[40]; /* name of the run's own directory in `place`                   */
     uint64_t files;
-    struct outlet_file *first; /* finished, for `force`                                      */
+    struct outlet_file *first, **last; /* finished, in order, for `force`                     */
 };
 
 static int failed(struct err *err, const char *what, const char *name, int number)
@@ -210,8 +210,9 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
         return rc;
     close(f->fd);
     f->fd = -1;
-    f->next = d->first;
-    d->first = f;
+    f->next = NULL;
+    *d->last = f;
+    d->last = &f->next;
     return 0;
 }
 
@@ -240,6 +241,7 @@ static int replace(const struct dir_outlet *d, int target, const char *name)
     return rc;
 }
 
+/* In the order in which they were finished: what tells of the others comes after them. */
 static int replace_all(const struct dir_outlet *d, int parent, struct err *err)
 {
     int target = open_dir(parent, last_part(d->path)), rc = target < 0 ? -errno : 0;
@@ -363,6 +365,7 @@ int outlet_dir_new(const char *base, const char *path, bool force, struct err *e
                              .run_fd = -1,
                              .making_fd = -1,
                              .made_fd = -1};
+    d->last = &d->first;
     rc = d->place && d->path ? begin_run(d, err) : -ENOMEM;
     if (rc < 0)
         return dir_free(&d->base), rc;

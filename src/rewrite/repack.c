@@ -221,12 +221,17 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
 
 /* ---- plain files, byte for byte ---- */
 
+bool repack_packs(const struct index_file *f)
+{
+    return f->format == TRACE_PLAIN && !index_file_is_unread(f);
+}
+
 static int begin_copy(struct repack *r, struct err *err)
 {
     const uint32_t *files;
     size_t n = query_files(r->query, &files);
     struct snapshot *s = query_snapshot(r->query);
-    while (r->next < n && snapshot_file(s, files[r->next])->format != TRACE_PLAIN)
+    while (r->next < n && !repack_packs(snapshot_file(s, files[r->next])))
         r->next++;
     if (r->next == n)
         return ERR_END;
@@ -310,6 +315,8 @@ static void put_sources(struct jw *j, struct query *q)
         jw_str(j, f->name);
         jw_key(j, "damaged");
         jw_bool(j, f->damaged);
+        jw_key(j, "read");
+        jw_bool(j, !index_file_is_unread(f));
         jw_end(j, '}');
     }
     jw_end(j, ']');

@@ -103,5 +103,6 @@ reach() {
         tries=$((tries + 1))
         dead=
     done
+    reached=yes
 }
 

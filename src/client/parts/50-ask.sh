@@ -23,6 +23,11 @@ problem_detail() {
 ask() {
     call "$@" -f
     status=$?
+    if [ "$status" = 7 ] && [ -n "$reached" ]; then # the daemon has ended since: nobody had asked it for long
+        reach
+        call "$@" -f
+        status=$?
+    fi
     case $status in
     0) return 0 ;;
     22)

@@ -1,6 +1,6 @@
 # ---- the command line --------------------------------------------------------------------------------------
 
-command='' url='' socket=''
+command='' url='' socket='' reached=''
 case ${0##*/} in
 dftracer_*) command=${0##*/dftracer_} ;;
 esac
