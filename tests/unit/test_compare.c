@@ -158,7 +158,8 @@ static void windows_come_back(void)
     store_end(&s);
 }
 
-/* In each window k mod 3 + 1 events of k mod 7 us, of one thread; one of another thread an hour later. */
+/* In each window k mod 3 + 1 events of k mod 7 us, of one thread; one of another thread an hour later, whose duration is
+ * below 0: it begins behind the end of all. */
 enum { MANY_WINDOWS = 21000 };
 static void write_windows(struct store *s)
 {
@@ -171,7 +172,7 @@ static void write_windows(struct store *s)
                        "\"ts\":%d,\"dur\":%d}\n",
                        k * 1000 + i, k % 7);
     }
-    buf_printf(&lines, "%s", X("n", "A", 2, 4000000000, 3, ""));
+    buf_printf(&lines, "%s", X("n", "A", 2, 4000000000, -3900000000, ""));
     store_file(s, "a.pfw", lines.data, lines.len);
     buf_done(&lines);
 }
@@ -213,12 +214,58 @@ static void windows_in_parts(void)
         const struct compare_group *g = &c->nodes[0].children[0].groups[0];
         check_metric(g, "count", 42001, 42001, 0, false);
         check_metric(g, "count_peak_mean", 42001.0 / 21001, 42001.0 / 21001, 0, false);
-        check_metric(g, "dur_peak_mean", (3000 * 21 + 3) / 21001.0, (3000 * 21 + 3) / 21001.0, 0,
-                     false);
+        check_metric(g, "dur_peak_mean", (3000 * 21 - 3900000000.0) / 21001,
+                     (3000 * 21 - 3900000000.0) / 21001, 0, false);
         check_metric(&c->nodes[0].summary, "processes", 2, 2, 0, false);
         comparison_free(c);
     }
     CHECK(done && refused > 0);
+    store_end(&s);
+}
+
+/* Memory is refused while batch after batch brings new groups and windows. */
+enum { MANY_GROUPS = 300 };
+static void groups_while_short(void)
+{
+    struct compare_node_options node = node_of("root", NULL);
+    struct selection sides[2];
+    struct buf lines = {0};
+    struct store s;
+    unsigned refused = 0, told = 0;
+
+    CHECK_STOP(store_begin(&s));
+    for (int i = 0; i < 100 * MANY_GROUPS; i++)
+        buf_printf(&lines,
+                   "{\"id\":1,\"name\":\"n%d\",\"cat\":\"A\",\"pid\":1,\"tid\":1,\"ph\":\"X\","
+                   "\"ts\":%d,\"dur\":1}\n",
+                   i / 100, i * 50);
+    store_file(&s, "a.pfw", lines.data, lines.len);
+    buf_done(&lines);
+    CHECK_STOP(store_ingest(&s, 0, 1));
+    for (size_t limit = 1 << 16; limit <= 1 << 25 && told < 3; limit += 1 + limit / 64) {
+        struct compare_options o = {.sides = sides,
+                                    .side_count = 2,
+                                    .interval_ns = 1000000,
+                                    .nodes = &node,
+                                    .node_count = 1};
+        struct budget budget = {.memory_limit = limit};
+        struct comparison *c = NULL;
+        struct err err = {0};
+        for (int i = 0; i < 2; i++)
+            selection_init(&sides[i]);
+        int rc = compare_run(&s.env, s.snapshot, &o, &budget, &err, &c);
+        CHECK_INT(budget.memory_used, 0);
+        err_done(&err);
+        refused += rc < 0;
+        told += rc == 0;
+        CHECK(rc == 0 || rc == ERR_MEMORY_LIMIT);
+        if (rc < 0)
+            continue;
+        CHECK_INT(c->nodes[0].children[0].group_count, MANY_GROUPS);
+        check_metric(&c->nodes[0].children[0].groups[7], "count", 100, 100, 0, false);
+        comparison_free(c);
+    }
+    CHECK(told == 3 && refused > 10);
     store_end(&s);
 }
 
@@ -503,6 +550,7 @@ static const struct check_test tests[] = {
     {"peaks", peaks},
     {"windows_come_back", windows_come_back},
     {"windows_in_parts", windows_in_parts},
+    {"groups_while_short", groups_while_short},
     {"far_windows", far_windows},
     {"whole_means", whole_means},
     {"transfer", transfer},
