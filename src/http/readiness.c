@@ -14,15 +14,22 @@ bool readiness_is_known(struct http *h, uint64_t generation)
     return atomic_load(&h->quiet) == generation + 1;
 }
 
-static bool is_listed(struct http *h)
+/* The first walk was over before the request's snapshot was taken, so the files that it found are in it. */
+static bool is_listed(const struct exchange *x)
 {
+    struct http *h = x->http;
     struct index_progress p;
-    if (atomic_load(&h->listed))
-        return true;
-    index_progress(h->options.index, &p);
-    if (p.listed)
-        atomic_store(&h->listed, true);
-    return p.listed;
+    uint64_t since = atomic_load(&h->listed);
+    if (!since) {
+        index_progress(h->options.index, &p);
+        if (!p.listed)
+            return false;
+        struct snapshot *now = index_snapshot(h->options.index);
+        since = snapshot_generation(now) + 1;
+        snapshot_release(now);
+        atomic_store(&h->listed, since);
+    }
+    return snapshot_generation(x->rq.snapshot) + 1 >= since;
 }
 
 static bool is_pending(const struct index_file *f)
@@ -45,7 +52,7 @@ static bool is_all_ready(struct exchange *x)
     uint64_t generation = snapshot_generation(x->rq.snapshot);
     if (readiness_is_known(h, generation))
         return true;
-    if (!is_listed(h) || !is_quiet(x->rq.snapshot))
+    if (!is_listed(x) || !is_quiet(x->rq.snapshot))
         return false;
     atomic_store(&h->quiet, generation + 1);
     return true;
@@ -110,7 +117,7 @@ bool readiness_of(struct exchange *x)
     bool fresh = readiness_is_fresh_asked(x);
     if (fresh && o->looked && !o->looked(o->looked_arg, x->rq.started_ns))
         return false;
-    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && is_listed(x->http));
+    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && is_listed(x));
 }
 
 void readiness_want(struct exchange *x)
