@@ -22,6 +22,8 @@ index             builds the index now
 merge             one trace from many
 split             traces in files of a size
 pgzip             plain traces as gzip, beside them
+organize          traces shared out to groups by queries, each a directory of traces
+reconstruct       the original traces from what organize has written, proved by hashes
 gen_fake_trace    synthetic traces of a training
 server            serves a directory over HTTP: dftracerd with the options of the old command'
 
@@ -29,9 +31,9 @@ server            serves a directory over HTTP: dftracerd with the options of th
 # long name, argument (N: a number; COUNT, BYTES: not 0; ...: several), what to do, and the help. What to do:
 # field:X sends the value as X; set:X keeps it as $X, set:X=V keeps V; call:F calls F; none and daemon do nothing.
 reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,reader
-asking=$reading,index,merge,split,pgzip
-choosing=info,stats,view,aggregator,processes,event_count,index,merge,split
-all=$asking,gen_fake_trace
+asking=$reading,index,merge,split,pgzip,organize
+choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize
+all=$asking,reconstruct,gen_fake_trace
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
 $choosing - --files FILE... call:add_file these trace files, or globs
 pgzip -d --directory DIR set:directory plain traces in this directory (default: the working directory)
@@ -59,7 +61,7 @@ call_tree - --no-save - set:save=no print only, write no files
 view,processes - --preset io|compute|dlio field:preset a predefined selection
 view - --recipe FILE set:recipe a selection from a file, as --save-recipe writes it
 view - --save-recipe FILE set:save also write the selection to a file
-stats,view,aggregator,call_tree,processes,merge,split - --query QUERY field:query a filter, for instance: cat == \"POSIX\" and dur > 1ms
+stats,view,aggregator,call_tree,processes,merge,split,organize - --query QUERY field:query a filter, for instance: cat == \"POSIX\" and dur > 1ms
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within QUERY field:within only what overlaps an event that matches this filter in time
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within-scope process|thread|host|all field:within_scope where that event must be (default: process)
 stats,aggregator,call_tree,comparator,event_count,processes - --clip - call:add_clip with --within: durations are those parts of them that overlap
@@ -112,11 +114,22 @@ split -n --app-name NAME field:app_name the files are NAME-1.pfw.gz and so on (d
 split -o --output DIR set:output where they go (default: ./split)
 split -s --chunk-size MB set:chunk_size text of a file, before compression (default: 4)
 split -c --compress [true|false] set:compress packed with gzip (default: true)
-merge,split - --compression-level N set:level of gzip, 0 to 9 (default: 5, about the size of gzip -6)
+merge,split,organize - --compression-level N set:level of gzip, 0 to 9 (default: 5, about the size of gzip -6)
 merge,split - --verify - set:verify=true read the events once more and compare them with what was written; exit 1 if they differ
 merge,split,pgzip -v --verbose - set:detail=yes say what was written
 pgzip -l --compression-level COUNT set:level of gzip, 1 to 9 (default: 5, about the size of gzip -6)
 pgzip - --delete - set:delete=true remove each plain file when the packed one has been read back and is equal
+organize - --groups GROUP... call:add_group NAME:QUERY; an event goes to the first group whose query selects it, an empty one selects all; needed
+organize -o --output DIR set:output where the groups go, a directory for each; needed
+organize - --chunk-size MB set:chunk_size text of a file, before compression, 0 = no limit (default: 256)
+organize -n --name NAME field:name the files are GROUP/NAME-1.pfw.gz and so on (default: trace)
+organize - --drop-rest - set:drop=true leave out what no group takes (default: it goes to _rest); reconstruct cannot bring it back
+organize - --no-compress - set:compress=false plain text
+reconstruct -d --directory DIR set:directory what organize has written; needed
+reconstruct -o --output DIR set:output where the originals go; needed
+reconstruct - --no-compress - set:compress=false all as plain text, without .gz in their names (default: as they were)
+reconstruct - --compress - set:compress=true all as gzip
+reconstruct -f --force - set:force=true replace files that are there
 gen_fake_trace -o --output-dir DIR set:output where the traces go; needed
 gen_fake_trace -p --num-processes COUNT field:num_processes ranks, a file each (default: 8)
 gen_fake_trace -H --num-hosts COUNT field:num_hosts hosts (default: 4)
@@ -130,21 +143,25 @@ gen_fake_trace - --step-duration-ms COUNT field:step_duration_ms base duration o
 gen_fake_trace - --seed N field:seed of the jitter (default: 42)
 gen_fake_trace - --verify - set:verify=true index them, and tell which chunks queries need not read
 gen_fake_trace - --checkpoint-size BYTES set:checkpoint_size for that: text of a chunk (default: 2097152)
-merge,split,pgzip -f --force - set:force=true replace files that are there, and index the chosen ones anew
+merge,split,pgzip,organize -f --force - set:force=true replace files that are there, and index the chosen ones anew
 $reading,index -f --force - set:force=true index the chosen files anew
 $asking - --force-rebuild - set:force=true the same
-$reading,merge,split,pgzip - --no-auto-index - set:wait=no use what is indexed: exit 1 if something is not
+$reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no use what is indexed: exit 1 if something is not
 $all - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
 $all - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
 $all - --unix-socket PATH set:socket the same, at its unix socket
 $all - --version - call:version the version of this program
 $all -h --help - call:help this text
 $reading -c --checkpoint-size BYTES none
-merge,split,pgzip - --checkpoint-size BYTES none
+merge,split,pgzip,organize,reconstruct - --checkpoint-size BYTES none
 merge - --channel-capacity COUNT none
 merge - --batch-size COUNT none
 merge,split - --member-size N none
 pgzip - --chunk-size BYTES none
+organize - --with-aggregation - none
+organize - --time-interval-ms N none
+organize - --memory-budget-mb N none
+organize - --estimated-file-bytes-mb N none
 comparator - --compact - none
 comparator - --baseline-index-dir DIR none
 comparator - --variant-index-dir DIR none

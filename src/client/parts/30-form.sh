@@ -79,6 +79,10 @@ add_column() {
     groups=${groups:+$groups,}$1
 }
 
+add_group() {
+    add groups "$1"
+}
+
 # add_side NAME PATH: $where makes it indexed, $fields compares it.
 add_side() {
     if [ -d "$2/" ]; then

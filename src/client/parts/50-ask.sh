@@ -95,7 +95,9 @@ unpack() {
     last=$2
     shift 2
     [ -d "$target" ] || ! [ -e "$target" ] || die "$target is no directory"
+    case $target in -*) target=./$target ;; esac # for find
     part=$target.part.$$
+    [ ! -d "$target" ] || part=$target/.part.$$ # perhaps another file system begins there
     mkdir -p -- "$part" || exit 1
     [ "$command" = gen_fake_trace ] || watch_part
     outcome=$({ { ask "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
@@ -113,6 +115,36 @@ settle() {
         set +f
         mv -f -- "$part"/* "$target" && rmdir -- "$part" || exit 1
         set -f
+    else
+        mv -- "$part" "$target" || exit 1
+    fi
+    part=
+}
+
+# vacant DIRECTORY: stops where it is there already and has files, but for -f.
+vacant() {
+    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 has files already; -f replaces those of the same names"
+}
+
+# Of find: names may have line breaks. To "look" is to make the directories, and to see that all has its place there.
+# shellcheck disable=SC2016 # it is for another shell
+take_place='step=$1 part=$2 target=$3 last=$4 && shift 4
+for file; do
+    to=$target${file#"$part"}
+    if [ "$step" = look ] && [ -d "$file" ]; then mkdir -p -- "$to"
+    elif [ "$step" = look ] && [ -d "$to" ]; then printf "dftracerctl: %s is a directory\n" "$to" >&2 && false
+    elif [ "$step" = look ] || [ -d "$file" ] || [ "$file" = "$part/$last" ]; then continue
+    else mv -f -- "$file" "$to"
+    fi || exit 1
+done'
+
+# settle_tree LAST: as settle, with directories. LAST comes last: a kill before that leaves what does not fit an older LAST.
+settle_tree() {
+    if [ -d "$target" ]; then
+        for step in look move; do
+            find "$part" -exec sh -c "$take_place" sh "$step" "$part" "$target" "$1" {} + || exit 1
+        done
+        mv -f -- "$part/$1" "$target/$1" && rm -rf -- "$part" || exit 1
     else
         mv -- "$part" "$target" || exit 1
     fi
@@ -138,6 +170,40 @@ judge_manifest() {
     [ "$verified" = true ] && outcome=PASSED || outcome=FAILED
     printf 'Verification %s: %s events read (hash %s), %s written (hash %s)\n' "$outcome" "$(said_there lines_read)" \
         "$(said_there hash_read)" "$(said_there lines_written)" "$(said_there hash_written)"
+}
+
+# What manifest.json tells of organize; names in it stay escaped. Without what could not be read the originals are not whole.
+tell_groups() {
+    awk '/^  "/ { section = $1 }
+        { sub(/,$/, "") }
+        section == "\"groups\":" && /^      "name": / { name = substr($0, 16, length - 16); files = 0; dropped = "" }
+        section == "\"groups\":" && /^      "events": / { events = $2 }
+        /^      "dropped": true/ { dropped = ", dropped" }
+        /^          "path": / { files++ }
+        /^    }/ && name != "" { print "  " name ": " events " events in " files " files" dropped; name = "" }' "$1"
+    printf 'Organized %s files into %s\n' "$(sed -n '/^  "sources"/,/^  "unread"/p' "$1" | grep -c '^      "path"')" "$output"
+}
+
+# Nonzero where something is not there: what could not be read is not in the groups.
+tell_unread() {
+    awk '/^  "/ { section = $1 }
+        { sub(/,$/, "") }
+        /^      "path": / { path = substr($0, 16, length - 16) }
+        /^      "damage": / { print "dftracerctl: damaged, what could be read is in the groups: " path }
+        section == "\"unread\":" && /^      "error": / { print "dftracerctl: not read: " path ": " substr($0, 16); bad = 1 }
+        END { exit bad }' "$1" >&2
+}
+
+# What reconstruct.json tells; nonzero unless all is proved.
+tell_originals() {
+    printf 'Reconstructed %s files in %s, %s of them proved by their hashes\n' "$(said_there files)" "$output" "$(said_there proved)"
+    awk '/^  "/ { section = $1 }
+        { sub(/,$/, "") }
+        section == "\"sources\":" && /^      "path": / { path = substr($0, 16, length - 16) }
+        /^      "state": / { state = substr($0, 17, length - 17) }
+        /^      "missing_lines": / { print "dftracerctl: " path ": " state ", " $2 " lines are missing"; bad = 1 }
+        section != "\"sources\":" && /^    "/ { print "dftracerctl: " substr(section, 2, length(section) - 3) ": " $1 }
+        END { exit bad }' "$manifest" >&2
 }
 
 # number NAME: a number of $facts.

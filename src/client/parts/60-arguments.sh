@@ -29,7 +29,7 @@ fi
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
-directory='' chunk_size='' gzip_only='' delete=''
+directory='' chunk_size='' gzip_only='' delete='' drop=''
 [ "$command" != aggregator ] || output=aggregated_output.json
 literal=''
 case $command in

@@ -28,7 +28,12 @@ for input in $inputs; do
     fi
 done
 [ "$command" != pgzip ] || plain_traces "${directory:-.}"
-[ -n "$where$url$socket" ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || add_directory .
+if [ "$command" = reconstruct ]; then # which chooses no traces
+    [ -n "$directory" ] || wrong "--directory is needed"
+    add_directory "$directory"
+    fields=$fields$where where=
+fi
+[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || add_directory .
 case $where in
 *' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
 esac
@@ -217,6 +222,34 @@ split)
     done
     settle
     [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$(number files)" "$#" "$output"
+    ;;
+organize)
+    [ -n "$output" ] || wrong "--output is needed"
+    case $fields in *'"groups='*) ;; *) wrong "--groups is needed" ;; esac
+    case ${chunk_size:=256} in
+    0) chunk_size=1000000000 ;; # all
+    *[!0-9]* | 0*) die "--chunk-size $chunk_size: not a number of MB" ;;
+    esac
+    level=$(level_of "${compress:-true}") || exit 1
+    vacant "$output"
+    prepare
+    unpack "$output" manifest.json organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" \
+        --data "drop_rest=${drop:-false}" --data "wait=$wait"
+    told=$(tell_groups "$part/manifest.json")
+    tell_unread "$part/manifest.json" && outcome=0 || outcome=1
+    settle_tree manifest.json
+    printf '%s\n' "$told"
+    exit "$outcome"
+    ;;
+reconstruct)
+    [ -n "$output" ] || wrong "--output is needed"
+    vacant "$output"
+    unpack "$output" reconstruct.json reconstruct "$fields" --data "compress=${compress:-as_was}"
+    manifest=$part/reconstruct.json
+    told=$(tell_originals) && outcome=0 || outcome=1
+    settle_tree reconstruct.json
+    printf '%s\n' "$told"
+    exit "$outcome"
     ;;
 pgzip)
     [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit 0; }
