@@ -106,7 +106,22 @@ uint64_t spool_size(const struct spool *s);
 /* Appends the next bytes, from the first on. 0, ERR_END when all were read, -errno, -ENOMEM. */
 int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err);
 int spool_clear(struct spool *s, struct err *err);                       /* empty again */
+int spool_fd(const struct spool *s);                                      /* borrowed */
 void spool_free(struct spool *s);
+
+/* ---- archive: a tar that was received ------------------------------------------------------------------------------ */
+
+/* Its regular files; ustar, pax and GNU's long names; directories are passed over. Files are found below the directory where
+ * provenance.zst is. Memory: about 100 bytes a member, of which there are at most 100,000. */
+struct archive;
+/* *new*; all are borrowed until archive_free. The size of the tar is charged to `budget` (may be NULL) once more: files that are found
+ * are copies. ERR_PARAM: it is no tar, damaged or cut off, a name is absolute, has a `..` or comes twice, a member is a link or
+ * device (err.text says which); -ENOSPC, -errno, -ENOMEM. */
+int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *budget, struct err *err,
+                 struct archive **ret);
+/* Descriptor, *new*, of a file without a name; -ENOENT: it is not in the tar; -errno, -ENOMEM. */
+int archive_find(const struct archive *a, const char *path);
+void archive_free(struct archive *a);
 
 /* ---- outlet: where the files of a rewriting go --------------------------------------------------------------------- */
 
@@ -225,9 +240,10 @@ void organize_free(struct organize *o);
 enum reconstruct_form { RECONSTRUCT_AS_WAS,      /* names that end in .gz are gzip, others text               */
                         RECONSTRUCT_TEXT,        /* text, without .gz at the end of names                     */
                         RECONSTRUCT_GZIP };      /* gzip, all names end in .gz                                */
-struct reconstruct_options { enum reconstruct_form form; int level; };
+struct reconstruct_options { enum reconstruct_form form; int level; const struct archive *archive; /* or NULL */ };
 struct reconstruct;
-/* *new*; everything is borrowed (options: for the call). `dir`: descriptor of the directory that /organize has written. Every
+/* *new*; everything is borrowed (options: for the call). `dir`: descriptor of the directory that /organize has written, unless that is
+ * options.archive. Every
  * original's text is made of the files there, as far as they are there, compared with its hash, and written under its name;
  * the last file is reconstruct.json, which says what was proved and what is missing. ERR_NOT_FOUND: there is no sidecar;
  * ERR_CORRUPT: the sidecar is damaged, or not that of manifest.json: err.text says what differs. */

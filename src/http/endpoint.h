@@ -68,6 +68,7 @@ struct endpoint {
                                 * (but by a worker where `follow` is a parameter and set)                 */
     bool public;               /* served to peers without access (liveness)                             */
     bool apart;                /* answers depend on more than the index and the request: no ETag, nothing is kept */
+    bool takes_tar;            /* POST may have a tar as its body: rq->upload; parameters are in the URL then */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
@@ -79,6 +80,7 @@ struct endpoint {
 struct metrics;
 struct cache;
 struct disk_budget;
+struct spool;
 struct stored;
 struct stored_query;
 /* What the server knows, for all endpoints. */
@@ -103,6 +105,7 @@ struct request {
     bool own_format;           /* the endpoint's own; `format` is JSON                                  */
     bool pretty;
     bool post;
+    struct spool *upload;      /* the body, where it is application/x-tar; else NULL                     */
     const struct stored_query *stored; /* that the path names, or NULL                                  */
     struct budget budget;
     struct err err;            /* why open or next failed                                               */

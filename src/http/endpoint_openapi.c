@@ -250,6 +250,10 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
             write_example(j, arena, example);
         jw_end(j, '}');
     }
+    if (e->takes_tar) { /* bytes: no schema */
+        openapi_begin(j, "application/x-tar", '{');
+        jw_end(j, '}');
+    }
     jw_end(j, '}');
     jw_end(j, '}');
 }

@@ -7,7 +7,8 @@
 static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, false, NULL, NULL,
-     "directory that /organize has written, in a root or below the output directory; needed"},
+     "directory that /organize has written, in a root or below the output directory; needed unless "
+     "the body of a POST is a tar of it"},
     {"compress", PARAM_CHOICE, false, "as_was", "as_was|true|false",
      "true: all files as gzip; false: as text, without .gz in their names; as_was: by their names"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
@@ -17,6 +18,7 @@ static const struct param_spec *const params[] = {own_params, rewriting_params, 
 
 struct state {
     int dir;
+    struct archive *archive;
     struct rewriting way;
     struct reconstruct *reconstruct;
 };
@@ -47,6 +49,18 @@ static int open_dir(struct request *rq, struct state *s)
                       : 0;
 }
 
+static int open_input(struct request *rq, struct state *s)
+{
+    const struct param *dir = request_param(rq, "dir");
+
+    if (!rq->upload)
+        return open_dir(rq, s);
+    if (dir->set)
+        return err_set_param(&rq->err, ERR_PARAM, "dir", "either `dir` or a tar, not both");
+    return archive_open(rq->upload, index_path(rq->http->options->index), rq->http->spools,
+                        &rq->err, &s->archive);
+}
+
 static int open_reconstruct(struct request *rq)
 {
     struct reconstruct_options o = {.form = form_of(rq), .level = GZIP_LEVEL_USUAL};
@@ -55,7 +69,8 @@ static int open_reconstruct(struct request *rq)
     if (!s)
         return -ENOMEM;
     s->dir = -1;
-    int rc = open_dir(rq, s);
+    int rc = open_input(rq, s);
+    o.archive = s->archive;
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     return rc < 0 ? rc
                   : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
@@ -91,6 +106,7 @@ static void close_reconstruct(struct request *rq)
         return;
     reconstruct_free(s->reconstruct);
     rewriting_close(&s->way);
+    archive_free(s->archive);
     if (s->dir >= 0)
         close(s->dir);
 }
@@ -103,6 +119,7 @@ const struct endpoint endpoint_reconstruct = {
     .formats = formats,
     .format_count = 2,
     .apart = true,
+    .takes_tar = true,
     .open = open_reconstruct,
     .next = next_reconstruct,
     .close = close_reconstruct,

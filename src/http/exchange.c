@@ -4,6 +4,8 @@
 #include "etag.h"
 #include "problem.h"
 
+#include "dftracerd/rewrite.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,7 @@ static void exchange_free(struct exchange *x)
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
     encoder_free(x->encoder);
+    spool_free(x->rq.upload);
     err_done(&x->rq.err);
     arena_done(&x->rq.arena);
     buf_done(&x->body);

@@ -46,6 +46,7 @@ struct exchange {
     const char *sent_uri;             /* where libmicrohttpd has it: only for its position             */
     struct buf body;
     uint64_t body_bytes;              /* as received, also what was not kept                          */
+    int upload_error;                 /* why rq.upload has not all of it; the reason is in rq.err      */
     char content_type[128];
     enum coding coding;
     bool packed;                      /* coded, but told as a file that is: /q/ID/x.gz                */

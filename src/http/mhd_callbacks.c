@@ -94,11 +94,30 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     return MHD_YES;
 }
 
+/* So much of it renews the time that a request has to arrive. */
+#define UPLOAD_PACE (1u << 20)
+
+/* What does not fit is forgotten, as of a body that is too long. */
+static int take_upload(struct exchange *x, struct MHD_Connection *c, const char *data, size_t n)
+{
+    if (x->upload_error)
+        return (x->body_bytes += n) <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+    uint64_t before = spool_size(x->rq.upload);
+    x->upload_error = spool_write(x->rq.upload, (struct text){data, n}, &x->rq.err);
+    if (x->upload_error)
+        spool_clear(x->rq.upload, NULL);
+    else if (before / UPLOAD_PACE != (before + n) / UPLOAD_PACE)
+        set_state(c, CONNECTION_ARRIVING);
+    return MHD_YES;
+}
+
 /* A body that is too long is read and forgotten for a while: a client that is still sending would not see the answer. */
-static int take_body(struct exchange *x, const char *data, size_t *len)
+static int take_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
 {
     size_t n = *len;
     *len = 0;
+    if (x->rq.upload && !x->refused)
+        return take_upload(x, c, data, n);
     x->body_bytes += n;
     if (x->body_bytes <= HTTP_BODY_MAX && !x->refused)
         buf_append(&x->body, data, n);
@@ -166,7 +185,7 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
 static int finish_message(struct exchange *x, struct MHD_Connection *c)
 {
     struct exchange_refusal why = {0};
-    if (x->body_bytes > HTTP_BODY_MAX) {
+    if (x->body_bytes > HTTP_BODY_MAX && !x->rq.upload) {
         why = (struct exchange_refusal){.status = 413, .detail = "the body is longer than 1 MiB"};
         return response_refuse(x, c, &why);
     }
@@ -189,7 +208,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     if (!x->connection)
         return (enum MHD_Result)begin(x, c, method, version);
     if (*len)
-        return (enum MHD_Result)take_body(x, data, len);
+        return (enum MHD_Result)take_body(x, c, data, len);
     set_state(c, CONNECTION_BUSY);
     if (x->refused)
         return MHD_YES;

@@ -131,15 +131,47 @@ static bool check_method(struct exchange *x, struct exchange_refusal *r)
     return refuse_closing(r, 501, "unknown method");
 }
 
+static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
+{
+    r->status = problem_status(rc);
+    r->err = x->rq.err;
+    if (!r->err.code)
+        r->err.code = rc;
+    return false;
+}
+
+static bool is_upload(const struct exchange *x, struct MHD_Connection *c)
+{
+    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+    return x->rq.endpoint->takes_tar && strcmp(x->method, "POST") == 0 && type &&
+           strcspn(type, "; ") == 17 && strncasecmp(type, "application/x-tar", 17) == 0;
+}
+
+/* Its bytes go to disk as they come. */
+static bool open_upload(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
+{
+    const struct http_context *h = x->rq.http;
+    if (!is_upload(x, c))
+        return true;
+    int rc = spool_new(index_path(h->options->index), h->spools, &x->rq.err, &x->rq.upload);
+    return rc == 0 || refuse_err(x, r, rc);
+}
+
 /* What can be said of the body before it comes; a client that asks first (`Expect`) need not send it at all. */
-static bool check_body(struct MHD_Connection *c, const struct headers *h,
+static bool check_body(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
                        struct exchange_refusal *r)
 {
     const char *expect = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect");
     const char *coding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
     uint64_t length = 0;
-    bool too_long =
-        h->length && (num_parse_u64(text_of(h->length), &length) < 0 || length > HTTP_BODY_MAX);
+    bool tar = is_upload(x, c);
+    uint64_t most = tar ? x->http->spools.limit : HTTP_BODY_MAX;
+    bool too_long = h->length && (num_parse_u64(text_of(h->length), &length) < 0 ||
+                                  (most && length > most));
+    if (expect && too_long && tar)
+        return refuse_closing(r, 413,
+                              "the tar is longer than the disk space that the daemon may take for "
+                              "it (option spool-size)");
     if (expect && too_long)
         return refuse_closing(r, 413, "the body is longer than 1 MiB");
     if (coding && strcasecmp(coding, "identity") != 0)
@@ -239,16 +271,8 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
         return false;
     if (!x->rq.endpoint)
         return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
-    return check_method(x, r) && check_body(c, &h, r) && become_stored(x, r);
-}
-
-static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
-{
-    r->status = problem_status(rc);
-    r->err = x->rq.err;
-    if (!r->err.code)
-        r->err.code = rc;
-    return false;
+    return check_method(x, r) && check_body(x, c, &h, r) && become_stored(x, r) &&
+           open_upload(x, c, r);
 }
 
 /* The parameters of a POST: a form (what curl sends) or a JSON object. */
@@ -256,6 +280,8 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     struct text body = {x->body.data, x->body.len};
+    if (x->rq.upload)
+        return x->upload_error;
     /* Where the type is there to say that it is no form, all may be in the URL. */
     if (!body.len && (!type || x->rq.endpoint->changes))
         return 0;
@@ -298,7 +324,11 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         rc = add_body(x, c);
     if (rc == -EPROTOTYPE)
         return refuse(r, 415, 0,
-                      "a body must be application/x-www-form-urlencoded or application/json");
+                      x->rq.endpoint->takes_tar
+                          ? "a body must be application/x-tar, or parameters as "
+                            "application/x-www-form-urlencoded or application/json"
+                          : "a body must be application/x-www-form-urlencoded or "
+                            "application/json");
     if (rc == 0)
         rc = params_finish(&x->rq);
     if (rc == 0)

@@ -171,6 +171,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     memset(r, 0, sizeof(*r));
     r->dir = dir;
+    r->archive = options->archive;
     r->form = options->form;
     r->outlet = outlet;
     r->budget = budget;

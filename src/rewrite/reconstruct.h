@@ -40,6 +40,7 @@ struct restore_source {
 
 struct reconstruct {
     int dir;
+    const struct archive *archive;   /* in its place, or NULL                                            */
     enum reconstruct_form form;
     struct outlet *outlet;
     struct budget *budget;
@@ -68,6 +69,8 @@ int restore_read(struct reconstruct *r, struct err *err);
 int restore_find(int dir, const char *path, bool directory);
 /* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
 int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
+/* A regular file of what /organize has written. Descriptor, *new*, or -errno. */
+int restore_open(const struct reconstruct *r, const char *path);
 /* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it was is taken off *lines, and
  * added to *missing where they are not to be had. -ENOMEM, -errno of opening or reading a
  * file that is there, or errors of write. */

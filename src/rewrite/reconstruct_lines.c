@@ -49,6 +49,11 @@ int restore_find(int dir, const char *path, bool directory)
     return -ENOENT;
 }
 
+int restore_open(const struct reconstruct *r, const char *path)
+{
+    return r->archive ? archive_find(r->archive, path) : restore_find(r->dir, path, false);
+}
+
 int reconstruct_find(const char *base, const char *path)
 {
     int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,7 +135,7 @@ static int begin_file(struct reconstruct *r, struct restore_target *t, struct er
         return ERR_MEMORY_LIMIT;
     if (!t->text && !(t->text = malloc(RESTORE_PIECE)))
         return -ENOMEM;
-    t->fd = restore_find(r->dir, f->path, false);
+    t->fd = restore_open(r, f->path);
     if (t->fd == -ENOENT || t->fd == -ENOTDIR || t->fd == -ELOOP) {
         f->state = RESTORE_MISSING;
         return 0;

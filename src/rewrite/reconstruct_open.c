@@ -220,7 +220,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
 
 static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
 {
-    int fd = restore_find(r->dir, MANIFEST_NAME, false);
+    int fd = restore_open(r, MANIFEST_NAME);
     json_error_t why;
     struct stat st;
 
@@ -301,7 +301,7 @@ int restore_read(struct reconstruct *r, struct err *err)
     enum provenance_type type;
     struct text payload;
 
-    r->provenance_fd = restore_find(r->dir, PROVENANCE_NAME, false);
+    r->provenance_fd = restore_open(r, PROVENANCE_NAME);
     if (r->provenance_fd == -ENOENT)
         return err_set(err, ERR_NOT_FOUND,
                        "there is no " PROVENANCE_NAME ": not what /organize has written");

@@ -112,6 +112,11 @@ int spool_clear(struct spool *s, struct err *err)
     return 0;
 }
 
+int spool_fd(const struct spool *s)
+{
+    return s->fd;
+}
+
 void spool_free(struct spool *s)
 {
     if (!s)
