@@ -166,8 +166,8 @@ static bool check_body(struct exchange *x, struct MHD_Connection *c, const struc
     uint64_t length = 0;
     bool tar = is_upload(x, c);
     uint64_t most = tar ? x->http->spools.limit : HTTP_BODY_MAX;
-    bool too_long = h->length && (num_parse_u64(text_of(h->length), &length) < 0 ||
-                                  (most && length > most));
+    bool too_long =
+        h->length && (num_parse_u64(text_of(h->length), &length) < 0 || (most && length > most));
     if (expect && too_long && tar)
         return refuse_closing(r, 413,
                               "the tar is longer than the disk space that the daemon may take for "

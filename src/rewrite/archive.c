@@ -21,14 +21,15 @@ struct archive {
     int fd;
     const char *dir;
     struct disk_budget *budget;
-    uint64_t size, at;          /* of the tar; of the next header                                     */
-    struct intern *names;       /* ids are places in `members`                                        */
+    uint64_t size, at;    /* of the tar; of the next header                                     */
+    struct intern *names; /* ids are places in `members`                                        */
     struct member *members;
     size_t cap;
-    struct buf name, longer;    /* of the member at hand; what a record before its header said        */
-    bool sized;                 /* ... which said this, too:                                          */
+    struct buf name,
+        longer; /* of the member at hand; what a record before its header said        */
+    bool sized; /* ... which said this, too:                                          */
     uint64_t longer_size;
-    struct buf prefix;          /* where the sidecar is: "" or "x/"                                   */
+    struct buf prefix; /* where the sidecar is: "" or "x/"                                   */
     bool rooted, charged;
 };
 
@@ -112,7 +113,8 @@ static int read_name(struct archive *a, const struct header *h)
     if (a->longer.len) {
         buf_text(name, (struct text){a->longer.data, a->longer.len});
     } else {
-        bool posix = memcmp(h->magic, "ustar", sizeof h->magic) == 0; /* with a NUL: GNU's has none */
+        bool posix =
+            memcmp(h->magic, "ustar", sizeof h->magic) == 0; /* with a NUL: GNU's has none */
         if (posix && *h->prefix) {
             buf_text(name, field_text(h->prefix, sizeof h->prefix));
             buf_putc(name, '/');
@@ -234,7 +236,8 @@ static int note_root(struct archive *a, struct err *err)
     if (dir.len && dir.ptr[dir.len - 1] != '/')
         return 0;
     if (a->rooted)
-        return refuse_member(a, err, "besides another one of that name: it must hold one directory");
+        return refuse_member(a, err,
+                             "besides another one of that name: it must hold one directory");
     a->rooted = true;
     buf_text(&a->prefix, dir);
     return a->prefix.error;
@@ -283,9 +286,11 @@ static int take_header(struct archive *a, struct err *err)
     if (rc < 0)
         return rc;
     if (is_zero(&h))
-        return a->longer.len || a->sized ? refuse(a, err, "it ends after a record of names") : ERR_END;
+        return a->longer.len || a->sized ? refuse(a, err, "it ends after a record of names")
+                                         : ERR_END;
     if (!is_sound(&h) || memcmp(h.magic, "ustar", 5) != 0)
-        return refuse(a, err, a->at ? "a damaged header" : "it is no tar (packed ones are not read)");
+        return refuse(a, err,
+                      a->at ? "a damaged header" : "it is no tar (packed ones are not read)");
     if (!take_number(h.size, sizeof h.size, &size))
         return refuse(a, err, "a bad size");
     bool extra = h.type == 'x' || h.type == 'L', global = h.type == 'g';
@@ -352,8 +357,7 @@ static int copy_out(const struct archive *a, const struct member *m, int fd)
 
     for (uint64_t done = 0; done < m->size;) {
         uint64_t left = m->size - done;
-        ssize_t n =
-            pread(a->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(m->at + done));
+        ssize_t n = pread(a->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(m->at + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
