@@ -125,7 +125,7 @@ organize - --chunk-size MB set:chunk_size text of a file, before compression, 0 
 organize -n --name NAME field:name the files are GROUP/NAME-1.pfw.gz and so on (default: trace)
 organize - --drop-rest - set:drop=true leave out what no group takes (default: it goes to _rest); reconstruct cannot bring it back
 organize - --no-compress - set:compress=false plain text
-reconstruct -d --directory DIR set:directory what organize has written; needed
+reconstruct -d --directory DIR set:directory what organize has written, or a tar of that; needed
 reconstruct -o --output DIR set:output where the originals go; needed
 reconstruct - --no-compress - set:compress=false all as plain text, without .gz in their names (default: as they were)
 reconstruct - --compress - set:compress=true all as gzip

@@ -30,8 +30,10 @@ done
 [ "$command" != pgzip ] || plain_traces "${directory:-.}"
 if [ "$command" = reconstruct ]; then # which chooses no traces
     [ -n "$directory" ] || wrong "--directory is needed"
-    add_directory "$directory"
-    fields=$fields$where where=
+    if ! [ -f "$directory" ]; then
+        add_directory "$directory"
+        fields=$where where=
+    fi
 fi
 [ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || add_directory .
 case $where in
@@ -244,7 +246,9 @@ organize)
 reconstruct)
     [ -n "$output" ] || wrong "--output is needed"
     vacant "$output"
-    unpack "$output" reconstruct.json reconstruct "$fields" --data "compress=${compress:-as_was}"
+    set -- "reconstruct?compress=${compress:-as_was}" "$fields"
+    [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
+    unpack "$output" reconstruct.json "$@"
     manifest=$part/reconstruct.json
     told=$(tell_originals) && outcome=0 || outcome=1
     settle_tree reconstruct.json
