@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 static const char magic[8] = "DFTPROV1";
 enum { LEVEL = 9, FLUSH = 256 << 10, PIECE = 128 << 10 };
@@ -259,6 +260,8 @@ static int unpack(struct provenance_reader *r, struct err *err)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     ZSTD_outBuffer out = {room, PIECE, 0};
     size_t left = ZSTD_decompressStream(r->zstd, &out, &r->in);
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+        return -ENOMEM;
     if (ZSTD_isError(left))
         return damaged(err, "is damaged: it does not decompress");
     r->records.len += out.pos;

@@ -47,9 +47,12 @@ static int room(struct reconstruct *r, void **array, size_t count, size_t *cap, 
     return 0;
 }
 
-static char *copy(struct text t)
+static int copy_name(struct text t, char **ret, const char *what, struct err *err)
 {
-    return memchr(t.ptr, '\0', t.len) ? NULL : strndup(t.ptr, t.len);
+    if (!t.len || memchr(t.ptr, '\0', t.len))
+        return bad(err, what);
+    *ret = strndup(t.ptr, t.len);
+    return *ret ? 0 : -ENOMEM;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------- */
@@ -61,8 +64,7 @@ static int read_target(struct reconstruct *r, struct text p, struct err *err)
     struct restore_target *t = &r->targets[r->target_count++];
     t->fd = -1;
     t->dropped = *p.ptr == 1;
-    t->name = copy((struct text){p.ptr + 1, p.len - 1});
-    return t->name ? 0 : -ENOMEM;
+    return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "a bad name of a group", err);
 }
 
 static int read_source(struct reconstruct *r, struct text name, struct err *err)
@@ -81,8 +83,8 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     if (intern_count(r->names) == known)
         return bad(err, "a source is there twice");
     struct restore_source *s = &r->sources[r->source_count++];
-    *s = (struct restore_source){.name = name.len ? copy(name) : NULL};
-    return s->name ? 0 : bad(err, "a bad name of a source");
+    *s = (struct restore_source){.name = NULL};
+    return copy_name(name, &s->name, "a bad name of a source", err);
 }
 
 static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
@@ -110,9 +112,9 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
     rc = rc < 0 ? rc : restore_charge(r, p.len);
     if (rc < 0)
         return rc;
-    f.path = copy(p);
-    if (!f.path)
-        return bad(err, "a bad name of a file");
+    rc = copy_name(p, &f.path, "a bad name of a file", err);
+    if (rc < 0)
+        return rc;
     *last = &t->files[t->count++];
     **last = f;
     return 0;

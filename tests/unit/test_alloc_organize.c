@@ -1,0 +1,172 @@
+/* room: rewrite */
+/* Traces shared out to groups, and put together again, while memory is short: each says so, or has the same answer. */
+#include "query_store.h"
+
+#include "alloc_check.h"
+
+#include "dftracerd/rewrite.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+static struct store store;
+static char folder[] = "/tmp/test_alloc_organize.XXXXXX";
+static struct disk_budget disk;
+static struct buf organized; /* the tar */
+
+static void make_store(void)
+{
+    struct buf b = {0};
+
+    buf_puts(&b, "[\n{\"name\":\"HH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"node\",\"value\":"
+                 "\"h\"}}\n");
+    for (int i = 0; i < 900; i++)
+        buf_printf(
+            &b,
+            "{\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d,\"ph\":"
+            "\"X\",\"args\":{\"hhash\":\"h\"}}\n",
+            i % 3 ? "read" : "write", 1000 + i, i % 50);
+    CHECK(store_begin(&store));
+    store_file(&store, "a.pfw", b.data, b.len);
+    store_file(&store, "sub/b.pfw", b.data, b.len / 2);
+    buf_done(&b);
+    store_ingest(&store, 0, 1);
+}
+
+/* Whatever is ready, into `answer`. */
+static int send(struct outlet *o, struct buf *answer, struct err *err)
+{
+    int rc;
+
+    do
+        rc = outlet_send(o, 65536, answer, err);
+    while (rc == 0);
+    return rc == ERR_END ? 0 : rc;
+}
+
+static int organize(void *arg, struct buf *answer)
+{
+    static const struct organize_group groups[] = {{"reads", {"name == \"read\"", 14}},
+                                                   {"long", {"dur > 25", 8}}};
+    const struct organize_options options = {
+        .groups = groups, .group_count = 2, .name = "t", .chunk_bytes = 20000, .level = 1};
+    const struct selection all = {.phases = PHASE_ANY};
+    struct budget budget = {0};
+    struct err err = {0};
+    struct outlet *o = NULL;
+    struct organize *work = NULL;
+    (void)arg;
+    int rc = outlet_tar_new(folder, &disk, 0, &o);
+    if (rc == 0)
+        rc = organize_open(&store.env, store.snapshot, &all, &options, o, &budget, &err, &work);
+    while (rc == 0) {
+        rc = organize_next(work, &err);
+        int sent = rc == 0 || rc == ERR_END ? send(o, answer, &err) : 0;
+        rc = sent < 0 ? sent : rc;
+    }
+    rc = rc == ERR_END ? outlet_end(o, answer, &err) : rc;
+    organize_free(work);
+    outlet_free(o);
+    CHECK_INT(disk.used, 0);
+    CHECK_INT(budget.memory_used, 0);
+    err_done(&err);
+    return rc;
+}
+
+static int put_together(const struct archive *archive, size_t memory, struct buf *answer,
+                        struct err *err)
+{
+    const struct reconstruct_options options = {
+        .form = RECONSTRUCT_AS_WAS, .level = 1, .archive = archive};
+    struct budget budget = {.memory_limit = memory};
+    struct outlet *o = NULL;
+    struct reconstruct *work = NULL;
+    int rc = outlet_tar_new(folder, &disk, 0, &o);
+    if (rc == 0)
+        rc = reconstruct_open(-1, NULL, &options, o, &budget, err, &work);
+    while (rc == 0) {
+        rc = reconstruct_next(work, err);
+        int sent = rc == 0 || rc == ERR_END ? send(o, answer, err) : 0;
+        rc = sent < 0 ? sent : rc;
+    }
+    rc = rc == ERR_END ? outlet_end(o, answer, err) : rc;
+    if (rc == 0) {
+        struct text report = reconstruct_report(work);
+        CHECK(memmem(report.ptr, report.len, "\"proved\": 2", 11));
+    }
+    reconstruct_free(work);
+    outlet_free(o);
+    CHECK_INT(budget.memory_used, 0);
+    return rc;
+}
+
+static int reconstruct(void *arg, struct buf *answer)
+{
+    struct err err = {0};
+    struct spool *spool = NULL;
+    struct archive *archive = NULL;
+    int rc = spool_new(folder, &disk, &err, &spool);
+    if (rc == 0)
+        rc = spool_write(spool, (struct text){organized.data, organized.len}, &err);
+    if (rc == 0)
+        rc = archive_open(spool, folder, &disk, &err, &archive);
+    if (rc == 0)
+        rc = put_together(archive, arg ? *(const size_t *)arg : 0, answer, &err);
+    archive_free(archive);
+    spool_free(spool);
+    CHECK_INT(disk.used, 0);
+    err_done(&err);
+    return rc;
+}
+
+static void shared_out(void)
+{
+    alloc_check("organize", organize, NULL);
+}
+
+/* The manifest is the last member. jansson tells no memory as other things. */
+static void drop_manifest(void)
+{
+    for (size_t at = 0; at + 512 <= organized.len; at += 512)
+        if (strcmp(organized.data + at, "manifest.json") == 0)
+            memset(organized.data + at, 0, organized.len - at);
+}
+
+static void restored(void)
+{
+    CHECK_INT(organize(NULL, &organized), 0);
+    drop_manifest();
+    alloc_check("reconstruct", reconstruct, NULL);
+    buf_done(&organized);
+}
+
+/* What a sidecar may unpack to is charged to the request. */
+static void limited(void)
+{
+    struct buf answer = {0};
+    size_t memory = 1000;
+
+    CHECK_INT(organize(NULL, &organized), 0);
+    CHECK_INT(reconstruct(&memory, &answer), ERR_MEMORY_LIMIT);
+    memory = 16 << 20;
+    CHECK_INT(reconstruct(&memory, &answer), 0);
+    buf_done(&organized);
+    buf_done(&answer);
+}
+
+static const struct check_test tests[] = {
+    {"shared_out", shared_out},
+    {"restored", restored},
+    {"limited", limited},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    make_store();
+    int rc = check_main(tests, argc, argv);
+    store_end(&store);
+    return rmdir(folder) == 0 ? rc : 1;
+}
