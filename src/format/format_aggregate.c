@@ -86,8 +86,7 @@ static void json_row(struct format_aggregate *f, const struct value *values)
     for (size_t i = 0; i < f->count; i++) {
         if (f->columns[i].optional && values[i].type == VALUE_NULL)
             continue;
-        jw_key(&f->jw, f->columns[i].name);
-        jw_value(&f->jw, &values[i]);
+        jw_put_value(&f->jw, f->columns[i].name, &values[i]);
     }
     jw_end(&f->jw, '}');
 }
@@ -107,25 +106,18 @@ static void begin(struct format_aggregate *f, struct buf *out)
     jw_begin(&f->jw, '[');
 }
 
-static void tell(struct jw *j, const char *key, uint64_t value)
-{
-    jw_key(j, key);
-    jw_uint(j, value);
-}
-
 /* What the rows were made from. */
 static void tell_counters(struct format_aggregate *f, struct jw *j)
 {
     struct query_counters c;
 
     query_counters(f->query, &c);
-    tell(j, "files", c.files);
-    tell(j, "damaged_files", c.damaged_files);
-    tell(j, "scanned", c.chunks_scanned);
-    tell(j, "skipped", c.chunks_skipped);
-    tell(j, "generation", c.generation);
-    jw_key(j, "complete");
-    jw_bool(j, query_complete(f->query));
+    jw_put_uint(j, "files", c.files);
+    jw_put_uint(j, "damaged_files", c.damaged_files);
+    jw_put_uint(j, "scanned", c.chunks_scanned);
+    jw_put_uint(j, "skipped", c.chunks_skipped);
+    jw_put_uint(j, "generation", c.generation);
+    jw_put_bool(j, "complete", query_complete(f->query));
 }
 
 static void write_summary(struct format_aggregate *f, struct buf *out)
@@ -136,9 +128,9 @@ static void write_summary(struct format_aggregate *f, struct buf *out)
     jw_begin(&j, '{');
     jw_key(&j, "summary");
     jw_begin(&j, '{');
-    tell(&j, "rows", f->rows);
+    jw_put_uint(&j, "rows", f->rows);
     tell_counters(f, &j);
-    tell(&j, "elapsed_ms", (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
+    jw_put_uint(&j, "elapsed_ms", (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
     jw_end(&j, '}');
     jw_end(&j, '}');
     jw_finish(&j);

@@ -98,11 +98,9 @@ static void write_summary(struct format_call_tree *f, struct buf *out)
     jw_begin(&j, '{');
     jw_key(&j, "summary");
     jw_begin(&j, '{');
-    jw_key(&j, "rows");
-    jw_uint(&j, f->rows);
+    jw_put_uint(&j, "rows", f->rows);
     call_tree_summary(f, &j);
-    jw_key(&j, "elapsed_ms");
-    jw_uint(&j, (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
+    jw_put_uint(&j, "elapsed_ms", (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
     jw_end(&j, '}');
     jw_end(&j, '}');
     jw_finish(&j);

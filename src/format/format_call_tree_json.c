@@ -7,24 +7,12 @@ static void put_time(struct jw *j, const char *key, __int128 ns)
     jw_time_ns(j, ns);
 }
 
-static void put_uint(struct jw *j, const char *key, uint64_t u)
-{
-    jw_key(j, key);
-    jw_uint(j, u);
-}
-
-static void put_value(struct jw *j, const char *key, const struct value *v)
-{
-    jw_key(j, key);
-    jw_value(j, v);
-}
-
 /* A null where there is nothing to tell. */
 static void put_double(struct jw *j, const char *key, double d, bool known)
 {
     struct value v = {.type = known ? VALUE_DOUBLE : VALUE_NULL, .d = d};
 
-    put_value(j, key, &v);
+    jw_put_value(j, key, &v);
 }
 
 void call_tree_summary(struct format_call_tree *f, struct jw *j)
@@ -34,23 +22,22 @@ void call_tree_summary(struct format_call_tree *f, struct jw *j)
 
     query_counters(f->query, &c);
     call_tree_totals(f->tree, &t);
-    put_uint(j, "generation", c.generation);
-    jw_key(j, "complete");
-    jw_bool(j, query_complete(f->query));
-    put_uint(j, "files", c.files);
-    put_uint(j, "damaged_files", c.damaged_files);
-    put_uint(j, "events", t.events);
-    put_uint(j, "in_tree", t.in_tree);
-    put_uint(j, "other_phases", t.other_phases);
-    put_uint(j, "untimed", t.untimed);
-    put_uint(j, "partial_overlaps", t.partial_overlaps);
-    put_uint(j, "threads", t.threads);
-    put_uint(j, "levels", t.levels);
+    jw_put_uint(j, "generation", c.generation);
+    jw_put_bool(j, "complete", query_complete(f->query));
+    jw_put_uint(j, "files", c.files);
+    jw_put_uint(j, "damaged_files", c.damaged_files);
+    jw_put_uint(j, "events", t.events);
+    jw_put_uint(j, "in_tree", t.in_tree);
+    jw_put_uint(j, "other_phases", t.other_phases);
+    jw_put_uint(j, "untimed", t.untimed);
+    jw_put_uint(j, "partial_overlaps", t.partial_overlaps);
+    jw_put_uint(j, "threads", t.threads);
+    jw_put_uint(j, "levels", t.levels);
     jw_key(j, "hosts_apart");
     jw_begin(j, '[');
     for (size_t i = 0; i < t.host_count; i++) {
         jw_begin(j, '{');
-        put_value(j, "host", &t.hosts_apart[i].name);
+        jw_put_value(j, "host", &t.hosts_apart[i].name);
         put_time(j, "min_ts", t.hosts_apart[i].min_ts);
         put_time(j, "max_te", t.hosts_apart[i].max_te);
         put_time(j, "gap", t.hosts_apart[i].gap_ns);
@@ -61,7 +48,7 @@ void call_tree_summary(struct format_call_tree *f, struct jw *j)
 
 static void put_sum(struct jw *j, const struct call_tree_sum *s)
 {
-    put_uint(j, "count", s->count);
+    jw_put_uint(j, "count", s->count);
     put_time(j, "total", s->total_ns);
     put_time(j, "self", s->self_ns);
     put_double(j, "mean", (double)s->total_ns / 1000 / (double)s->count, s->count > 0);
@@ -70,8 +57,8 @@ static void put_sum(struct jw *j, const struct call_tree_sum *s)
 
 static void put_names(struct jw *j, const struct call_tree_sum *s)
 {
-    put_value(j, "name", &s->name);
-    put_value(j, "cat", &s->cat);
+    jw_put_value(j, "name", &s->name);
+    jw_put_value(j, "cat", &s->cat);
 }
 
 static void put_tables(struct jw *j, const struct call_tree_analysis *a)
@@ -88,7 +75,7 @@ static void put_tables(struct jw *j, const struct call_tree_analysis *a)
     jw_begin(j, '[');
     for (size_t i = 0; i < a->category_count; i++) {
         jw_begin(j, '{');
-        put_value(j, "cat", &a->categories[i].cat);
+        jw_put_value(j, "cat", &a->categories[i].cat);
         put_sum(j, &a->categories[i]);
     }
     jw_end(j, ']');
@@ -96,7 +83,7 @@ static void put_tables(struct jw *j, const struct call_tree_analysis *a)
     jw_begin(j, '[');
     for (size_t i = 0; i < a->depth_count; i++) {
         jw_begin(j, '{');
-        put_uint(j, "depth", a->depths[i].depth);
+        jw_put_uint(j, "depth", a->depths[i].depth);
         put_sum(j, &a->depths[i]);
     }
     jw_end(j, ']');
@@ -106,8 +93,8 @@ static void put_tables(struct jw *j, const struct call_tree_analysis *a)
         const struct call_tree_sum *s = &a->hottest[i];
         struct value path = {.type = s->path.ptr ? VALUE_TEXT : VALUE_NULL, .text = s->path};
         jw_begin(j, '{');
-        put_value(j, "path", &path);
-        put_uint(j, "depth", s->depth);
+        jw_put_value(j, "path", &path);
+        jw_put_uint(j, "depth", s->depth);
         put_names(j, s);
         put_sum(j, s);
     }
@@ -120,7 +107,7 @@ static void put_durations(struct jw *j, const struct call_tree_analysis *a)
 
     jw_key(j, "duration");
     jw_begin(j, '{');
-    put_uint(j, "count", a->count);
+    jw_put_uint(j, "count", a->count);
     put_time(j, "total", a->total_ns);
     put_double(j, "mean", (double)a->total_ns / 1000 / (double)a->count, known);
     put_double(j, "median", a->median_us, known);
@@ -128,8 +115,8 @@ static void put_durations(struct jw *j, const struct call_tree_analysis *a)
     put_double(j, "p99", a->p99_us, known);
     struct value least = {.type = known ? VALUE_TIME : VALUE_NULL, .wide = a->min_ns},
                  most = {.type = least.type, .wide = a->max_ns};
-    put_value(j, "min", &least);
-    put_value(j, "max", &most);
+    jw_put_value(j, "min", &least);
+    jw_put_value(j, "max", &most);
     jw_end(j, '}');
 }
 
@@ -141,9 +128,9 @@ static void put_critical(struct format_call_tree *f, struct jw *j, uint32_t thre
     call_tree_thread(f->tree, thread, &t);
     call_tree_critical(f->tree, thread, 0, &e);
     jw_begin(j, '{');
-    put_value(j, "host", &t.host);
-    put_value(j, "pid", &t.pid);
-    put_value(j, "tid", &t.tid);
+    jw_put_value(j, "host", &t.host);
+    jw_put_value(j, "pid", &t.pid);
+    jw_put_value(j, "tid", &t.tid);
     put_time(j, "from", e.ts_ns);
     put_time(j, "to", (__int128)e.ts_ns + e.dur_ns);
     jw_key(j, "events");
@@ -151,8 +138,8 @@ static void put_critical(struct format_call_tree *f, struct jw *j, uint32_t thre
     for (size_t i = 0; i < t.chain; i++) {
         call_tree_critical(f->tree, thread, i, &e);
         jw_begin(j, '{');
-        put_value(j, "name", &e.name);
-        put_value(j, "cat", &e.cat);
+        jw_put_value(j, "name", &e.name);
+        jw_put_value(j, "cat", &e.cat);
         put_time(j, "ts", e.ts_ns);
         put_time(j, "dur", e.dur_ns);
         jw_end(j, '}');
@@ -192,8 +179,7 @@ void call_tree_json_head(struct format_call_tree *f, struct buf *out)
     jw_begin(&f->jw, '{');
     call_tree_summary(f, &f->jw);
     if (f->o.focus) {
-        jw_key(&f->jw, "focus");
-        jw_str(&f->jw, f->o.focus);
+        jw_put_str(&f->jw, "focus", f->o.focus);
     }
     if (a)
         put_analysis(f, a);

@@ -52,46 +52,22 @@ void compare_notes(const struct comparison *c, const struct format_compare_optio
 
 /* ---- JSON ------------------------------------------------------------------------------------------------ */
 
-static void put_key_value(struct jw *j, const char *key, struct value v)
-{
-    jw_key(j, key);
-    jw_value(j, &v);
-}
-
-static void put_uint(struct jw *j, const char *key, uint64_t u)
-{
-    jw_key(j, key);
-    jw_uint(j, u);
-}
-
-static void put_double(struct jw *j, const char *key, double d)
-{
-    jw_key(j, key);
-    jw_double(j, d);
-}
-
-static void put_str(struct jw *j, const char *key, const char *s)
-{
-    jw_key(j, key);
-    jw_str(j, s);
-}
-
 static void put_meta(struct jw *j, const struct compare_meta *m)
 {
     jw_begin(j, '{');
-    put_uint(j, "files", m->files);
-    put_uint(j, "processes", m->processes);
-    put_uint(j, "threads", m->threads);
-    put_uint(j, "events", m->events);
-    put_key_value(j, "total_bytes", m->bytes);
-    put_key_value(j, "total_io_time_us", m->io_time);
-    put_key_value(j, "makespan_us", m->makespan);
+    jw_put_uint(j, "files", m->files);
+    jw_put_uint(j, "processes", m->processes);
+    jw_put_uint(j, "threads", m->threads);
+    jw_put_uint(j, "events", m->events);
+    jw_put_value(j, "total_bytes", &m->bytes);
+    jw_put_value(j, "total_io_time_us", &m->io_time);
+    jw_put_value(j, "makespan_us", &m->makespan);
     jw_key(j, "skewed_hosts");
     jw_begin(j, '[');
     for (size_t i = 0; i < m->skewed_count; i++) {
         jw_begin(j, '{');
-        put_key_value(j, "host", m->skewed[i].host);
-        put_key_value(j, "distance_us", m->skewed[i].distance);
+        jw_put_value(j, "host", &m->skewed[i].host);
+        jw_put_value(j, "distance_us", &m->skewed[i].distance);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -101,17 +77,17 @@ static void put_meta(struct jw *j, const struct compare_meta *m)
 static void put_test(struct jw *j, const struct compare_test *t)
 {
     jw_begin(j, '{');
-    put_uint(j, "n_baseline", t->baseline_count);
-    put_uint(j, "n_variant", t->variant_count);
-    put_double(j, "welch_t", t->welch_t);
-    put_double(j, "welch_df", t->welch_df);
-    put_double(j, "welch_p", t->welch_p);
-    put_double(j, "welch_p_holm", t->welch_p_holm);
-    put_double(j, "mann_whitney_u", t->mann_whitney_u);
-    put_double(j, "mann_whitney_p", t->mann_whitney_p);
-    put_double(j, "mann_whitney_p_holm", t->mann_whitney_p_holm);
-    put_double(j, "cliffs_delta", t->cliffs_delta);
-    put_str(j, "difference", compare_difference_name(t));
+    jw_put_uint(j, "n_baseline", t->baseline_count);
+    jw_put_uint(j, "n_variant", t->variant_count);
+    jw_put_double(j, "welch_t", t->welch_t);
+    jw_put_double(j, "welch_df", t->welch_df);
+    jw_put_double(j, "welch_p", t->welch_p);
+    jw_put_double(j, "welch_p_holm", t->welch_p_holm);
+    jw_put_double(j, "mann_whitney_u", t->mann_whitney_u);
+    jw_put_double(j, "mann_whitney_p", t->mann_whitney_p);
+    jw_put_double(j, "mann_whitney_p_holm", t->mann_whitney_p_holm);
+    jw_put_double(j, "cliffs_delta", t->cliffs_delta);
+    jw_put_str(j, "difference", compare_difference_name(t));
     jw_end(j, '}');
 }
 
@@ -158,9 +134,9 @@ static void put_metric(struct jw *j, const struct comparison *c, const struct co
     size_t variants = c->side_count - 1;
 
     jw_begin(j, '{');
-    put_str(j, "name", m->name);
-    put_key_value(j, "baseline", m->value);
-    put_key_value(j, "baseline_std", m->std);
+    jw_put_str(j, "name", m->name);
+    jw_put_value(j, "baseline", &m->value);
+    jw_put_value(j, "baseline_std", &m->std);
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i == M_TEST && !m->changes[0].test)
             continue;
@@ -191,12 +167,11 @@ static void put_group(struct jw *j, const struct comparison *c, const struct com
 
     compare_label(n, g, &label);
     jw_begin(j, '{');
-    jw_key(j, "label");
-    jw_text(j, (struct text){label.data, label.len});
+    jw_put_text(j, "label", (struct text){label.data, label.len});
     jw_key(j, "keys");
     jw_begin(j, '{');
     for (size_t i = 0; i < n->group_by_count; i++)
-        put_key_value(j, n->group_by[i], g->keys[i]);
+        jw_put_value(j, n->group_by[i], &g->keys[i]);
     jw_end(j, '}');
     put_metrics(j, c, g);
     jw_end(j, '}');
@@ -206,8 +181,8 @@ static void put_group(struct jw *j, const struct comparison *c, const struct com
 static void put_node(struct jw *j, const struct comparison *c, const struct compare_node *n)
 {
     jw_begin(j, '{');
-    put_key_value(j, "name", n->name);
-    put_str(j, "query", n->query);
+    jw_put_value(j, "name", &n->name);
+    jw_put_str(j, "query", n->query);
     jw_key(j, "summary");
     jw_begin(j, '{');
     put_metrics(j, c, &n->summary);
@@ -261,19 +236,17 @@ static void put_json(const struct comparison *c, const struct format_compare_opt
 
     jw_init(j, out, o->pretty);
     jw_begin(j, '{');
-    put_str(j, "baseline", o->labels[0]);
+    jw_put_str(j, "baseline", o->labels[0]);
     put_variants(j, c, o);
-    put_str(j, "query", o->query);
-    put_uint(j, "generation", c->generation);
-    jw_key(j, "complete");
-    jw_bool(j, c->complete);
-    put_uint(j, "damaged_files", c->damaged_files);
-    put_double(j, "execution_time_ms", (double)(c->elapsed_ns / 1000) / 1000);
-    put_uint(j, "tests", c->tests);
-    put_str(j, "regression",
-            c->regression < 0 ? "NONE" : compare_class_name((enum compare_class)c->regression));
-    jw_key(j, "failed");
-    jw_bool(j, compare_failed(c, o));
+    jw_put_str(j, "query", o->query);
+    jw_put_uint(j, "generation", c->generation);
+    jw_put_bool(j, "complete", c->complete);
+    jw_put_uint(j, "damaged_files", c->damaged_files);
+    jw_put_double(j, "execution_time_ms", (double)(c->elapsed_ns / 1000) / 1000);
+    jw_put_uint(j, "tests", c->tests);
+    jw_put_str(j, "regression",
+               c->regression < 0 ? "NONE" : compare_class_name((enum compare_class)c->regression));
+    jw_put_bool(j, "failed", compare_failed(c, o));
     jw_key(j, "notes");
     jw_begin(j, '[');
     compare_notes(c, o, put_note, j);

@@ -152,12 +152,6 @@ static void add_file(struct info_totals *t, const struct index_file *f)
     add_times(t, f);
 }
 
-static void put_uint(struct jw *j, const char *key, uint64_t u)
-{
-    jw_key(j, key);
-    jw_uint(j, u);
-}
-
 static void put_times(struct jw *j, bool has_time, __int128 min_ts, __int128 max_te)
 {
     jw_key(j, "min_ts");
@@ -205,7 +199,7 @@ static void put_totals(struct jw *j, const struct info_totals *t)
     jw_key(j, "totals");
     jw_begin(j, '{');
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        put_uint(j, members[i].key, members[i].value);
+        jw_put_uint(j, members[i].key, members[i].value);
     put_times(j, t->has_time, t->min_ts, t->max_te);
     jw_key(j, "bytes_per_event");
     if (c->events)
@@ -253,24 +247,17 @@ static void put_file(struct jw *j, const struct index_file *f)
     };
 
     jw_begin(j, '{');
-    jw_key(j, "path");
-    jw_str(j, f->name);
-    jw_key(j, "state");
-    jw_str(j, info_state(f));
-    jw_key(j, "error");
-    jw_str(j, f->error);
-    jw_key(j, "format");
-    jw_str(j, f->format == TRACE_GZIP ? "gzip" : "plain");
+    jw_put_str(j, "path", f->name);
+    jw_put_str(j, "state", info_state(f));
+    jw_put_str(j, "error", f->error);
+    jw_put_str(j, "format", f->format == TRACE_GZIP ? "gzip" : "plain");
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        put_uint(j, members[i].key, members[i].value);
+        jw_put_uint(j, members[i].key, members[i].value);
     put_times(j, f->has_time, f->min_ts, f->max_te);
-    jw_key(j, "time_unit");
-    jw_str(j, unit_name(f->unit));
-    jw_key(j, "finished");
-    jw_bool(j, f->finished);
-    jw_key(j, "tracer_version");
-    jw_str(j, f->tracer_version);
-    put_uint(j, "index_bytes", f->index_bytes);
+    jw_put_str(j, "time_unit", unit_name(f->unit));
+    jw_put_bool(j, "finished", f->finished);
+    jw_put_str(j, "tracer_version", f->tracer_version);
+    jw_put_uint(j, "index_bytes", f->index_bytes);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------ */
@@ -282,15 +269,12 @@ static void put_roots(struct jw *j, const struct query_env *env)
     for (size_t i = 0; i < env->root_count; i++) {
         const char *network = index_network_name(env->root_paths[i]);
         jw_begin(j, '{');
-        jw_key(j, "path");
-        jw_str(j, env->root_paths[i]);
+        jw_put_str(j, "path", env->root_paths[i]);
         if (env->root_labels && env->root_labels[i] && env->root_labels[i][0]) {
-            jw_key(j, "label");
-            jw_str(j, env->root_labels[i]);
+            jw_put_str(j, "label", env->root_labels[i]);
         }
         if (network) { /* changes are seen by walking only */
-            jw_key(j, "network");
-            jw_str(j, network);
+            jw_put_str(j, "network", network);
         }
         jw_end(j, '}');
     }
@@ -305,15 +289,11 @@ static void put_index(struct jw *j, struct index *ix)
     index_progress(ix, &p);
     jw_key(j, "index");
     jw_begin(j, '{');
-    jw_key(j, "path");
-    jw_str(j, index_path(ix));
-    put_uint(j, "bytes", index_bytes(ix));
-    jw_key(j, "error");
-    jw_str(j, p.store_error ? err_text(p.store_error) : NULL);
-    jw_key(j, "cpu");
-    jw_str(j, cpu_level_name(cpu_level()));
-    jw_key(j, "inflate");
-    jw_str(j, trace_engine_name(TRACE_ENGINE_AUTO));
+    jw_put_str(j, "path", index_path(ix));
+    jw_put_uint(j, "bytes", index_bytes(ix));
+    jw_put_str(j, "error", p.store_error ? err_text(p.store_error) : NULL);
+    jw_put_str(j, "cpu", cpu_level_name(cpu_level()));
+    jw_put_str(j, "inflate", trace_engine_name(TRACE_ENGINE_AUTO));
     jw_end(j, '}');
 }
 
@@ -361,10 +341,8 @@ static void put_duplicates(struct format_info *i)
         if (!i->hidden[k].duplicate_of)
             continue;
         jw_begin(j, '{');
-        jw_key(j, "path");
-        jw_str(j, i->hidden[k].name);
-        jw_key(j, "duplicate_of");
-        jw_str(j, i->hidden[k].duplicate_of);
+        jw_put_str(j, "path", i->hidden[k].name);
+        jw_put_str(j, "duplicate_of", i->hidden[k].duplicate_of);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -390,9 +368,8 @@ static void put_head(struct format_info *i, const struct info_totals *t)
     struct jw *j = &i->jw;
 
     jw_begin(j, '{');
-    put_uint(j, "generation", snapshot_generation(i->snapshot));
-    jw_key(j, "complete");
-    jw_bool(j, t->incomplete == 0);
+    jw_put_uint(j, "generation", snapshot_generation(i->snapshot));
+    jw_put_bool(j, "complete", t->incomplete == 0);
     put_roots(j, i->env);
     put_index(j, i->env->index);
     put_totals(j, t);

@@ -16,8 +16,7 @@ static void put_chunks(struct jw *j, const struct index_file *f)
                        {"text_bytes", c->text_len}};
         jw_begin(j, '{');
         for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++) {
-            jw_key(j, members[k].key);
-            jw_uint(j, members[k].value);
+            jw_put_uint(j, members[k].key, members[k].value);
         }
         jw_end(j, '}');
     }

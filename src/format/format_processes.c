@@ -203,13 +203,10 @@ static void put_head(struct format_processes *f, struct buf *out)
 
     jw_init(&j, out, f->o.pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "generation");
-    jw_uint(&j, l->counters.generation);
-    jw_key(&j, "complete");
-    jw_bool(&j, l->complete);
+    jw_put_uint(&j, "generation", l->counters.generation);
+    jw_put_bool(&j, "complete", l->complete);
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-        jw_key(&j, counts[i].key);
-        jw_uint(&j, counts[i].value);
+        jw_put_uint(&j, counts[i].key, counts[i].value);
     }
     jw_key(&j, "tree");
     buf_putc(out, '[');

@@ -24,8 +24,7 @@ void schema_put_column(struct jw *j, const struct schema_column *c)
     row_of(c, row);
     jw_begin(j, '{');
     for (size_t k = 0; k < COLUMNS; k++) {
-        jw_key(j, names[k]);
-        jw_value(j, &row[k]);
+        jw_put_value(j, names[k], &row[k]);
     }
     jw_end(j, '}');
 }

@@ -39,25 +39,13 @@ static const char *member_name(unsigned i)
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-static void put_value(struct jw *j, const char *key, const struct value *v)
-{
-    jw_key(j, key);
-    jw_value(j, v);
-}
-
-static void put_uint(struct jw *j, const char *key, uint64_t u)
-{
-    jw_key(j, key);
-    jw_uint(j, u);
-}
-
 static void put_measured(struct jw *j, const char *key, const struct measured *m)
 {
     jw_key(j, key);
     jw_begin(j, '{');
     for (unsigned i = 0; i < MEMBERS; i++) {
         struct value v = member(m, i);
-        put_value(j, member_name(i), &v);
+        jw_put_value(j, member_name(i), &v);
     }
     jw_end(j, '}');
 }
@@ -70,22 +58,22 @@ static void put_counts(struct jw *j, const char *key, const struct stats_count *
     for (size_t i = 0; i < count; i++) {
         jw_begin(j, '{');
         if (columns & COLUMN_CAT)
-            put_value(j, "cat", &rows[i].cat);
+            jw_put_value(j, "cat", &rows[i].cat);
         if (columns & COLUMN_NAME)
-            put_value(j, "name", &rows[i].name);
+            jw_put_value(j, "name", &rows[i].name);
         if (columns & COLUMN_THREAD) {
-            put_value(j, "pid", &rows[i].pid);
-            put_value(j, "tid", &rows[i].tid);
+            jw_put_value(j, "pid", &rows[i].pid);
+            jw_put_value(j, "tid", &rows[i].tid);
             if (rows[i].host.type != VALUE_NULL)
-                put_value(j, "host", &rows[i].host);
+                jw_put_value(j, "host", &rows[i].host);
         }
-        put_uint(j, "count", rows[i].count);
+        jw_put_uint(j, "count", rows[i].count);
         jw_end(j, '}');
     }
     jw_end(j, ']');
     char name[32];
     snprintf(name, sizeof(name), "%s_total", key);
-    put_uint(j, name, total);
+    jw_put_uint(j, name, total);
 }
 
 static void put_groups(struct jw *j, const struct stats *s)
@@ -96,14 +84,14 @@ static void put_groups(struct jw *j, const struct stats *s)
         const struct stats_group *g = &s->groups[i];
         jw_begin(j, '{');
         for (size_t k = 0; k < s->group_by_count; k++)
-            put_value(j, s->group_by[k], &g->keys[k]);
-        put_uint(j, "count", g->count);
+            jw_put_value(j, s->group_by[k], &g->keys[k]);
+        jw_put_uint(j, "count", g->count);
         for (unsigned q = 0; q < STATS_QUANTITIES; q++)
             put_measured(j, stats_quantity_names[q], stats_quantity(g, q));
         jw_end(j, '}');
     }
     jw_end(j, ']');
-    put_uint(j, "groups_total", s->groups_total);
+    jw_put_uint(j, "groups_total", s->groups_total);
 }
 
 static void put_histogram(struct jw *j, const struct stats *s)
@@ -112,11 +100,9 @@ static void put_histogram(struct jw *j, const struct stats *s)
     jw_begin(j, '[');
     for (size_t i = 0; i < s->histogram_count; i++) {
         jw_begin(j, '{');
-        jw_key(j, "lo");
-        jw_double(j, s->histogram[i].lo);
-        jw_key(j, "hi");
-        jw_double(j, s->histogram[i].hi);
-        put_uint(j, "count", s->histogram[i].count);
+        jw_put_double(j, "lo", s->histogram[i].lo);
+        jw_put_double(j, "hi", s->histogram[i].hi);
+        jw_put_uint(j, "count", s->histogram[i].count);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -126,28 +112,25 @@ static void put_head(struct jw *j, const struct stats *s, const char *query)
 {
     const struct query_counters *c = &s->counters;
 
-    jw_key(j, "report");
-    jw_str(j, stats_report_name(s->report));
-    jw_key(j, "query");
-    jw_str(j, query ? query : "");
-    put_uint(j, "generation", c->generation);
-    jw_key(j, "complete");
-    jw_bool(j, s->complete);
-    put_uint(j, "damaged_files", c->damaged_files);
-    put_uint(j, "files", c->files);
+    jw_put_str(j, "report", stats_report_name(s->report));
+    jw_put_str(j, "query", query ? query : "");
+    jw_put_uint(j, "generation", c->generation);
+    jw_put_bool(j, "complete", s->complete);
+    jw_put_uint(j, "damaged_files", c->damaged_files);
+    jw_put_uint(j, "files", c->files);
     jw_key(j, "chunks");
     jw_begin(j, '{');
-    put_uint(j, "total", c->chunks_total);
-    put_uint(j, "scanned", c->chunks_scanned);
-    put_uint(j, "skipped", c->chunks_skipped);
-    put_uint(j, "answered_from_summary", c->chunks_from_summary);
+    jw_put_uint(j, "total", c->chunks_total);
+    jw_put_uint(j, "scanned", c->chunks_scanned);
+    jw_put_uint(j, "skipped", c->chunks_skipped);
+    jw_put_uint(j, "answered_from_summary", c->chunks_from_summary);
     jw_end(j, '}');
-    put_uint(j, "events", s->events);
+    jw_put_uint(j, "events", s->events);
     jw_key(j, "time_range");
     jw_begin(j, '{');
-    put_value(j, "min_ts", &s->min_ts);
-    put_value(j, "max_te", &s->max_te);
-    put_value(j, "span", &s->span);
+    jw_put_value(j, "min_ts", &s->min_ts);
+    jw_put_value(j, "max_te", &s->max_te);
+    jw_put_value(j, "span", &s->span);
     jw_end(j, '}');
 }
 

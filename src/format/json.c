@@ -134,6 +134,42 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
+void jw_put_text(struct jw *j, const char *key, struct text t)
+{
+    jw_key(j, key);
+    jw_text(j, t);
+}
+
+void jw_put_str(struct jw *j, const char *key, const char *s)
+{
+    jw_key(j, key);
+    jw_str(j, s);
+}
+
+void jw_put_uint(struct jw *j, const char *key, uint64_t u)
+{
+    jw_key(j, key);
+    jw_uint(j, u);
+}
+
+void jw_put_double(struct jw *j, const char *key, double d)
+{
+    jw_key(j, key);
+    jw_double(j, d);
+}
+
+void jw_put_bool(struct jw *j, const char *key, bool b)
+{
+    jw_key(j, key);
+    jw_bool(j, b);
+}
+
+void jw_put_value(struct jw *j, const char *key, const struct value *v)
+{
+    jw_key(j, key);
+    jw_value(j, v);
+}
+
 void jw_finish(struct jw *j)
 {
     assert(j->depth == 0);

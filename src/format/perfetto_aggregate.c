@@ -110,8 +110,7 @@ void perfetto_free(struct perfetto *p)
 
 static void put_key(struct jw *j, const char *key, struct text value)
 {
-    jw_key(j, key);
-    jw_text(j, value);
+    jw_put_text(j, key, value);
 }
 
 static void put_int(struct jw *j, const char *key, int64_t value)

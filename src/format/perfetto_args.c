@@ -134,8 +134,7 @@ static void put_object(struct perfetto *p, const struct value *values, size_t co
         if (!p->parts[i].name || !text_eq(p->parts[i].of, p->parts[column].of) ||
             values[i].type == VALUE_NULL)
             continue;
-        jw_key(&p->jw, p->parts[i].name);
-        jw_value(&p->jw, &values[i]);
+        jw_put_value(&p->jw, p->parts[i].name, &values[i]);
     }
     jw_end(&p->jw, '}');
 }
@@ -144,11 +143,9 @@ void perfetto_nested_args(struct perfetto *p, const struct value *values)
 {
     const struct value *fhash = perfetto_cell(p, values, C_FHASH);
 
-    jw_key(&p->jw, "hhash");
-    jw_text(&p->jw, perfetto_text(perfetto_cell(p, values, C_HHASH)));
+    jw_put_text(&p->jw, "hhash", perfetto_text(perfetto_cell(p, values, C_HHASH)));
     if (fhash->type != VALUE_NULL) {
-        jw_key(&p->jw, "fhash");
-        jw_value(&p->jw, fhash);
+        jw_put_value(&p->jw, "fhash", fhash);
     }
     for (size_t i = (size_t)p->known[C_COUNT]; i < p->count; i++) {
         bool total = p->parts[i].name && strcmp(p->parts[i].name, "sum") == 0;
@@ -159,7 +156,6 @@ void perfetto_nested_args(struct perfetto *p, const struct value *values)
             put_object(p, values, i);
         if (total)
             continue;
-        jw_key(&p->jw, p->columns[i].name);
-        jw_value(&p->jw, &values[i]);
+        jw_put_value(&p->jw, p->columns[i].name, &values[i]);
     }
 }

@@ -315,8 +315,7 @@ static void put_id(struct perfetto_view *v, const struct trace_event *e, int64_t
         buf_putc(&id, ':');
         buf_text(&id, fhash);
     }
-    jw_key(&v->p.jw, "id");
-    jw_text(&v->p.jw, (struct text){id.data, id.len});
+    jw_put_text(&v->p.jw, "id", (struct text){id.data, id.len});
     v->p.jw.out->error = v->p.jw.out->error ? v->p.jw.out->error : id.error;
     buf_done(&id);
 }
@@ -351,8 +350,7 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
     } else if (counter) {
         put_id(v, e, item->tid);
     } else {
-        jw_key(j, "s");
-        jw_str(j, process ? "p" : "t");
+        jw_put_str(j, "s", process ? "p" : "t");
     }
     put_args(v, e, counter);
     jw_end(j, '}');

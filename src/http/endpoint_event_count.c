@@ -36,10 +36,8 @@ static void write_files(const struct request *rq, const struct state *s, struct 
     jw_begin(j, '[');
     for (size_t i = 0; i < n; i++) {
         jw_begin(j, '{');
-        jw_key(j, "path");
-        jw_str(j, snapshot_file(rq->snapshot, files[i])->name);
-        jw_key(j, "events");
-        jw_uint(j, s->counts[i]);
+        jw_put_str(j, "path", snapshot_file(rq->snapshot, files[i])->name);
+        jw_put_uint(j, "events", s->counts[i]);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -59,8 +57,7 @@ static int next_event_count(struct request *rq, struct buf *out)
     }
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "events");
-    jw_uint(&j, events);
+    jw_put_uint(&j, "events", events);
     write_files(rq, s, &j);
     jw_end(&j, '}');
     jw_finish(&j);

@@ -230,12 +230,9 @@ static int send_file(struct request *rq, struct state *s, struct buf *out)
 
 static void write_query(struct jw *j, const struct generate_query *q)
 {
-    jw_key(j, "kind");
-    jw_str(j, q->kind);
-    jw_key(j, "query");
-    jw_str(j, q->text);
-    jw_key(j, "suggested");
-    jw_bool(j, q->suggested);
+    jw_put_str(j, "kind", q->kind);
+    jw_put_str(j, "query", q->text);
+    jw_put_bool(j, "suggested", q->suggested);
 }
 
 static void describe(struct request *rq, struct state *s, struct buf *out)
@@ -244,10 +241,8 @@ static void describe(struct request *rq, struct state *s, struct buf *out)
     struct jw j;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "files");
-    jw_uint(&j, generate_plan_files(s->plan));
-    jw_key(&j, "lines_most");
-    jw_uint(&j, generate_lines_most(generate_plan_options(s->plan)));
+    jw_put_uint(&j, "files", generate_plan_files(s->plan));
+    jw_put_uint(&j, "lines_most", generate_lines_most(generate_plan_options(s->plan)));
     jw_key(&j, "queries");
     jw_begin(&j, '[');
     for (unsigned i = 0; generate_query_at(s->plan, i, &q); i++) {
@@ -275,8 +270,7 @@ static void write_verdict(struct jw *j, const struct generate_verdict *v)
     jw_begin(j, '{');
     write_query(j, &v->query);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        jw_key(j, numbers[i].name);
-        jw_uint(j, numbers[i].value);
+        jw_put_uint(j, numbers[i].name, numbers[i].value);
     }
     jw_end(j, '}');
 }
@@ -289,8 +283,7 @@ static void begin_verdicts(struct request *rq, struct state *s, struct buf *out)
     }
     jw_init(&s->json, out, rq->pretty);
     jw_begin(&s->json, '{');
-    jw_key(&s->json, "generation");
-    jw_uint(&s->json, snapshot_generation(rq->snapshot));
+    jw_put_uint(&s->json, "generation", snapshot_generation(rq->snapshot));
     jw_key(&s->json, "queries");
     jw_begin(&s->json, '[');
 }

@@ -26,11 +26,9 @@ static int next_readyz(struct request *rq, struct buf *out)
     rq->status = ready ? 200 : 503;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "status");
-    jw_str(&j, ready ? "ready" : p.store_error ? "stopped" : "indexing");
+    jw_put_str(&j, "status", ready ? "ready" : p.store_error ? "stopped" : "indexing");
     if (p.store_error) {
-        jw_key(&j, "error");
-        jw_str(&j, err_text(p.store_error));
+        jw_put_str(&j, "error", err_text(p.store_error));
     }
     const struct {
         const char *name;
@@ -44,8 +42,7 @@ static int next_readyz(struct request *rq, struct buf *out)
         {"bytes_done", p.bytes_done},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        jw_key(&j, counts[i].name);
-        jw_uint(&j, counts[i].value);
+        jw_put_uint(&j, counts[i].name, counts[i].value);
     }
     jw_end(&j, '}');
     jw_finish(&j);

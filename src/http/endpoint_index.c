@@ -220,10 +220,8 @@ static void write_speed(struct request *rq, const struct index_progress *p, stru
         speed = (struct value){.type = VALUE_DOUBLE, .d = rate};
     if (rate > 0 && p->files_pending)
         eta = (struct value){.type = VALUE_DOUBLE, .d = (double)(p->bytes - p->bytes_done) / rate};
-    jw_key(j, "bytes_per_s");
-    jw_value(j, &speed);
-    jw_key(j, "eta_s");
-    jw_value(j, &eta);
+    jw_put_value(j, "bytes_per_s", &speed);
+    jw_put_value(j, "eta_s", &eta);
 }
 
 static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
@@ -240,20 +238,16 @@ static void write_progress(struct request *rq, const struct index_progress *p, s
     struct jw j;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "state");
-    jw_str(&j, state_name(p));
+    jw_put_str(&j, "state", state_name(p));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        jw_key(&j, counts[i].name);
-        jw_uint(&j, counts[i].value);
+        jw_put_uint(&j, counts[i].name, counts[i].value);
     }
     write_speed(rq, p, &j);
     if (p->files_unasked) {
-        jw_key(&j, "files_unasked");
-        jw_uint(&j, p->files_unasked);
+        jw_put_uint(&j, "files_unasked", p->files_unasked);
     }
     if (rq->post) {
-        jw_key(&j, "queued");
-        jw_uint(&j, s->queued);
+        jw_put_uint(&j, "queued", s->queued);
     }
     jw_end(&j, '}');
     jw_finish(&j);

@@ -8,8 +8,7 @@
 
 void openapi_member(struct jw *j, const char *key, const char *value)
 {
-    jw_key(j, key);
-    jw_str(j, value);
+    jw_put_str(j, key, value);
 }
 
 void openapi_begin(struct jw *j, const char *key, char bracket)
@@ -118,8 +117,7 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
         jw_end(j, '}');
     }
     if (p->type == PARAM_UINT) {
-        jw_key(j, "minimum");
-        jw_uint(j, 0);
+        jw_put_uint(j, "minimum", 0);
     }
     if (p->choices)
         write_choices(j, p->choices);
@@ -132,8 +130,7 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
 static void write_example(struct jw *j, struct arena *arena, const char *example)
 {
     struct value v = {.type = VALUE_JSON, .text = openapi_json(arena, example)};
-    jw_key(j, "example");
-    jw_value(j, &v);
+    jw_put_value(j, "example", &v);
 }
 
 static void write_parameter(struct jw *j, struct arena *arena, const struct endpoint *e,
@@ -146,8 +143,7 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     openapi_member(j, "description", p->help);
     if (p->type == PARAM_LIST) { /* a,b,c and not a=1&a=2 */
         openapi_member(j, "style", "form");
-        jw_key(j, "explode");
-        jw_bool(j, p->repeatable);
+        jw_put_bool(j, "explode", p->repeatable);
     }
     jw_key(j, "schema");
     write_schema(j, e, p, false);
@@ -177,12 +173,10 @@ static void write_path_parameters(struct jw *j, const char *path)
 {
     for (const char *c = path; (c = strchr(c, '{')); c++) {
         jw_begin(j, '{');
-        jw_key(j, "name");
-        jw_text(j, (struct text){c + 1, strcspn(c + 1, "}")});
+        jw_put_text(j, "name", (struct text){c + 1, strcspn(c + 1, "}")});
         openapi_member(j, "in", "path");
         openapi_member(j, "description", "as /q has told it");
-        jw_key(j, "required");
-        jw_bool(j, true);
+        jw_put_bool(j, "required", true);
         openapi_begin(j, "schema", '{');
         openapi_member(j, "type", "string");
         jw_end(j, '}');
@@ -222,8 +216,7 @@ static void write_encoding(struct jw *j, const struct endpoint *e)
             continue;
         openapi_begin(j, p->name, '{');
         openapi_member(j, "style", "form");
-        jw_key(j, "explode");
-        jw_bool(j, p->repeatable);
+        jw_put_bool(j, "explode", p->repeatable);
         jw_end(j, '}');
     }
     jw_end(j, '}');
@@ -240,8 +233,7 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
         openapi_begin(j, types[i], '{');
         openapi_begin(j, "schema", '{');
         openapi_member(j, "type", "object");
-        jw_key(j, "additionalProperties");
-        jw_bool(j, false);
+        jw_put_bool(j, "additionalProperties", false);
         write_properties(j, e);
         jw_end(j, '}');
         if (i == 1)

@@ -131,14 +131,12 @@ static int next_read(struct request *rq, struct buf *out)
         return text_range_next(s->range, out, &rq->err);
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_key(&j, "path");
-    jw_str(&j, s->file->name);
-    jw_key(&j, "state");
-    jw_str(&j, s->file->damaged && s->file->state == INDEX_READY
+    jw_put_str(&j, "path", s->file->name);
+    jw_put_str(&j, "state",
+               s->file->damaged && s->file->state == INDEX_READY
                    ? "damaged"
                    : index_state_name(s->file->state));
-    jw_key(&j, "current");
-    jw_bool(&j, s->current);
+    jw_put_bool(&j, "current", s->current);
     jw_end(&j, '}');
     jw_finish(&j);
     return ERR_END;

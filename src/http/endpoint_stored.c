@@ -120,12 +120,9 @@ static void write_query(struct jw *j, const struct stored_query *q)
 {
     struct buf path = {0};
     jw_begin(j, '{');
-    jw_key(j, "id");
-    jw_str(j, q->id);
-    jw_key(j, "name");
-    jw_str(j, q->name);
-    jw_key(j, "query");
-    jw_str(j, q->query);
+    jw_put_str(j, "id", q->id);
+    jw_put_str(j, "name", q->name);
+    jw_put_str(j, "query", q->query);
     jw_key(j, "url");
     buf_printf(&path, "/q/%s/%s", q->id, q->name);
     jw_text(j, (struct text){path.data, path.len});

@@ -258,8 +258,7 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
         {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        jw_key(&j, members[i].name);
-        jw_uint(&j, members[i].value);
+        jw_put_uint(&j, members[i].name, members[i].value);
     }
     jw_end(&j, '}');
     jw_end(&j, '}');

@@ -71,8 +71,7 @@ static void write_example(struct jw *j, struct arena *arena, const char *schema)
     if (!example)
         return;
     v.text = openapi_json(arena, example);
-    jw_key(j, "example");
-    jw_value(j, &v);
+    jw_put_value(j, "example", &v);
 }
 
 static void write_perfetto(struct jw *j)

@@ -86,11 +86,9 @@ static void write_members(struct jw *j, const struct err *err, const char *detai
     jw_key(j, "detail");
     write_detail(j, err, detail);
     if (err && err->code) {
-        jw_key(j, "code");
-        jw_str(j, err_name(err->code));
+        jw_put_str(j, "code", err_name(err->code));
         if (err->param[0]) {
-            jw_key(j, "param");
-            jw_str(j, err->param);
+            jw_put_str(j, "param", err->param);
         }
         if (err->source && err->position >= 0) {
             jw_key(j, "position");
@@ -98,8 +96,7 @@ static void write_members(struct jw *j, const struct err *err, const char *detai
         }
     }
     if (request_id && *request_id) {
-        jw_key(j, "request_id");
-        jw_str(j, request_id);
+        jw_put_str(j, "request_id", request_id);
     }
 }
 
@@ -109,10 +106,8 @@ void problem_write(struct buf *out, int status, const struct err *err, const cha
     struct jw j;
     jw_init(&j, out, false);
     jw_begin(&j, '{');
-    jw_key(&j, "type");
-    jw_str(&j, "about:blank");
-    jw_key(&j, "title");
-    jw_str(&j, problem_reason(status));
+    jw_put_str(&j, "type", "about:blank");
+    jw_put_str(&j, "title", problem_reason(status));
     jw_key(&j, "status");
     jw_int(&j, status);
     write_members(&j, err, detail, request_id);

@@ -1,34 +1,22 @@
 /* organize_manifest.c - manifest.json: what there is, for people and programs. */
 #include "organize.h"
 
-static void write_text(struct jw *j, const char *key, const char *text)
-{
-    jw_key(j, key);
-    jw_str(j, text);
-}
-
-static void write_number(struct jw *j, const char *key, uint64_t number)
-{
-    jw_key(j, key);
-    jw_uint(j, number);
-}
-
 static void write_hash(struct jw *j, struct hash128 hash)
 {
     char text[33];
 
     hash_text(hash, text);
-    write_text(j, "xxh128", text);
+    jw_put_str(j, "xxh128", text);
 }
 
 static void write_file(struct jw *j, const struct organize_file *f)
 {
     jw_begin(j, '{');
-    write_text(j, "path", f->path);
-    write_number(j, "events", f->events);
-    write_number(j, "lines", f->lines);
-    write_number(j, "text_bytes", f->text_bytes);
-    write_number(j, "bytes", f->bytes);
+    jw_put_str(j, "path", f->path);
+    jw_put_uint(j, "events", f->events);
+    jw_put_uint(j, "lines", f->lines);
+    jw_put_uint(j, "text_bytes", f->text_bytes);
+    jw_put_uint(j, "bytes", f->bytes);
     write_hash(j, f->hash);
     jw_end(j, '}');
 }
@@ -36,13 +24,12 @@ static void write_file(struct jw *j, const struct organize_file *f)
 static void write_target(struct jw *j, const struct organize_target *t)
 {
     jw_begin(j, '{');
-    write_text(j, "name", t->name);
-    write_text(j, "query", t->query);
-    write_number(j, "events", t->events);
-    write_number(j, "lines", t->lines);
+    jw_put_str(j, "name", t->name);
+    jw_put_str(j, "query", t->query);
+    jw_put_uint(j, "events", t->events);
+    jw_put_uint(j, "lines", t->lines);
     if (t->dropped) {
-        jw_key(j, "dropped");
-        jw_bool(j, true);
+        jw_put_bool(j, "dropped", true);
     }
     jw_key(j, "files");
     jw_begin(j, '[');
@@ -59,10 +46,10 @@ static void write_damage(struct jw *j, const struct index_file *f)
     for (uint32_t i = 0; i < f->damage_count; i++) {
         const struct trace_damage *d = &f->damage[i];
         jw_begin(j, '{');
-        write_text(j, "kind", trace_damage_name((enum trace_damage_kind)d->kind));
-        write_number(j, "file_from", d->file_from);
-        write_number(j, "file_to", d->file_to);
-        write_number(j, "text_offset", d->text_offset);
+        jw_put_str(j, "kind", trace_damage_name((enum trace_damage_kind)d->kind));
+        jw_put_uint(j, "file_from", d->file_from);
+        jw_put_uint(j, "file_to", d->file_to);
+        jw_put_uint(j, "text_offset", d->text_offset);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -75,8 +62,8 @@ static void write_sources(struct jw *j, const struct organize *o)
     for (size_t i = 0; i < o->source_count; i++) {
         const struct index_file *f = snapshot_file(o->snapshot, o->sources[i].file);
         jw_begin(j, '{');
-        write_text(j, "path", f->name);
-        write_number(j, "text_bytes", o->sources[i].bytes);
+        jw_put_str(j, "path", f->name);
+        jw_put_uint(j, "text_bytes", o->sources[i].bytes);
         write_hash(j, o->sources[i].hash);
         if (f->damaged)
             write_damage(j, f);
@@ -98,9 +85,9 @@ static void write_unread(struct jw *j, const struct organize *o)
         if (!index_file_is_unread(f))
             continue;
         jw_begin(j, '{');
-        write_text(j, "path", f->name);
-        write_text(j, "state", index_state_name(f->state));
-        write_text(j, "error", f->error);
+        jw_put_str(j, "path", f->name);
+        jw_put_str(j, "state", index_state_name(f->state));
+        jw_put_str(j, "error", f->error);
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -110,8 +97,8 @@ static void write_provenance(struct jw *j, const struct organize *o)
 {
     jw_key(j, "provenance");
     jw_begin(j, '{');
-    write_text(j, "path", PROVENANCE_NAME);
-    write_number(j, "bytes", o->provenance_bytes);
+    jw_put_str(j, "path", PROVENANCE_NAME);
+    jw_put_uint(j, "bytes", o->provenance_bytes);
     write_hash(j, o->provenance_hash);
     jw_end(j, '}');
 }
@@ -122,11 +109,10 @@ int organize_write_manifest(struct organize *o)
 
     jw_init(&j, &o->manifest, true);
     jw_begin(&j, '{');
-    write_number(&j, "version", 2);
-    write_text(&j, "tool", "dftracerd organize");
-    jw_key(&j, "complete");
-    jw_bool(&j, query_complete(o->all));
-    write_number(&j, "chunk_size", o->chunk_bytes);
+    jw_put_uint(&j, "version", 2);
+    jw_put_str(&j, "tool", "dftracerd organize");
+    jw_put_bool(&j, "complete", query_complete(o->all));
+    jw_put_uint(&j, "chunk_size", o->chunk_bytes);
     jw_key(&j, "groups");
     jw_begin(&j, '[');
     for (uint32_t i = 0; i < o->target_count; i++)

@@ -1,18 +1,6 @@
 /* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and what is missing of the others. */
 #include "reconstruct.h"
 
-static void write_text(struct jw *j, const char *key, const char *text)
-{
-    jw_key(j, key);
-    jw_str(j, text);
-}
-
-static void write_number(struct jw *j, const char *key, uint64_t number)
-{
-    jw_key(j, key);
-    jw_uint(j, number);
-}
-
 static const char *state_of(const struct restore_source *s)
 {
     return s->proved ? "proved" : s->missing_lines ? "incomplete" : "differs";
@@ -24,14 +12,14 @@ static void write_source(struct jw *j, const struct restore_source *s)
 
     hash_text(s->hash, hash);
     jw_begin(j, '{');
-    write_text(j, "path", s->name);
-    write_text(j, "output", s->output);
-    write_text(j, "state", state_of(s));
-    write_number(j, "text_bytes", s->bytes);
-    write_text(j, "xxh128", hash);
+    jw_put_str(j, "path", s->name);
+    jw_put_str(j, "output", s->output);
+    jw_put_str(j, "state", state_of(s));
+    jw_put_uint(j, "text_bytes", s->bytes);
+    jw_put_str(j, "xxh128", hash);
     if (!s->proved) {
-        write_number(j, "written_bytes", s->written);
-        write_number(j, "missing_lines", s->missing_lines);
+        jw_put_uint(j, "written_bytes", s->written);
+        jw_put_uint(j, "missing_lines", s->missing_lines);
     }
     jw_end(j, '}');
 }
@@ -70,8 +58,8 @@ int restore_write_report(struct reconstruct *r)
         proved += r->sources[i].proved;
     jw_init(&j, &r->report, true);
     jw_begin(&j, '{');
-    write_number(&j, "files", r->source_count);
-    write_number(&j, "proved", proved);
+    jw_put_uint(&j, "files", r->source_count);
+    jw_put_uint(&j, "proved", proved);
     write_files(&j, r, "missing", RESTORE_MISSING);
     write_files(&j, r, "changed", RESTORE_CHANGED);
     write_dropped(&j, r);

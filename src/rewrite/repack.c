@@ -274,28 +274,19 @@ static void put_hash(struct jw *j, const char *key, uint64_t high, uint64_t low)
 {
     char hex[40];
     snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
-    jw_key(j, key);
-    jw_str(j, hex);
-}
-
-static void put_uint(struct jw *j, const char *key, uint64_t n)
-{
-    jw_key(j, key);
-    jw_uint(j, n);
+    jw_put_str(j, key, hex);
 }
 
 static void put_written(struct jw *j, const struct written *w)
 {
     jw_begin(j, '{');
-    jw_key(j, "name");
-    jw_str(j, w->name);
+    jw_put_str(j, "name", w->name);
     if (w->source) {
-        jw_key(j, "source");
-        jw_str(j, w->source);
+        jw_put_str(j, "source", w->source);
     }
-    put_uint(j, "lines", w->lines);
-    put_uint(j, "text_bytes", w->text_bytes);
-    put_uint(j, "bytes", w->bytes);
+    jw_put_uint(j, "lines", w->lines);
+    jw_put_uint(j, "text_bytes", w->text_bytes);
+    jw_put_uint(j, "bytes", w->bytes);
     put_hash(j, "xxh128", w->hash.high, w->hash.low);
     if (w->source)
         put_hash(j, "text_xxh128", w->text_hash.high, w->text_hash.low);
@@ -311,12 +302,9 @@ static void put_sources(struct jw *j, struct query *q)
     for (size_t i = 0; i < n; i++) {
         const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
         jw_begin(j, '{');
-        jw_key(j, "path");
-        jw_str(j, f->name);
-        jw_key(j, "damaged");
-        jw_bool(j, f->damaged);
-        jw_key(j, "read");
-        jw_bool(j, !index_file_is_unread(f));
+        jw_put_str(j, "path", f->name);
+        jw_put_bool(j, "damaged", f->damaged);
+        jw_put_bool(j, "read", !index_file_is_unread(f));
         jw_end(j, '}');
     }
     jw_end(j, ']');
@@ -325,10 +313,9 @@ static void put_sources(struct jw *j, struct query *q)
 static void put_verdict(struct jw *j, const struct repack *r)
 {
     bool same = r->in.lines == r->out.lines && r->in.hashes == r->out.hashes;
-    jw_key(j, "verified");
-    jw_bool(j, same);
-    put_uint(j, "lines_read", r->in.lines);
-    put_uint(j, "lines_written", r->out.lines);
+    jw_put_bool(j, "verified", same);
+    jw_put_uint(j, "lines_read", r->in.lines);
+    jw_put_uint(j, "lines_written", r->out.lines);
     put_hash(j, "hash_read", (uint64_t)(r->in.hashes >> 64), (uint64_t)r->in.hashes);
     put_hash(j, "hash_written", (uint64_t)(r->out.hashes >> 64), (uint64_t)r->out.hashes);
 }
@@ -339,11 +326,9 @@ static void make_manifest(struct repack *r)
     struct jw j;
     jw_init(&j, &r->manifest, true);
     jw_begin(&j, '{');
-    jw_key(&j, "command");
-    jw_str(&j, commands[r->o.kind]);
-    put_uint(&j, "generation", snapshot_generation(query_snapshot(r->query)));
-    jw_key(&j, "complete");
-    jw_bool(&j, query_complete(r->query));
+    jw_put_str(&j, "command", commands[r->o.kind]);
+    jw_put_uint(&j, "generation", snapshot_generation(query_snapshot(r->query)));
+    jw_put_bool(&j, "complete", query_complete(r->query));
     put_sources(&j, r->query);
     jw_key(&j, "files");
     jw_begin(&j, '[');
