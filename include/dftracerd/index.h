@@ -45,6 +45,14 @@ const char *index_network_name(const char *path);
 const char *index_path(const struct index *ix);
 bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters in every file */
 uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */
+#define INDEX_TABLES_MAX 16
+struct index_store {
+    uint64_t page_bytes, pages, free_pages, map_bytes; /* of data.mdb; free: to be used again                */
+    struct { const char *name; uint64_t pages; } tables[INDEX_TABLES_MAX];
+    unsigned table_count;
+    unsigned readers, reader_slots, reader_slots_max;  /* reads open now; LMDB's table of readers, of all processes */
+};
+bool index_store_stat(const struct index *ix, struct index_store *ret); /* false: it is being opened again */
 
 /* ---- files in -------------------------------------------------------------------------------------- */
 

@@ -118,6 +118,25 @@ static void write_content(const struct totals *t, struct buf *out)
     gauge(out, "dftracerd_index_text_bytes", "Text of the traces, decompressed.", t->text_bytes);
 }
 
+static void write_store(const struct index *ix, struct buf *out)
+{
+    struct index_store s;
+    struct labelled uses[INDEX_TABLES_MAX + 1];
+    if (!index_store_stat(ix, &s))
+        return;
+    for (unsigned t = 0; t < s.table_count; t++)
+        uses[t] = (struct labelled){s.tables[t].name, s.tables[t].pages};
+    uses[s.table_count] = (struct labelled){"free", s.free_pages};
+    family(out, "dftracerd_lmdb_pages", "Pages of the index by table; free ones are used again.",
+           "use", uses, s.table_count + 1);
+    gauge(out, "dftracerd_lmdb_page_size_bytes", "Size of a page.", s.page_bytes);
+    gauge(out, "dftracerd_lmdb_map_bytes", "Address space of the index.", s.map_bytes);
+    gauge(out, "dftracerd_lmdb_readers", "Reads of the index that are open now.", s.readers);
+    gauge(out, "dftracerd_lmdb_reader_slots", "Places in LMDB's table of readers that were used.",
+          s.reader_slots);
+    gauge(out, "dftracerd_lmdb_max_reader_slots", "Places in that table.", s.reader_slots_max);
+}
+
 static void write_index(const struct http_context *c, struct buf *out)
 {
     struct index *ix = c->options->index;
@@ -141,6 +160,7 @@ static void write_index(const struct http_context *c, struct buf *out)
     gauge(out, "dftracerd_index_stopped",
           "1 when indexing has stopped, for instance on a full disk.", p.store_error != 0);
     gauge(out, "dftracerd_index_store_bytes", "Size of the index on disk.", index_bytes(ix));
+    write_store(ix, out);
 }
 
 /* ---- the process ---- */

@@ -44,6 +44,7 @@ struct kv {
     pthread_mutex_t pool_lock;
     MDB_txn *pool[POOL_MAX];
     unsigned pooled;
+    atomic_uint reads; /* open now */
 };
 
 struct kv_read {
@@ -566,6 +567,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
     }
     r->outer = innermost;
     innermost = r;
+    atomic_fetch_add(&kv->reads, 1);
     *ret = r;
     return 0;
 }
@@ -605,10 +607,54 @@ void kv_read_end(struct kv_read *r)
         at = &(*at)->outer;
     assert(*at); /* ends on the thread that began it */
     *at = r->outer;
+    atomic_fetch_sub(&r->kv->reads, 1);
     if (!hand_over(r))
         give_back(r->kv, r->txn);
     pthread_rwlock_unlock(&r->kv->gate);
     free(r);
+}
+
+static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
+{
+    MDB_stat st = {0};
+
+    mdb_stat(txn, dbi, &st);
+    return st.ms_branch_pages + st.ms_leaf_pages + st.ms_overflow_pages;
+}
+
+/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the tables (1) are trees. */
+static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
+{
+    uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
+
+    for (unsigned t = 0; t < KV_TABLES; t++)
+        taken += ret->table[t] = pages_of(txn, kv->dbi[t]);
+    ret->free = ret->pages > taken ? ret->pages - taken : 0;
+}
+
+bool kv_stat(struct kv *kv, struct kv_stat *ret)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+    MDB_txn *txn = NULL;
+    bool there;
+
+    *ret = (struct kv_stat){.readers = atomic_load(&kv->reads)};
+    pthread_rwlock_rdlock(&kv->gate);
+    there = kv->env && txn_renew(kv, &txn) == 0;
+    if (there) {
+        mdb_env_info(kv->env, &info);
+        mdb_env_stat(kv->env, &st);
+        ret->page_bytes = st.ms_psize;
+        ret->pages = (uint64_t)info.me_last_pgno + 1;
+        ret->map_bytes = info.me_mapsize;
+        ret->slots = info.me_numreaders;
+        ret->slots_max = info.me_maxreaders;
+        count_pages(kv, txn, ret);
+        give_back(kv, txn);
+    }
+    pthread_rwlock_unlock(&kv->gate);
+    return there;
 }
 
 int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)

@@ -58,6 +58,15 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret);
 void kv_close(struct kv *kv);
 uint64_t kv_bytes(struct kv *kv); /* of data.mdb in use */
 uint64_t kv_map_size(struct kv *kv);
+struct kv_stat {
+    uint64_t page_bytes, pages;  /* all in data.mdb                                             */
+    uint64_t table[KV_TABLES];   /* pages of each                                               */
+    uint64_t free;               /* to be used again, at once or when no reader needs them more */
+    uint64_t map_bytes;
+    unsigned readers, slots, slots_max; /* reads open now; slots of LMDB's table of readers     */
+};
+/* Does not wait for an environment that is being opened again: false then. */
+bool kv_stat(struct kv *kv, struct kv_stat *ret);
 
 struct kv_batch;
 struct kv_batch *kv_batch_new(void); /* *new* or NULL */

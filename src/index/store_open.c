@@ -415,3 +415,25 @@ uint64_t index_bytes(const struct index *ix)
 {
     return kv_bytes(ix->kv);
 }
+
+_Static_assert(KV_TABLES <= INDEX_TABLES_MAX, "raise INDEX_TABLES_MAX");
+
+bool index_store_stat(const struct index *ix, struct index_store *ret)
+{
+    struct kv_stat s;
+    if (!kv_stat(ix->kv, &s))
+        return false;
+    *ret = (struct index_store){.page_bytes = s.page_bytes,
+                                .pages = s.pages,
+                                .free_pages = s.free,
+                                .map_bytes = s.map_bytes,
+                                .table_count = KV_TABLES,
+                                .readers = s.readers,
+                                .reader_slots = s.slots,
+                                .reader_slots_max = s.slots_max};
+    for (unsigned t = 0; t < KV_TABLES; t++) {
+        ret->tables[t].name = kv_table_name(t);
+        ret->tables[t].pages = s.table[t];
+    }
+    return true;
+}
