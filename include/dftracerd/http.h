@@ -60,7 +60,9 @@ struct http_settings {
 int http_reload(struct http *h, const struct http_settings *settings);
 /* How long no request has been here: 0 while there is one. Any thread. */
 int64_t http_idle_ns(struct http *h);
-/* Stops accepting, cancels and resumes everything, waits at most `grace_ms` for running requests, frees. */
-void http_stop(struct http *h, int grace_ms);
+/* Stops accepting. For at most `drain_ms` requests that are being worked for go on, as long as one of them does: not those
+ * that wait for the index, nor those whose clients stand still; what comes now is refused. Then cancels and resumes
+ * everything, waits at most `grace_ms` for clients to be told, frees. */
+void http_stop(struct http *h, int drain_ms, int grace_ms);
 
 #endif

@@ -314,7 +314,7 @@ static void stop(struct daemon *d)
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
     meeting_close(&d->meeting);
-    http_stop(http, GRACE_MS);
+    http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
     watch_free(d->watch);
     if (d->index)
         index_close(d->index);

@@ -88,6 +88,11 @@ const struct option_spec option_table[] = {
      "what is known of a file that has gone is kept so long",
      "Should it come back by then, it is not read again. While its directory cannot be read it has "
      "not gone."},
+    {"drain-time", 0, OPTION_MS, AT(drain_time_ms), 0, 600000, 0, "TIME", "5s", NULL,
+     "at a stop, requests that are being answered have so long",
+     "New ones are refused meanwhile. Those that wait for the index, or whose client takes nothing "
+     "for "
+     "a second, are not waited for."},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
      "end when no request was served for so long", "For daemons that are started on demand."},
     {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,

@@ -21,6 +21,7 @@ struct options {
     const char *document;                     /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size;
     uint64_t query_timeout_ms, rescan_ms, settle_ms, keep_missing_ms, idle_exit_ms; /* idle_exit_ms 0 = never            */
+    uint64_t drain_time_ms;
     const char *output_dir;
     uint64_t spool_size;
     uint64_t query_memory, total_memory, answer_memory, max_queries, max_queue, max_connections;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STILL_NS 1000000000ll /* a client that takes nothing for so long is not waited for */
 #define REST_NS (3 * 1000000000ll)
 #define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
 
@@ -365,6 +366,15 @@ void exchange_cancel(struct exchange *x, int code, bool client_gone)
     else if (client_gone)
         http_resume(x);
     pthread_mutex_unlock(&x->lock);
+}
+
+bool exchange_is_moving(struct exchange *x, int64_t now)
+{
+    pthread_mutex_lock(&x->lock);
+    bool taken = !x->waiting && (x->job || now - x->stepped_ns < STILL_NS);
+    bool moving = x->phase == EXCHANGE_STREAMING ? taken : x->phase > EXCHANGE_PARKED;
+    pthread_mutex_unlock(&x->lock);
+    return moving;
 }
 
 void exchange_completed(struct exchange *x)

@@ -111,6 +111,8 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max);
 /* Stops the request's work (unless others wait for it, too). If it has no answer yet, it is answered with `code` at once,
  * without waiting for the job of open(). Caller does not hold the lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
+/* It is being computed, or its client takes it. Caller does not hold the lock. */
+bool exchange_is_moving(struct exchange *x, int64_t now_ns);
 /* libmicrohttpd is done with it. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 

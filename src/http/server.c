@@ -172,7 +172,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     }
     if (rc == 0)
         return *ret = h, 0;
-    http_stop(h, 0);
+    http_stop(h, 0, 0);
     return err_set(err, rc, "the server cannot start: %s",
                    err_text(rc)); /* where nothing was said */
 }
@@ -231,25 +231,45 @@ static void cancel_all(struct http *h, bool cut)
     pthread_mutex_unlock(&h->table_lock);
 }
 
+/* Requests that were begun may come to their end. From now on none can begin. */
+static void drain(struct http *h, int most_ms)
+{
+    int64_t end = clock_mono_ns() + most_ms * 1000000ll;
+    bool moving = most_ms > 0;
+    pthread_mutex_lock(&h->table_lock);
+    h->stopping = true;
+    pthread_mutex_unlock(&h->table_lock);
+    while (moving && clock_mono_ns() < end) {
+        moving = false;
+        pthread_mutex_lock(&h->table_lock);
+        for (struct exchange *x = h->table; x && !moving; x = x->next)
+            moving = exchange_is_moving(x, clock_mono_ns());
+        pthread_mutex_unlock(&h->table_lock);
+        if (moving)
+            usleep(5000);
+    }
+}
+
 /* libmicrohttpd aborts the process when it is stopped with suspended connections: quiesce, cancel, let the clients be
  * told, cut what is left, and only then stop. No connection can be suspended any more once `stopping` is set and all in
  * the table are cut. */
-static void end_requests(struct http *h, int grace_ms)
+static void end_requests(struct http *h, int drain_ms, int grace_ms)
 {
     for (size_t i = 0; i < h->listeners; i++)
         if (h->daemons[i])
             MHD_quiesce_daemon(h->daemons[i]);
+    drain(h, drain_ms);
     cancel_all(h, false);
     for (int ms = 0; ms < grace_ms && !table_empty(h); ms += 5)
         usleep(5000);
     cancel_all(h, true);
 }
 
-void http_stop(struct http *h, int grace_ms)
+void http_stop(struct http *h, int drain_ms, int grace_ms)
 {
     if (!h)
         return;
-    end_requests(h, grace_ms);
+    end_requests(h, drain_ms, grace_ms);
     tick_stop(h);
     pool_free(h->pool);
     for (size_t i = 0; i < h->listeners; i++)

@@ -243,7 +243,7 @@ static void serves(void)
     for (size_t i = 0; i < REQUESTS; i++)
         serve(i);
     failing_malloc_everywhere(false);
-    http_stop(server, 1000);
+    http_stop(server, 0, 1000);
 }
 
 static void starts(void)
@@ -265,7 +265,7 @@ static void starts(void)
             failing_malloc_tell();
         }
         if (rc == 0)
-            http_stop(server, 1000);
+            http_stop(server, 0, 1000);
         err_done(&err);
     }
     failing_malloc_everywhere(false);
