@@ -162,10 +162,6 @@ static int scan_sides(struct node_work *w)
     int rc = open_sides(w);
 
     rc = rc < 0 ? rc : sides_scan(w);
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        if (side_is_short(&w->sides[i]))
-            side_windows_drop(&w->sides[i]); /* the others need the room */
-    }
     for (unsigned again = 0; again < 2; again++) {
         for (size_t i = 0; i < count && rc == 0; i++) {
             if (side_is_short(&w->sides[i]) == (again == 1))

@@ -71,12 +71,12 @@ struct part {
 /* Takes nothing; the side is to be done whether it worked or not. */
 int side_open(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* All sides of the node at once; what they fail with is in them. */
+/* All sides of the node at once; what they fail with is in them. Sides that are short keep nothing. */
 int sides_scan(struct node_work *w);
 /* Memory was too short for groups and windows at once. */
 bool side_is_short(const struct side *s);
 /* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is scanned again, so others are to be
- * told first: their windows are gone then. */
+ * told first: they free their windows. */
 int side_tell(struct node_work *w, struct side *s);
 
 /* compare_windows.c: windows of threads, found in the scan of the side's plan. */

@@ -119,6 +119,14 @@ static void sum_up(void *sides, unsigned number)
         s->scanned = side_windows_sum(s);
 }
 
+/* Who is short begins anew later: the others need the room. */
+static void make_room(struct side *s)
+{
+    side_windows_drop(s);
+    found_done(&s->found);
+    doubles_done(&s->doubles);
+}
+
 int sides_scan(struct node_work *w)
 {
     size_t count = w->run->options->side_count;
@@ -139,6 +147,10 @@ int sides_scan(struct node_work *w)
         for (unsigned i = 0; i < count; i++)
             sum_up(w->sides, i);
     }
+    for (size_t i = 0; i < count; i++) {
+        if (side_is_short(&w->sides[i]))
+            make_room(&w->sides[i]);
+    }
     return 0;
 }
 
@@ -149,9 +161,6 @@ bool side_is_short(const struct side *s)
 
 static int scan_alone(struct side *s)
 {
-    side_windows_drop(s);
-    found_done(&s->found);
-    doubles_done(&s->doubles);
     int rc = stats_scan(&s->plan, &s->found, &s->doubles, NULL);
     return rc < 0 ? rc : side_windows_scan(s);
 }

@@ -177,11 +177,30 @@ static void write_windows(struct store *s)
     buf_done(&lines);
 }
 
-/* What windows say must not depend on how much memory there is, as long as there is enough for some of them. */
-static void windows_in_parts(void)
+/* All files with themselves, in windows of 1 ms, with so much memory. */
+static int run_within(struct store *s, size_t memory, struct comparison **ret)
 {
     struct compare_node_options node = node_of("root", NULL);
     struct selection sides[2];
+    struct compare_options o = {.sides = sides,
+                                .side_count = 2,
+                                .interval_ns = 1000000,
+                                .nodes = &node,
+                                .node_count = 1};
+    struct budget budget = {.memory_limit = memory};
+    struct err err = {0};
+
+    for (int i = 0; i < 2; i++)
+        selection_init(&sides[i]);
+    int rc = compare_run(&s->env, s->snapshot, &o, &budget, &err, ret);
+    CHECK_INT(budget.memory_used, 0);
+    err_done(&err);
+    return rc;
+}
+
+/* What windows say must not depend on how much memory there is, as long as there is enough for some of them. */
+static void windows_in_parts(void)
+{
     size_t limit = 1 << 16, refused = 0;
     struct store s;
     bool done = false;
@@ -190,19 +209,8 @@ static void windows_in_parts(void)
     write_windows(&s);
     CHECK_STOP(store_ingest(&s, 0, 1));
     for (; limit <= 1 << 23; limit += limit / 2) {
-        struct compare_options o = {.sides = sides,
-                                    .side_count = 2,
-                                    .interval_ns = 1000000,
-                                    .nodes = &node,
-                                    .node_count = 1};
-        struct budget budget = {.memory_limit = limit};
         struct comparison *c = NULL;
-        struct err err = {0};
-        for (int i = 0; i < 2; i++)
-            selection_init(&sides[i]);
-        int rc = compare_run(&s.env, s.snapshot, &o, &budget, &err, &c);
-        CHECK_INT(budget.memory_used, 0);
-        err_done(&err);
+        int rc = run_within(&s, limit, &c);
         if (rc < 0) {
             CHECK_INT(rc, ERR_MEMORY_LIMIT);
             CHECK(!done);
@@ -227,8 +235,6 @@ static void windows_in_parts(void)
 enum { MANY_GROUPS = 300 };
 static void groups_while_short(void)
 {
-    struct compare_node_options node = node_of("root", NULL);
-    struct selection sides[2];
     struct buf lines = {0};
     struct store s;
     unsigned refused = 0, told = 0;
@@ -243,19 +249,8 @@ static void groups_while_short(void)
     buf_done(&lines);
     CHECK_STOP(store_ingest(&s, 0, 1));
     for (size_t limit = 1 << 16; limit <= 1 << 25 && told < 3; limit += 1 + limit / 64) {
-        struct compare_options o = {.sides = sides,
-                                    .side_count = 2,
-                                    .interval_ns = 1000000,
-                                    .nodes = &node,
-                                    .node_count = 1};
-        struct budget budget = {.memory_limit = limit};
         struct comparison *c = NULL;
-        struct err err = {0};
-        for (int i = 0; i < 2; i++)
-            selection_init(&sides[i]);
-        int rc = compare_run(&s.env, s.snapshot, &o, &budget, &err, &c);
-        CHECK_INT(budget.memory_used, 0);
-        err_done(&err);
+        int rc = run_within(&s, limit, &c);
         refused += rc < 0;
         told += rc == 0;
         CHECK(rc == 0 || rc == ERR_MEMORY_LIMIT);
