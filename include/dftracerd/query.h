@@ -267,6 +267,7 @@ struct aggregate_column {
     enum value_type type;            /* of all its values but null; VALUE_NULL: of several types           */
     enum aggregate_unit unit;
     bool key;
+    bool row_class;                  /* of the pipeline: event, profile, system                             */
     bool optional;                   /* of some rows only: JSON leaves it out where it is null              */
 };
 struct aggregate;
@@ -285,12 +286,13 @@ enum vector_kind { VECTOR_RANK, VECTOR_CLASS, /* 0 event, 1 profile, 2 system */
 struct aggregate_vector {
     enum vector_kind kind;
     size_t nulls;                    /* of RANK not counted: keys may be null                             */
-    union { int64_t i[AGGREGATE_BLOCK]; uint32_t ranks[AGGREGATE_BLOCK]; };
-    bool null[AGGREGATE_BLOCK];      /* not written for RANK, CLASS, UINT; i is 0 there                   */
+    int64_t *i;                      /* all but RANK: AGGREGATE_BLOCK numbers, in room that the caller has set */
+    uint32_t ranks[AGGREGATE_BLOCK];
+    bool null[AGGREGATE_BLOCK];      /* not written without nulls; i is 0 there                           */
 };
 struct aggregate_block { size_t count; uint64_t part; };
 int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);  /* ERR_END; as aggregate_next */
-/* Of the block at hand. False: *ret is anything, and the column has to be told as values. */
+/* Of the block at hand. False: *ret is anything, as are its numbers, and the column has to be told as values. */
 bool aggregate_block_column(const struct aggregate *a, size_t column, struct aggregate_vector *ret);
 /* Values as aggregate_next has them. */
 int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret);

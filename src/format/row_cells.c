@@ -34,6 +34,7 @@ struct row_cells {
     bool csv, begun;
     struct cell_column *columns;
     struct aggregate_vector *vectors;
+    int64_t *numbers; /* of all vectors */
     bool *left_out;
     struct buf names, cell;
 };
@@ -72,17 +73,19 @@ static int make_names(struct row_cells *r)
 
 static int prepare(struct row_cells *r)
 {
-    int rc = charge(r, r->count * sizeof(*r->vectors));
+    int rc = charge(r, r->count * (sizeof(*r->vectors) + AGGREGATE_BLOCK * sizeof(*r->numbers)));
 
     if (rc < 0)
         return rc;
     r->columns = calloc(r->count + 1, sizeof(*r->columns));
     r->vectors = malloc((r->count + 1) * sizeof(*r->vectors));
+    r->numbers = malloc((r->count + 1) * AGGREGATE_BLOCK * sizeof(*r->numbers));
     r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
-    if (!r->columns || !r->vectors || !r->left_out)
+    if (!r->columns || !r->vectors || !r->numbers || !r->left_out)
         return -ENOMEM;
     for (size_t i = 0; i < r->count; i++) {
         r->columns[i].vector = &r->vectors[i];
+        r->vectors[i].i = r->numbers + i * AGGREGATE_BLOCK;
         r->columns[i].part = UINT64_MAX;
     }
     aggregate_leave_out(r->aggregate, r->left_out);
@@ -121,6 +124,7 @@ void row_cells_free(struct row_cells *r)
     buf_done(&r->cell);
     free(r->columns);
     free(r->vectors);
+    free(r->numbers);
     free(r->left_out);
     free(r);
 }

@@ -21,6 +21,7 @@ struct aggregate {
     uint64_t skip, left;       /* rows to leave out, and to tell, after those at hand */
     struct value *values;      /* of a block */
     struct aggregate_vector vector;
+    int64_t numbers[AGGREGATE_BLOCK]; /* of the vector */
     bool *done;                /* by column: values are there */
     const bool *left_out;      /* by column: need not be told; NULL */
     bool named;                /* columns of system rows are there */
@@ -236,6 +237,7 @@ int aggregate_open(struct query *q, const struct aggregate_options *o, struct er
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
     a->want = AGGREGATE_BLOCK;
+    a->vector.i = a->numbers;
     int rc = aggregate_plan_make(&a->plan, o, err);
     if (rc == 0) {
         rc = find_groups(a, o, err);

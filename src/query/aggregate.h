@@ -127,6 +127,7 @@ static inline void record_look(const struct aggregate_set *s, uint32_t group)
 
     for (size_t at = 0; at < s->stride; at += 64)
         memory_look(r + at);
+    memory_look(r + s->stride - 1); /* it may begin in the middle of a line */
 }
 
 /* What one worker, and in the end all together, found. */

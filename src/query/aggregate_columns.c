@@ -5,6 +5,7 @@
  */
 #include "aggregate_columns.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- a column of a block ------------------------------------------------------------------------------- */
@@ -14,14 +15,16 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
 {
     const struct row_id *rows = b->rows;
     const uint64_t mask = ((uint64_t)1 << r->bits[key]) - 1;
-    const unsigned shift = r->shift[key];
+    const unsigned shift = r->shift[key], width = r->width;
+    const uint32_t *ranks = r->ranks ? r->ranks + key : NULL;
+    const size_t n = b->count;
 
-    for (size_t i = 0; !r->ranks && i < b->count; i++)
-        ret[i] = (uint32_t)(rows[i].word >> shift & mask);
     if (b->last >= r->groups) /* "(other)" */
         return false;
-    for (size_t i = 0; r->ranks && i < b->count; i++)
-        ret[i] = r->ranks[(size_t)rows[i].group * r->width + key];
+    for (size_t i = 0; i < n && !ranks; i++)
+        ret[i] = (uint32_t)(rows[i].word >> shift & mask);
+    for (size_t i = 0; i < n && ranks; i++)
+        ret[i] = ranks[(size_t)rows[i].group * width];
     return true;
 }
 
@@ -33,11 +36,6 @@ static const struct record *record_at(const struct column_block *b, size_t i)
 static const struct extent *extent_at(const struct column_block *b, size_t i)
 {
     return (const struct extent *)(b->records + i * b->stride);
-}
-
-static inline int64_t cell_number(const struct cell *c, enum tell what)
-{
-    return what == TELL_SUM ? c->sum : what == TELL_MIN ? c->min : c->max;
 }
 
 /* What cells have in common. */
@@ -54,38 +52,65 @@ static inline void look_at_cell(struct alike *a, const struct cell *c)
     a->micro |= ~c->more & some;
 }
 
-static inline struct alike fill_numbers(const struct column_block *b, unsigned measure,
-                                        enum tell what, struct aggregate_vector *v)
+/* Of 64 bits each, so many bytes behind the beginning of a record. */
+static void copy_numbers(const struct column_block *b, size_t offset, int64_t *to)
 {
-    struct alike ret = {0};
+    const char *from = b->records + offset;
+    const size_t n = b->count, stride = b->stride;
+
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i, from + i * stride, sizeof(*to));
+}
+
+static void look_at_cells(const struct column_block *b, unsigned measure, struct alike *ret,
+                          size_t *ret_nulls)
+{
+    const size_t n = b->count;
+    struct alike a = {0};
     size_t nulls = 0;
 
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct cell *c = &record_at(b, i)->cells[measure];
-        look_at_cell(&ret, c);
-        v->null[i] = c->count == 0;
+        look_at_cell(&a, c);
         nulls += c->count == 0;
-        v->i[i] = c->count ? cell_number(c, what) : 0;
     }
-    v->nulls = nulls;
-    return ret;
+    *ret = a;
+    *ret_nulls = nulls;
+}
+
+static void mark_nulls(const struct column_block *b, unsigned measure, struct aggregate_vector *v)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        v->null[i] = record_at(b, i)->cells[measure].count == 0;
+        v->i[i] = v->null[i] ? 0 : v->i[i];
+    }
+}
+
+static size_t place_in_cell(enum tell what)
+{
+    return what == TELL_SUM   ? offsetof(struct cell, sum)
+           : what == TELL_MIN ? offsetof(struct cell, min)
+                              : offsetof(struct cell, max);
 }
 
 static bool fill_measure(const struct teller_state *t, const struct column_block *b,
                          const struct teller *what, struct aggregate_vector *v)
 {
-    struct alike a = {0};
+    struct alike a;
 
     if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set])
         return false;
-    if (what->what == TELL_SUM)
-        a = fill_numbers(b, what->of, TELL_SUM, v);
-    else if (what->what == TELL_MIN)
-        a = fill_numbers(b, what->of, TELL_MIN, v);
-    else
-        a = fill_numbers(b, what->of, TELL_MAX, v);
+    look_at_cells(b, what->of, &a, &v->nulls);
+    if (a.large || (a.nano && a.micro))
+        return false;
+    copy_numbers(b,
+                 b->head + offsetof(struct record, cells) + what->of * sizeof(struct cell) +
+                     place_in_cell(what->what),
+                 v->i);
+    if (v->nulls)
+        mark_nulls(b, what->of, v);
     v->kind = !t->plan->measures[what->of].time ? VECTOR_INT : a.nano ? VECTOR_NS : VECTOR_US;
-    return !a.large && !(a.nano && a.micro);
+    return true;
 }
 
 static bool fill_times(const struct aggregate_plan *p, const struct column_block *b, enum tell what,
@@ -121,8 +146,7 @@ bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
         return fill_ranks(&o->set[b->rows->set], b, what->of, v->ranks);
     case TELL_COUNT:
         v->kind = VECTOR_UINT;
-        for (size_t i = 0; i < b->count; i++)
-            v->i[i] = (int64_t)record_at(b, i)->count;
+        copy_numbers(b, b->head + offsetof(struct record, count), v->i);
         return true;
     case TELL_SUM:
     case TELL_MIN:
@@ -147,6 +171,8 @@ static inline void copy_record(char *to, const char *from, size_t bytes)
         memcpy(to + at, from + at, 8);
 }
 
+enum { TOGETHER = 64 };
+
 int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
                  size_t n)
 {
@@ -166,6 +192,8 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     b->head = s->head;
     b->last = 0;
     for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
+            record_look(s, rows[k].group);
         b->last = rows[i].group > b->last ? rows[i].group : b->last;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
     }

@@ -33,7 +33,8 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
         (struct aggregate_column){.name = copy,
                                   .type = type,
                                   .unit = unit,
-                                  .key = t.what == TELL_KEY || t.what == TELL_CLASS};
+                                  .key = t.what == TELL_KEY || t.what == TELL_CLASS,
+                                  .row_class = t.what == TELL_CLASS};
     return 0;
 }
 

@@ -1,0 +1,92 @@
+/* arrow_columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c of rows.
+ *
+ * Way: arrow_types.c finds the type of each column and its texts (from keys and sums, or in a first reading of all rows), then
+ *      arrow_fill.c puts block after block of rows into columns, with the bits of single values from arrow_values.c;
+ *      arrow_rows.c is the door: it makes all this, and tells it batch by batch.
+ */
+#ifndef DFTRACERD_ARROW_COLUMNS_H
+#define DFTRACERD_ARROW_COLUMNS_H
+
+#include "dftracerd/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARROW_BATCH = 65536, ARROW_RECENT = 256 }; /* rows of a batch */
+
+/* What values were seen in a column. */
+enum {
+    SAW_NUMBER = COLUMN_NUMBER, SAW_FRACTION = COLUMN_FRACTION, SAW_NEGATIVE = COLUMN_NEGATIVE,
+    SAW_TEXT = 8, SAW_BOOL = 16, SAW_LARGE = 32, SAW_HUGE = 64  /* beyond int64, beyond both of 64 bits     */
+};
+
+/* A column that is a key: what a batch has for each rank of the part at hand, once it was met. */
+enum { NOT_MET, MET, MET_NULL };
+struct arrow_ranks {
+    uint64_t *bits;
+    uint8_t *met;
+    uint32_t count, cap;
+    bool nulls;                 /* some are null                                                            */
+    bool all;                   /* all are met                                                              */
+    uint64_t part;
+};
+
+struct arrow_staged {
+    unsigned saw;
+    bool class, key;            /* class: batch_type, told as 0, 1, 2; key: any other                       */
+    bool sure;                  /* what is needed for its type is known                                     */
+    struct arrow_ranks ranks;   /* of a key                                                                 */
+    struct intern *texts;
+    uint32_t recent[ARROW_RECENT]; /* by address of a text: its code, most likely                           */
+    void *values;               /* of a batch                                                               */
+    uint64_t *valid;
+    size_t nulls;
+};
+
+struct arrow_rows {
+    struct aggregate *aggregate;
+    struct budget *budget;
+    const struct aggregate_column *told;
+    size_t count, charged, texts_charged;
+    struct arrow_staged *columns;
+    bool *left_out;             /* by column: not asked for as values                                       */
+    struct arrow_column *types;
+    struct arrow *arrow;
+    struct buf scratch;
+    struct aggregate_vector vector;
+    int64_t numbers[AGGREGATE_BLOCK]; /* of a vector whose column is no number                             */
+    unsigned parts;             /* of which all keys are told; 0: only some of them                          */
+    bool begun;
+    size_t dictionary, part, rows; /* next dictionary, next column of the batch, rows of the batch          */
+};
+
+/* ---- arrow_values.c: one value ---- */
+
+bool value_is_text(const struct value *v);
+bool value_is_none(const struct value *v);      /* null, or no number                                       */
+/* False: it has a fraction. */
+bool value_is_whole(const struct value *v, __int128 *ret);
+double arrow_double(const struct value *v);
+/* A value that is no text, in a column of texts, is told as JSON tells it. Borrowed until the next call. */
+struct text arrow_text(struct arrow_rows *r, const struct value *v);
+/* Of a text in the dictionary of its column; negative: -ENOMEM. */
+int64_t arrow_code(struct arrow_staged *c, struct text t);
+/* What a batch has of a value that is not null. */
+int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret);
+/* Charges the query, until arrow_rows_free. */
+int arrow_charge(struct arrow_rows *r, size_t bytes);
+/* Nothing was met of the part yet, unless it is the one at hand. */
+int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part);
+void arrow_ranks_forget(struct arrow_rows *r);
+
+/* ---- arrow_types.c ---- */
+
+/* r->types, and all texts of columns that have numbers, too. The cursor is at its start again then. */
+int arrow_types_find(struct arrow_rows *r, struct err *err);
+
+/* ---- arrow_fill.c ---- */
+
+/* The block at hand behind the r->rows rows that columns have. */
+int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* arrow_fill.c - columns of a batch from blocks of rows. */
+#include "arrow_columns.h"
+
+/* ---- rows that are there, and null ---- */
+
+static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, uint64_t bits)
+{
+    c->valid[row / 64] |= 1ull << row % 64;
+    if (type == ARROW_TEXT)
+        ((int32_t *)c->values)[row] = (int32_t)bits;
+    else if (type == ARROW_BOOL)
+        ((uint64_t *)c->values)[row / 64] |= bits << row % 64;
+    else
+        ((uint64_t *)c->values)[row] = bits;
+}
+
+/* It is 0 to those who look nevertheless. */
+static void put_null(struct arrow_staged *c, enum arrow_type type, size_t row)
+{
+    c->nulls++;
+    if (type == ARROW_TEXT)
+        ((int32_t *)c->values)[row] = 0;
+    else if (type != ARROW_BOOL) /* bits were cleared */
+        ((uint64_t *)c->values)[row] = 0;
+}
+
+static void put_valid(struct arrow_staged *c, size_t row, size_t n)
+{
+    for (size_t end = row + n; row < end;) {
+        size_t bits = 64 - row % 64 < end - row ? 64 - row % 64 : end - row;
+        c->valid[row / 64] |= (bits < 64 ? (1ull << bits) - 1 : ~0ull) << row % 64;
+        row += bits;
+    }
+}
+
+/* ---- keys ---- */
+
+/* What a batch has of a key. */
+static int meet(struct arrow_rows *r, size_t column, uint64_t key, uint32_t rank)
+{
+    struct arrow_ranks *k = &r->columns[column].ranks;
+    struct value v;
+    int rc = aggregate_key_value(r->aggregate, column, key, &v);
+
+    if (rc < 0)
+        return rc;
+    k->met[rank] = value_is_none(&v) ? MET_NULL : MET;
+    k->bits[rank] = 0;
+    k->nulls |= value_is_none(&v);
+    return value_is_none(&v) ? 0 : arrow_bits(r, column, &v, &k->bits[rank]);
+}
+
+/* Where all keys are told, all at once, and never again. */
+static int meet_part(struct arrow_rows *r, size_t column, const uint64_t *keys)
+{
+    struct arrow_ranks *k = &r->columns[column].ranks;
+    int rc = 0;
+
+    for (uint32_t rank = 0; rank < k->count && rc == 0; rank++) {
+        rc = meet(r, column, keys[rank], rank);
+        if (rc == 0 && rank % 0x1000 == 0)
+            rc = budget_check(r->budget);
+    }
+    k->all = rc == 0;
+    return rc;
+}
+
+static int meet_block(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
+{
+    struct arrow_ranks *k = &r->columns[column].ranks;
+    const uint32_t *ranks = r->vector.ranks;
+    const uint64_t *keys;
+    int rc = arrow_ranks_begin(r, column, b->part);
+
+    if (rc < 0 || k->all)
+        return rc;
+    (void)aggregate_part_keys(r->aggregate, b->part, column, &keys);
+    if (r->parts)
+        return meet_part(r, column, keys);
+    for (size_t i = 0; i < b->count && rc == 0; i++) {
+        if (k->met[ranks[i]] == NOT_MET)
+            rc = meet(r, column, keys[ranks[i]], ranks[i]);
+    }
+    return rc;
+}
+
+static void put_bools(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) /* what is null has no bit */
+        ((uint64_t *)c->values)[(row + i) / 64] |= c->ranks.bits[ranks[i]] << (row + i) % 64;
+}
+
+static void put_some_valid(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
+{
+    const uint8_t *met = c->ranks.met;
+    size_t valid = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t is = met[ranks[i]] == MET;
+        valid += is;
+        c->valid[(row + i) / 64] |= is << (row + i) % 64;
+    }
+    c->nulls += n - valid;
+}
+
+/* Of what is null bits are 0. */
+static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_t *ranks,
+                     size_t row, size_t n)
+{
+    const uint64_t *bits = c->ranks.bits;
+    int32_t *codes = (int32_t *)c->values + row;
+    uint64_t *numbers = (uint64_t *)c->values + row;
+
+    if (type == ARROW_BOOL) {
+        put_bools(c, ranks, row, n);
+    } else if (type == ARROW_TEXT) {
+        for (size_t i = 0; i < n; i++)
+            codes[i] = (int32_t)bits[ranks[i]];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            numbers[i] = bits[ranks[i]];
+    }
+}
+
+static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
+{
+    struct arrow_staged *c = &r->columns[column];
+    int rc = meet_block(r, column, b);
+
+    if (rc < 0)
+        return rc;
+    put_keys(c, r->types[column].type, r->vector.ranks, r->rows, b->count);
+    if (c->ranks.nulls)
+        put_some_valid(c, r->vector.ranks, r->rows, b->count);
+    else
+        put_valid(c, r->rows, b->count);
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+static double vector_double(const struct aggregate_vector *v, size_t i)
+{
+    struct value value = {.type = VALUE_TIME, .wide = v->i[i]};
+
+    return v->kind == VECTOR_NS     ? arrow_double(&value)
+           : v->kind == VECTOR_UINT ? (double)(uint64_t)v->i[i]
+                                    : (double)v->i[i];
+}
+
+/* They stand where they belong, but in another unit or type. */
+static void turn_numbers(const struct aggregate_vector *v, enum arrow_type type, size_t n)
+{
+    for (size_t i = 0; i < n && type == ARROW_DOUBLE; i++) {
+        double d = vector_double(v, i);
+        memcpy(&v->i[i], &d, sizeof(d));
+    }
+    for (size_t i = 0; i < n && type != ARROW_DOUBLE && v->kind == VECTOR_NS; i++)
+        v->i[i] /= 1000;
+}
+
+static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
+{
+    struct arrow_staged *c = &r->columns[column];
+    const struct aggregate_vector *v = &r->vector;
+
+    turn_numbers(v, r->types[column].type, n);
+    if (v->nulls == 0) {
+        put_valid(c, r->rows, n);
+        return;
+    }
+    c->nulls += v->nulls;
+    for (size_t i = 0; i < n; i++)
+        c->valid[(r->rows + i) / 64] |= (uint64_t)!v->null[i] << (r->rows + i) % 64;
+}
+
+/* ---- blocks ---- */
+
+/* False in *ret: it has to be told as values. */
+static int put_vector(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
+                      bool *ret)
+{
+    enum arrow_type type = r->types[column].type;
+    bool number = type != ARROW_TEXT && type != ARROW_BOOL;
+
+    r->vector.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
+    *ret = aggregate_block_column(r->aggregate, column, &r->vector);
+    if (*ret && r->vector.kind == VECTOR_RANK)
+        return put_ranks(r, column, b);
+    *ret = *ret && number;
+    if (*ret)
+        put_numbers(r, column, b->count);
+    return 0;
+}
+
+static int put_value(struct arrow_rows *r, size_t column, size_t row, const struct value *v)
+{
+    struct arrow_staged *c = &r->columns[column];
+    uint64_t bits;
+
+    if (value_is_none(v)) {
+        put_null(c, r->types[column].type, row);
+        return 0;
+    }
+    int rc = arrow_bits(r, column, v, &bits);
+    if (rc == 0)
+        put_bits(c, r->types[column].type, row, bits);
+    return rc;
+}
+
+int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)
+{
+    const struct value *values;
+    bool all = true;
+    int rc = 0;
+
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        rc = put_vector(r, i, b, &r->left_out[i]);
+        all &= r->left_out[i];
+    }
+    if (rc < 0 || all)
+        return rc;
+    rc = aggregate_block_values(r->aggregate, err, &values);
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
+            rc = put_value(r, i, r->rows + row, &values[row * r->count + i]);
+    }
+    return rc;
+}
