@@ -33,7 +33,12 @@ struct http_options {
                                         unix. With some, addresses are bound only where `bind` names them       */
     bool no_auth;                    /* serve every loopback peer                                               */
     const char *token;               /* bearer token for others, NULL = none can use one                        */
+    const char *admin_token;         /* ... and for those who may change something: the own uid needs none      */
     const uid_t *allow_users; size_t allow_user_count;
+    const char *const *allow_hosts;  /* names in Host besides loopback and what is bound                        */
+    size_t allow_host_count;
+    const char *const *allow_origins;/* of pages, besides our own, Perfetto's UI and VS Code's                  */
+    size_t allow_origin_count;
     unsigned workers;                /* request workers and query threads, 0 = CPUs                             */
     struct http_limits limits;
     const char *output_dir;          /* absolute; what `output` names lies below it. NULL = it is refused       */
@@ -53,7 +58,7 @@ size_t http_urls(const struct http *h, const char *const **ret);
 void http_index_changed(struct http *h);
 /* What may change while it runs; copied. Connections stay, and their peers are judged anew. -ENOMEM changes nothing. */
 struct http_settings {
-    const char *token;
+    const char *token, *admin_token;
     const uid_t *allow_users; size_t allow_user_count;
     int64_t query_time_ms;           /* 0 = 300,000; for queries that begin from now on                         */
 };

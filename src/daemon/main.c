@@ -75,6 +75,7 @@ static int read_again(struct daemon *d, struct options *next, struct peers *peer
     if (rc < 0)
         return rc;
     struct http_settings s = {.token = peers->token,
+                              .admin_token = peers->admin_token,
                               .allow_users = peers->users,
                               .allow_user_count = peers->user_count,
                               .query_time_ms = (int64_t)next->query_timeout_ms};
@@ -208,6 +209,11 @@ static int start_http(struct daemon *d, struct err *err)
         .inherited_count = d->inherited_count,
         .no_auth = o->no_auth,
         .token = d->peers.token,
+        .admin_token = d->peers.admin_token,
+        .allow_hosts = o->allow_host.items,
+        .allow_host_count = o->allow_host.count,
+        .allow_origins = o->allow_origin.items,
+        .allow_origin_count = o->allow_origin.count,
         .allow_users = d->peers.users,
         .allow_user_count = d->peers.user_count,
         .workers = (unsigned)o->executor_threads,

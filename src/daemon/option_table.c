@@ -103,12 +103,26 @@ const struct option_spec option_table[] = {
      "start, "
      "75 that another daemon uses the index."},
     {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
-     "bearer token for peers of other users",
-     "The first line is the token. The file must not be readable by others (chmod 600)."},
+     "bearer token for peers of other users, who may ask",
+     "The first line is the token. The file must not be readable by others (chmod 600). One that "
+     "does not exist is made, with 256 bits at random. Without the option, the credential `token` "
+     "of systemd (LoadCredential=) is taken, where there is one."},
+    {"admin-token-file", 0, OPTION_TEXT, AT(admin_token_file), 0, 0, OPTION_LIVE, "FILE", NULL,
+     "the user of the daemon only", "bearer token for those who may also change something",
+     "Indexing anew, writing below --output-dir and ending requests of others. As --token-file; "
+     "the credential is `admin-token`."},
     {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
-     "the user of the daemon only", "serve this user without a token; repeatable", NULL},
+     "the user of the daemon only", "serve this user without a token; repeatable",
+     "Such a user may ask, but not change anything."},
+    {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, 0, "NAME", NULL,
+     "localhost and what is bound", "answer requests for this host; repeatable",
+     "The names in the addresses that clients use, as of a proxy or of this machine. Requests for "
+     "others are refused: they come from pages whose name was made to point here."},
+    {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, 0, "ORIGIN", NULL,
+     "ui.perfetto.dev and VS Code", "pages from there may ask; repeatable",
+     "As browsers tell it, for instance http://localhost:10000. All others are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
-     "serve every user of this host, without a token", NULL},
+     "serve every user of this host, without a token", "They may ask, but not change anything."},
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
      "error|warning|info|debug", "info", NULL, "what is logged to standard error", NULL},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,

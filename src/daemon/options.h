@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define OPTIONS_LIST_MAX 64
-#define OPTIONS_MAX 40
+#define OPTIONS_MAX 64
 
 struct option_list {
     const char *items[OPTIONS_LIST_MAX];
@@ -17,7 +17,8 @@ struct options {
     struct option_list directory;              /* [LABEL=]DIR                                  */
     struct option_list bind;                   /* none: the default addresses                  */
     struct option_list allow_user;             /* names or numbers                             */
-    const char *config, *unix_path, *index_dir, *token_file, *log_level, *dimensions;
+    struct option_list allow_host, allow_origin;
+    const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *log_level, *dimensions;
     const char *document;                     /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size;
     uint64_t query_timeout_ms, rescan_ms, settle_ms, keep_missing_ms, idle_exit_ms; /* idle_exit_ms 0 = never            */

@@ -1,29 +1,121 @@
-/* peers.c - reads the token file and finds the numbers of users. */
+/* peers.c - reads and makes token files, and finds the numbers of users. */
 #include "peers.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static int read_token(struct peers *p, const char *path, struct err *err)
+char *peers_credential(const char *name)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    char *path = NULL;
+    if (!folder || !*folder || asprintf(&path, "%s/%s", folder, name) < 0)
+        return NULL;
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+bool peers_is_credential(const char *path)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    size_t n = folder ? strlen(folder) : 0;
+    return n && strncmp(path, folder, n) == 0 && path[n] == '/' && !strstr(path + n, "/../");
+}
+
+/* 64 digits and the end of the line. */
+static int write_random(int fd)
+{
+    unsigned char bytes[32];
+    char line[65];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return -EIO;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        line[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        line[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    line[64] = '\n';
+    return write(fd, line, sizeof line) == (ssize_t)sizeof line && fsync(fd) == 0 ? 0 : -EIO;
+}
+
+/* Under another name first, so that no half of it is ever there. Another daemon may be quicker: then its token holds. */
+static int make_token(const char *path)
+{
+    char *part = NULL;
+    if (asprintf(&part, "%s.XXXXXX", path) < 0)
+        return -ENOMEM;
+    int fd = mkostemp(part, O_CLOEXEC); /* 0600 */
+    int rc = fd < 0 ? -errno : write_random(fd);
+    if (fd >= 0)
+        close(fd);
+    if (rc == 0 && link(part, path) < 0 && errno != EEXIST)
+        rc = -errno;
+    if (fd >= 0)
+        unlink(part);
+    free(part);
+    return rc;
+}
+
+/* Where no token is to be made: could one be? */
+static int may_make(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int rc = !folder ? -ENOMEM : access(folder, W_OK | X_OK) < 0 ? -errno : 0;
+    free(folder);
+    return rc;
+}
+
+static const char *is_unsafe(const char *path, const struct stat *st)
+{
+    if (peers_is_credential(path))
+        return NULL;
+    if (st->st_mode & 077)
+        return "can be read by others: chmod 600";
+    return st->st_uid != geteuid() && st->st_uid != 0 ? "belongs to another user" : NULL;
+}
+
+static int read_token(const char *option, const char *path, char **ret, struct err *err)
 {
     char line[1024];
     struct stat st;
     FILE *f = fopen(path, "re");
     if (!f)
-        return err_set_param(err, -errno, "token-file", "%s: %s", path, strerror(errno));
-    bool ok = fstat(fileno(f), &st) == 0 && (st.st_mode & 077) == 0;
+        return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
+    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : is_unsafe(path, &st);
     char *got = fgets(line, sizeof line, f);
     fclose(f);
-    if (!ok)
-        return err_set_param(err, -EPERM, "token-file", "%s can be read by others: chmod 600",
-                             path);
+    if (why)
+        return err_set_param(err, -EPERM, option, "%s %s", path, why);
     line[got ? strcspn(line, "\r\n") : 0] = '\0';
     if (!line[0])
-        return err_set_param(err, -EINVAL, "token-file", "%s holds no token", path);
-    p->token = strdup(line);
-    return p->token ? 0 : -ENOMEM;
+        return err_set_param(err, -EINVAL, option, "%s holds no token", path);
+    *ret = strdup(line);
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int find_token(const char *option, const char *credential, const char *path, bool make,
+                      char **ret, struct err *err)
+{
+    char *own = path ? NULL : peers_credential(credential);
+    int rc = 0;
+    if (!path && !own)
+        return 0;
+    if (path && access(path, F_OK) < 0 && errno == ENOENT) {
+        rc = make ? make_token(path) : may_make(path);
+        if (rc < 0)
+            return err_set_param(err, rc, option, "%s: %s", path, strerror(-rc));
+        if (!make)
+            return 0;
+    }
+    rc = read_token(option, path ? path : own, ret, err);
+    free(own);
+    return rc;
 }
 
 static int find_user(const char *name, uid_t *ret, struct err *err)
@@ -40,10 +132,11 @@ static int find_user(const char *name, uid_t *ret, struct err *err)
 
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
 {
-    int rc = 0;
     *ret = (struct peers){0};
-    if (o->token_file)
-        rc = read_token(ret, o->token_file, err);
+    int rc = find_token("token-file", "token", o->token_file, !o->check_only, &ret->token, err);
+    if (rc == 0)
+        rc = find_token("admin-token-file", "admin-token", o->admin_token_file, !o->check_only,
+                        &ret->admin_token, err);
     for (size_t i = 0; i < o->allow_user.count && rc == 0; i++)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
     if (rc < 0)
@@ -54,5 +147,6 @@ int peers_read(struct peers *ret, const struct options *o, struct err *err)
 void peers_done(struct peers *p)
 {
     free(p->token);
+    free(p->admin_token);
     *p = (struct peers){0};
 }

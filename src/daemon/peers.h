@@ -1,4 +1,7 @@
-/* peers.h - who is served besides ourselves: the token and the allowed users, read at start and at each reload. */
+/* peers.h - who is served besides ourselves: the tokens and the allowed users, read at start and at each reload.
+ *
+ * A token file that does not exist is made: 256 bits at random, mode 0600. Without --token-file and --admin-token-file the
+ * credentials `token` and `admin-token` of systemd are taken ($CREDENTIALS_DIRECTORY), where they are. */
 #ifndef DFT_DAEMON_PEERS_H
 #define DFT_DAEMON_PEERS_H
 
@@ -7,12 +10,16 @@
 #include <sys/types.h>
 
 struct peers {
-    char *token;                         /* NULL: none */
+    char *token, *admin_token;           /* NULL: none */
     uid_t users[OPTIONS_LIST_MAX];
     size_t user_count;
 };
 /* -EPERM for a token that others can read, -ENOENT for an unknown user ... with the reason; then `ret` is empty. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err);
+/* The file of a credential of systemd, if there is one: *new* or NULL. */
+char *peers_credential(const char *name);
+/* Files of others are safe there, whatever their mode tells: an access list shows as the group's. */
+bool peers_is_credential(const char *path);
 void peers_done(struct peers *p);
 
 #endif

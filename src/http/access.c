@@ -13,14 +13,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-static bool uid_allowed(uid_t uid, const struct http_options *o)
+static enum access_role role_of_uid(uid_t uid, const struct http_options *o)
 {
     if (uid == geteuid())
-        return true;
+        return ACCESS_ADMIN;
     for (size_t i = 0; i < o->allow_user_count; i++)
         if (o->allow_users[i] == uid)
-            return true;
-    return false;
+            return ACCESS_READ;
+    return ACCESS_NONE;
 }
 
 bool access_is_loopback(const struct sockaddr *a)
@@ -89,38 +89,49 @@ static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockad
     return rc;
 }
 
-enum access_peer access_peer_of(int fd, const struct http_options *o)
+static enum access_role unix_peer(int fd, const struct http_options *o)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
+    return known ? role_of_uid(cred.uid, o) : ACCESS_NONE;
+}
+
+enum access_role access_peer_of(int fd, const struct http_options *o)
 {
     struct sockaddr_storage local = {0}, peer = {0};
     socklen_t n = sizeof local, m = sizeof peer;
+    uid_t uid;
     if (getsockname(fd, (struct sockaddr *)&local, &n) < 0)
-        return ACCESS_NEEDS_TOKEN;
-    if (local.ss_family == AF_UNIX) {
-        struct ucred cred;
-        socklen_t len = sizeof cred;
-        bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
-        return known && uid_allowed(cred.uid, o) ? ACCESS_TRUSTED : ACCESS_NEEDS_TOKEN;
-    }
+        return ACCESS_NONE;
+    if (local.ss_family == AF_UNIX)
+        return unix_peer(fd, o);
     if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 ||
         !access_is_loopback((struct sockaddr *)&peer))
-        return ACCESS_NEEDS_TOKEN;
-    if (o->no_auth)
-        return ACCESS_TRUSTED;
-    uid_t uid;
-    return tcp_peer_uid(&peer, &local, &uid) == 0 && uid_allowed(uid, o) ? ACCESS_TRUSTED
-                                                                         : ACCESS_NEEDS_TOKEN;
+        return ACCESS_NONE;
+    enum access_role role =
+        tcp_peer_uid(&peer, &local, &uid) == 0 ? role_of_uid(uid, o) : ACCESS_NONE;
+    return o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;
 }
 
-bool access_token_ok(const char *authorization, const char *token)
+static bool is_token(const char *given, const char *token)
 {
-    if (!authorization || !token || !*token || strncasecmp(authorization, "Bearer ", 7) != 0)
+    if (!token || !*token)
         return false;
-    const char *given = authorization + 7;
     size_t n = strlen(token), g = strlen(given);
     unsigned char differs = n != g;
     for (size_t i = 0; i < n; i++)
         differs |= (unsigned char)(token[i] ^ given[i < g ? i : 0]);
     return !differs;
+}
+
+enum access_role access_token_role(const char *authorization, const struct http_options *o)
+{
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0)
+        return ACCESS_NONE;
+    bool admin = is_token(authorization + 7, o->admin_token),
+         read = is_token(authorization + 7, o->token);
+    return admin ? ACCESS_ADMIN : read ? ACCESS_READ : ACCESS_NONE;
 }
 
 /* Length of the host part of "host", "host:port" or "[v6]:port"; 0 when malformed. */
@@ -148,18 +159,28 @@ bool access_host_ok(const char *host, const struct http_options *o)
         return true;
     for (size_t i = 0; i < o->bind_count; i++) {
         char bracketed[80];
+        if (strcmp(o->bind[i], "0.0.0.0") == 0 || strcmp(o->bind[i], "::") == 0)
+            continue; /* no name of ours */
         snprintf(bracketed, sizeof bracketed, "[%s]", o->bind[i]);
         if (host_is(host, n, o->bind[i]) || host_is(host, n, bracketed))
             return true;
     }
+    for (size_t i = 0; i < o->allow_host_count; i++)
+        if (host_is(host, n, o->allow_hosts[i]))
+            return true;
     return false;
 }
 
-bool access_origin_ok(const char *origin, const char *host)
+bool access_origin_ok(const char *origin, const char *host, const struct http_options *o)
 {
     if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 ||
         strncmp(origin, "vscode-webview:", 15) == 0)
         return true;
-    const char *authority = strncmp(origin, "http://", 7) == 0 ? origin + 7 : NULL;
+    for (size_t i = 0; i < o->allow_origin_count; i++)
+        if (strcmp(origin, o->allow_origins[i]) == 0)
+            return true;
+    const char *authority = strncmp(origin, "http://", 7) == 0    ? origin + 7
+                            : strncmp(origin, "https://", 8) == 0 ? origin + 8
+                                                                  : NULL;
     return authority && host && strcasecmp(authority, host) == 0;
 }

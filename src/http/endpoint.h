@@ -70,6 +70,7 @@ struct endpoint {
     bool apart;                /* answers depend on more than the index and the request: no ETag, nothing is kept */
     bool takes_tar;            /* POST may have a tar as its body: rq->upload; parameters are in the URL then */
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
+    bool admin;                /* ... and is for admins only                                            */
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
@@ -106,6 +107,7 @@ struct request {
     bool pretty;
     bool post;
     struct spool *upload;      /* the body, where it is application/x-tar; else NULL                     */
+    bool admin;                /* it comes from the daemon's own user, or with the admin token          */
     const struct stored_query *stored; /* that the path names, or NULL                                  */
     struct budget budget;
     struct err err;            /* why open or next failed                                               */

@@ -302,6 +302,7 @@ const struct endpoint endpoint_index = {
     .format_count = 2,
     .immediate = true,
     .changes = true,
+    .admin = true,
     .open = open_index,
     .next = next_index,
 };

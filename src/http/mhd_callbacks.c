@@ -56,16 +56,16 @@ static void set_id(struct exchange *x, const char *given)
     exchange_hex(new_id(), x->id);
 }
 
-static enum access_peer find_peer(struct exchange *x)
+static enum access_role find_peer(struct exchange *x)
 {
     pthread_rwlock_rdlock(&x->http->access_lock);
-    enum access_peer peer = access_peer_of(x->fd, &x->http->options);
+    enum access_role peer = access_peer_of(x->fd, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
     return peer;
 }
 
 /* Who the peer is, found out once a connection, and again when other users are allowed. */
-static enum access_peer peer_of(struct exchange *x, struct MHD_Connection *c)
+static enum access_role peer_of(struct exchange *x, struct MHD_Connection *c)
 {
     struct connection *known = connection_of(c);
     unsigned epoch = atomic_load(&x->http->access_epoch);

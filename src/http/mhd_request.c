@@ -179,22 +179,48 @@ static bool check_body(struct exchange *x, struct MHD_Connection *c, const struc
     return true;
 }
 
-static bool check_access(struct exchange *x, struct MHD_Connection *c, const char *host,
-                         enum access_peer peer, struct exchange_refusal *r)
+static bool is_header(struct MHD_Connection *c, const char *name, const char *value)
 {
-    const struct http_options *o = &x->http->options;
+    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    return given && strcmp(given, value) == 0;
+}
+
+/* Browsers name the page that asks in Origin, but not for what it only embeds: an image, a script. They tell that another
+ * site has it embedded (https://www.w3.org/TR/fetch-metadata/); following a link is fine. */
+static bool check_page(struct exchange *x, struct MHD_Connection *c, const char *host,
+                       struct exchange_refusal *r)
+{
     const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
-    if (host && !access_host_ok(host, o))
+    bool foreign =
+        is_header(c, "Sec-Fetch-Site", "cross-site") || is_header(c, "Sec-Fetch-Site", "same-site");
+    if (host && !access_host_ok(host, &x->http->options))
         return refuse(r, 421, 0, "this server does not answer for that host");
-    if (!access_origin_ok(origin, host))
+    if (!access_origin_ok(origin, host, &x->http->options))
         return refuse(r, 403, 0, "requests from that origin are not allowed");
-    if (peer == ACCESS_TRUSTED || x->rq.stored || (x->rq.endpoint && x->rq.endpoint->public))
-        return true;
+    if (!origin && foreign && !is_header(c, "Sec-Fetch-Mode", "navigate"))
+        return refuse(r, 403, 0, "another site may link here, but not embed answers");
+    return true;
+}
+
+/* A browser asks with OPTIONS whether it may send a token at all, and does not send it then. */
+static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
+{
+    return strcmp(x->method, "OPTIONS") == 0 &&
+           MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin") &&
+           MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method");
+}
+
+static bool check_access(struct exchange *x, struct MHD_Connection *c, enum access_role peer,
+                         struct exchange_refusal *r)
+{
     const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
     pthread_rwlock_rdlock(&x->http->access_lock);
-    bool ok = access_token_ok(given, o->token);
+    enum access_role role = access_token_role(given, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
-    if (ok)
+    role = role > peer ? role : peer;
+    x->rq.admin = role == ACCESS_ADMIN && !x->rq.stored;
+    if (role >= ACCESS_READ || x->rq.stored || (x->rq.endpoint && x->rq.endpoint->public) ||
+        is_preflight(x, c))
         return true;
     return refuse(
         r, 401, 0,
@@ -247,7 +273,7 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
 }
 
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
-                   enum access_peer peer, struct exchange_refusal *r)
+                   enum access_role peer, struct exchange_refusal *r)
 {
     struct headers h = {0};
     char authority[256] = "";
@@ -267,7 +293,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     x->rq.endpoint = router_find(text_of(x->path));
     if (!find_stored(x, r))
         return false;
-    if (!check_access(x, c, *authority ? authority : h.host, peer, r))
+    if (!check_page(x, c, *authority ? authority : h.host, r) || !check_access(x, c, peer, r))
         return false;
     if (!x->rq.endpoint)
         return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
@@ -303,6 +329,22 @@ static bool is_deliberate(struct MHD_Connection *c)
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Requested-With") != NULL;
 }
 
+/* Once the parameters are known: some make a question one that changes something. */
+static bool check_changes(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
+{
+    const struct endpoint *e = x->rq.endpoint;
+    const struct param *output = x->rq.post ? request_param(&x->rq, "output") : NULL;
+    bool writes = output && output->given;
+    if (x->rq.post && (e->changes || writes) && !is_deliberate(c))
+        return refuse(r, 415, 0,
+                      "this POST changes something: it must be application/json, or a form with "
+                      "the header X-Requested-With");
+    if (x->rq.post && (e->admin || writes) && !x->rq.admin)
+        return refuse(r, 403, -EPERM,
+                      "this is for the user that runs the daemon, and for the admin token");
+    return true;
+}
+
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
     if (x->body.error)
@@ -311,10 +353,6 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return refuse(r, 400, 0,
                       "only POST takes a body; parameters of other methods go into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;
-    if (x->rq.post && x->rq.endpoint->changes && !is_deliberate(c))
-        return refuse(r, 415, 0,
-                      "this POST changes something: it must be application/json, or a form with "
-                      "the header X-Requested-With");
     int rc = params_begin(&x->rq);
     bool stored = x->rq.stored && !names_stored(x);
     const char *search = strchr(stored ? x->rq.stored->query : x->uri, '?');
@@ -335,6 +373,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         rc = negotiate_format(&x->rq, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
     if (rc < 0)
         return refuse_err(x, r, rc);
+    if (!check_changes(x, c, r))
+        return false;
     x->rq.pretty = request_flag(&x->rq, "pretty");
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));

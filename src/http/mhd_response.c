@@ -128,6 +128,9 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
         MHD_add_response_header(r, "Access-Control-Allow-Headers",
                                 "Authorization, Content-Type, If-None-Match");
     }
+    /* A public page asks for a host on a private network: https://wicg.github.io/private-network-access/ */
+    if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Private-Network"))
+        MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
     return queue(x, c, 204, r);
 }
 

@@ -189,15 +189,18 @@ int http_reload(struct http *h, const struct http_settings *s)
 {
     size_t bytes = s->allow_user_count * sizeof *s->allow_users;
     char *token = s->token ? strdup(s->token) : NULL;
+    char *admin_token = s->admin_token ? strdup(s->admin_token) : NULL;
     uid_t *users = bytes ? malloc(bytes) : NULL;
-    if ((s->token && !token) || (bytes && !users))
-        return free(token), free(users), -ENOMEM;
+    if ((s->token && !token) || (s->admin_token && !admin_token) || (bytes && !users))
+        return free(token), free(admin_token), free(users), -ENOMEM;
     if (users)
         memcpy(users, s->allow_users, bytes);
     pthread_rwlock_wrlock(&h->access_lock);
     free(h->own_token);
+    free(h->own_admin_token);
     free(h->own_users);
     h->options.token = h->own_token = token;
+    h->options.admin_token = h->own_admin_token = admin_token;
     h->options.allow_users = h->own_users = users;
     h->options.allow_user_count = s->allow_user_count;
     atomic_fetch_add(&h->access_epoch, 1);
@@ -279,6 +282,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     stored_free(h->context.stored);
     listen_close(h);
     free(h->own_token);
+    free(h->own_admin_token);
     free(h->own_users);
     pthread_rwlock_destroy(&h->access_lock);
     pthread_mutex_destroy(&h->table_lock);

@@ -21,7 +21,7 @@ struct MHD_Connection;
 enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
 /* What is known of a connection. */
 struct connection {
-    enum access_peer peer;               /* used by the connection's own thread only                  */
+    enum access_role peer;               /* used by the connection's own thread only                  */
     unsigned peer_epoch;                 /* the access_epoch that peer was found out in               */
     int fd;
     atomic_int state;
@@ -41,9 +41,9 @@ struct http {
     size_t listeners, url_count;
     bool has_unix;
     atomic_llong last_request_ns;        /* a request ended, or the start                             */
-    pthread_rwlock_t access_lock;        /* options.token, .allow_users: http_reload changes them     */
+    pthread_rwlock_t access_lock;        /* options.*token, .allow_users: http_reload changes them    */
     atomic_uint access_epoch;            /* counts reloads                                            */
-    char *own_token;                     /* what http_reload made of them                             */
+    char *own_token, *own_admin_token;   /* what http_reload made of them                             */
     uid_t *own_users;
 
     pthread_mutex_t table_lock;          /* before any exchange's lock                                */
@@ -84,7 +84,7 @@ void tick_stop(struct http *h);
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
 struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close; };
-bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_peer peer,
+bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_role peer,
                    struct exchange_refusal *ret);
 /* After the body: parameters and format. */
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *ret);

@@ -20,32 +20,48 @@ static void knows_hosts(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(!access_host_ok(bad[i], &none));
     CHECK(access_host_ok("node7:8080", &two) && access_host_ok("[fe80::1]", &two));
+    static const char *const names[] = {"traces.example"}, *const wide[] = {"0.0.0.0", "::"};
+    const struct http_options named = {
+        .bind = wide, .bind_count = 2, .allow_hosts = names, .allow_host_count = 1};
+    CHECK(access_host_ok("traces.example", &named) && access_host_ok("Traces.Example:1", &named));
+    CHECK(!access_host_ok("x.traces.example", &named) && !access_host_ok("traces.exampl", &named));
+    CHECK(!access_host_ok("0.0.0.0", &named) && !access_host_ok("[::]", &named));
 }
 
 static void knows_origins(void)
 {
-    CHECK(access_origin_ok(NULL, "localhost"));
-    CHECK(access_origin_ok("http://localhost:80", "localhost:80"));
-    CHECK(access_origin_ok("https://ui.perfetto.dev", "localhost"));
-    CHECK(access_origin_ok("vscode-webview://abc", "localhost"));
-    CHECK(!access_origin_ok("null", "localhost"));
-    CHECK(!access_origin_ok("", "localhost"));
-    CHECK(!access_origin_ok("http://localhost:80", "localhost:81"));
-    CHECK(!access_origin_ok("http://localhost", NULL));
-    CHECK(!access_origin_ok("https://ui.perfetto.dev.evil", "localhost"));
+    static const char *const allowed[] = {"http://localhost:10000"};
+    const struct http_options none = {0}, one = {.allow_origins = allowed, .allow_origin_count = 1};
+    CHECK(access_origin_ok(NULL, "localhost", &none));
+    CHECK(access_origin_ok("http://localhost:80", "localhost:80", &none));
+    CHECK(access_origin_ok("https://ui.perfetto.dev", "localhost", &none));
+    CHECK(access_origin_ok("vscode-webview://abc", "localhost", &none));
+    CHECK(!access_origin_ok("null", "localhost", &none));
+    CHECK(!access_origin_ok("", "localhost", &none));
+    CHECK(!access_origin_ok("http://localhost:80", "localhost:81", &none));
+    CHECK(!access_origin_ok("http://localhost", NULL, &none));
+    CHECK(!access_origin_ok("https://ui.perfetto.dev.evil", "localhost", &none));
+    CHECK(access_origin_ok("https://localhost:80", "localhost:80", &none));
+    CHECK(!access_origin_ok("http://localhost:10000", "localhost", &none));
+    CHECK(access_origin_ok("http://localhost:10000", "localhost", &one));
+    CHECK(!access_origin_ok("http://localhost:100000", "localhost", &one));
+    CHECK(!access_origin_ok("http://localhost:1000", "localhost", &one));
 }
 
 static void compares_tokens(void)
 {
-    CHECK(access_token_ok("Bearer secret", "secret"));
-    CHECK(access_token_ok("bearer secret", "secret"));
+    const struct http_options none = {0}, empty = {.token = ""},
+                              both = {.token = "secret", .admin_token = "master"};
+    CHECK_INT(access_token_role("Bearer secret", &both), ACCESS_READ);
+    CHECK_INT(access_token_role("bearer secret", &both), ACCESS_READ);
+    CHECK_INT(access_token_role("Bearer master", &both), ACCESS_ADMIN);
     const char *bad[] = {"Bearer secre", "Bearer secretx", "Bearer  secret", "Bearer ",
                          "Bearer",       "Basic secret",   "secret",         ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(!access_token_ok(bad[i], "secret"));
-    CHECK(!access_token_ok(NULL, "secret"));
-    CHECK(!access_token_ok("Bearer ", ""));
-    CHECK(!access_token_ok("Bearer x", NULL));
+        CHECK_INT(access_token_role(bad[i], &both), ACCESS_NONE);
+    CHECK_INT(access_token_role(NULL, &both), ACCESS_NONE);
+    CHECK_INT(access_token_role("Bearer ", &empty), ACCESS_NONE);
+    CHECK_INT(access_token_role("Bearer x", &none), ACCESS_NONE);
 }
 
 /* A connection to ourselves over loopback, seen from the accepted end. */
@@ -60,11 +76,11 @@ static void finds_the_peer(void)
     CHECK_STOP(getsockname(listener, (struct sockaddr *)&a, &n) == 0);
     CHECK_STOP(connect(client, (struct sockaddr *)&a, sizeof a) == 0);
     int accepted = accept(listener, NULL, NULL);
-    CHECK_INT(access_peer_of(accepted, &o), ACCESS_TRUSTED);
+    CHECK_INT(access_peer_of(accepted, &o), ACCESS_ADMIN);
     CHECK_STOP(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    CHECK_INT(access_peer_of(pair[0], &o), ACCESS_TRUSTED);
-    CHECK_INT(access_peer_of(listener, &o), ACCESS_NEEDS_TOKEN);
-    CHECK_INT(access_peer_of(-1, &o), ACCESS_NEEDS_TOKEN);
+    CHECK_INT(access_peer_of(pair[0], &o), ACCESS_ADMIN);
+    CHECK_INT(access_peer_of(listener, &o), ACCESS_NONE);
+    CHECK_INT(access_peer_of(-1, &o), ACCESS_NONE);
     int all[] = {listener, client, accepted, pair[0], pair[1]};
     for (size_t i = 0; i < 5; i++)
         close(all[i]);
