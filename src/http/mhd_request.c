@@ -319,12 +319,14 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
     return -EPROTOTYPE;
 }
 
-/* A page of another site can make a browser post a form, but neither JSON nor a header of its own: browsers ask first
+/* A page of another site can make a browser post a form, but neither JSON or a tar nor a header of its own: browsers ask first
  * (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). What changes something takes nothing else. */
 static bool is_deliberate(struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-    if (type && strcspn(type, "; ") == 16 && strncasecmp(type, "application/json", 16) == 0)
+    size_t n = type ? strcspn(type, "; ") : 0;
+    if ((n == 16 && strncasecmp(type, "application/json", n) == 0) ||
+        (n == 17 && strncasecmp(type, "application/x-tar", n) == 0))
         return true;
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Requested-With") != NULL;
 }
