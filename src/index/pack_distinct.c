@@ -11,6 +11,7 @@ struct slot {
 };
 struct pack_distinct {
     uint32_t stamp, count; /* slots of an older stamp are free */
+    uint32_t most;
     unsigned shift;        /* of a hash: few values stay in a small part of the slots */
     int64_t values[PACK_DICT_MAX], other[PACK_DICT_MAX];
     uint32_t place[PACK_DICT_MAX];
@@ -69,16 +70,18 @@ static bool add(struct pack_distinct *d, int64_t v, size_t i)
             return false;
         spread(d);
     }
-    if (d->count == PACK_DICT_MAX)
+    if (d->count == d->most)
         return false;
     *slot_of(d, v) = (struct slot){v, d->count, d->stamp};
     d->values[d->count++] = v;
     return true;
 }
 
-uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, int64_t *codes)
+uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, uint32_t most,
+                            int64_t *codes)
 {
     d->count = 0;
+    d->most = most;
     d->shift = SHIFT_FEW;
     new_stamp(d);
     for (size_t i = 0; i < n; i++) {

@@ -179,6 +179,28 @@ static unsigned align(struct pack_encoder *e, const struct input *in, int64_t ba
     return width;
 }
 
+/* Do enough values come again in their order for zstd to save half? Looked at are 8 bytes at a time, of those only the ones
+ * whose hash has some bits of zero: the same ones whenever they come again. A tenth of the time that zstd takes to say no. */
+static bool come_again(const uint8_t *p, size_t n, unsigned width)
+{
+    uint32_t seen[4096] = {0};
+    uint64_t skip = ((uint64_t)1 << pack_bit_length(n / 4096)) - 1, x;
+    size_t looked = 0, again = 0;
+
+    for (size_t i = 0; i + 8 <= n * width; i += width) {
+        memcpy(&x, p + i, 8);
+        x = (x ^ x >> 32) * 0x9E3779B97F4A7C15u;
+        x ^= x >> 32;
+        if (x & skip)
+            continue;
+        uint32_t *slot = &seen[x >> 40 & 4095], tag = (uint32_t)(x >> 20) | 1;
+        looked++;
+        again += *slot == tag;
+        *slot = tag;
+    }
+    return again >= looked / 4;
+}
+
 /* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a part of the blocks. */
 static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned part,
                         struct buf *out)
@@ -194,6 +216,8 @@ static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned
         out->error = -ENOMEM;
         return false;
     }
+    if (part == 2 && !come_again((const uint8_t *)e->aligned.data, in->n, width))
+        return false;
     put_head(out, PACK_ALIGNED, width, in->steps, in->n, base);
     if (in->steps)
         buf_append(out, in->v, 8);
@@ -259,21 +283,39 @@ static bool two_apart(const struct input *in)
     return __builtin_popcount(seen) == 2;
 }
 
-/* Codes of fewer bits than the values take in blocks. */
+static bool pays(const struct input *in, uint32_t count)
+{
+    return (pack_bit_length(count - 1) * in->n + (size_t)count * 32) / 8 < in->bytes;
+}
+
+/* So many distinct values at most make codes of fewer bits than the values take in blocks. 0: none do. */
+static uint32_t most_that_pay(const struct input *in)
+{
+    uint32_t low = 0, high = PACK_DICT_MAX;
+
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        if (pays(in, middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 static uint32_t worth_dict(struct pack_encoder *e, const struct input *in)
 {
-    uint32_t count;
     int64_t *codes;
     bool two = two_apart(in);
+    uint32_t most = two ? 2 : most_that_pay(in);
 
-    if (!two && in->bytes <= in->n / 2 + 256)
+    if (most == 0 || (!two && in->bytes <= in->n / 2 + 256))
         return 0;
     buf_clear(&e->codes);
     codes = (int64_t *)(void *)buf_reserve(&e->codes, in->n * sizeof(*codes));
     if (codes == NULL)
         return 0;
-    count = pack_distinct_find(e->distinct, in->v, in->n, codes);
-    return two || (pack_bit_length(count - 1) * in->n + count * 32) / 8 < in->bytes ? count : 0;
+    return pack_distinct_find(e->distinct, in->v, in->n, most, codes);
 }
 
 int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n,

@@ -25,8 +25,9 @@ struct pack_distinct;
 struct pack_distinct *pack_distinct_new(void);       /* NULL without memory */
 void pack_distinct_free(struct pack_distinct *d);
 size_t pack_distinct_bytes(const struct pack_distinct *d);
-/* How many distinct values there are, and codes[i] by first appearance; 0 = more than PACK_DICT_MAX or than pay. */
-uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, int64_t *codes);
+/* How many distinct values there are, and codes[i] by first appearance; 0 = more than `most` (up to PACK_DICT_MAX), or
+ * too many among the first. */
+uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, uint32_t most, int64_t *codes);
 /* After find: the values, ascending, and the codes become their places. Borrowed until the next find. */
 const int64_t *pack_distinct_sort(struct pack_distinct *d, size_t n, int64_t *codes);
 
