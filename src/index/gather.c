@@ -200,7 +200,7 @@ static bool from_tracer(const struct trace_event *e)
            text_eq_nocase((struct text){cat->ptr, cat->len}, TEXT("dftracer"));
 }
 
-static void gather_event(struct part *p, struct texts *texts, const struct trace_event *e,
+static bool gather_event(struct part *p, struct texts *texts, const struct trace_event *e,
                          struct text name)
 {
     const struct trace_value *v;
@@ -219,23 +219,28 @@ static void gather_event(struct part *p, struct texts *texts, const struct trace
         v = value_of(e, TRACE_FIELD_RET);
         if (is_int(v) && v->i > 0)
             add_fact(p, texts, e, name.ptr[0] == 's' ? FACT_SPAWN : FACT_FORK, v->i);
+    } else {
+        return text_eq(name, TEXT("start")) || text_eq(name, TEXT("end"));
     }
+    return true;
 }
 
-void part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
+bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
                  const char *chunk_text, uint32_t number, uint32_t row)
 {
     const struct trace_value *v;
     struct text name;
 
     if (event->class != TRACE_EVENT && event->class != TRACE_METADATA)
-        return;
+        return true;
     v = value_of(event, TRACE_FIELD_NAME);
-    if (!v || v->type != TRACE_TEXT || v->len < 2 || v->len > 12)
-        return;
+    if (!v || v->type != TRACE_TEXT)
+        return true;
+    if (v->len < 2 || v->len > 12)
+        return false;
     name = (struct text){v->ptr, v->len};
-    if (event->class == TRACE_METADATA)
-        gather_metadata(p, texts, event, name, chunk_text, number, row);
-    else if (v->ptr[0] == 's' || v->ptr[0] == 'e' || v->ptr[0] == 'f' || v->ptr[0] == 'v')
-        gather_event(p, texts, event, name);
+    if (event->class == TRACE_EVENT)
+        return gather_event(p, texts, event, name);
+    gather_metadata(p, texts, event, name, chunk_text, number, row);
+    return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SILENT = 256 };
 #define IDLE_NS 3000000000LL /* without work for so long a worker gives its memory back */
 
 struct worker {
@@ -13,6 +14,8 @@ struct worker {
     struct trace_scanner *scanner;
     struct chunk_builder *builder;
     struct terms *terms; /* what the builder was made for */
+    /* Shapes of events of one name that tell the part nothing: trace_event.shape, by some bits of it. */
+    uint32_t silent[SILENT];
 };
 
 void result_free(struct result *r)
@@ -73,6 +76,27 @@ static inline void hash_to(struct hasher *h, const char *text, size_t *hashed, s
     *hashed = to;
 }
 
+/* Have all events of this shape the same name? */
+static bool name_is_fixed(const struct trace_event *e)
+{
+    for (uint32_t i = 0; i < e->count && i < 64; i++)
+        if (e->values[i].field == TRACE_FIELD_NAME)
+            return e->fixed >> i & 1;
+    return false;
+}
+
+static inline void gather(struct worker *w, struct result *r, const struct trace_event *e,
+                          uint32_t row)
+{
+    uint32_t *silent = &w->silent[e->shape % SILENT];
+
+    if (e->shape != 0 && *silent == e->shape && e->class == TRACE_EVENT)
+        return;
+    if (!part_gather(r->part, w->ix->texts, e, r->chunk.text, (uint32_t)r->chunk.number, row) &&
+        e->shape != 0 && name_is_fixed(e))
+        *silent = e->shape;
+}
+
 static int scan(struct worker *w, struct result *r)
 {
     struct trace_event event;
@@ -89,7 +113,7 @@ static int scan(struct worker *w, struct result *r)
         rc = chunk_builder_add(w->builder, &event);
         if (rc < 0)
             return rc;
-        part_gather(r->part, w->ix->texts, &event, r->chunk.text, (uint32_t)r->chunk.number, row++);
+        gather(w, r, &event, row++);
         if (event.offset - hashed >= HASH_PIECE)
             hash_to(&hasher, r->chunk.text, &hashed, event.offset);
     }
@@ -170,6 +194,7 @@ static void drop_tools(struct worker *w)
     trace_scanner_free(w->scanner);
     w->builder = NULL;
     w->scanner = NULL;
+    memset(w->silent, 0, sizeof w->silent);
 }
 
 static void work(struct worker *w, struct result *r)

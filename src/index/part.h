@@ -70,8 +70,9 @@ void part_add_counts(struct trace_counts *into, const struct trace_counts *from)
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
-/* gather.c: while scanning, once for each event; row = its row in chunk `number`. */
-void part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
+/* gather.c: while scanning, once for each event; row = its row in chunk `number`. False: nothing was told, nor will be by
+ * other events of this name. */
+bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
                  const char *chunk_text, uint32_t number, uint32_t row);
 /* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
