@@ -572,6 +572,7 @@ void fields_begin(struct trace_scanner *s)
     s->bad_dur = 0;
     s->shape = 0;
     s->odd = false;
+    s->begun = true;
     s->other_bytes = 0;
     if (unlikely(s->scratch.data != NULL))
         scan_scratch_reset(s);

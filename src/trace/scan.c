@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fields.h"
+#include "template.h"
 
 /* ---- blanks and brackets ---- */
 
@@ -93,6 +94,17 @@ static bool is_complete(const struct trace_scanner *s)
            (ph->type == TRACE_INT && ph->i == 1);
 }
 
+bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret)
+{
+    const struct trace_value *ph = living(s, s->at.phase);
+
+    if (s->dead || !classify(s, ret))
+        return false;
+    if (ph && (s->at.phase >= 64 || !(fixed >> s->at.phase & 1)))
+        return false;
+    return *ret != TRACE_EVENT || living(s, s->at.dur) || !is_complete(s);
+}
+
 /* ---- what is decided when the whole object is known ---- */
 
 /* args.value of FH, HH and SH records is a hash: its digits as written. */
@@ -141,6 +153,17 @@ static void count_event(struct trace_scanner *s, const struct trace_event *e)
     s->counts.bad_dur += e->bad_dur;
 }
 
+/* What all events have. */
+static always_inline void give(struct trace_scanner *s, const char *object, size_t len,
+                               struct trace_event *ret)
+{
+    ret->offset = (uint32_t)(object - s->text);
+    ret->len = (uint32_t)len;
+    ret->count = s->count;
+    ret->values = s->values;
+    count_event(s, ret);
+}
+
 /* The values of the attempt become an event. False: it has no class. */
 static bool finish(struct trace_scanner *s, const char *object, const char *object_end,
                    bool repaired, struct trace_event *ret)
@@ -160,11 +183,7 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
     ret->fixed = s->shape ? s->fixed : 0;
     ret->repaired = repaired;
     ret->bad_dur = s->bad_dur;
-    ret->offset = (uint32_t)(object - s->text);
-    ret->len = (uint32_t)(object_end - object);
-    ret->count = s->count;
-    ret->values = s->values;
-    count_event(s, ret);
+    give(s, object, (size_t)(object_end - object), ret);
     return true;
 }
 
@@ -179,43 +198,77 @@ static bool wants_note(struct templates *t)
     return false;
 }
 
-/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean line. */
-static int read_clean(struct trace_scanner *s, struct trace_event *ret)
+/* Where the values are that decide what the object is: as the template says, or looked for. */
+static void find_places(struct trace_scanner *s)
 {
-    const char *start = s->pos, *object = start, *end, *newline;
-
-    if (unlikely(*object != '{')) {
-        while (*object != '\n' && (is_blank(*object) || *object == '[' || *object == ','))
-            object++;
-        if (*object != '{')
-            return -1;
+    if (!s->odd) {
+        s->at = s->leaf->places;
+        s->shape = s->leaf->shape;
+        s->fixed = s->leaf->fixed;
+        return;
     }
+    for (uint32_t i = 0; i < s->count; i++)
+        switch (s->values[i].field) {
+        case TRACE_FIELD_NAME:
+            s->at.name = (int32_t)i;
+            break;
+        case TRACE_FIELD_PH:
+            s->at.phase = (int32_t)i;
+            break;
+        case TRACE_FIELD_TS:
+            s->at.ts = (int32_t)i;
+            break;
+        case TRACE_FIELD_DUR:
+            s->at.dur = (int32_t)i;
+            break;
+        default:
+            break;
+        }
+}
+
+/* By the strict walk; the line may teach a layout. The end of its object, and *ret_newline. NULL: not a clean line. */
+static const char *walk_line(struct trace_scanner *s, const char *object, const char **ret_newline)
+{
+    const char *end, *newline;
+
     fields_begin(s);
-    end = s->run_template ? s->run_template(s, object) : NULL;
-    if (likely(end != NULL)) {
-        newline = end - 1;
-        for (end--; *end != '}'; end--) /* back over the tail: blanks, `]` and `,` */
-            ;
-        end++;
-    } else {
-        if (s->run_template)
+    s->noting = s->run_template && wants_note(&s->templates);
+    s->notable = true;
+    s->note_count = 0;
+    end = s->walk(s, object);
+    if (!end)
+        return NULL;
+    newline = end;
+    while (*newline != '\n' && (is_blank(*newline) || *newline == ']' || *newline == ','))
+        newline++;
+    if (*newline != '\n')
+        return NULL;
+    if (s->noting && s->notable && !s->error)
+        template_learn(s, object, newline);
+    *ret_newline = newline;
+    return end;
+}
+
+/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean line. */
+static int read_any_clean(struct trace_scanner *s, const char *object, const char *behind,
+                          struct trace_event *ret)
+{
+    const char *end, *newline;
+    uint32_t count = s->count;
+
+    if (behind) {
+        newline = behind - 1;
+        end = newline - s->leaf->tail;
+        if (!s->begun)
             fields_begin(s);
-        s->noting = s->run_template && wants_note(&s->templates);
-        s->notable = true;
-        s->note_count = 0;
-        end = s->walk(s, object);
+        s->count = count;
+        find_places(s);
+    } else {
+        end = walk_line(s, object, &newline);
         if (!end)
             return -1;
-        for (newline = end;
-             *newline != '\n' && (is_blank(*newline) || *newline == ']' || *newline == ',');
-             newline++)
-            ;
-        if (*newline != '\n')
-            return -1;
-        if (s->noting && s->notable && !s->error)
-            template_learn(s, object, newline);
     }
-    if (unlikely(newline - start > (ptrdiff_t)TRACE_LINE_MAX))
+    if (newline - s->pos > (ptrdiff_t)TRACE_LINE_MAX)
         return -1;
     s->counts.lines++;
     s->pos = newline + 1;
@@ -223,6 +276,32 @@ static int read_clean(struct trace_scanner *s, struct trace_event *ret)
         return 1;
     s->counts.invalid++;
     return 0;
+}
+
+/* The same. Nearly all lines are of a shape of which all is known but the values. */
+static always_inline int read_clean(struct trace_scanner *s, struct trace_event *ret)
+{
+    const char *object = s->pos, *behind;
+    const struct template_more *leaf;
+
+    if (unlikely(*object != '{')) {
+        while (*object != '\n' && (is_blank(*object) || *object == '[' || *object == ','))
+            object++;
+        if (*object != '{')
+            return -1;
+    }
+    s->attempt++;
+    s->begun = false;
+    behind = likely(s->run_template != NULL) ? s->run_template(s, object) : NULL;
+    leaf = s->leaf;
+    if (unlikely(!behind || s->begun || !leaf->plain ||
+                 behind - s->pos > (ptrdiff_t)TRACE_LINE_MAX))
+        return read_any_clean(s, object, behind, ret);
+    s->counts.lines++;
+    s->pos = behind;
+    *ret = (struct trace_event){.class = leaf->class, .shape = leaf->shape, .fixed = leaf->fixed};
+    give(s, object, (size_t)(behind - object) - leaf->tail - 1, ret);
+    return 1;
 }
 
 /* ---- the line judge ---- */

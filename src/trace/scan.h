@@ -116,6 +116,7 @@ struct scan_patch {
 };
 
 struct template;
+struct template_more;
 struct templates {
     struct template *pool;
     struct template_more *more;    /* of the same number                                                       */
@@ -168,6 +169,8 @@ struct trace_scanner {
     uint32_t shape;                /* trace_event.shape, fixed                                                 */
     uint64_t fixed;
     bool odd;                      /* a value is not what the template has                                     */
+    bool begun;                    /* fields_begin() for the line at hand: a template of quick values needs none */
+    const struct template_more *leaf; /* where the template ended                                              */
     struct text record_raw;        /* args.value as written, if a number                                       */
     uint8_t bad_dur;
     size_t other_bytes;
@@ -195,6 +198,11 @@ struct trace_scanner {
 scan_walk_fn scan_walk_portable, scan_walk_avx2;
 /* From '{' to behind the newline of the line, or NULL: then nothing is known. */
 scan_walk_fn template_run_portable, template_run_avx2;
+
+/* ---- scan.c ---- */
+/* Is every line of the shape at hand (its values are not changed afterwards) an event of one class? `fixed`: values that
+ * are the same text in all of them. */
+bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret);
 
 /* ---- template.c ---- */
 int template_init(struct templates *t);

@@ -274,6 +274,9 @@ void template_learn(struct trace_scanner *s, const char *object, const char *new
     for (uint32_t i = 0; i < s->note_count && first; i++)
         first = learn_value(s, first, &s->notes[i], &end.from, &end.more.fixed);
     end.more.shape = t->shapes + 1;
+    end.more.plain = scan_is_plain(s, end.more.fixed, &end.more.class);
+    for (const char *p = newline; *--p != '}';)
+        end.more.tail++;
     if (first && branch(t, first, &end))
         t->shapes++;
     if (t->used == POOL)

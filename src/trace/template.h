@@ -56,7 +56,10 @@ struct template_more {
     struct fork_entry *fork;       /* TEMPLATE_FORK: FORK_SLOTS of them */
     uint64_t fixed;                /* TEMPLATE_END: trace_event.fixed, */
     uint32_t shape;                /* trace_event.shape, */
-    struct scan_places places;     /* and where its values are */
+    struct scan_places places;     /* where its values are, */
+    uint8_t tail;                  /* bytes between the object and the newline, */
+    bool plain;                    /* and whether scan_is_plain(), */
+    enum trace_class class;        /* of this class */
     uint8_t slot, conv;
     uint8_t type, truth, back;     /* SLOT_CONST: the literal ends with the token, `back` bytes long           */
     uint8_t depth;                 /* SLOT_ARRAY: the literal ends with '['                                    */

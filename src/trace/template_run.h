@@ -120,6 +120,8 @@ static always_inline struct template **template_fork(const struct template_line 
 
 static const char *template_slow(struct template_line *l, const struct template *t, const char *p)
 {
+    if (!l->s->begun)
+        fields_begin(l->s);
     l->s->count = (uint32_t)(l->v - l->s->values);
     p = template_any(l->s, t, p);
     l->v = l->s->values + l->s->count;
@@ -137,31 +139,10 @@ static always_inline const char *template_value(struct template_line *l, struct 
     return likely(end != NULL) ? end : template_slow(l, t, p);
 }
 
-static void template_places(struct trace_scanner *s)
+static always_inline void template_end(struct template_line *l, const struct template *t)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        switch (s->values[i].field) {
-        case TRACE_FIELD_NAME: s->at.name = (int32_t)i; break;
-        case TRACE_FIELD_PH: s->at.phase = (int32_t)i; break;
-        case TRACE_FIELD_TS: s->at.ts = (int32_t)i; break;
-        case TRACE_FIELD_DUR: s->at.dur = (int32_t)i; break;
-        default: break;
-        }
-}
-
-static void template_end(struct template_line *l, const struct template *t)
-{
-    struct trace_scanner *s = l->s;
-    const struct template_more *m = template_more(&s->templates, t);
-
-    s->count = (uint32_t)(l->v - s->values);
-    if (likely(!s->odd)) {
-        s->shape = m->shape;
-        s->fixed = m->fixed;
-        s->at = m->places;
-    } else {
-        template_places(s);
-    }
+    l->s->count = (uint32_t)(l->v - l->s->values);
+    l->s->leaf = template_more(&l->s->templates, t);
 }
 
 static always_inline bool template_fits(const struct template_line *l, const struct template *t, const char *p)
