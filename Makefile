@@ -335,11 +335,11 @@ run:
 
 # ---- what Debian and its relatives have ------------------------------------------------------------
 
-DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libjansson-dev zlib1g-dev liblmdb-dev \
+DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev zlib1g-dev liblmdb-dev \
         libevent-dev libzstd-dev libxxhash-dev libpcre2-dev libisal-dev libdeflate-dev libsystemd-dev \
         curl tar gzip python3
 NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
-DEPS_TESTS := jq shellcheck clang clang-format universal-ctags busybox dash $(NODE)
+DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
 # Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open).
 DEPS_IF_KNOWN := libclang-rt-dev chromium
 DEPS_BENCH := hyperfine pigz isal $(NODE)

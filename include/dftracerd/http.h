@@ -20,6 +20,14 @@ struct http_limits {
     uint64_t spool_bytes;            /* disk space of files in the making, 0 = 16 GiB                           */
     unsigned connections;            /* 0 = 10,000                                                              */
 };
+/* PEM texts. `cert` NULL: plain HTTP, else all TCP sockets speak TLS and nothing else. */
+struct http_tls {
+    const char *cert, *key;
+    const char *client_ca;           /* who shows a certificate of theirs needs no token; NULL = nobody can    */
+};
+/* -EINVAL with the reason, -ENOMEM. */
+int http_check_tls(const struct http_tls *pem, struct err *err);
+
 struct http_options {
     struct index *index;
     const char *const *root_labels, *const *root_paths;   /* labels "" with one root                           */
@@ -32,6 +40,8 @@ struct http_options {
     const int *inherited; size_t inherited_count; /* listening sockets of an activator, *taken*: TCP on loopback or
                                         unix. With some, addresses are bound only where `bind` names them       */
     bool no_auth;                    /* serve every loopback peer                                               */
+    struct http_tls tls;
+    bool insecure;                   /* beyond loopback also without TLS, and, with no_auth, all peers          */
     const char *token;               /* bearer token for others, NULL = none can use one                        */
     const char *admin_token;         /* ... and for those who may change something: the own uid needs none      */
     const uid_t *allow_users; size_t allow_user_count;
@@ -61,6 +71,7 @@ struct http_settings {
     const char *token, *admin_token;
     const uid_t *allow_users; size_t allow_user_count;
     int64_t query_time_ms;           /* 0 = 300,000; for queries that begin from now on                         */
+    struct http_tls tls;             /* for connections from now on, if there was a `cert` at the start         */
 };
 int http_reload(struct http *h, const struct http_settings *settings);
 /* How long no request has been here: 0 while there is one. Any thread. */

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "peers.h"
 #include "roots.h"
+#include "tls_files.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -29,6 +30,7 @@ struct daemon {
     struct options options;
     struct roots roots;
     struct peers peers;
+    struct tls_files tls;
     struct meeting meeting;
     char *index_path, *output_dir, *dimensions;
     struct index *index;
@@ -67,18 +69,22 @@ static void stop_watcher(struct daemon *d)
 /* ---- reload ---- */
 
 /* Options are read anew as at the start. With a mistake in them everything stays as it is. */
-static int read_again(struct daemon *d, struct options *next, struct peers *peers, struct err *err)
+static int read_again(struct daemon *d, struct options *next, struct peers *peers,
+                      struct tls_files *tls, struct err *err)
 {
     int rc = options_parse(next, d->argc, d->argv, err);
     if (rc == 0)
         rc = peers_read(peers, next, err);
+    if (rc == 0)
+        rc = tls_files_read(tls, next, err);
     if (rc < 0)
         return rc;
     struct http_settings s = {.token = peers->token,
                               .admin_token = peers->admin_token,
                               .allow_users = peers->users,
                               .allow_user_count = peers->user_count,
-                              .query_time_ms = (int64_t)next->query_timeout_ms};
+                              .query_time_ms = (int64_t)next->query_timeout_ms,
+                              .tls = tls_files_texts(tls)};
     return http_reload(d->http, &s);
 }
 
@@ -87,9 +93,10 @@ static int on_reload(void *arg)
     struct daemon *d = arg;
     struct options next = {0};
     struct peers peers = {0};
+    struct tls_files tls = {0};
     struct err err = {0};
     struct buf waiting = {0};
-    int rc = read_again(d, &next, &peers, &err);
+    int rc = read_again(d, &next, &peers, &tls, &err);
     if (rc < 0) {
         log_line(LOG_LEVEL_ERROR, "reload failed error=\"%s\"",
                  err.text[0] ? err.text : err_text(rc));
@@ -106,6 +113,7 @@ static int on_reload(void *arg)
     }
     buf_done(&waiting);
     peers_done(&peers);
+    tls_files_done(&tls);
     options_done(&next);
     err_done(&err);
     return rc;
@@ -208,6 +216,8 @@ static int start_http(struct daemon *d, struct err *err)
         .inherited = d->inherited,
         .inherited_count = d->inherited_count,
         .no_auth = o->no_auth,
+        .insecure = o->insecure,
+        .tls = tls_files_texts(&d->tls),
         .token = d->peers.token,
         .admin_token = d->peers.admin_token,
         .allow_hosts = o->allow_host.items,
@@ -272,6 +282,8 @@ static int start(struct daemon *d, struct err *err)
     if (rc == 0)
         rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
+        rc = tls_files_read(&d->tls, &d->options, err);
+    if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
     if (rc == 0)
         rc = place_output(&d->roots, d->index_path, d->options.output_dir, &d->output_dir, err);
@@ -329,6 +341,7 @@ static void stop(struct daemon *d)
     free(d->index_path);
     free(d->output_dir);
     peers_done(&d->peers);
+    tls_files_done(&d->tls);
     free(d->dimensions);
     options_done(&d->options);
 }

@@ -15,7 +15,8 @@ const struct option_spec option_table[] = {
      "begin "
      "with the label, which is the directory's own name unless given."},
     {"bind", 'b', OPTION_LIST, AT(bind), 0, 0, OPTION_OLD, "ADDRESS", NULL, "127.0.0.1 and ::1",
-     "loopback address to listen on; repeatable", NULL},
+     "address to listen on; repeatable",
+     "Beyond loopback it needs a token and TLS (--token-file, --tls-cert), or --insecure."},
     {"port", 'p', OPTION_UINT, AT(port), 0, 65535, OPTION_OLD, "PORT", "8080", NULL,
      "TCP port; 0 takes a free one", NULL},
     {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
@@ -123,6 +124,20 @@ const struct option_spec option_table[] = {
      "As browsers tell it, for instance http://localhost:10000. All others are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
      "serve every user of this host, without a token", "They may ask, but not change anything."},
+    {"insecure", 0, OPTION_FLAG, AT(insecure), 0, 0, 0, NULL, NULL, NULL,
+     "listen beyond loopback also without TLS",
+     "Tokens and answers can then be read on the way. With --no-auth everyone who reaches the port "
+     "is served. Meant for closed networks and behind a proxy."},
+    {"tls-cert", 0, OPTION_TEXT, AT(tls_cert), 0, 0, OPTION_LIVE, "FILE", NULL, "plain HTTP",
+     "certificate and those between it and the root, as PEM",
+     "With it all TCP sockets speak TLS only. A reload takes new files over for new connections. "
+     "Without the options, the credentials tls-cert, tls-key and tls-client-ca of systemd are "
+     "taken."},
+    {"tls-key", 0, OPTION_TEXT, AT(tls_key), 0, 0, OPTION_LIVE, "FILE", NULL, NULL,
+     "the certificate's key, as PEM; readable by its owner only", NULL},
+    {"tls-client-ca", 0, OPTION_TEXT, AT(tls_client_ca), 0, 0, OPTION_LIVE, "FILE", NULL,
+     "clients are not asked", "who shows a certificate of these authorities needs no token",
+     "Such a client may ask, but not change anything. Others may still come with the token."},
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
      "error|warning|info|debug", "info", NULL, "what is logged to standard error", NULL},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,

@@ -18,7 +18,7 @@ struct options {
     struct option_list bind;                   /* none: the default addresses                  */
     struct option_list allow_user;             /* names or numbers                             */
     struct option_list allow_host, allow_origin;
-    const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *log_level, *dimensions;
+    const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *tls_cert, *tls_key, *tls_client_ca, *log_level, *dimensions;
     const char *document;                     /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size;
     uint64_t query_timeout_ms, rescan_ms, settle_ms, keep_missing_ms, idle_exit_ms; /* idle_exit_ms 0 = never            */
@@ -26,7 +26,7 @@ struct options {
     const char *output_dir;
     uint64_t spool_size;
     uint64_t query_memory, total_memory, answer_memory, max_queries, max_queue, max_connections;
-    bool no_auth, no_tcp, on_demand, background, check_only, print_config, version, help;
+    bool no_auth, insecure, no_tcp, on_demand, background, check_only, print_config, version, help;
     bool as_server;                            /* started under the name dftracer_server       */
 
     /* By place in the table: which source decided (0 = default), its name and the value as it was written. */

@@ -21,7 +21,7 @@ char *peers_credential(const char *name)
     return NULL;
 }
 
-bool peers_is_credential(const char *path)
+static bool is_credential(const char *path)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     size_t n = folder ? strlen(folder) : 0;
@@ -71,9 +71,9 @@ static int may_make(const char *path)
     return rc;
 }
 
-static const char *is_unsafe(const char *path, const struct stat *st)
+const char *peers_unsafe(const char *path, const struct stat *st)
 {
-    if (peers_is_credential(path))
+    if (is_credential(path))
         return NULL;
     if (st->st_mode & 077)
         return "can be read by others: chmod 600";
@@ -87,7 +87,7 @@ static int read_token(const char *option, const char *path, char **ret, struct e
     FILE *f = fopen(path, "re");
     if (!f)
         return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
-    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : is_unsafe(path, &st);
+    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : peers_unsafe(path, &st);
     char *got = fgets(line, sizeof line, f);
     fclose(f);
     if (why)

@@ -18,8 +18,10 @@ struct peers {
 int peers_read(struct peers *ret, const struct options *o, struct err *err);
 /* The file of a credential of systemd, if there is one: *new* or NULL. */
 char *peers_credential(const char *name);
-/* Files of others are safe there, whatever their mode tells: an access list shows as the group's. */
-bool peers_is_credential(const char *path);
+/* Why the file is no secret, or NULL. Those of systemd are safe, whatever their mode tells: an access list shows as the
+ * group's. */
+struct stat;
+const char *peers_unsafe(const char *path, const struct stat *st);
 void peers_done(struct peers *p);
 
 #endif

@@ -31,6 +31,14 @@ bool access_is_loopback(const struct sockaddr *a)
            IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
+const char *access_lacks_beyond(const struct http_options *o)
+{
+    bool known = o->token || o->admin_token || (o->tls.cert && o->tls.client_ca);
+    if (!known && !(o->insecure && o->no_auth))
+        return "a token (--token-file), or --insecure with --no-auth";
+    return o->tls.cert || o->insecure ? NULL : "TLS (--tls-cert, --tls-key), or --insecure";
+}
+
 static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 addr[4])
 {
     if (a->ss_family == AF_INET) {
@@ -106,9 +114,10 @@ enum access_role access_peer_of(int fd, const struct http_options *o)
         return ACCESS_NONE;
     if (local.ss_family == AF_UNIX)
         return unix_peer(fd, o);
-    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0 ||
-        !access_is_loopback((struct sockaddr *)&peer))
+    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0)
         return ACCESS_NONE;
+    if (!access_is_loopback((struct sockaddr *)&peer))
+        return o->no_auth && o->insecure ? ACCESS_READ : ACCESS_NONE;
     enum access_role role =
         tcp_peer_uid(&peer, &local, &uid) == 0 ? role_of_uid(uid, o) : ACCESS_NONE;
     return o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;

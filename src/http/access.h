@@ -15,6 +15,8 @@
 enum access_role { ACCESS_UNKNOWN, ACCESS_NONE, ACCESS_READ, ACCESS_ADMIN };
 
 bool access_is_loopback(const struct sockaddr *a);
+/* What is missing for listening beyond loopback, in words, or NULL: TLS, and peers that can be told apart. */
+const char *access_lacks_beyond(const struct http_options *o);
 /* What may be told from the socket alone. */
 enum access_role access_peer_of(int fd, const struct http_options *o);
 /* `authorization`: the header's value or NULL. Constant time in the content of the tokens. */

@@ -18,6 +18,7 @@ static int add(struct http *h, int fd, const char *url)
     char *copy = url ? strdup(url) : NULL;
     if (url && !copy)
         return close(fd), -ENOMEM;
+    h->is_tls[h->listeners] = url && h->options.tls.cert;
     h->fds[h->listeners++] = fd;
     if (copy)
         h->urls[h->url_count++] = copy;
@@ -51,6 +52,13 @@ static int open_socket(const struct addrinfo *a)
     return fd;
 }
 
+static void make_url(const struct http *h, char *url, size_t size, bool v6, const char *host,
+                     int port)
+{
+    snprintf(url, size, v6 ? "http%s://[%s]:%d/" : "http%s://%s:%d/",
+             h->options.tls.cert ? "s" : "", host, port);
+}
+
 /* One address. `port` 0 takes a free one, which the next addresses then share. */
 static int listen_tcp(struct http *h, const char *address, int *port, struct err *err)
 {
@@ -62,21 +70,21 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
     if (why)
         return err_set_param(err, -EADDRNOTAVAIL, "bind", "cannot resolve %s: %s", address,
                              gai_strerror(why));
-    bool loopback = access_is_loopback(found->ai_addr);
     bool v6 = found->ai_family == AF_INET6;
-    int fd = loopback ? open_socket(found) : -EPERM;
+    const char *lacks =
+        access_is_loopback(found->ai_addr) ? NULL : access_lacks_beyond(&h->options);
+    int fd = lacks ? -EPERM : open_socket(found);
     freeaddrinfo(found);
-    if (!loopback)
-        return err_set_param(
-            err, -EPERM, "bind",
-            "%s is not a loopback address: listening beyond loopback needs TLS, which is "
-            "not built in yet; use an ssh tunnel",
-            address);
+    if (lacks)
+        return err_set_param(err, -EPERM, "bind",
+                             "%s is not a loopback address: listening beyond loopback needs %s; "
+                             "an ssh tunnel needs neither",
+                             address, lacks);
     if (fd < 0)
         return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port,
                              strerror(-fd));
     *port = bound_port(fd);
-    snprintf(url, sizeof url, v6 ? "http://[%s]:%d/" : "http://%s:%d/", address, *port);
+    make_url(h, url, sizeof url, v6, address, *port);
     return add(h, fd, url);
 }
 
@@ -141,11 +149,14 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     if (a.ss_family == AF_UNIX)
         return add(h, fd, NULL);
-    if (!access_is_loopback((struct sockaddr *)&a))
-        return close(fd), err_set(err, -EPERM, "the inherited socket %d is not on loopback", fd);
+    const char *lacks =
+        access_is_loopback((struct sockaddr *)&a) ? NULL : access_lacks_beyond(&h->options);
+    if (lacks)
+        return close(fd),
+               err_set(err, -EPERM, "the inherited socket %d is not on loopback: that needs %s", fd,
+                       lacks);
     getnameinfo((struct sockaddr *)&a, n, host, sizeof host, NULL, 0, NI_NUMERICHOST);
-    snprintf(url, sizeof url, a.ss_family == AF_INET6 ? "http://[%s]:%d/" : "http://%s:%d/", host,
-             bound_port(fd));
+    make_url(h, url, sizeof url, a.ss_family == AF_INET6, host, bound_port(fd));
     return add(h, fd, url);
 }
 

@@ -1,4 +1,5 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end; connections. */
+#include "mhd_tls.h"
 #include "problem.h"
 #include "readiness.h"
 
@@ -10,6 +11,8 @@
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
+
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* ---- a request comes in ---- */
 
@@ -61,6 +64,8 @@ static enum access_role find_peer(struct exchange *x)
     pthread_rwlock_rdlock(&x->http->access_lock);
     enum access_role peer = access_peer_of(x->fd, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
+    if (peer < ACCESS_READ && x->http->options.tls.client_ca && tls_knows_client(x->connection))
+        peer = ACCESS_READ;
     return peer;
 }
 
@@ -343,15 +348,26 @@ static void quiet(void *arg, const char *fmt, va_list ap)
 
 /* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is cleared for each
  * request). The timeout is for connections without progress: a slow reader makes some now and then. */
-struct MHD_Daemon *callbacks_start(struct http *h, int fd)
+struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls)
 {
     unsigned threads = pool_threads(h->pool) > 1 ? 2 : 1;
+    struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_certificate_callback},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
+        {MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)(uintptr_t)h->options.tls.client_ca},
+        {MHD_OPTION_END, 0, NULL}};
+    if (!h->options.tls.client_ca)
+        secure[2].option = MHD_OPTION_END;
+    if (!tls)
+        secure[0].option = MHD_OPTION_END;
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+            (tls ? MHD_USE_TLS : 0),
         0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
         NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
-        120u, MHD_OPTION_CONNECTION_LIMIT, h->options.limits.connections, MHD_OPTION_END);
+        120u, MHD_OPTION_CONNECTION_LIMIT, h->options.limits.connections, MHD_OPTION_ARRAY, secure,
+        MHD_OPTION_END);
 }

@@ -1,4 +1,5 @@
 /* server.c - start and stop, and the table of unfinished requests. One libmicrohttpd daemon for each listening socket. */
+#include "mhd_tls.h"
 #include "readiness.h"
 #include "stored.h"
 
@@ -164,9 +165,11 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     if (rc == 0)
         rc = listening;
     if (rc == 0)
+        rc = tls_use(&options->tls, err);
+    if (rc == 0)
         rc = tick_start(h);
     for (size_t i = 0; rc == 0 && i < h->listeners; i++) {
-        h->daemons[i] = callbacks_start(h, h->fds[i]);
+        h->daemons[i] = callbacks_start(h, h->fds[i], h->is_tls[i]);
         if (!h->daemons[i])
             rc = err_set(err, -EIO, "libmicrohttpd cannot start");
     }
@@ -195,6 +198,9 @@ int http_reload(struct http *h, const struct http_settings *s)
         return free(token), free(admin_token), free(users), -ENOMEM;
     if (users)
         memcpy(users, s->allow_users, bytes);
+    struct err ignored = {0};
+    if (h->options.tls.cert && s->tls.cert && tls_use(&s->tls, &ignored) < 0)
+        return err_done(&ignored), free(token), free(admin_token), free(users), -EINVAL;
     pthread_rwlock_wrlock(&h->access_lock);
     free(h->own_token);
     free(h->own_admin_token);
@@ -281,6 +287,8 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     cache_free(h->context.cache);
     stored_free(h->context.stored);
     listen_close(h);
+    if (h->options.tls.cert)
+        tls_use(&(struct http_tls){0}, NULL);
     free(h->own_token);
     free(h->own_admin_token);
     free(h->own_users);

@@ -37,6 +37,7 @@ struct http {
     struct pool *pool;
     struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
     int fds[HTTP_LISTENERS_MAX];
+    bool is_tls[HTTP_LISTENERS_MAX];     /* ... of fds                                                */
     char *urls[HTTP_LISTENERS_MAX];
     size_t listeners, url_count;
     bool has_unix;
@@ -72,7 +73,7 @@ void server_end_exchange(struct exchange *x);        /* out of the table */
 bool server_admits(struct http *h);                  /* room in the queue and in the memory of all queries */
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests and connections */
-struct MHD_Daemon *callbacks_start(struct http *h, int fd);
+struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls);
 
 /* listen.c */
 int listen_all(struct http *h, struct err *err);     /* fills fds, listeners, urls */

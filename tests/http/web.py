@@ -113,7 +113,7 @@ class Web:
     def wait_for_port(self):
         said, end = b"", time.monotonic() + START_SECONDS
         while time.monotonic() < end:
-            match = re.search(rb"http://127\.0\.0\.1:([0-9]+)/", said)
+            match = re.search(rb"https?://[0-9.]+:([0-9]+)/", said)
             if match:
                 return int(match.group(1))
             if select.select([self.process.stdout], [], [], 0.2)[0]:

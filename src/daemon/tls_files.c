@@ -1,0 +1,93 @@
+/* tls_files.c - reads what TLS needs. */
+#include "tls_files.h"
+
+#include "peers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MOST (1u << 20)
+
+/* *new* text. */
+static int read_text(FILE *f, char **ret)
+{
+    struct buf text = {0};
+    char *room;
+    size_t n = 0;
+    do {
+        text.len += n;
+        room = buf_reserve(&text, 4096);
+        n = room ? fread(room, 1, 4096, f) : 0;
+    } while (n && text.len < FILE_MOST);
+    buf_putc(&text, '\0');
+    int rc = text.error ? text.error : ferror(f) ? -EIO : n ? -EFBIG : 0;
+    if (rc < 0)
+        return buf_done(&text), rc;
+    *ret = text.data;
+    return 0;
+}
+
+static int read_path(const char *option, const char *path, bool secret, char **ret, struct err *err)
+{
+    struct stat st;
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
+    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno)
+                      : secret                  ? peers_unsafe(path, &st)
+                                                : NULL;
+    int rc = why ? -EPERM : read_text(f, ret);
+    fclose(f);
+    return rc < 0 ? err_set_param(err, rc, option, "%s %s", path, why ? why : strerror(-rc)) : 0;
+}
+
+static int read_file(const char *option, const char *path, bool secret, char **ret, struct err *err)
+{
+    char *own = path ? NULL : peers_credential(option);
+    const char *from = path ? path : own;
+    int rc = from ? read_path(option, from, secret, ret, err) : 0;
+    free(own);
+    return rc;
+}
+
+struct http_tls tls_files_texts(const struct tls_files *f)
+{
+    return (struct http_tls){.cert = f->cert, .key = f->key, .client_ca = f->client_ca};
+}
+
+static int check(const struct tls_files *f, struct err *err)
+{
+    struct http_tls texts = tls_files_texts(f);
+    if (!f->cert != !f->key)
+        return err_set_param(err, -EINVAL, "tls-cert", "--tls-cert and --tls-key belong together");
+    if (f->client_ca && !f->cert)
+        return err_set_param(err, -EINVAL, "tls-client-ca", "--tls-client-ca needs --tls-cert");
+    return http_check_tls(&texts, err);
+}
+
+int tls_files_read(struct tls_files *ret, const struct options *o, struct err *err)
+{
+    *ret = (struct tls_files){0};
+    int rc = read_file("tls-cert", o->tls_cert, false, &ret->cert, err);
+    if (rc == 0)
+        rc = read_file("tls-key", o->tls_key, true, &ret->key, err);
+    if (rc == 0)
+        rc = read_file("tls-client-ca", o->tls_client_ca, false, &ret->client_ca, err);
+    if (rc == 0)
+        rc = check(ret, err);
+    if (rc < 0)
+        tls_files_done(ret);
+    return rc;
+}
+
+void tls_files_done(struct tls_files *f)
+{
+    free(f->cert);
+    if (f->key)
+        explicit_bzero(f->key, strlen(f->key));
+    free(f->key);
+    free(f->client_ca);
+    *f = (struct tls_files){0};
+}

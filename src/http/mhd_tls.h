@@ -1,0 +1,20 @@
+/* mhd_tls.h - what libmicrohttpd's GnuTLS asks of us: the certificate of each handshake, and who shows one of their own.
+ *
+ * The certificate is given by a callback, so that a new one holds from the next handshake on and no connection is lost. GnuTLS
+ * hands that callback nothing of ours, so what holds is kept in this file, once a process. Threads: any. */
+#ifndef DFT_HTTP_MHD_TLS_H
+#define DFT_HTTP_MHD_TLS_H
+
+#include "dftracerd/http.h"
+
+/* Checks and copies; what was there holds on if anything is wrong. NULL `cert`: nothing holds any more. -EINVAL, -ENOMEM. */
+int tls_use(const struct http_tls *pem, struct err *err);
+
+struct MHD_Connection;
+/* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now. */
+bool tls_knows_client(struct MHD_Connection *c);
+
+/* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */
+extern void *const tls_certificate_callback;
+
+#endif
