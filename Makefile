@@ -38,7 +38,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist help
+FREE_GOALS := deps deps-run deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist deb help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -391,7 +391,7 @@ distclean:
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 	@echo 'Targets:' all deps deps-bench run check $(SUITES) fuzz bench bench-quick soak format \
-	    install uninstall dist clean distclean | fold -s -w 90
+	    install uninstall dist deb clean distclean | fold -s -w 90
 
 # ---- installing --------------------------------------------------------------------------------------
 
@@ -407,6 +407,7 @@ UNITS = $(filter-out $(USER_UNITS),$(wildcard systemd/*.service systemd/*.socket
 systemduserunitdir = $(patsubst %/system,%/user,$(systemdsystemunitdir))
 ETC = $(filter-out etc/grafana,$(wildcard etc/*))
 DOCS = $(wildcard README.md LICENSE docs/*.md)
+DROP_INS = $(wildcard systemd/*.conf)
 
 .PHONY: install uninstall
 install: all
@@ -424,8 +425,8 @@ install: all
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
 	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
 	[ -z '$(DAEMON)' ] || ln -sf '$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
-	for f in $(UNITS) $(USER_UNITS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
-	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; esac; install -d "$$d" && \
+	for f in $(UNITS) $(USER_UNITS) $(DROP_INS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
+	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; *.conf) d='$(DESTDIR)$(docdir)' ;; esac; install -d "$$d" && \
 	    sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \
 	        >"$$d/$${f##*/}" && chmod 644 "$$d/$${f##*/}" || exit 1; done
 	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)'; install -d "$$d"; \
@@ -453,6 +454,19 @@ dist: configure
 	    --transform 's,^,dftracerd-$(VERSION)/,' configure
 	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
+
+# A package for this release of Debian, built beside everything else; deb-of makes it of a build that is there.
+.PHONY: deb deb-of
+deb:
+	@$(MAKE) BUILD=build/deb CONFIG='--prefix=/usr --sysconfdir=/etc --localstatedir=/var' -j$(JOBS) all
+	@$(MAKE) BUILD=build/deb deb-of
+
+deb-of: all
+	@command -v dpkg-shlibdeps >/dev/null || { echo 'dpkg-dev is needed'; exit 1; }
+	@rm -rf $(B)/package
+	@$(MAKE) -s BUILD=$(BUILD) install prefix=/usr sysconfdir=/etc localstatedir=/var \
+	    ZSH_COMPLETIONS=/usr/share/zsh/vendor-completions DESTDIR='$(abspath $B)/package'
+	@packaging/deb '$(abspath $B)/package' $(VERSION)-1 '$(abspath $B)'
 
 .PHONY: FORCE
 FORCE:
