@@ -387,7 +387,7 @@ int main(int argc, char **argv)
     else if (!d.options.check_only)
         rc = run(&d);
     else if (d.options.print_config)
-        options_print(stdout, &d.options);
+        options_print(stdout, &d.options), printf("# index: %s\n", d.index_path);
     else
         printf("ok\n");
     int failed = rc == ERR_STORE_BUSY && d.background >= 0 ? EXIT_BUSY : 1;

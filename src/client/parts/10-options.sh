@@ -25,6 +25,7 @@ pgzip             plain traces as gzip, beside them
 organize          traces shared out to groups by queries, each a directory of traces
 reconstruct       the original traces from what organize has written, proved by hashes
 gen_fake_trace    synthetic traces of a training
+doctor            whether all is as it should be: versions, permissions, file systems, limits; what to mend
 server            serves a directory over HTTP: dftracerd with the options of the old command'
 
 # Every option once; parsing, --help and completion are made from this. A line has the commands that take it, short and
@@ -147,11 +148,11 @@ merge,split,pgzip,organize -f --force - set:force=true replace files that are th
 $reading,index -f --force - set:force=true index the chosen files anew
 $asking - --force-rebuild - set:force=true the same
 $reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no use what is indexed: exit 1 if something is not
-$all - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
-$all - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
-$all - --unix-socket PATH set:socket the same, at its unix socket
-$all - --version - call:version the version of this program
-$all -h --help - call:help this text
+$all,doctor - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
+$all,doctor - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
+$all,doctor - --unix-socket PATH set:socket the same, at its unix socket
+$all,doctor - --version - call:version the version of this program
+$all,doctor -h --help - call:help this text
 $reading -c --checkpoint-size BYTES none
 merge,split,pgzip,organize,reconstruct - --checkpoint-size BYTES none
 merge - --channel-capacity COUNT none
@@ -181,6 +182,8 @@ $all - --watchdog-interval N none
 $all - --watchdog-warning-threshold N none
 $all - --watchdog-idle-timeout N none
 $all - --watchdog-deadlock-timeout N none
+doctor -d --directory DIR call:add_examined look at the traces in this directory (default: the working directory)
+doctor -c --config FILE set:config_file the configuration of the daemon (default: where it looks for it)
 server -d --directory DIR daemon traces in this directory; needed
 server -b --bind ADDRESS daemon loopback address to listen on (default: 127.0.0.1)
 server -p --port PORT daemon TCP port, 0 = a free one (default: 8080)

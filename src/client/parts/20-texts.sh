@@ -26,7 +26,7 @@ rows() {
 help() {
     case $command in
     reader) printf 'Usage: dftracer_reader [OPTION]... FILE\n' ;;
-    processes) printf 'Usage: dftracerctl processes [OPTION]...\n' ;;
+    processes | doctor) printf 'Usage: dftracerctl %s [OPTION]...\n' "$command" ;;
     call_tree) printf 'Usage: dftracer_call_tree [OPTION]... INPUT...\n' ;;
     *) printf 'Usage: dftracer_%s [OPTION]...\n' "$command" ;;
     esac

@@ -5,9 +5,14 @@ call() {
     endpoint=$1
     form=$2
     shift 2
+    authorization=''
+    if [ -n "${DFTRACERD_TOKEN:-}" ]; then
+        escape "$DFTRACERD_TOKEN"
+        authorization="header = \"Authorization: Bearer $escaped\""
+    fi
     curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
 $form
-${DFTRACERD_TOKEN:+header = "Authorization: Bearer $DFTRACERD_TOKEN"}
+$authorization
 TEXT
 }
 

@@ -1,6 +1,7 @@
 # ---- the commands ------------------------------------------------------------------------------------------
 
 command -v curl >/dev/null || die "curl is needed"
+[ "$command" != doctor ] || { doctor; exit; }
 trap '[ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
 trap 'exit 1' HUP INT TERM
 
