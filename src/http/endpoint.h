@@ -53,6 +53,11 @@ struct param {
  * Such an answer belongs to no generation: with `follow` set there is neither an ETag nor a 304. */
 #define NEXT_WAIT 1
 
+/* Returned by next(): it has worked, and there is nothing to send yet (new traces, which may take hours). Others get their turn on
+ * the workers now and then, and the daemon's limit of time begins anew each time: it is one of time without progress. The
+ * client's own `timeout` stays what it is. */
+#define NEXT_TURN 2
+
 enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
 
 struct request;
@@ -72,7 +77,7 @@ struct endpoint {
     bool changes;              /* POST changes something: only with Content-Type: application/json      */
     bool admin;                /* ... and is for admins only                                            */
     int (*open)(struct request *rq);
-    int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, other: failed (rq->err) */
+    int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, NEXT_TURN, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
     void (*rest)(struct request *rq);  /* may be NULL. Between two next(), once the client has stood still for
                                         * seconds: give back memory that can be had again             */

@@ -80,7 +80,7 @@ bool request_repin(struct request *rq)
     return other;
 }
 
-/* Runs next() until a step's worth is there. 0 more to come, NEXT_WAIT, ERR_END, or why it broke. */
+/* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT, ERR_END, or why it broke. */
 static int produce(struct exchange *x, struct buf *out)
 {
     int64_t until = clock_mono_ns() + STEP_NS;
@@ -92,6 +92,8 @@ static int produce(struct exchange *x, struct buf *out)
             rc = x->rq.endpoint->next(&x->rq, out);
         if (out->error)
             rc = out->error;
+        else if (rc == NEXT_TURN && (out->len || clock_mono_ns() < until))
+            rc = 0;
     }
     return rc == NEXT_WAIT && x->rq.ending ? ERR_END : rc;
 }
@@ -129,7 +131,7 @@ int exchange_step(struct exchange *x, bool first, struct buf *out)
     bool broken = rc < 0 && rc != ERR_END;
     if (broken && !first)
         tell_broken(x, rc, plain);
-    if (coded && !(broken && first)) {
+    if (coded && rc != NEXT_TURN && !(broken && first)) {
         int encoded = encode(x, plain, end_of(x, plain, rc), out);
         rc = encoded < 0 ? encoded : rc;
     }
@@ -174,7 +176,7 @@ void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
     if (rc == NEXT_WAIT) {
         x->waiting = x->waited = true;
         x->wake_ns = x->rq.wait_ms ? clock_mono_ns() + x->rq.wait_ms * 1000000 : 0;
-    } else if (rc != 0) {
+    } else if (rc != 0 && rc != NEXT_TURN) {
         x->ended = true;
         x->error = rc == ERR_END ? 0 : rc;
     }

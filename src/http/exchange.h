@@ -116,7 +116,8 @@ bool exchange_is_moving(struct exchange *x, int64_t now_ns);
 /* libmicrohttpd is done with it. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
-/* For exchange_open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_WAIT, ERR_END, or why not. */
+/* For exchange_open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_TURN (nothing
+ * yet), NEXT_WAIT, ERR_END, or why not. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
 /* What was made, to be kept: takes the bytes with the answer it returns. NULL: it is not for others, or no memory. */
 struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body);

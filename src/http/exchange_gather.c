@@ -38,7 +38,7 @@ static bool add(struct exchange *x, const struct buf *fresh)
 
 void exchange_gather(struct exchange *x, const struct buf *fresh, int rc)
 {
-    if (!x->place.gathers)
+    if (!x->place.gathers || rc == NEXT_TURN)
         return;
     struct cache *cache = x->rq.http->cache;
     bool too_long = x->gathered.len + fresh->len > cache_longest(cache);

@@ -42,15 +42,17 @@ bool exchange_find(struct exchange *x)
     return answer != NULL;
 }
 
-/* The leader's first step is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns. */
+/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns. */
 static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh)
 {
     const struct request *rq = &x->rq;
     if (!x->place.leads)
         return NULL;
-    bool too_long = rc == 0 || rc == NEXT_WAIT || fresh->len > cache_longest(rq->http->cache);
+    bool too_long = rc == 0 || rc == NEXT_WAIT || rc == NEXT_TURN ||
+                    fresh->len > cache_longest(rq->http->cache);
     struct cache_answer *answer = rc == ERR_END && !too_long ? exchange_answer_of(x, fresh) : NULL;
     cache_settle(rq->http->cache, &x->place, answer, too_long);
+    x->place.leads = false;
     return answer;
 }
 
@@ -131,13 +133,27 @@ static int open_and_begin(struct exchange *x, struct buf *fresh)
     return rc < 0 ? rc : exchange_step(x, true, fresh);
 }
 
-/* The job of x, and its reference. */
-static void open_now(struct exchange *x)
+static void job_turn(void *arg);
+
+/* There is nothing to send yet: the next job goes on, behind those that others have submitted. */
+static bool take_turn(struct exchange *x)
 {
-    struct buf fresh = {0};
-    x->stepped_ns = clock_mono_ns();
-    int rc = open_and_begin(x, &fresh);
+    pthread_mutex_lock(&x->lock);
+    bool going_on = !x->abandoned;
+    if (going_on)
+        exchange_set_deadline(x);
+    pthread_mutex_unlock(&x->lock);
+    return going_on && pool_submit(http_pool(x->http), job_turn, x) == 0;
+}
+
+/* After a step of the job of x: takes its reference. */
+static void opened(struct exchange *x, int rc, struct buf fresh)
+{
     struct cache_answer *whole = settle(x, rc, &fresh);
+    if (rc == NEXT_TURN && take_turn(x))
+        return;
+    rc = rc == NEXT_TURN ? ERR_CANCELLED
+                         : rc; /* the daemon is stopping, or there is an answer already */
     if (!whole)
         exchange_gather(x, &fresh, rc);
     http_opening(x->http, -1);
@@ -156,6 +172,23 @@ static void open_now(struct exchange *x)
     }
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
+}
+
+/* The job of x, and its reference. */
+static void open_now(struct exchange *x)
+{
+    struct buf fresh = {0};
+    x->stepped_ns = clock_mono_ns();
+    int rc = open_and_begin(x, &fresh);
+    opened(x, rc, fresh);
+}
+
+static void job_turn(void *arg)
+{
+    struct exchange *x = arg;
+    struct buf fresh = {0};
+    int rc = exchange_step(x, true, &fresh);
+    opened(x, rc, fresh);
 }
 
 static void job_open(void *arg)

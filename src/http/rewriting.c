@@ -81,7 +81,7 @@ int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct r
         if (rc == 0)
             rc = step(rq);
         w->worked = rc == ERR_END;
-        return w->worked ? 0 : rc;
+        return rc == 0 || w->worked ? NEXT_TURN : rc;
     }
     rc = outlet_end(w->outlet, out, &rq->err);
     if (rc < 0)

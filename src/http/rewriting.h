@@ -20,7 +20,7 @@ int rewriting_level(struct request *rq, int *ret);
 /* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the manifest, as JSON. ERR_PARAM, ERR_FORMAT,
  * -EPERM: nothing may be written here; errors of outlet_dir_new. */
 int rewriting_open(struct request *rq, struct rewriting *w);
-/* For next(): sends what is ready, else calls step(), which works for a while and at last says ERR_END; then manifest() is what a
+/* For next(): sends what is ready, else calls step(), which works for at most some 50 ms and at last says ERR_END; then manifest() is what a
  * request with `output` is told. */
 int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
                    struct text (*manifest)(const struct request *rq), struct buf *out);

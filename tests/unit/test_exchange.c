@@ -331,6 +331,77 @@ static void parks(void)
     end(x);
 }
 
+/* ---- work before the first byte ---- */
+
+/* Each call takes a turn, and notes until when it may work. */
+static int64_t until_ns[4];
+static int cancel_at;
+
+static int next_works(struct request *rq, struct buf *out)
+{
+    int n = atomic_fetch_add(&calls, 1);
+    until_ns[n] = rq->budget.deadline_ns;
+    if (cancel_at && n + 1 == cancel_at)
+        budget_cancel(&rq->budget, ERR_CANCELLED);
+    if (n < 3) {
+        usleep(101000);
+        return NEXT_TURN;
+    }
+    buf_puts(out, "made\n");
+    return ERR_END;
+}
+
+static struct exchange *begin_work(int64_t own_ns)
+{
+    static const struct endpoint works = {.path = "/works",
+                                          .summary = "works",
+                                          .methods = METHOD_GET,
+                                          .params = no_params,
+                                          .open = open_nothing,
+                                          .next = next_works};
+    struct exchange *x = exchange_new(NULL, "/works");
+    if (!x)
+        abort();
+    x->rq.http = &context;
+    x->rq.endpoint = &works;
+    x->until_ns = own_ns ? clock_mono_ns() + own_ns : 0;
+    atomic_store(&calls, 0);
+    exchange_set_deadline(x);
+    pthread_mutex_lock(&x->lock);
+    CHECK_INT(exchange_start(x, false), 0);
+    pthread_mutex_unlock(&x->lock);
+    until_quiet(x);
+    CHECK_INT(x->phase, EXCHANGE_READY);
+    return x;
+}
+
+/* The daemon's limit is for each turn, the client's own for all of them. */
+static void works_in_turns(void)
+{
+    char none[10];
+    struct exchange *x = begin_work(0);
+    for (int i = 1; i < 4; i++)
+        CHECK(until_ns[i] >= until_ns[i - 1] + 101000000);
+    check_reads(x, "made\n");
+    CHECK_INT(exchange_read(x, none, sizeof none), -1);
+    exchange_unref(x);
+    x = begin_work(200 * 1000000000ll);
+    CHECK_INT(atomic_load(&calls), 4);
+    CHECK_INT(until_ns[3], x->until_ns);
+    exchange_unref(x);
+}
+
+static void stops_between_turns(void)
+{
+    cancel_at = 2;
+    struct exchange *x = begin_work(0);
+    CHECK_INT(atomic_load(&calls), 2);
+    CHECK(x->ended);
+    CHECK_INT(x->error, ERR_CANCELLED);
+    exchange_unref(x);
+    cancel_at = 0;
+}
+
 static const struct check_test tests[] = {
     {"waits_for_changes", waits_for_changes},
     {"loses_no_change", loses_no_change},
@@ -340,6 +411,8 @@ static const struct check_test tests[] = {
     {"stops_and_leaves", stops_and_leaves},
     {"flushes_the_coding", flushes_the_coding},
     {"parks", parks},
+    {"works_in_turns", works_in_turns},
+    {"stops_between_turns", stops_between_turns},
     {NULL, NULL},
 };
 
