@@ -151,6 +151,7 @@ int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err)
 void outlet_file_drop(struct outlet_file *f);                            /* NULL-safe */
 /* Appends up to about `most` bytes of what is finished. 0, ERR_END: nothing is ready now (a directory: never anything). */
 int outlet_send(struct outlet *o, size_t most, struct buf *out, struct err *err);
+bool outlet_is_ready(const struct outlet *o);                            /* it has something to send */
 /* After all was finished and sent: the end of the tar; the renaming of the directory, after fsync. */
 int outlet_end(struct outlet *o, struct buf *out, struct err *err);
 void outlet_free(struct outlet *o);                                      /* NULL-safe; removes what was not renamed */
@@ -159,19 +160,20 @@ void outlet_clean(const char *base);
 
 /* ---- press: text to gzip members, by all threads ----------------------------------------------------------------------- */
 
-/* Files in the making whose text is cut into members at the first line end behind 1 MiB (or after 16 MiB without one), so
- * that reading can start at each. The same text gives the same bytes, whatever the pieces and threads; level 0 = plain text. */
+/* Files in the making whose text is cut into members at the first line end behind 1 MiB (where that line is no longer than a trace may have
+ * them, TRACE_LINE_MAX), so that reading can start at each. The same text gives the same bytes, whatever the pieces and threads; level 0 = plain text. */
 #define GZIP_LEVEL_MOST 9
 #define GZIP_LEVEL_USUAL 5     /* the size of gzip -6 on traces, in a third of the time */
 struct press;
 struct press_file;
-/* *new*; the pool (NULL = the calling thread alone) and the outlet are borrowed. `check`: what each member gives when it is
+/* *new*; the pool (NULL = the calling thread alone), the outlet and the budget (may be NULL) are borrowed. All that grows with threads
+ * and files in the making is charged: ERR_MEMORY_LIMIT, also of press_text. `check`: what each member gives when it is
  * inflated again is shown to it, in whole lines, by several threads at once and in any order. -ENOMEM */
-struct press_options { int level; void (*check)(void *arg, struct text text); void *arg; };
+struct press_options { int level; struct budget *budget; void (*check)(void *arg, struct text text); void *arg; };
 int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options, struct press **ret);
 int press_open(struct press *p, struct err *err, struct press_file **ret);   /* *new*: finished or dropped before press_free */
 /* Appends text, in any pieces; copied. Compresses and writes when there is enough for all threads. -errno of the outlet,
- * -ENOMEM; after an error only drop and free are of use. */
+ * -ENOMEM, ERR_MEMORY_LIMIT; after an error only drop and free are of use. */
 int press_text(struct press_file *f, struct text text, struct err *err);
 uint64_t press_text_bytes(const struct press_file *f);                   /* of text so far */
 /* The rest is compressed and the file handed to the outlet under `name`, in the order of these calls, at the latest by
@@ -224,7 +226,7 @@ struct organize_options {
 };
 struct organize;
 /* *new*; everything is borrowed (options: for the call). `s`: its tests restrict every group; s->phases, too. ERR_PARAM (err.param):
- * "groups": none, too many, a name that comes twice or cannot be one; "name"; "chunk_size". ERR_QUERY_SYNTAX: err.text names the
+ * "groups": none, too many, a name that comes twice or cannot be one; "name". ERR_QUERY_SYNTAX: err.text names the
  * group. Others as query_open. */
 int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
                   const struct organize_options *options, struct outlet *outlet, struct budget *budget, struct err *err,

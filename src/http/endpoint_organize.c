@@ -9,7 +9,8 @@ static const struct param_spec own_params[] = {
     {"groups", PARAM_TEXT, true, NULL, NULL,
      "name:query, repeatable: an event goes to the first group whose query selects it, to _rest "
      "where none does; needed"},
-    {"chunk_size", PARAM_BYTES, false, "256MiB", NULL, "text of an output file, cut at line ends"},
+    {"chunk_size", PARAM_BYTES, false, "256MiB", NULL,
+     "text of an output file, cut at line ends; at least 4KiB"},
     COMPRESS_PARAM("true"),
     {"name", PARAM_TEXT, false, "trace", NULL, "files are <group>/<name>-<n>.pfw.gz"},
     {"drop_rest", PARAM_BOOL, false, "false", NULL,
@@ -51,15 +52,11 @@ static int read_groups(struct request *rq, struct organize_options *o)
 
 static int read_options(struct request *rq, struct organize_options *o)
 {
-    int level = 0, rc = rewriting_level(rq, &level);
-
-    if (rc < 0)
-        return rc;
     *o = (struct organize_options){.name = request_text(rq, "name"),
-                                   .chunk_bytes = request_uint(rq, "chunk_size"),
-                                   .level = level,
                                    .drop_rest = request_flag(rq, "drop_rest")};
-    return read_groups(rq, o);
+    int rc = rewriting_chunk_size(rq, &o->chunk_bytes);
+    rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
+    return rc < 0 ? rc : read_groups(rq, o);
 }
 
 static int open_organize(struct request *rq)

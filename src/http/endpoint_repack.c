@@ -34,7 +34,8 @@ static const struct param_spec merge_own[] = {
 static const struct param_spec split_own[] = {
     {"app_name", PARAM_TEXT, false, "app", NULL, "files are named <app_name>-<n>.pfw, n from 1"},
     {"chunk_size", PARAM_BYTES, false, "4MB", NULL,
-     "bytes of text of a file, before compression; it ends with the line that reaches them"},
+     "bytes of text of a file, before compression; it ends with the line that reaches them; at "
+     "least 4KiB"},
     COMPRESS_PARAM("true"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -90,10 +91,8 @@ static int read_merge(struct request *rq, struct repack_options *o)
 static int read_split(struct request *rq, struct repack_options *o)
 {
     o->name = request_text(rq, "app_name");
-    o->chunk_bytes = request_uint(rq, "chunk_size");
-    if (!o->chunk_bytes)
-        return err_set_param(&rq->err, ERR_PARAM, "chunk_size", "`chunk_size` must not be 0");
-    return check_name(rq, "app_name", 200);
+    int rc = rewriting_chunk_size(rq, &o->chunk_bytes);
+    return rc < 0 ? rc : check_name(rq, "app_name", 200);
 }
 
 static int read_pgzip(struct request *rq, struct repack_options *o)

@@ -14,6 +14,15 @@ const struct param_spec rewriting_params[] = {
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 
+int rewriting_chunk_size(struct request *rq, uint64_t *ret)
+{
+    *ret = request_uint(rq, "chunk_size");
+    return *ret >= CHUNK_SIZE_LEAST
+               ? 0
+               : err_set_param(&rq->err, ERR_PARAM, "chunk_size",
+                               "`chunk_size` must be at least %d bytes", CHUNK_SIZE_LEAST);
+}
+
 int rewriting_level(struct request *rq, int *ret)
 {
     static const struct {

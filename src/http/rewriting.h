@@ -8,6 +8,8 @@
 
 #define COMPRESS_PARAM(fallback) \
     {"compress", PARAM_TEXT, false, fallback, NULL, "gzip level 0-9 (0: plain text), or true (5) or false"}
+/* Text of an output file: many small ones are no use to anybody, and each takes memory. */
+#define CHUNK_SIZE_LEAST 4096
 /* output, force */
 extern const struct param_spec rewriting_params[];
 
@@ -15,6 +17,8 @@ struct rewriting {
     struct outlet *outlet;
     bool worked;
 };
+/* `chunk_size`; ERR_PARAM: it is too small. */
+int rewriting_chunk_size(struct request *rq, uint64_t *ret);
 /* The level of `compress`; ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
 /* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the manifest, as JSON. ERR_PARAM, ERR_FORMAT,

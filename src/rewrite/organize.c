@@ -8,6 +8,8 @@
 
 /* So long is a step. */
 #define TURN_NS (50 * 1000000ll)
+/* What stays of a file until the end, here and in the outlet; its path comes thrice. */
+enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
 
 /* ---- files ------------------------------------------------------------------------------------------- */
 
@@ -16,10 +18,21 @@ static struct organize_file *last_file(const struct organize_target *t)
     return t->files[t->count - 1];
 }
 
+static int charge(struct organize *o, size_t bytes)
+{
+    int rc = budget_charge(o->budget, bytes);
+
+    o->charged += rc == 0 ? bytes : 0;
+    return rc;
+}
+
 static int add_file(struct organize *o, struct organize_target *t)
 {
     struct buf path = {0};
+    int rc = charge(o, FILE_BYTES + 3 * (strlen(t->name) + strlen(o->name)));
 
+    if (rc < 0)
+        return rc;
     if (t->count == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 8;
         struct organize_file **grown = realloc(t->files, cap * sizeof(*grown));
@@ -81,7 +94,11 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
     trace_added(f, s->added_lines);
     trace_lines(f, s->lines);
     f->events += s->objects;
-    if (s->added.len)
+    if (f->added.cap > f->charged) {
+        rc = charge(o, f->added.cap - f->charged);
+        f->charged = f->added.cap;
+    }
+    if (rc == 0 && s->added.len)
         rc = press_text(t->press, s->added, err);
     rc = rc < 0 ? rc : press_text(t->press, s->text, err);
     return rc == 0 && s->cut ? press_text(t->press, TEXT("\n"), err) : rc;
@@ -143,9 +160,10 @@ static int open_all(struct organize *o, const struct selection *s,
                                   .group_count = (uint32_t)options->group_count,
                                   .file_bytes = o->chunk_bytes};
     rc = share_open(&share, err, &o->sharing);
-    rc = rc < 0 ? rc
-                : press_new(o->env->pool, o->outlet, &(struct press_options){.level = o->level},
-                            &o->press);
+    rc = rc < 0
+             ? rc
+             : press_new(o->env->pool, o->outlet,
+                         &(struct press_options){.level = o->level, .budget = budget}, &o->press);
     rc = rc < 0 ? rc : provenance_writer_new(o->outlet, err, &o->provenance);
     o->literals = intern_new();
     if (rc == 0 && !o->literals)
@@ -165,6 +183,7 @@ int organize_open(const struct query_env *env, struct snapshot *snapshot, const 
     o->env = env;
     o->snapshot = snapshot;
     o->outlet = outlet;
+    o->budget = budget;
     int rc = open_all(o, s, options, budget, err);
     if (rc < 0) {
         organize_free(o);
@@ -185,7 +204,7 @@ int organize_next(struct organize *o, struct err *err)
     struct share share;
     int rc = 0;
 
-    while (rc == 0 && clock_mono_ns() < until) {
+    while (rc == 0 && !outlet_is_ready(o->outlet) && clock_mono_ns() < until) {
         rc = share_next(o->sharing, err, &share);
         rc = rc < 0 ? rc : take_share(o, &share, err);
     }
@@ -239,5 +258,6 @@ void organize_free(struct organize *o)
     buf_done(&o->runs);
     buf_done(&o->record);
     buf_done(&o->manifest);
+    budget_release(o->budget, o->charged);
     free(o);
 }

@@ -57,8 +57,6 @@ static int check_options(const struct organize_options *o, struct err *err)
         return err_set_param(err, ERR_PARAM, "name",
                              "`name` must be UTF-8 of 1 to 200 bytes without `/` and control "
                              "characters, and not begin with `.`");
-    if (!o->chunk_bytes)
-        return err_set_param(err, ERR_PARAM, "chunk_size", "`chunk_size` must not be 0");
     return check_groups(o, err);
 }
 

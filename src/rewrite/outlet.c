@@ -58,6 +58,11 @@ int outlet_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
     return o->ops->send(o, most, out, err);
 }
 
+bool outlet_is_ready(const struct outlet *o)
+{
+    return o->ops->ready && o->ops->ready(o);
+}
+
 int outlet_end(struct outlet *o, struct buf *out, struct err *err)
 {
     return o->ops->end(o, out, err);
@@ -113,6 +118,11 @@ static int body_send(struct outlet *o, size_t most, struct buf *out, struct err 
     return out->error;
 }
 
+static bool body_ready(const struct outlet *o)
+{
+    return ((const struct body_outlet *)o)->waiting.len > 0;
+}
+
 static int body_end(struct outlet *o, struct buf *out, struct err *err)
 {
     (void)o, (void)out, (void)err;
@@ -128,7 +138,7 @@ static void body_free(struct outlet *o)
 
 static const struct outlet_ops body_ops = {
     body_file_new, body_file_write, body_file_finish, body_file_drop,
-    body_send,     body_end,        body_free,
+    body_send,     body_ready,      body_end,         body_free,
 };
 
 int outlet_body_new(struct outlet **ret)
@@ -219,6 +229,11 @@ static int tar_send(struct outlet *o, size_t most, struct buf *out, struct err *
     return rc == 0 ? out->error : rc;
 }
 
+static bool tar_ready(const struct outlet *o)
+{
+    return ((const struct tar_outlet *)o)->first != NULL;
+}
+
 static int tar_close(struct outlet *o, struct buf *out, struct err *err)
 {
     struct tar_outlet *t = (struct tar_outlet *)o;
@@ -240,7 +255,8 @@ static void tar_free(struct outlet *o)
 }
 
 static const struct outlet_ops tar_ops = {
-    tar_file_new, tar_file_write, tar_file_finish, tar_file_drop, tar_send, tar_close, tar_free,
+    tar_file_new, tar_file_write, tar_file_finish, tar_file_drop,
+    tar_send,     tar_ready,      tar_close,       tar_free,
 };
 
 int outlet_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mtime_s,

@@ -16,6 +16,7 @@ struct outlet_ops {
     int (*finish)(struct outlet_file *f, const char *name, struct err *err); /* the name is a safe one */
     void (*drop)(struct outlet_file *f);
     int (*send)(struct outlet *o, size_t most, struct buf *out, struct err *err);
+    bool (*ready)(const struct outlet *o);   /* NULL: never */
     int (*end)(struct outlet *o, struct buf *out, struct err *err);
     void (*free)(struct outlet *o);
 };

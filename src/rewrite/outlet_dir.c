@@ -30,7 +30,7 @@ struct dir_outlet {
     int place_fd, run_fd, making_fd, made_fd; /* -1: not open                                 */
     char run[40]; /* name of the run's own directory in `place`                   */
     uint64_t files;
-    struct outlet_file *first, **last; /* finished, in order, for `force`                     */
+    struct outlet_file *first, **last; /* with `force`: finished, in order                    */
 };
 
 static int failed(struct err *err, const char *what, const char *name, int number)
@@ -210,6 +210,8 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
         return rc;
     close(f->fd);
     f->fd = -1;
+    if (!d->force)
+        return outlet_file_drop(f), 0;
     f->next = NULL;
     *d->last = f;
     d->last = &f->next;
@@ -311,7 +313,7 @@ static void dir_free(struct outlet *o)
 }
 
 static const struct outlet_ops dir_ops = {
-    dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, dir_end, dir_free,
+    dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, NULL, dir_end, dir_free,
 };
 
 /* ---- the beginning ---- */

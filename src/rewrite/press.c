@@ -10,10 +10,13 @@
 #include <string.h>
 
 enum {
-    MEMBER = 1 << 20,        /* of text, and on to the end of the line ...             */
-    MEMBER_MOST = 16 << 20,  /* ... but not farther than this                          */
-    WAITING_BYTES = 2 << 20, /* of text, for each thread                               */
-    WAITING_PIECES = 64,     /* for each thread: small files                           */
+    MEMBER = 1 << 20, /* of text, and on to the end of the line ...             */
+    MEMBER_MOST = MEMBER + TRACE_LINE_MAX +
+                  (1 << 16), /* ... longer is no line of a trace, even a mended one */
+    WAITING_BYTES = 2 << 20, /* of text, for each thread                              */
+    WAITING_PIECES = 64,     /* for each thread: small files ...                      */
+    WAITING_MOST = 256,      /* ... each of which is open                             */
+    THREAD_BYTES = 3 << 20,  /* what a thread needs: tables, and room for what it makes */
 };
 
 /* A member to be; with `name` the last one of its file, which it owns then. */
@@ -21,6 +24,7 @@ struct piece {
     struct piece *next;
     struct press_file *file;
     struct buf text, out;
+    size_t charged; /* to the budget, for the text */
     char *name;
     uint64_t *bytes;
     struct hash128 *hash;
@@ -31,7 +35,8 @@ struct press {
     struct pool *pool;
     struct outlet *outlet;
     struct press_options options;
-    unsigned threads;
+    unsigned threads, pieces; /* pieces: as many may wait */
+    size_t charged;           /* for the threads          */
     struct piece *first, **last;
     struct piece **jobs;
     size_t waiting, waiting_bytes;
@@ -44,9 +49,41 @@ struct press_file {
     struct press *press;
     struct outlet_file *out;
     struct buf text;
+    size_t charged; /* for the text */
     uint64_t text_bytes;
     struct hasher hasher;
 };
+
+/* Nothing is to be done with the text. */
+static bool is_plain(const struct press_options *o)
+{
+    return !o->level && !o->check;
+}
+
+/* ---- memory ---- */
+
+static int charge(const struct press *p, size_t bytes, size_t *charged)
+{
+    int rc = p->options.budget ? budget_charge(p->options.budget, bytes) : 0;
+    *charged += rc == 0 ? bytes : 0;
+    return rc;
+}
+
+static void release(const struct press *p, size_t charged)
+{
+    if (p->options.budget)
+        budget_release(p->options.budget, charged);
+}
+
+/* Room for more text, charged before it is taken. */
+static int reserve(struct press_file *f, size_t more)
+{
+    size_t need = f->text.len + more, cap = f->charged ? f->charged : 4096;
+    while (cap < need)
+        cap *= 2;
+    int rc = cap > f->charged ? charge(f->press, cap - f->charged, &f->charged) : 0;
+    return rc < 0 ? rc : buf_reserve(&f->text, more) ? 0 : -ENOMEM;
+}
 
 int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options,
               struct press **ret)
@@ -58,16 +95,18 @@ int press_new(struct pool *pool, struct outlet *outlet, const struct press_optio
     p->outlet = outlet;
     p->options = *options;
     p->threads = pool ? pool_threads(pool) + 1 : 1;
+    p->pieces = p->threads * WAITING_PIECES;
+    if (p->pieces > WAITING_MOST)
+        p->pieces = p->threads < WAITING_MOST ? WAITING_MOST : p->threads;
     p->last = &p->first;
-    p->jobs = calloc((size_t)p->threads * WAITING_PIECES, sizeof *p->jobs);
+    p->jobs = calloc(p->pieces, sizeof *p->jobs);
     p->idle = calloc(p->threads, sizeof *p->idle);
-    if (!p->jobs || !p->idle) {
-        free(p->jobs);
-        free(p->idle);
-        free(p);
-        return -ENOMEM;
-    }
     pthread_mutex_init(&p->lock, NULL);
+    int rc = p->jobs && p->idle ? 0 : -ENOMEM;
+    if (rc == 0 && !is_plain(options))
+        rc = charge(p, (size_t)p->threads * THREAD_BYTES, &p->charged);
+    if (rc < 0)
+        return press_free(p), rc;
     *ret = p;
     return 0;
 }
@@ -78,11 +117,13 @@ static void file_free(struct press_file *f)
         return;
     outlet_file_drop(f->out);
     buf_done(&f->text);
+    release(f->press, f->charged);
     free(f);
 }
 
-static void piece_free(struct piece *piece)
+static void piece_free(struct press *p, struct piece *piece)
 {
+    release(p, piece->charged);
     if (piece->name)
         file_free(piece->file);
     free(piece->name);
@@ -104,7 +145,7 @@ static void forget(struct press *p, const struct press_file *f)
         *at = piece->next;
         p->waiting--;
         p->waiting_bytes -= piece->text.len;
-        piece_free(piece);
+        piece_free(p, piece);
     }
     p->last = at;
 }
@@ -116,6 +157,7 @@ void press_free(struct press *p)
     forget(p, NULL);
     for (unsigned i = 0; i < p->idle_count; i++)
         gzip_packer_free(p->idle[i]);
+    release(p, p->charged);
     free(p->idle);
     free(p->jobs);
     pthread_mutex_destroy(&p->lock);
@@ -262,7 +304,9 @@ static struct piece *piece_new(struct press_file *f, const char *name)
         return free(piece), NULL;
     piece->file = f;
     piece->text = f->text;
+    piece->charged = f->charged;
     f->text = (struct buf){0};
+    f->charged = 0;
     return piece;
 }
 
@@ -272,8 +316,7 @@ static int add_piece(struct press *p, struct piece *piece, struct err *err)
     p->last = &piece->next;
     p->waiting++;
     p->waiting_bytes += piece->text.len;
-    bool enough = p->waiting_bytes >= (size_t)p->threads * WAITING_BYTES ||
-                  p->waiting == (size_t)p->threads * WAITING_PIECES;
+    bool enough = p->waiting_bytes >= (size_t)p->threads * WAITING_BYTES || p->waiting == p->pieces;
     return enough ? press_flush(p, err) : 0;
 }
 
@@ -287,26 +330,20 @@ static size_t part_of_member(const struct press_file *f, struct text text, bool 
     return end ? (size_t)(end - text.ptr) + 1 : most;
 }
 
-/* Nothing is to be done with the text. */
-static bool is_plain(const struct press *p)
-{
-    return !p->options.level && !p->options.check;
-}
-
 int press_text(struct press_file *f, struct text text, struct err *err)
 {
     int rc = 0;
     f->text_bytes += text.len;
-    if (is_plain(f->press))
+    if (is_plain(&f->press->options))
         return put(f, text, err);
     while (text.len && rc == 0) {
         bool whole;
         struct piece *piece;
         size_t n = part_of_member(f, text, &whole);
-        buf_append(&f->text, text.ptr, n);
+        rc = reserve(f, n);
+        buf_append(&f->text, text.ptr, rc == 0 ? n : 0);
         text.ptr += n;
         text.len -= n;
-        rc = f->text.error;
         if (rc == 0 && whole)
             rc = (piece = piece_new(f, NULL)) ? add_piece(f->press, piece, err) : -ENOMEM;
     }
@@ -316,7 +353,7 @@ int press_text(struct press_file *f, struct text text, struct err *err)
 int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
                  struct err *err)
 {
-    if (is_plain(f->press)) {
+    if (is_plain(&f->press->options)) {
         int rc = hand_over(f, name, bytes, hash, err);
         return file_free(f), rc;
     }

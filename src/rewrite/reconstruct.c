@@ -177,10 +177,11 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     r->budget = budget;
     r->provenance_fd = -1;
     int rc = restore_read(r, err);
-    rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.level = 0}, &r->text);
-    rc = rc < 0
-             ? rc
-             : press_new(pool, outlet, &(struct press_options){.level = options->level}, &r->gzip);
+    rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.budget = budget}, &r->text);
+    rc = rc < 0 ? rc
+                : press_new(pool, outlet,
+                            &(struct press_options){.level = options->level, .budget = budget},
+                            &r->gzip);
     if (rc < 0) {
         reconstruct_free(r);
         return err_set(err, rc, "%s", err_text(rc));
@@ -194,7 +195,8 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
     int64_t until = clock_mono_ns() + TURN_NS;
     int rc = budget_check(r->budget);
 
-    for (unsigned n = 0; rc == 0 && (n % 64 || clock_mono_ns() < until); n++) {
+    for (unsigned n = 0;
+         rc == 0 && (n % 64 || (!outlet_is_ready(r->outlet) && clock_mono_ns() < until)); n++) {
         if (r->run_lines)
             rc = follow_run(r, err);
         else

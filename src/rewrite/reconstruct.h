@@ -31,6 +31,7 @@ struct restore_target {
     size_t from, len;
 };
 #define RESTORE_PIECE (256u << 10)
+#define RESTORE_TARGET (RESTORE_PIECE + (512u << 10)) /* with what its reader holds                     */
 struct restore_source {
     char *name, *output;
     uint64_t bytes, written, missing_lines; /* written: bytes                                            */

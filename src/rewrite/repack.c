@@ -23,6 +23,8 @@ struct written {
     struct hash128 hash;      /* of the file */
     struct hash128 text_hash; /* of REPACK_PGZIP */
 };
+/* What stays of a file until the end, here and in the outlet. */
+enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
 struct repack {
     struct query *query;
     struct budget *budget;
@@ -81,18 +83,14 @@ int repack_open(struct query *q, struct pool *pool, struct budget *budget, struc
                 const struct repack_options *options, struct err *err, struct repack **ret)
 {
     struct repack *r = calloc(1, sizeof *r);
-    size_t memory = (size_t)(pool ? pool_threads(pool) + 1 : 1) * (4u << 20);
     if (!r)
         return -ENOMEM;
     *r = (struct repack){.query = q, .budget = budget, .outlet = outlet, .o = *options};
     pthread_mutex_init(&r->lock, NULL);
-    struct press_options o = {.level = options->level, .arg = r};
+    struct press_options o = {.level = options->level, .budget = budget, .arg = r};
     if (options->verify && options->kind != REPACK_PGZIP)
         o.check = check_text;
-    int rc = budget_charge(budget, memory);
-    r->charged = rc == 0 ? memory : 0;
-    if (rc == 0)
-        rc = press_new(pool, outlet, &o, &r->press);
+    int rc = press_new(pool, outlet, &o, &r->press);
     if (rc == 0 && options->kind != REPACK_PGZIP)
         rc = open_view(r, err);
     if (rc == 0 && !(r->hasher = aligned_alloc(_Alignof(struct hasher), sizeof *r->hasher)))
@@ -124,20 +122,25 @@ void repack_close(struct repack *r)
 
 /* ---- files ---- */
 
-static struct written *add_written(struct repack *r)
+static int add_written(struct repack *r)
 {
+    int rc = budget_charge(r->budget, WRITTEN_BYTES);
+    if (rc < 0)
+        return rc;
+    r->charged += WRITTEN_BYTES;
     if (r->count == r->room) {
         size_t room = r->room ? r->room * 2 : 16;
         struct written **grown = realloc(r->written, room * sizeof *grown);
         if (!grown)
-            return NULL;
+            return -ENOMEM;
         r->written = grown;
         r->room = room;
     }
     struct written *w = calloc(1, sizeof *w);
-    if (w)
-        r->written[r->count++] = w;
-    return w;
+    if (!w)
+        return -ENOMEM;
+    r->written[r->count++] = w;
+    return 0;
 }
 
 static struct written *current(const struct repack *r)
@@ -147,7 +150,8 @@ static struct written *current(const struct repack *r)
 
 static int begin_file(struct repack *r, struct err *err)
 {
-    return add_written(r) ? press_open(r->press, err, &r->file) : -ENOMEM;
+    int rc = add_written(r);
+    return rc < 0 ? rc : press_open(r->press, err, &r->file);
 }
 
 static int end_file(struct repack *r, const char *name, struct err *err)

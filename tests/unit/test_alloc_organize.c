@@ -44,18 +44,27 @@ static int send(struct outlet *o, struct buf *answer, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
+struct limits {
+    uint64_t chunk_bytes;
+    size_t memory;
+    size_t stays; /* charged when all is written */
+};
+
 static int organize(void *arg, struct buf *answer)
 {
+    struct limits *limits = arg;
     static const struct organize_group groups[] = {{"reads", {"name == \"read\"", 14}},
                                                    {"long", {"dur > 25", 8}}};
-    const struct organize_options options = {
-        .groups = groups, .group_count = 2, .name = "t", .chunk_bytes = 20000, .level = 1};
+    const struct organize_options options = {.groups = groups,
+                                             .group_count = 2,
+                                             .name = "t",
+                                             .chunk_bytes = limits ? limits->chunk_bytes : 20000,
+                                             .level = 1};
     const struct selection all = {.phases = PHASE_ANY};
-    struct budget budget = {0};
+    struct budget budget = {.memory_limit = limits ? limits->memory : 0};
     struct err err = {0};
     struct outlet *o = NULL;
     struct organize *work = NULL;
-    (void)arg;
     int rc = outlet_tar_new(folder, &disk, 0, &o);
     if (rc == 0)
         rc = organize_open(&store.env, store.snapshot, &all, &options, o, &budget, &err, &work);
@@ -65,6 +74,8 @@ static int organize(void *arg, struct buf *answer)
         rc = sent < 0 ? sent : rc;
     }
     rc = rc == ERR_END ? outlet_end(o, answer, &err) : rc;
+    if (limits)
+        limits->stays = budget.memory_used;
     organize_free(work);
     outlet_free(o);
     CHECK_INT(disk.used, 0);
@@ -154,11 +165,25 @@ static void limited(void)
     buf_done(&answer);
 }
 
+/* Members in the making, and the list of files, which is long where these are small. */
+static void charged(void)
+{
+    struct buf answer = {0};
+    struct limits few = {.chunk_bytes = 1 << 20}, many = {.chunk_bytes = 1}, little = few;
+
+    little.memory = 1 << 20;
+    CHECK_INT(organize(&few, &answer), 0);
+    CHECK_INT(organize(&many, &answer), 0);
+    CHECK(many.stays > few.stays + 1350 * sizeof(void *) * 20);
+    CHECK_INT(organize(&little, &answer), ERR_MEMORY_LIMIT);
+    many.memory = many.stays - 100000;
+    CHECK_INT(organize(&many, &answer), ERR_MEMORY_LIMIT);
+    buf_done(&answer);
+}
+
 static const struct check_test tests[] = {
-    {"shared_out", shared_out},
-    {"restored", restored},
-    {"limited", limited},
-    {NULL, NULL},
+    {"shared_out", shared_out}, {"restored", restored}, {"limited", limited},
+    {"charged", charged},       {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -158,13 +158,16 @@ static struct text press_once(struct pool *pool, int level, struct text text, si
     return read_file("out/a/a");
 }
 
+/* Beyond 1 MiB and the longest line of a trace, with some bytes that mending it may add. */
+#define MEMBER_MOST ((17 << 20) + 65536)
+
 /* A member ends with the first line end at or behind 1 MiB: worked out here line by line. */
 static size_t members_of(struct text text, size_t *sizes, size_t most)
 {
     size_t n = 0, in = 0;
     for (size_t i = 0; i < text.len; i++) {
         in++;
-        if ((text.ptr[i] == '\n' && in >= 1 << 20) || in == 16 << 20 || i + 1 == text.len) {
+        if ((text.ptr[i] == '\n' && in >= 1 << 20) || in == MEMBER_MOST || i + 1 == text.len) {
             if (n < most)
                 sizes[n] = in;
             n++;
@@ -216,6 +219,33 @@ static void members_are_cut_by_the_text_alone(void)
     make_text(&text, 1 << 20); /* exactly one member: no empty one behind it */
     check_pressed((struct text){text.data, text.len});
     buf_done(&text);
+    end();
+}
+
+/* What is verified is shown in whole lines, and these may be as long as the longest that a trace has. */
+static void the_longest_lines_are_not_cut(void)
+{
+    struct buf text = {0}, back = {0};
+    size_t sizes[4], at = 0;
+    if (!begin())
+        return;
+    buf_append(&text, "[", 1);
+    for (int i = 0; i < (1 << 20) - 3; i++)
+        buf_append(&text, ".", 1);
+    buf_append(&text, "\n", 1); /* one byte is missing to a member */
+    for (size_t i = 0; i < TRACE_LINE_MAX / 1024; i++)
+        buf_append(&text, (char[1024]){'z'}, 1024);
+    buf_puts(&text, "}}\n]\n");
+    size_t n =
+        gunzip(press_once(NULL, 1, (struct text){text.data, text.len}, 1 << 20), &back, sizes, 4);
+    CHECK_INT(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        at += sizes[i];
+        CHECK_INT(text.data[at - 1], '\n');
+    }
+    CHECK_MEM(back.data, back.len, text.data, text.len);
+    buf_done(&text);
+    buf_done(&back);
     end();
 }
 
@@ -478,6 +508,7 @@ static void a_full_disk_leaves_nothing(void)
 static const struct check_test tests[] = {
     {"every_level_reads_back", every_level_reads_back},
     {"members_are_cut_by_the_text_alone", members_are_cut_by_the_text_alone},
+    {"the_longest_lines_are_not_cut", the_longest_lines_are_not_cut},
     {"what_is_dropped_leaves_the_others", what_is_dropped_leaves_the_others},
     {"a_tar_goes_as_it_is_made", a_tar_goes_as_it_is_made},
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},
