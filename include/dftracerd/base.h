@@ -79,6 +79,7 @@ static inline void text_words(const char *p, uint32_t len, uint64_t *a, uint64_t
 uint64_t text_hash(struct text t);                           /* XXH3-64 */
 struct hash128 { uint64_t high, low; };
 struct hash128 text_hash128(struct text t);                  /* XXH3-128 */
+void hash128_hex(struct hash128 hash, char out[33]);         /* 32 digits and a NUL, as xxh128sum prints it */
 /* XXH3-128 with a seed, of what is added piece by piece. */
 struct hasher { _Alignas(64) unsigned char state[640]; };
 void hasher_begin(struct hasher *h, uint64_t seed);

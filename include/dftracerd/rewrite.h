@@ -251,6 +251,8 @@ struct reconstruct;
  * ERR_CORRUPT: the sidecar is damaged, or not that of manifest.json: err.text says what differs. */
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options, struct outlet *outlet,
                      struct budget *budget, struct err *err, struct reconstruct **ret);
+/* False: when /organize read them, sources were still being indexed, or growing: more may have come. Of manifest.json; without it true. */
+bool reconstruct_complete(const struct reconstruct *r);
 int reconstruct_next(struct reconstruct *r, struct err *err); /* as organize_next; what is missing or differs is no error */
 struct text reconstruct_report(const struct reconstruct *r);             /* after ERR_END; borrowed until free */
 void reconstruct_free(struct reconstruct *r);

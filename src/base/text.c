@@ -109,3 +109,12 @@ struct hash128 text_hash128(struct text t)
 
     return (struct hash128){.high = hash.high64, .low = hash.low64};
 }
+
+void hash128_hex(struct hash128 hash, char out[33])
+{
+    for (int i = 0; i < 16; i++) {
+        out[i] = "0123456789abcdef"[hash.high >> (60 - 4 * i) & 15];
+        out[16 + i] = "0123456789abcdef"[hash.low >> (60 - 4 * i) & 15];
+    }
+    out[32] = '\0';
+}

@@ -45,6 +45,8 @@ static int open_dir(struct request *rq, struct state *s)
         s->dir = reconstruct_find(base, dir);
     if (s->dir == -ENOENT || s->dir == -ENOTDIR)
         return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+    if (s->dir == -ENAMETOOLONG)
+        return err_set_param(&rq->err, ERR_PARAM, "dir", "`dir` has a part that is too long");
     return s->dir < 0 ? err_set_param(&rq->err, s->dir, "dir", "%s: %s", dir, strerror(-s->dir))
                       : 0;
 }
@@ -72,9 +74,12 @@ static int open_reconstruct(struct request *rq)
     int rc = open_input(rq, s);
     o.archive = s->archive;
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
-    return rc < 0 ? rc
-                  : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
-                                     &rq->err, &s->reconstruct);
+    rc = rc < 0 ? rc
+                : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
+                                   &rq->err, &s->reconstruct);
+    if (rc == 0)
+        rq->incomplete = !reconstruct_complete(s->reconstruct);
+    return rc;
 }
 
 static int step(struct request *rq)

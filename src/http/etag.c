@@ -56,7 +56,7 @@ void etag_make(struct exchange *x)
         x->key.hash.low += x->coding;
         x->shared = x->rq.http->cache && !x->rq.endpoint->changes;
         memcpy(x->etag, "W/\"", 3);
-        exchange_hex(h, x->etag + 3);
+        hash128_hex(h, x->etag + 3);
         memcpy(x->etag + 3 + 32, "\"", 2);
     }
     buf_done(&key);

@@ -29,15 +29,6 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     return x;
 }
 
-void exchange_hex(struct hash128 number, char *out)
-{
-    for (int i = 0; i < 16; i++) {
-        out[i] = "0123456789abcdef"[number.high >> (60 - 4 * i) & 15];
-        out[16 + i] = "0123456789abcdef"[number.low >> (60 - 4 * i) & 15];
-    }
-    out[32] = '\0';
-}
-
 static void exchange_free(struct exchange *x)
 {
     if (x->place.leads)

@@ -90,8 +90,6 @@ struct exchange {
 
 struct exchange *exchange_new(struct http *h, const char *uri);
 void exchange_unref(struct exchange *x);
-/* 32 digits and a NUL. */
-void exchange_hex(struct hash128 number, char *out);
 /* Pins the snapshot that the answer is computed on. */
 void exchange_pin(struct exchange *x);
 void exchange_unpin(struct exchange *x);

@@ -56,7 +56,7 @@ static void set_id(struct exchange *x, const char *given)
         memcpy(x->id, given, n + 1);
         return;
     }
-    exchange_hex(new_id(), x->id);
+    hash128_hex(new_id(), x->id);
 }
 
 static enum access_role find_peer(struct exchange *x)

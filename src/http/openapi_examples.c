@@ -126,7 +126,7 @@ static const struct {
                   "'bytes':512,'xxh128':'99aa06d3014798d86001c324468d497f'}]},{'name':'_rest','query':null,'events':0,'lines':0,'files':[]}],"
                   "'sources':[{'path':'rank_0.pfw.gz','text_bytes':4090,'xxh128':'f3c1a6d2e5b4978800112233445566aa'}],'unread':[],"
                   "'provenance':{'path':'provenance.zst','bytes':170,'xxh128':'0123456789abcdef0123456789abcdef'}}"},
-    {"Reconstructed", "{'files':1,'proved':1,'missing':[],'changed':[],'dropped':[],'sources':[{'path':'rank_0.pfw.gz','output':"
+    {"Reconstructed", "{'files':1,'proved':1,'complete':true,'missing':[],'changed':[],'dropped':[],'sources':[{'path':'rank_0.pfw.gz','output':"
                       "'rank_0.pfw.gz','state':'proved','text_bytes':4090,'xxh128':'f3c1a6d2e5b4978800112233445566aa'}]}"},
     {"Repacked", "{'command':'split','generation':7,'complete':true,'sources':[{'path':'rank_0.pfw.gz','damaged':false,'read':true}],'files':["
                  "{'name':'app-1.pfw.gz','lines':126,'text_bytes':26622,'bytes':2917,'xxh128':'99aa06d3014798d86001c324468d497f'}],"

@@ -87,6 +87,7 @@ static void dump_terms(struct buf *o, const struct terms *t)
 static void dump_facts(struct dump *d, const struct index_file *f)
 {
     const struct hash128 sum = view_of_file(f)->body->text_sum;
+    char hex[33];
     struct buf *o = d->out;
     const struct trace_counts *c = &f->counts;
 
@@ -116,8 +117,8 @@ static void dump_facts(struct dump *d, const struct index_file *f)
         buf_puts(o, " to ");
         put_i128(o, f->max_te);
     }
-    buf_printf(o, "\n  text %016llx%016llx\n", (unsigned long long)sum.high,
-               (unsigned long long)sum.low);
+    hash128_hex(sum, hex);
+    buf_printf(o, "\n  text %s\n", hex);
     buf_printf(o, "  damage %u\n", f->damage_count);
     for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
         buf_printf(o, "    %s %" PRIu64 "-%" PRIu64 " at %" PRIu64 "\n",

@@ -5,7 +5,7 @@ static void write_hash(struct jw *j, struct hash128 hash)
 {
     char text[33];
 
-    hash_text(hash, text);
+    hash128_hex(hash, text);
     jw_put_str(j, "xxh128", text);
 }
 

@@ -6,10 +6,9 @@
  *   .dftracerd-1f0c.../made/io/x.gz   finished, and on the disk
  *
  * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so that what a dead one left can be
- * told from it. Every component of a path is opened by itself, in the one before and never through a symbolic link, and there
- * is no `..`: what openat2 would do with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, on every kernel.
+ * told from it.
  */
-#include "outlet.h"
+#include "beneath.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -40,76 +39,26 @@ static int failed(struct err *err, const char *what, const char *name, int numbe
 
 /* ---- paths ---- */
 
-static int open_dir(int at, const char *name)
-{
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Opens the directory that the first `len` bytes of a path name below `at`; `make`: where there is none, one is made. The
- * descriptor, or -errno. */
-static int walk(int at, const char *path, size_t len, bool make)
-{
-    struct text rest = {path, len}, part;
-    char name[256];
-    int fd = open_dir(at, "."), rc = fd < 0 ? -errno : 0;
-    while (rc == 0 && len && text_split(&rest, '/', &part)) {
-        if (part.len >= sizeof name) {
-            rc = -ENAMETOOLONG;
-            break;
-        }
-        memcpy(name, part.ptr, part.len);
-        name[part.len] = '\0';
-        if (make && mkdirat(fd, name, 0777) < 0 && errno != EEXIST) {
-            rc = -errno;
-            break;
-        }
-        int next = open_dir(fd, name);
-        rc = next < 0 ? -errno : 0;
-        close(fd);
-        fd = next;
-    }
-    if (rc < 0 && fd >= 0)
-        close(fd);
-    return rc < 0 ? rc : fd;
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* The directory in which the last part of a path stands. */
-static int walk_to_last(int at, const char *path, bool make)
-{
-    const char *last = last_part(path);
-    return walk(at, path, last == path ? 0 : (size_t)(last - path) - 1, make);
-}
-
 static int check_path(const char *path, struct err *err)
 {
-    struct text rest = text_of(path), part;
-    if (!tar_name_is_safe(rest))
-        return err_set_param(err, ERR_PARAM, "output",
-                             "`output` must be a path below the output directory, without `..`");
-    while (text_split(&rest, '/', &part))
-        if (!part.len || text_eq(part, TEXT(".")) || text_starts(part, TEXT(OUTLET_PREFIX)))
-            return err_set_param(err, ERR_PARAM, "output", "`output` may have no part `%.*s`",
-                                 (int)part.len, part.ptr);
-    return 0;
+    return path_is_plain(text_of(path), false)
+               ? 0
+               : err_set_param(err, ERR_PARAM, "output",
+                               "`output` must be a path below the output directory, without empty "
+                               "parts, `.`, `..` and any that begins with " OUTLET_PREFIX);
 }
 
 /* What is there already: nothing, or with `force` a directory. */
 static int check_target(const struct dir_outlet *d, struct err *err)
 {
     struct stat st;
-    int dir = walk_to_last(d->place_fd, d->path, false);
+    const char *last;
+    int dir = beneath_parent(d->place_fd, d->path, false, &last);
     if (dir == -ENOENT)
         return 0;
-    if (dir < 0)
-        return failed(err, "opened", d->path, -dir);
-    int rc = fstatat(dir, last_part(d->path), &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
-    close(dir);
+    int rc = dir < 0 ? dir : fstatat(dir, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    if (dir >= 0)
+        close(dir);
     if (rc < 0)
         return rc == -ENOENT ? 0 : failed(err, "looked at", d->path, -rc);
     if (!d->force)
@@ -145,7 +94,7 @@ void outlet_clean(const char *base)
     while (dir && (entry = readdir(dir))) {
         if (strncmp(entry->d_name, OUTLET_PREFIX, strlen(OUTLET_PREFIX)) != 0)
             continue;
-        int fd = open_dir(dirfd(dir), entry->d_name);
+        int fd = beneath_dir(dirfd(dir), text_of(entry->d_name), false);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
             remove_tree(base, entry->d_name);
         if (fd >= 0)
@@ -197,12 +146,13 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
         return -ENOMEM;
     if (fsync(f->fd) < 0)
         return failed(err, "written", name, errno);
-    int into = walk_to_last(d->made_fd, name, true);
+    const char *last;
+    int into = beneath_parent(d->made_fd, name, true, &last);
     if (into < 0)
         return failed(err, "made", name, -into);
-    int rc = renameat2(d->making_fd, number, into, last_part(name), RENAME_NOREPLACE);
+    int rc = renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
     if (rc < 0 && errno == EINVAL) /* a file system that cannot tell: names come once */
-        rc = renameat(d->making_fd, number, into, last_part(name));
+        rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
         rc = failed(err, "made", name, errno);
     close(into);
@@ -229,10 +179,11 @@ static int dir_send(struct outlet *o, size_t most, struct buf *out, struct err *
 /* One file over what may be there. */
 static int replace(const struct dir_outlet *d, int target, const char *name)
 {
-    int from = walk_to_last(d->made_fd, name, false);
-    int into = from < 0 ? from : walk_to_last(target, name, true);
+    const char *last;
+    int from = beneath_parent(d->made_fd, name, false, &last);
+    int into = from < 0 ? from : beneath_parent(target, name, true, &last);
     int rc = into < 0 ? into : 0;
-    if (rc == 0 && renameat(from, last_part(name), into, last_part(name)) < 0)
+    if (rc == 0 && renameat(from, last, into, last) < 0)
         rc = -errno;
     if (rc == 0)
         fsync(into);
@@ -244,11 +195,11 @@ static int replace(const struct dir_outlet *d, int target, const char *name)
 }
 
 /* In the order in which they were finished: what tells of the others comes after them. */
-static int replace_all(const struct dir_outlet *d, int parent, struct err *err)
+static int replace_all(const struct dir_outlet *d, int parent, const char *last, struct err *err)
 {
-    int target = open_dir(parent, last_part(d->path)), rc = target < 0 ? -errno : 0;
-    if (rc < 0)
-        return failed(err, "opened", d->path, -rc);
+    int target = beneath_dir(parent, text_of(last), false), rc = 0;
+    if (target < 0)
+        return failed(err, "opened", d->path, -target);
     for (const struct outlet_file *f = d->first; f && rc == 0; f = f->next)
         if ((rc = replace(d, target, f->name)) < 0)
             failed(err, "replaced", f->name, -rc);
@@ -256,9 +207,8 @@ static int replace_all(const struct dir_outlet *d, int parent, struct err *err)
     return rc;
 }
 
-static int rename_new(const struct dir_outlet *d, int parent)
+static int rename_new(const struct dir_outlet *d, int parent, const char *last)
 {
-    const char *last = last_part(d->path);
     struct stat st;
     if (renameat2(d->run_fd, "made", parent, last, RENAME_NOREPLACE) == 0)
         return 0;
@@ -274,13 +224,14 @@ static int dir_end(struct outlet *o, struct buf *out, struct err *err)
 {
     struct dir_outlet *d = (struct dir_outlet *)o;
     (void)out;
-    int parent = walk_to_last(d->place_fd, d->path, true);
+    const char *last;
+    int parent = beneath_parent(d->place_fd, d->path, true, &last);
     if (parent < 0)
         return failed(err, "made", d->path, -parent);
     syncfs(d->made_fd); /* names of files and directories; their bytes are there already */
-    int rc = rename_new(d, parent);
+    int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
-        rc = replace_all(d, parent, err);
+        rc = replace_all(d, parent, last, err);
     else if (rc < 0)
         failed(err, "made", d->path, -rc);
     if (rc == 0)
@@ -322,7 +273,9 @@ static int make_and_open(int at, const char *name)
 {
     if (mkdirat(at, name, 0777) < 0)
         return -1;
-    return open_dir(at, name);
+    int fd = beneath_dir(at, text_of(name), false);
+    errno = fd < 0 ? -fd : errno;
+    return fd < 0 ? -1 : fd;
 }
 
 static int begin_run(struct dir_outlet *d, struct err *err)

@@ -58,12 +58,6 @@ bool hash_take(struct text *from, struct hash128 *ret)
     return true;
 }
 
-void hash_text(struct hash128 hash, char out[33])
-{
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash.high,
-             (unsigned long long)hash.low);
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 struct provenance_writer {
@@ -279,8 +273,8 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
     is = hasher_end(&r->text);
     if (!hash_take(&payload, &told) || payload.len)
         return damaged(err, "is damaged: its check sum has a wrong length");
-    hash_text(told, a);
-    hash_text(is, b);
+    hash128_hex(told, a);
+    hash128_hex(is, b);
     if (strcmp(a, b) != 0)
         return err_set(
             err, ERR_CORRUPT,

@@ -29,7 +29,6 @@ void varint_put(struct buf *out, uint64_t value);
 bool varint_take(struct text *from, uint64_t *ret);
 void hash_put(struct buf *out, struct hash128 hash);             /* 16 bytes, most significant first */
 bool hash_take(struct text *from, struct hash128 *ret);
-void hash_text(struct hash128 hash, char out[33]);               /* as xxh128sum prints it */
 
 /* ---- writing ---- */
 

@@ -190,6 +190,11 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     return 0;
 }
 
+bool reconstruct_complete(const struct reconstruct *r)
+{
+    return !r->growing;
+}
+
 int reconstruct_next(struct reconstruct *r, struct err *err)
 {
     int64_t until = clock_mono_ns() + TURN_NS;

@@ -59,6 +59,7 @@ struct reconstruct {
     struct press_file *file;         /* of the source at hand                                            */
     struct hasher hasher;            /* of its text                                                      */
     bool newline;                    /* of its last line: not written yet                                */
+    bool growing;                    /* manifest.json says "complete": false                             */
     struct buf report;
 };
 
@@ -66,8 +67,6 @@ struct reconstruct {
 int restore_charge(struct reconstruct *r, size_t bytes);
 /* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
 int restore_read(struct reconstruct *r, struct err *err);
-/* A regular file, or a directory, below a directory, through no symbolic link. Descriptor, or -errno. */
-int restore_find(int dir, const char *path, bool directory);
 /* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
 int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
 /* A regular file of what /organize has written. Descriptor, *new*, or -errno. */

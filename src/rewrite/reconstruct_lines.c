@@ -1,5 +1,5 @@
 /* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after the other. */
-#include "outlet.h"
+#include "beneath.h"
 #include "reconstruct.h"
 
 #include <errno.h>
@@ -12,56 +12,23 @@
 
 /* ---- files ------------------------------------------------------------------------------------------- */
 
-/* No way up, and nothing that is still being written. */
-static bool is_part(const char *part)
-{
-    return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0 &&
-           strncmp(part, OUTLET_PREFIX, strlen(OUTLET_PREFIX)) != 0;
-}
-
-/* One directory after the other: no link is followed, and there is no way up. A directory may end in slashes. */
-int restore_find(int dir, const char *path, bool directory)
-{
-    char part[256];
-    struct stat st;
-    int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
-
-    for (bool last = false; fd >= 0 && !last;) {
-        size_t len = strcspn(path, "/");
-        last = !path[len + (directory ? strspn(path + len, "/") : 0)];
-        snprintf(part, sizeof(part), "%.*s", len < sizeof(part) ? (int)len : 0, path);
-        if (!is_part(part)) {
-            close(fd);
-            return -ENOENT;
-        }
-        int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-        int next = openat(fd, part, last && !directory ? flags : flags | O_DIRECTORY), why = errno;
-        close(fd);
-        errno = why;
-        fd = next;
-        path += len + !last;
-    }
-    if (fd < 0)
-        return -errno;
-    if (directory || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
-        return fd;
-    close(fd);
-    return -ENOENT;
-}
-
 int restore_open(const struct reconstruct *r, const char *path)
 {
-    return r->archive ? archive_find(r->archive, path) : restore_find(r->dir, path, false);
+    return r->archive ? archive_find(r->archive, path) : beneath_file(r->dir, path);
 }
 
 int reconstruct_find(const char *base, const char *path)
 {
-    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct text name = text_of(path);
 
-    if (dir < 0)
-        return -errno;
-    int fd = restore_find(dir, path, true);
-    close(dir);
+    while (name.len && name.ptr[name.len - 1] == '/')
+        name.len--;
+    if (!path_is_plain(name, false))
+        return -ENOENT;
+    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = dir < 0 ? -errno : 0;
+    fd = fd < 0 ? fd : beneath_dir(dir, name, false);
+    if (dir >= 0)
+        close(dir);
     return fd;
 }
 

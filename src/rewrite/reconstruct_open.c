@@ -1,5 +1,5 @@
 /* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one that belongs here? */
-#include "outlet.h"
+#include "beneath.h"
 #include "reconstruct.h"
 
 #include <errno.h>
@@ -184,18 +184,6 @@ static int name_output(struct reconstruct *r, struct restore_source *s)
     return s->output ? 0 : -ENOMEM;
 }
 
-static bool is_output(struct text name)
-{
-    struct text rest = name, part;
-
-    if (!tar_name_is_safe(name) || text_eq(name, TEXT(REPORT_NAME)))
-        return false;
-    while (text_split(&rest, '/', &part))
-        if (!part.len || text_eq(part, TEXT(".")))
-            return false;
-    return true;
-}
-
 /* Each is another file, below the place where they go. */
 static int name_outputs(struct reconstruct *r, struct err *err)
 {
@@ -208,10 +196,12 @@ static int name_outputs(struct reconstruct *r, struct err *err)
         rc = rc < 0 ? rc : name_output(r, s);
         if (rc < 0)
             break;
-        if (!is_output(text_of(s->output)) || intern_find(outputs, text_of(s->output)) >= 0)
+        struct text name = text_of(s->output);
+        if (!path_is_plain(name, true) || text_eq(name, TEXT(REPORT_NAME)) ||
+            intern_find(outputs, name) >= 0)
             rc = err_set(err, ERR_CORRUPT,
                          PROVENANCE_NAME " names a file that cannot be written: %s", s->output);
-        else if (intern_add(outputs, text_of(s->output)) < 0)
+        else if (intern_add(outputs, name) < 0)
             rc = -ENOMEM;
     }
     intern_free(outputs);
@@ -266,7 +256,7 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     free(piece);
     if (rc < 0)
         return rc;
-    hash_text(hash, is);
+    hash128_hex(hash, is);
     if (!told || strcmp(told, is) != 0)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
@@ -282,6 +272,7 @@ static int check_manifest(struct reconstruct *r, struct err *err)
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
+    r->growing = json_is_false(json_object_get(manifest, "complete"));
     json_decref(manifest);
     budget_release(r->budget, r->charged - before);
     r->charged = before;

@@ -10,7 +10,7 @@ static void write_source(struct jw *j, const struct restore_source *s)
 {
     char hash[33];
 
-    hash_text(s->hash, hash);
+    hash128_hex(s->hash, hash);
     jw_begin(j, '{');
     jw_put_str(j, "path", s->name);
     jw_put_str(j, "output", s->output);
@@ -60,6 +60,7 @@ int restore_write_report(struct reconstruct *r)
     jw_begin(&j, '{');
     jw_put_uint(&j, "files", r->source_count);
     jw_put_uint(&j, "proved", proved);
+    jw_put_bool(&j, "complete", !r->growing);
     write_files(&j, r, "missing", RESTORE_MISSING);
     write_files(&j, r, "changed", RESTORE_CHANGED);
     write_dropped(&j, r);

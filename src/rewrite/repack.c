@@ -59,6 +59,11 @@ static void sum_lines(struct sum *s, struct text text)
     }
 }
 
+static struct hash128 sum_hash(const struct sum *s)
+{
+    return (struct hash128){(uint64_t)(s->hashes >> 64), (uint64_t)s->hashes};
+}
+
 /* By threads of the pool. */
 static void check_text(void *arg, struct text text)
 {
@@ -274,10 +279,10 @@ static int copy_some(struct repack *r, struct err *err)
 
 /* ---- the manifest ---- */
 
-static void put_hash(struct jw *j, const char *key, uint64_t high, uint64_t low)
+static void put_hash(struct jw *j, const char *key, struct hash128 hash)
 {
-    char hex[40];
-    snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+    char hex[33];
+    hash128_hex(hash, hex);
     jw_put_str(j, key, hex);
 }
 
@@ -291,9 +296,9 @@ static void put_written(struct jw *j, const struct written *w)
     jw_put_uint(j, "lines", w->lines);
     jw_put_uint(j, "text_bytes", w->text_bytes);
     jw_put_uint(j, "bytes", w->bytes);
-    put_hash(j, "xxh128", w->hash.high, w->hash.low);
+    put_hash(j, "xxh128", w->hash);
     if (w->source)
-        put_hash(j, "text_xxh128", w->text_hash.high, w->text_hash.low);
+        put_hash(j, "text_xxh128", w->text_hash);
     jw_end(j, '}');
 }
 
@@ -320,8 +325,8 @@ static void put_verdict(struct jw *j, const struct repack *r)
     jw_put_bool(j, "verified", same);
     jw_put_uint(j, "lines_read", r->in.lines);
     jw_put_uint(j, "lines_written", r->out.lines);
-    put_hash(j, "hash_read", (uint64_t)(r->in.hashes >> 64), (uint64_t)r->in.hashes);
-    put_hash(j, "hash_written", (uint64_t)(r->out.hashes >> 64), (uint64_t)r->out.hashes);
+    put_hash(j, "hash_read", sum_hash(&r->in));
+    put_hash(j, "hash_written", sum_hash(&r->out));
 }
 
 static void make_manifest(struct repack *r)

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_QUERY_ALLOC_H
 #define DFTRACERD_QUERY_ALLOC_H
 
+#include "dftracerd/format.h"
 #include "query_store.h"
 
 #include "alloc_check.h"
@@ -15,6 +16,20 @@ static int alloc_settle(int rc, struct query *q, const struct budget *budget, st
     CHECK(rc == 0 || rc == ERR_END || err->code == 0 || err->code == rc);
     err_done(err);
     return rc == ERR_END ? 0 : rc;
+}
+
+/* The whole answer in a format: as alloc_settle wants to have it. */
+static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, enum format format, struct budget *budget,
+                                        struct err *err, struct buf *answer)
+{
+    struct format_aggregate_options o = {.format = format, .events = AGGREGATE_REGULAR, .budget = budget};
+    struct format_aggregate *f = NULL;
+    int rc = format_aggregate_new(a, q, &o, err, &f);
+
+    while (rc == 0)
+        rc = format_aggregate_next(f, err, answer);
+    format_aggregate_free(f);
+    return rc;
 }
 
 #endif

@@ -31,19 +31,6 @@ static void make_store(void)
     CHECK(store_ingest(&store, 21504, 1));
 }
 
-static int write_rows(struct aggregate *a, struct query *q, enum format format,
-                      struct budget *budget, struct err *err, struct buf *answer)
-{
-    struct format_aggregate_options o = {.format = format, .budget = budget};
-    struct format_aggregate *f = NULL;
-    int rc = format_aggregate_new(a, q, &o, err, &f);
-
-    while (rc == 0)
-        rc = format_aggregate_next(f, err, answer);
-    format_aggregate_free(f);
-    return rc;
-}
-
 static int ask(void *arg, struct buf *answer)
 {
     static const char *const tells[] = {"count", "sum:dur", "min:ts"}, *const last[] = {"-tid"};
@@ -65,7 +52,7 @@ static int ask(void *arg, struct buf *answer)
     selection_init(&selection);
     int rc = query_open(&store.env, store.snapshot, &selection, &budget, &err, &q);
     rc = rc ? rc : aggregate_open(q, &o, &err, &aggregate);
-    rc = rc ? rc : write_rows(aggregate, q, a->format, &budget, &err, answer);
+    rc = rc ? rc : alloc_write_aggregate(aggregate, q, a->format, &budget, &err, answer);
     aggregate_close(aggregate);
     return alloc_settle(rc, q, &budget, &err);
 }

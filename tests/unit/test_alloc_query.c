@@ -166,20 +166,6 @@ static int ask_rows(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
-static int write_aggregate(struct aggregate *a, struct query *q, enum format format,
-                           struct budget *budget, struct err *err, struct buf *answer)
-{
-    struct format_aggregate_options o = {
-        .format = format, .events = AGGREGATE_REGULAR, .budget = budget};
-    struct format_aggregate *f = NULL;
-    int rc = format_aggregate_new(a, q, &o, err, &f);
-
-    while (rc == 0)
-        rc = format_aggregate_next(f, err, answer);
-    format_aggregate_free(f);
-    return rc;
-}
-
 static int ask_aggregate(void *arg, struct buf *answer)
 {
     static const char *const tells[] = {"count", "p99:dur", "mean:args.d", "name=sum:size"};
@@ -204,7 +190,7 @@ static int ask_aggregate(void *arg, struct buf *answer)
         options.percentile_count = 2;
     }
     rc = rc ? rc : aggregate_open(q, &options, &err, &aggregate);
-    rc = rc ? rc : write_aggregate(aggregate, q, a->format, &budget, &err, answer);
+    rc = rc ? rc : alloc_write_aggregate(aggregate, q, a->format, &budget, &err, answer);
     aggregate_close(aggregate);
     return settle(rc, q, &budget, &err, answer);
 }

@@ -1,0 +1,83 @@
+/* beneath.c - opens every component of a path by itself, in the one before. */
+#include "beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool path_is_plain(struct text path, bool own)
+{
+    struct text rest = path, part;
+
+    if (!tar_name_is_safe(path))
+        return false;
+    while (text_split(&rest, '/', &part)) {
+        if (!part.len || part.len > NAME_MAX || text_eq(part, TEXT(".")) ||
+            (!own && text_starts(part, TEXT(OUTLET_PREFIX))))
+            return false;
+    }
+    return true;
+}
+
+static int open_dir(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* Takes `at`. */
+static int open_part(int at, struct text part, bool make)
+{
+    char name[NAME_MAX + 1];
+    int rc = part.len < sizeof(name) ? 0 : -ENAMETOOLONG;
+
+    if (rc == 0) {
+        memcpy(name, part.ptr, part.len);
+        name[part.len] = '\0';
+        if (make && mkdirat(at, name, 0777) < 0 && errno != EEXIST)
+            rc = -errno;
+    }
+    rc = rc < 0 ? rc : open_dir(at, name);
+    close(at);
+    return rc;
+}
+
+int beneath_dir(int at, struct text path, bool make)
+{
+    struct text part;
+    int fd = open_dir(at, ".");
+
+    while (fd >= 0 && path.len && text_split(&path, '/', &part))
+        fd = open_part(fd, part, make);
+    return fd;
+}
+
+int beneath_parent(int at, const char *path, bool make, const char **ret_last)
+{
+    const char *slash = strrchr(path, '/');
+
+    *ret_last = slash ? slash + 1 : path;
+    return beneath_dir(at, (struct text){path, slash ? (size_t)(slash - path) : 0}, make);
+}
+
+int beneath_file(int at, const char *path)
+{
+    const char *last;
+    struct stat st;
+    int dir =
+        path_is_plain(text_of(path), false) ? beneath_parent(at, path, false, &last) : -ENOENT;
+
+    if (dir < 0)
+        return dir;
+    int fd = openat(dir, last, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int rc = fd < 0 ? -errno : fd;
+    close(dir);
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return rc;
+    close(fd);
+    return -ENOENT;
+}

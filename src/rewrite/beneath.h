@@ -1,0 +1,18 @@
+/* beneath.h - paths below a directory: never up, and never through a symbolic link. What openat2 would do with RESOLVE_BENEATH and
+ * RESOLVE_NO_SYMLINKS, on every kernel. */
+#ifndef DFT_REWRITE_BENEATH_H
+#define DFT_REWRITE_BENEATH_H
+
+#include "outlet.h"
+
+/* Relative, and no part is empty, `.`, `..` or longer than a name can be; without `own` none begins with OUTLET_PREFIX either: what is still being written. */
+bool path_is_plain(struct text path, bool own);
+/* The directory `path` below `at`; an empty path: `at` itself. `make`: with those that are not there. Descriptor, *new*, or -errno.
+ * The path is a plain one. */
+int beneath_dir(int at, struct text path, bool make);
+/* The directory in which the last part of a path stands; *ret_last: that part, borrowed from the path. */
+int beneath_parent(int at, const char *path, bool make, const char **ret_last);
+/* A regular file to read, else -ENOENT. */
+int beneath_file(int at, const char *path);
+
+#endif
