@@ -22,10 +22,10 @@ struct aggregate {
     struct value *values;      /* of a block */
     struct aggregate_vector vector;
     int64_t numbers[AGGREGATE_BLOCK]; /* of the vector */
-    bool *done;                /* by column: values are there */
-    const bool *left_out;      /* by column: need not be told; NULL */
-    bool named;                /* columns of system rows are there */
-    struct prefixes *prefixes; /* NULL: all in one scan */
+    bool *done;                       /* by column: values are there */
+    const bool *left_out;             /* by column: need not be told; NULL */
+    bool named;                       /* columns of system rows are there */
+    struct prefixes *prefixes;        /* NULL: all in one scan */
     struct pass pass;
     uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
     unsigned passes;
@@ -200,13 +200,13 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     int rc = prefixes_find(&a->plan, a->capacity, err, &a->prefixes);
     if (rc < 0)
         return rc;
-    a->pass = (struct pass){.prefixes = a->prefixes};
+    rc = pass_begin(&a->pass, a->prefixes);
     a->plan.pass = &a->pass;
-    if (a->plan.classes && !a->named)
+    if (rc == 0 && a->plan.classes && !a->named)
         rc = name_system_columns(a, a->prefixes->found, &a->prefixes->fine);
     a->options = *o;
     a->options.having = o->having ? arena_strdup(&a->arena, text_of(o->having)) : NULL;
-    if (o->having && !a->options.having)
+    if (rc == 0 && o->having && !a->options.having)
         rc = -ENOMEM;
     rc = rc < 0 ? rc : next_pass(a, err);
     return rc == ERR_END ? 0 : rc;
@@ -403,6 +403,7 @@ void aggregate_close(struct aggregate *a)
     drop_groups(a);
     process_table_free(a->teller.processes);
     prefixes_free(a->prefixes);
+    pass_done(&a->pass);
     free(a->values);
     free(a->done);
     free(a->block.records);

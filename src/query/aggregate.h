@@ -324,6 +324,8 @@ int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suf
                      enum aggregate_unit unit, struct teller t);
 /* origin_ns and interval_ns (aggregate_times.c). */
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
+/* First and last ts of the selected rows (both 0: none). */
+int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most, struct err *err);
 /* A bucket in the form that was asked for. */
 int bucket_tell(const struct aggregate_plan *p, struct value *v);
 static inline const char *bucket_name(const struct aggregate_plan *p)

@@ -12,7 +12,9 @@ static unsigned most_keys(const struct aggregate_plan *p)
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
 }
 
-static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width)
+/* time: what is asked for instead of the first key; NULL. */
+static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
+                       const struct source *time)
 {
     x->measures = malloc((p->measure_count + 1) * sizeof(*x->measures));
     if (!x->measures)
@@ -24,6 +26,8 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
     x->plan = *p;
     x->plan.measures = x->measures;
     x->plan.width = width;
+    if (time)
+        x->plan.key_sources[0] = x->plan.keys[0].source = time;
     x->plan.keep_count = 0;
     x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
     x->plan.tally = true;
@@ -53,14 +57,14 @@ static uint64_t rows_of(const struct prefixes *x, size_t i)
     return set_record(&x->found->set[x->order.rows[i].set], x->order.rows[i].group)->count;
 }
 
-static int count_prefixes(const struct aggregate_plan *p, unsigned width, struct err *err,
-                          struct prefixes **ret)
+static int count_prefixes(const struct aggregate_plan *p, unsigned width, const struct source *time,
+                          struct err *err, struct prefixes **ret)
 {
     struct prefixes *x = calloc(1, sizeof(*x));
 
     if (!x)
         return -ENOMEM;
-    int rc = plan_prefix(x, p, width);
+    int rc = plan_prefix(x, p, width, time);
     if (rc == 0)
         rc = aggregate_scan(&x->plan, &x->found, &x->fine, err);
     if (rc == 0)
@@ -84,25 +88,72 @@ static bool is_fine_enough(const struct prefixes *x, uint64_t rows)
     return true;
 }
 
+/* Puts finer prefixes in the place of *x. ERR_END: these are the ones to be taken. */
+static int refine(const struct aggregate_plan *p, unsigned width, const struct source *time,
+                  uint64_t rows, struct err *err, struct prefixes **x)
+{
+    struct prefixes *finer;
+    int rc = count_prefixes(p, width, time, err, &finer);
+
+    if (*x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT)) {
+        err_done(err);
+        return ERR_END;
+    }
+    if (rc < 0)
+        return rc;
+    prefixes_free(*x);
+    *x = finer;
+    return is_fine_enough(finer, rows) || finer->order.count > rows / 16 ? ERR_END : 0;
+}
+
 /* More keys until prefixes are small, or would need a fair part of the memory themselves. */
+static int refine_by_keys(const struct aggregate_plan *p, uint64_t rows, struct err *err,
+                          struct prefixes **x)
+{
+    int rc = 0;
+
+    for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
+        rc = refine(p, width, NULL, rows, err, x);
+    return rc;
+}
+
+static bool begins_with_time(const struct aggregate_plan *p)
+{
+    return most_keys(p) > 0 && (p->bucket_key == 0 || p->keys[0].source == p->ts);
+}
+
+/* Shorter stretches of time until they are small: each is some of the buckets that were asked for. */
+static int refine_by_time(const struct aggregate_plan *p, uint64_t rows, struct err *err,
+                          struct prefixes **x)
+{
+    enum { STRETCHES = 1024, SHORTER = 32 };
+    const __int128 unit = p->bucket_key == 0 && p->interval_ns > 0 ? p->interval_ns : 1;
+    const struct source *time;
+    __int128 least, most;
+    int rc = plan_span(p, &least, &most, err);
+
+    for (__int128 units = (most - least) / unit / STRETCHES + 1; rc == 0; units /= SHORTER) {
+        rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
+        rc = rc < 0 ? rc : refine(p, 1, time, rows, err, x);
+        if (rc == 0 && units <= 1)
+            rc = ERR_END;
+    }
+    return rc;
+}
+
 int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err,
                   struct prefixes **ret)
 {
-    struct prefixes *x = NULL, *finer = NULL;
-    int rc = 0;
+    struct prefixes *x = NULL;
+    int rc = refine_by_keys(p, rows, err, &x);
 
-    for (unsigned width = 1; width <= most_keys(p); width++) {
-        rc = count_prefixes(p, width, err, &finer);
-        if (x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT)) {
-            err_done(err);
-            break;
-        }
+    if (!x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT) && begins_with_time(p)) {
+        err_done(err);
+        rc = refine_by_time(p, rows, err, &x);
+    }
+    if (rc < 0 && rc != ERR_END) {
         prefixes_free(x);
-        if (rc < 0)
-            return rc;
-        x = finer;
-        if (is_fine_enough(x, rows) || x->order.count > rows / 16)
-            break;
+        return rc;
     }
     *ret = x;
     return x ? 0 : ERR_MEMORY_LIMIT;
@@ -137,13 +188,43 @@ size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint6
 
 /* ---- rows of a pass ------------------------------------------------------------------------------------ */
 
-enum { NOT_KNOWN, UNWANTED, WANTED };
+int pass_begin(struct pass *pass, struct prefixes *x)
+{
+    const struct scan_place *places;
+    size_t count = scan_places(x->plan.query, &places), bytes = count * sizeof(*pass->chunks);
+    int rc = budget_charge(x->plan.budget, bytes);
+
+    *pass = (struct pass){.prefixes = x};
+    if (rc < 0)
+        return rc;
+    x->charged += bytes;
+    pass->chunks = malloc(bytes + 1);
+    for (size_t i = 0; i < count && pass->chunks; i++)
+        pass->chunks[i] = (struct chunk_span){0, UINT32_MAX};
+    return pass->chunks ? 0 : -ENOMEM;
+}
+
+void pass_done(struct pass *pass)
+{
+    free(pass->chunks);
+    *pass = (struct pass){0};
+}
+
+bool pass_skips(const struct pass *pass, size_t position)
+{
+    const struct chunk_span *s = &pass->chunks[position];
+
+    return s->most < pass->from || s->least >= pass->to;
+}
+
+#define NOT_KNOWN UINT32_MAX
 struct pass_filter {
     const struct aggregate_plan *plan;
     struct group_map map[SETS]; /* of the prefixes that this worker has met                 */
-    uint8_t *wanted[SETS];      /* by their number                                          */
+    uint32_t *rank[SETS];       /* by their number: place in the order                      */
     uint32_t cap[SETS];
-    bool bound[SETS]; /* the map knows the present chunk                          */
+    bool bound[SETS];       /* the map knows the present chunk                          */
+    struct chunk_span span; /* of the present chunk                                     */
     uint32_t group[SCAN_BATCH];
     uint16_t rows[SCAN_BATCH];
 };
@@ -156,8 +237,8 @@ int pass_filter_new(const struct aggregate_plan *p, struct pass_filter **ret)
         return -ENOMEM;
     f->plan = p;
     for (unsigned i = 0; i < SETS; i++)
-        group_map_init(&f->map[i], p->key_sources, p->pass->prefixes->plan.width, p->max_groups,
-                       p->budget);
+        group_map_init(&f->map[i], p->pass->prefixes->plan.key_sources,
+                       p->pass->prefixes->plan.width, p->max_groups, p->budget);
     *ret = f;
     return 0;
 }
@@ -168,7 +249,7 @@ void pass_filter_free(struct pass_filter *f)
         return;
     for (unsigned i = 0; i < SETS; i++) {
         group_map_done(&f->map[i]);
-        free(f->wanted[i]);
+        free(f->rank[i]);
     }
     free(f);
 }
@@ -176,12 +257,17 @@ void pass_filter_free(struct pass_filter *f)
 void pass_filter_chunk(struct pass_filter *f)
 {
     memset(f->bound, 0, sizeof(f->bound));
+    f->span = (struct chunk_span){UINT32_MAX, 0};
+}
+
+void pass_filter_chunk_end(struct pass_filter *f, size_t position)
+{
+    f->plan->pass->chunks[position] = f->span;
 }
 
 static int look_up(struct pass_filter *f, unsigned set, uint32_t group)
 {
-    const struct pass *pass = f->plan->pass;
-    const struct prefixes *x = pass->prefixes;
+    const struct prefixes *x = f->plan->pass->prefixes;
     uint64_t told[GROUP_KEYS_MAX];
     int rc = plan_keys(&x->plan, group_table_keys(&f->map[set].table, group), told);
 
@@ -190,12 +276,11 @@ static int look_up(struct pass_filter *f, unsigned set, uint32_t group)
     int64_t at = group_table_find(&x->found->set[set].map.table, told);
     if (at < 0)
         return ERR_CORRUPT; /* all rows were there when they were counted */
-    uint32_t rank = x->rank[set][at];
-    f->wanted[set][group] = rank >= pass->from && rank < pass->to ? WANTED : UNWANTED;
+    f->rank[set][group] = x->rank[set][at];
     return 0;
 }
 
-static int grow_wanted(struct pass_filter *f, unsigned set)
+static int grow_ranks(struct pass_filter *f, unsigned set)
 {
     uint32_t count = f->map[set].table.count, cap = f->cap[set] ? f->cap[set] : 64;
 
@@ -203,11 +288,12 @@ static int grow_wanted(struct pass_filter *f, unsigned set)
         return 0;
     while (cap < count)
         cap *= 2;
-    uint8_t *grown = realloc(f->wanted[set], cap);
+    uint32_t *grown = realloc(f->rank[set], cap * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
-    memset(grown + f->cap[set], NOT_KNOWN, cap - f->cap[set]);
-    f->wanted[set] = grown;
+    for (uint32_t i = f->cap[set]; i < cap; i++)
+        grown[i] = NOT_KNOWN;
+    f->rank[set] = grown;
     f->cap[set] = cap;
     return 0;
 }
@@ -215,16 +301,22 @@ static int grow_wanted(struct pass_filter *f, unsigned set)
 /* Rows of the batch that are wanted, into f->rows. */
 static int64_t sort_out(struct pass_filter *f, const struct scan_batch *b, unsigned set)
 {
+    const struct pass *pass = f->plan->pass;
+    struct chunk_span span = f->span;
     uint32_t kept = 0;
-    int rc = grow_wanted(f, set);
+    int rc = grow_ranks(f, set);
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t group = f->group[j];
-        if (f->wanted[set][group] == NOT_KNOWN)
+        if (f->rank[set][group] == NOT_KNOWN)
             rc = look_up(f, set, group);
+        uint32_t rank = f->rank[set][group];
+        span.least = rank < span.least ? rank : span.least;
+        span.most = rank > span.most ? rank : span.most;
         f->rows[kept] = (uint16_t)batch_row(b, j);
-        kept += f->wanted[set][group] == WANTED;
+        kept += rank >= pass->from && rank < pass->to;
     }
+    f->span = span;
     return rc < 0 ? rc : (int64_t)kept;
 }
 

@@ -2,8 +2,9 @@
  *
  * Groups are told in the order of their keys, so those that begin with the same first keys stand together. The rows of each
  * such prefix are counted first, then the columns are scanned again for each run of prefixes whose groups fit into memory.
- * Nothing is written to disk: a chunk without rows of the run costs some microseconds (a process mostly has files of its
- * own), and the answer is the one of a single scan to the last bit, for every group is summed up within one of them.
+ * Where the first key is a time, and its values are too many themselves, stretches of time are the prefixes.
+ * Nothing is written to disk: the first scan notes which prefixes each chunk has, and those without any of a run are not opened
+ * again; and the answer is the one of a single scan to the last bit, for every group is summed up within one of them.
  */
 #ifndef DFTRACERD_QUERY_AGGREGATE_PASSES_H
 #define DFTRACERD_QUERY_AGGREGATE_PASSES_H
@@ -26,16 +27,26 @@ void prefixes_free(struct prefixes *x);
 /* The end of the run of prefixes from `from` on (one at least) that has at most `rows` rows; *ret_rows: how many. */
 size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint64_t *ret_rows);
 
+/* What a chunk has rows of: places in `order`. */
+struct chunk_span { uint32_t least, most; };
 /* One scan: the prefixes [from, to). */
 struct pass {
     const struct prefixes *prefixes;
+    struct chunk_span *chunks;  /* by position in scan_places; of those that were not scanned yet, everything */
     size_t from, to;
 };
+/* Room for chunks. ERR_MEMORY_LIMIT, -ENOMEM. */
+int pass_begin(struct pass *pass, struct prefixes *x);
+void pass_done(struct pass *pass);
+/* The chunk has no row of the pass. */
+bool pass_skips(const struct pass *pass, size_t position);
 /* A worker's: which rows of a batch are of the pass. */
 struct pass_filter;
 int pass_filter_new(const struct aggregate_plan *p, struct pass_filter **ret);
 void pass_filter_free(struct pass_filter *f);
 void pass_filter_chunk(struct pass_filter *f);
+/* All of its rows were seen. */
+void pass_filter_chunk_end(struct pass_filter *f, size_t position);
 /* 1: all; 0: none; 2: *some are, borrowed until the next call. Negative: error. */
 int pass_filter_batch(struct pass_filter *f, struct scan_batch *b, unsigned set, struct scan_batch *some);
 

@@ -61,9 +61,10 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct aggregate_worker *w = state;
     unsigned width = w->plan->width;
-    (void)c;
 
     *ret_part = NULL;
+    if (w->filter)
+        pass_filter_chunk_end(w->filter, c->position);
     if (w->entry_count == 0)
         return 0;
     size_t entry_bytes = w->entry_count * sizeof(*w->entries);
@@ -584,6 +585,13 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return sample_fold(&w->found->memory);
 }
 
+static bool skip(void *arg, size_t position)
+{
+    const struct job *job = arg;
+
+    return job->plan->pass && pass_skips(job->plan->pass, position);
+}
+
 int aggregate_scan(const struct aggregate_plan *plan, struct aggregate_found **found,
                    struct aggregate_fine *fine, struct err *err)
 {
@@ -591,6 +599,7 @@ int aggregate_scan(const struct aggregate_plan *plan, struct aggregate_found **f
     struct scan_sink sink = {.arg = &job,
                              .gathers = true,
                              .worker_begin = worker_begin,
+                             .skip = skip,
                              .chunk_begin = chunk_begin,
                              .batch = batch,
                              .chunk_end = chunk_end,

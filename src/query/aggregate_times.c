@@ -71,13 +71,24 @@ static int span_end(void *arg, unsigned worker, void *state, bool failed)
     return 0;
 }
 
-static int find_span(struct aggregate_plan *p, bool ends, struct span *s, struct err *err)
+static int find_span(const struct aggregate_plan *p, bool ends, struct span *s, struct err *err)
 {
     struct scan_sink sink = {
         .arg = s, .worker_begin = span_begin, .batch = span_batch, .worker_end = span_end};
 
     *s = (struct span){.ts = p->ts, .te = ends ? p->te : NULL};
     return scan_run(p->query, &sink, err);
+}
+
+int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,
+              struct err *err)
+{
+    struct span s;
+    int rc = find_span(p, false, &s, err);
+
+    *ret_least = s.least;
+    *ret_most = s.most;
+    return rc;
 }
 
 /* ---- buckets ----------------------------------------------------------------------------------------------- */

@@ -164,6 +164,7 @@ struct scan_sink {
     bool ends_first; /* the first and the last place are scanned before the others */
     bool gathers;    /* see scan_worker_gathers() */
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
+    bool (*skip)(void *arg, size_t position); /* the chunk need not be opened; from any worker's thread */
     int (*chunk_begin)(void *state,
                        struct scan_chunk *c);        /* only chunks that may have selected rows */
     int (*batch)(void *state, struct scan_batch *b); /* only batches with selected rows */

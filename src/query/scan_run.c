@@ -140,7 +140,8 @@ static void take_chunks(struct run *r, struct scan_worker *worker, struct runner
             return;
         size_t position = place_of(r, number);
         w->part = NULL;
-        int rc = chunk_run(worker, position, &hooks);
+        bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
+        int rc = skip ? 0 : chunk_run(worker, position, &hooks);
         put_part(r, position, rc < 0 ? NULL : w->part);
         if (rc < 0)
             fail(r, position, rc);
