@@ -42,25 +42,6 @@ def export(report, world, d):
     report.value("rss_rows", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
 
 
-def rewriting(report, world, d):
-    """The same text by the compressor of today; it is there uncompressed, ours is inflated first."""
-    text = os.path.join(world.work, "text")
-    if not os.path.exists(text):
-        command("cat %s/*.gz | gzip -dc >%s.part && mv %s.part %s" % (world.many, text, text, text))
-    actors = {"ours": lambda: d.curl("/split?chunk_size=256MiB")}
-    if peers.has("pigz"):
-        actors["pigz -6"] = lambda: command("pigz -6 -p %d -c %s | cat" % (world.threads, text))
-    with Memory(d.pid) as memory:
-        seen = alternate(actors, world.runs_long)
-    ours = seen.pop("ours")
-    size = d.size
-    report.time("split", "/split, 256 MiB of text a file", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
-    report.value("rss_split", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
-    for key, what, path in (("split_fast", "  at level 1", "/split?chunk_size=256MiB&compress=1"), ("merge_text", "/merge, uncompressed", "/merge"),
-                            ("split_verify", "/split, verified", "/split?chunk_size=256MiB&verify=true")):  # fmt: skip
-        report.time(key, what, alternate({"ours": lambda path=path: d.curl(path)}, world.runs_long)["ours"], {}, note="%.1f MB" % (d.size / 1e6))
-
-
 def make_tenth(world):
     """A file with the first tenth of the events."""
     path = os.path.join(world.work, "tenth.gz")

@@ -1,0 +1,63 @@
+"""New traces from old ones, against what packs the same text today."""
+
+import os
+import shutil
+import subprocess
+import urllib.parse
+
+import peers
+from measure import Memory, alternate, command
+
+# (name, query, how grep finds the same lines)
+GROUPS = (("io", 'cat == "POSIX"', "grep '\"cat\":\"POSIX\"'"), ("compute", 'cat == "compute"', "grep '\"cat\":\"compute\"'"),
+          ("other", "", "grep -vE '\"cat\":\"(POSIX|compute)\"'"))  # fmt: skip
+ORGANIZE = "/organize?" + urllib.parse.urlencode([("groups", "%s:%s" % g[:2]) for g in GROUPS])
+
+
+def pigz(world):
+    """{} where it is not there."""
+    text = os.path.join(world.work, "text")
+    if not os.path.exists(text):
+        command("cat %s/*.gz | gzip -dc >%s.part && mv %s.part %s" % (world.many, text, text, text))
+    return {"pigz -6": lambda: command("pigz -6 -p %d -c %s | cat" % (world.threads, text))} if peers.has("pigz") else {}
+
+
+def split(report, world, d):
+    """The same text by the compressor of today; it is there uncompressed, ours is inflated first."""
+    actors = {"ours": lambda: d.curl("/split?chunk_size=256MiB"), **pigz(world)}
+    with Memory(d.pid) as memory:
+        seen = alternate(actors, world.runs_long)
+    ours = seen.pop("ours")
+    size = d.size
+    report.time("split", "/split, 256 MiB of text a file", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
+    report.value("rss_split", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
+    for key, what, path in (("split_fast", "  at level 1", "/split?chunk_size=256MiB&compress=1"), ("merge_text", "/merge, uncompressed", "/merge"),
+                            ("split_verify", "/split, verified", "/split?chunk_size=256MiB&verify=true")):  # fmt: skip
+        report.time(key, what, alternate({"ours": lambda path=path: d.curl(path)}, world.runs_long)["ours"], {}, note="%.1f MB" % (d.size / 1e6))
+
+
+def by_hand(world):
+    """Each group found and packed by itself, one after the other."""
+    return command("; ".join("cat %s/*.gz | gzip -dc | %s | gzip" % (world.many, grep) for _, _, grep in GROUPS))
+
+
+def organize(report, world, d):
+    """Three groups, of which the last takes the rest; the originals again, from the directory that was unpacked."""
+    actors = {"ours": lambda: d.curl(ORGANIZE), **pigz(world)}
+    with Memory(d.pid) as memory:
+        seen = alternate(actors, world.runs_long)
+    ours, size = seen.pop("ours"), d.size
+    report.time("organize", "/organize, three groups", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
+    report.value("rss_organize", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
+    hand = alternate({"ours": lambda: ours, "zcat | grep | gzip": lambda: by_hand(world)}, 1)
+    report.time("organize_hand", "  the same", hand.pop("ours"), hand, 0.5)
+    place = os.path.join(world.outputs, "organized")
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+    subprocess.run("curl -sSf '%s' | tar -xf - -C %s" % (d.url + ORGANIZE[1:], place), shell=True, check=True)
+    sidecar = os.path.getsize(os.path.join(place, "provenance.zst"))
+    with Memory(d.pid) as memory:
+        seen = alternate({"ours": lambda: d.curl("/reconstruct?dir=organized"), "/organize": lambda: d.curl(ORGANIZE)}, world.runs_long)
+    report.time("reconstruct", "/reconstruct", seen.pop("ours"), seen, 1.2)
+    report.value("rss_reconstruct", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
+    report.value("provenance", "  provenance.zst, of what /organize writes", 100 * sidecar / size, "%", 1, note="%d bytes" % sidecar)
