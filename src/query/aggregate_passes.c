@@ -12,7 +12,7 @@ static unsigned most_keys(const struct aggregate_plan *p)
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
 }
 
-/* time: what is asked for instead of the first key; NULL. */
+/* time: what is asked for instead of the last key; NULL. */
 static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
                        const struct source *time)
 {
@@ -27,7 +27,7 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
     x->plan.measures = x->measures;
     x->plan.width = width;
     if (time)
-        x->plan.key_sources[0] = x->plan.keys[0].source = time;
+        x->plan.key_sources[width - 1] = x->plan.keys[width - 1].source = time;
     x->plan.keep_count = 0;
     x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
     x->plan.tally = true;
@@ -117,24 +117,24 @@ static int refine_by_keys(const struct aggregate_plan *p, uint64_t rows, struct 
     return rc;
 }
 
-static bool begins_with_time(const struct aggregate_plan *p)
+static bool is_time(const struct aggregate_plan *p, unsigned key)
 {
-    return most_keys(p) > 0 && (p->bucket_key == 0 || p->keys[0].source == p->ts);
+    return key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
 }
 
 /* Shorter stretches of time until they are small: each is some of the buckets that were asked for. */
-static int refine_by_time(const struct aggregate_plan *p, uint64_t rows, struct err *err,
-                          struct prefixes **x)
+static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t rows,
+                          struct err *err, struct prefixes **x)
 {
     enum { STRETCHES = 1024, SHORTER = 32 };
-    const __int128 unit = p->bucket_key == 0 && p->interval_ns > 0 ? p->interval_ns : 1;
+    const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
     const struct source *time;
     __int128 least, most;
     int rc = plan_span(p, &least, &most, err);
 
     for (__int128 units = (most - least) / unit / STRETCHES + 1; rc == 0; units /= SHORTER) {
         rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
-        rc = rc < 0 ? rc : refine(p, 1, time, rows, err, x);
+        rc = rc < 0 ? rc : refine(p, key + 1, time, rows, err, x);
         if (rc == 0 && units <= 1)
             rc = ERR_END;
     }
@@ -147,9 +147,11 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
     struct prefixes *x = NULL;
     int rc = refine_by_keys(p, rows, err, &x);
 
-    if (!x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT) && begins_with_time(p)) {
+    unsigned key = x ? x->plan.width : 0; /* the first that makes no prefixes */
+    bool coarse = x ? !is_fine_enough(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
+    if (coarse && is_time(p, key)) {
         err_done(err);
-        rc = refine_by_time(p, rows, err, &x);
+        rc = refine_by_time(p, key, rows, err, &x);
     }
     if (rc < 0 && rc != ERR_END) {
         prefixes_free(x);

@@ -2,7 +2,7 @@
  *
  * Groups are told in the order of their keys, so those that begin with the same first keys stand together. The rows of each
  * such prefix are counted first, then the columns are scanned again for each run of prefixes whose groups fit into memory.
- * Where the first key is a time, and its values are too many themselves, stretches of time are the prefixes.
+ * Where a key is a time, and prefixes with its values would be too many themselves, they have stretches of time instead.
  * Nothing is written to disk: the first scan notes which prefixes each chunk has, and those without any of a run are not opened
  * again; and the answer is the one of a single scan to the last bit, for every group is summed up within one of them.
  */

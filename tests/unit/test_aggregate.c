@@ -735,7 +735,7 @@ static void parts_change_nothing(void)
         wide.offset = wide.limit = 0;
         free(page);
         wide.sort_count = 1; /* needs all of them at once */
-        CHECK(parted > 0 && parted < least_memory(&s, "", &wide, rows) / (i ? 5 : 2));
+        CHECK(parted > 0 && parted < least_memory(&s, "", &wide, rows) / 5);
         free(rows);
     }
     pool_free(s.env.pool);
