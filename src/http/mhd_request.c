@@ -4,6 +4,7 @@
 #include "server.h"
 #include "stored.h"
 
+#include <ctype.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +14,25 @@
 /* Headers that matter, counted: some must not come twice. */
 struct headers {
     unsigned hosts, lengths, encodings;
+    bool bad_name;
     const char *host, *length, *encoding;
 };
+
+/* "Transfer-Encoding : chunked" is no such header here and may be one for a proxy. */
+static bool is_header_name(const char *name)
+{
+    const char *s = name;
+    while (isalnum((unsigned char)*s) || (*s && strchr("!#$%&'*+-.^_`|~", *s)))
+        s++;
+    return s > name && !*s;
+}
 
 static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
     struct headers *h = arg;
     (void)kind;
+    h->bad_name |= !is_header_name(name);
     if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
         h->host = value;
@@ -50,6 +62,8 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
 
 static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)
 {
+    if (h->bad_name)
+        return refuse_closing(r, 400, "the name of a header has a character that it cannot have");
     if (h->hosts > 1 || (h->hosts == 0 && !http10))
         return refuse_closing(r, 400, "exactly one Host header is needed");
     if (h->lengths > 1 || (h->lengths && h->encodings))

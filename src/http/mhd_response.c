@@ -221,6 +221,8 @@ static int answer(struct exchange *x, struct MHD_Connection *c)
     if (!r)
         return MHD_NO;
     answer_headers(x, c, r);
+    if (!whole_answer) /* nginx else keeps rows back until it has many */
+        MHD_add_response_header(r, "X-Accel-Buffering", "no");
     return queue(x, c, x->rq.status, r);
 }
 
