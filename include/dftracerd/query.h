@@ -488,6 +488,77 @@ struct call_tree_analysis {
 const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t); /* borrowed; NULL: not asked for */
 void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i, struct call_tree_event *ret);
 
+/* ---- /timeline -------------------------------------------------------------------------------------------------- */
+
+/* What a window of time looks like: lanes (threads, unless asked otherwise) by columns of equal width, and the longest objects one
+ * by one. Cost: one scan, however far the window reaches. An object without dur takes no time; one without ts is in no window.
+ * Times are clamped to 64 bits of ns. */
+enum { TIMELINE_WIDTH_MAX = 8192, TIMELINE_EVENTS_MAX = 50000 };
+struct timeline_options {
+    const char *const *group_by;     /* columns that tell lanes apart; none: one lane                    */
+    size_t group_by_count;
+    const char *color;               /* a column                                                         */
+    bool has_window;                 /* else from the first begin to the last end of the selection       */
+    int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
+    uint32_t width;                  /* columns, about: those of whole ns that fit best                  */
+    uint32_t events;                 /* so many of the longest objects are told one by one               */
+};
+struct timeline_facts {
+    struct query_counters counters;
+    bool complete;
+    int64_t from_ns, to_ns;
+    uint64_t column_ns;              /* column i is [from + i * column, from + (i + 1) * column)         */
+    uint32_t columns, lanes, colors, events; /* columns 0: nothing is selected and no window is given      */
+    uint64_t objects, untimed;       /* in the window; selected ones without ts                          */
+    __int128 busy_ns;                /* of all lanes                                                     */
+};
+/* count: objects; busy_ns: the time that they take within the window (nested ones count each). */
+struct timeline_lane { const struct value *keys; uint64_t count; __int128 busy_ns; };
+struct timeline_color { struct value value; uint64_t count; __int128 busy_ns; };
+/* count: objects that begin in the column (in the first one also those that began before), color: that has most of busy_ns,
+ * then most of count, then the first. */
+struct timeline_cell { uint32_t column, color; uint64_t count; __int128 busy_ns; };
+struct timeline_event {
+    uint32_t lane, color;
+    int64_t ts_ns, dur_ns;           /* not cut at the window                                            */
+    bool has_dur;
+    struct value name, cat;
+    uint32_t file;                   /* position in the snapshot                                         */
+    uint64_t object;                 /* of the file: how many stand before it                            */
+};
+struct timeline;
+/* ERR_PARAM (err.param), ERR_MEMORY_LIMIT: too many lanes, colors or columns; ... Borrows the query until close. */
+int timeline_open(struct query *q, const struct timeline_options *o, struct err *err, struct timeline **ret);
+/* All borrowed until close. Lanes and colors are in the order of their keys, events the longest first. */
+const struct timeline_facts *timeline_facts(const struct timeline *t);
+const struct timeline_lane *timeline_lanes(const struct timeline *t);
+const struct timeline_color *timeline_colors(const struct timeline *t);
+const struct timeline_event *timeline_events(const struct timeline *t);
+/* Cells of a lane that are not empty, into room for `columns` of them; how many. */
+size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret);
+void timeline_close(struct timeline *t);
+
+/* ---- /histogram and /event --------------------------------------------------------------------------------------- */
+
+/* Of the numbers of a column; times in us. Bins that have any. */
+struct value_histogram {
+    struct query_counters counters;
+    bool complete;
+    uint64_t objects, values;        /* selected; that have a number there                               */
+    uint64_t outside;                /* powers of two: numbers below 0 or beyond 2^64                    */
+    struct stats_bin *bins;
+    size_t count;
+    struct arena arena;
+};
+/* bins 0: as struct histogram; else so many of equal width from the least to the greatest value, both of which are in a bin (doubles:
+ * beyond 2^53 near the right ones). *new*. ERR_PARAM (err.param "column"), ... */
+int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err, struct value_histogram **ret);
+void histogram_free(struct value_histogram *h);
+
+/* From now on the first object that is selected is this one, if it is selected: the `object`-th of the file, from 0 on. Before the
+ * first scan. ERR_NOT_FOUND: the file does not have so many. */
+int query_begin_at(struct query *q, uint32_t file, uint64_t object);
+
 /* ---- following: what comes after an answer ------------------------------------------------------------------- */
 
 /* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long as a file that was in

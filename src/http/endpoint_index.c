@@ -1,6 +1,5 @@
 /* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on until it is done. */
-#include "endpoint.h"
-#include "metrics.h"
+#include "progress.h"
 
 #include <stdlib.h>
 
@@ -198,66 +197,18 @@ static int open_index(struct request *rq)
     return rc < 0 ? rc : read_progress(rq, s, &p);
 }
 
-static bool is_done(const struct index_progress *p)
-{
-    return p->listed && p->files_pending == 0;
-}
-
-static const char *state_name(const struct index_progress *p)
-{
-    if (p->store_error)
-        return "stopped";
-    if (!is_done(p))
-        return "indexing";
-    return p->files_failed ? "failed" : "ready";
-}
-
-static void write_speed(struct request *rq, const struct index_progress *p, struct jw *j)
-{
-    double rate = rq->http->metrics ? rate_bytes_per_s(&rq->http->metrics->rate) : -1;
-    struct value speed = {.type = VALUE_NULL}, eta = {.type = VALUE_NULL};
-    if (rate >= 0 && p->files_pending)
-        speed = (struct value){.type = VALUE_DOUBLE, .d = rate};
-    if (rate > 0 && p->files_pending)
-        eta = (struct value){.type = VALUE_DOUBLE, .d = (double)(p->bytes - p->bytes_done) / rate};
-    jw_put_value(j, "bytes_per_s", &speed);
-    jw_put_value(j, "eta_s", &eta);
-}
-
 static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {{"files", p->files},
-                  {"files_ready", p->files_ready},
-                  {"files_failed", p->files_failed},
-                  {"bytes", p->bytes},
-                  {"bytes_done", p->bytes_done}};
     const struct state *s = rq->state;
     struct jw j;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_put_str(&j, "state", state_name(p));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        jw_put_uint(&j, counts[i].name, counts[i].value);
-    }
-    write_speed(rq, p, &j);
-    if (p->files_unasked) {
-        jw_put_uint(&j, "files_unasked", p->files_unasked);
-    }
+    progress_write(rq, p, &j);
     if (rq->post) {
         jw_put_uint(&j, "queued", s->queued);
     }
     jw_end(&j, '}');
     jw_finish(&j);
-}
-
-static bool is_same(const struct index_progress *a, const struct index_progress *b)
-{
-    return a->files == b->files && a->files_ready == b->files_ready &&
-           a->files_failed == b->files_failed && a->files_pending == b->files_pending &&
-           a->bytes == b->bytes && a->bytes_done == b->bytes_done;
 }
 
 /* A line when something has changed or nothing has been said for long. */
@@ -268,8 +219,8 @@ static int follow(struct request *rq, struct state *s, struct buf *out)
     int rc = read_progress(rq, s, &p);
     if (rc < 0)
         return rc;
-    bool last = is_done(&p) || p.store_error || rq->ending;
-    int64_t gap = is_same(&p, &s->told) ? QUIET_NS : LINE_NS;
+    bool last = progress_is_done(&p) || p.store_error || rq->ending;
+    int64_t gap = progress_is_same(&p, &s->told) ? QUIET_NS : LINE_NS;
     if (s->told_ns && !last && since < gap) {
         rq->wait_ms = (gap - since) / 1000000 + 1;
         return NEXT_WAIT;

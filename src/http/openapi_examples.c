@@ -9,6 +9,12 @@ static const struct {
     const char *path, *name, *json;
 } params[] = {
     {"/read", "file", "'run1/rank_0.pfw.gz'"},
+    {"/event", "file", "'run1/rank_0.pfw.gz'"},
+    {NULL, "object", "12"},
+    {NULL, "id", "12"},
+    {NULL, "column", "'name'"},
+    {NULL, "prefix", "'r'"},
+    {"/timeline", "group_by", "['host','pid','tid']"},
     {"/reconstruct", "dir", "'organized'"},
     {NULL, "groups", "['io:cat == \\'POSIX\\'']"},
     {NULL, "output", "'job42/split'"},
@@ -64,6 +70,10 @@ static const struct {
     {"/compare", "{'baseline':'run1','variant':['run2'],'defaults':{'percentiles':[0.5]},'nodes':[{'name':'POSIX I/O','query':"
                  "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
     {"/read", "{'file':'run1/rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
+    {"/timeline", "{'dir':['run1'],'time_range':'0,5s','width':500,'color':'name','events':100}"},
+    {"/histogram", "{'dir':['run1'],'column':'size','scale':'linear','bins':20}"},
+    {"/event", "{'file':'run1/rank_0.pfw.gz','object':12}"},
+    {"/suggest", "{'column':'name','prefix':'r'}"},
     {"/organize", "{'groups':['io:cat == \\'POSIX\\'','other:'],'chunk_size':'64MiB'}"},
     {"/reconstruct", "{'dir':'organized','compress':'as_was'}"},
     {"/merge", "{'dir':['run1'],'order':'ts','compress':'5'}"},
@@ -121,6 +131,16 @@ static const struct {
                   "{'host':'node-0','pid':3112000,'parent_pid':3110000,'parent_by':'fork','depth':1,'rank':null,'command':null,'exec':null,"
                   "'cwd':null,'min_ts':1781800000200000,'max_te':1781800000900000,'events':74,'threads':1,'bytes':null,'io_time':0,'files':1,"
                   "'file':'run1/rank_0-fork.pfw.gz','finished':false,'children':[]}]}]}"},
+    {"Timeline", "{'generation':7,'complete':true,'files':1,'damaged_files':0,'from':1000,'to':1999,'column':500,'columns':2,'count':3,'busy':740,"
+                 "'untimed':0,'group_by':['host','pid','tid'],'color':'cat','colors':[{'value':'POSIX','count':3,'busy':740}],'lanes_total':1,"
+                 "'lanes_offset':0,'lanes':[{'keys':['node-0',12,12],'count':3,'busy':740,'cells':[[0,2,500,0],[1,1,240,0]]}],'events_complete':false,"
+                 "'events':[{'lane':0,'color':0,'ts':1000,'dur':600,'name':'read','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':12}]}"},
+    {"Histogram", "{'generation':7,'complete':true,'column':'dur','files':1,'damaged_files':0,'count':16,'values':16,'outside':0,'histogram':["
+                  "{'lo':128,'hi':256,'count':4},{'lo':256,'hi':512,'count':12}]}"},
+    {"Event", "{'generation':7,'columns':{'host':'node-0','pid':12,'tid':12,'ts':1000,'te':1600,'dur':600,'name':'read','cat':'POSIX'},'event':{'id':12,"
+              "'name':'read','cat':'POSIX','pid':12,'tid':12,'ts':1000,'dur':600,'ph':'X','args':{'ret':4096}},'callers':[],'callers_total':0,'previous':null,"
+              "'next':{'ts':1700,'dur':40,'name':'close','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':13}}"},
+    {"Suggest", "{'column':'name','values':[{'value':'read','count':34}]}"},
     {"Organized", "{'version':2,'tool':'dftracerd organize','complete':true,'chunk_size':268435456,'groups':[{'name':'io','query':"
                   "'cat == \\'POSIX\\'','events':16,'lines':20,'files':[{'path':'io/trace-1.pfw.gz','events':16,'lines':20,'text_bytes':4096,"
                   "'bytes':512,'xxh128':'99aa06d3014798d86001c324468d497f'}]},{'name':'_rest','query':null,'events':0,'lines':0,'files':[]}],"

@@ -29,6 +29,11 @@ static const struct endpoint *const table[] = {
     &endpoint_processes,
     &endpoint_organize,
     &endpoint_reconstruct,
+    &endpoint_timeline,
+    &endpoint_histogram,
+    &endpoint_event,
+    &endpoint_suggest,
+    &endpoint_progress,
     NULL,
 };
 

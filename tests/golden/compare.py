@@ -6,7 +6,7 @@ import json
 import math
 from fractions import Fraction
 
-from oracle import aggregate, call_tree, info, kept, processes, reader, stats, view
+from oracle import aggregate, call_tree, info, kept, processes, reader, stats, timeline, view
 from oracle import compare as comparison
 
 MAY_BE_ABSENT = ("host",)               # null where it is unknown
@@ -156,6 +156,14 @@ def compare_answer(expected, body):
 
 # ---- lines ---------------------------------------------------------------------------------------------------
 
+def timeline_answer(expected, body):
+    difference, got = Difference(), parse(body)
+    for lane in got["lanes"]:
+        timeline.spread(lane)
+    difference.any("", expected, got)
+    return difference.found
+
+
 def same_line(o, line):
     if not o.repaired:
         return o.text == line
@@ -269,6 +277,8 @@ def expect(root, endpoint, params):
         return answers[params.get("format", "json")](root, params)
     if endpoint == "processes":
         return processes.rows(root, params) if "format" in params else processes.processes(root, params)
+    if endpoint == "timeline":
+        return timeline.timeline(root, params)
     if params.get("count_only"):
         return view.count(root, params)
     if "select" in params:
@@ -287,6 +297,8 @@ def ask(daemon, root, endpoint, params, method="GET"):
     if status != 200:
         return ["status %d: %s" % (status, body[:500].decode("utf-8", "replace"))]
     expected = kept.answer(root, endpoint, params, lambda: expect(root, endpoint, params))
+    if endpoint == "timeline":
+        return timeline_answer(expected, body)
     if endpoint in ("stats", "info") or endpoint in ("call-tree", "processes") and "format" not in params:
         return json_answer(expected, body)
     if endpoint == "aggregate" or params.get("format") == "ndjson":

@@ -2,6 +2,7 @@
 
 import queries_call_tree
 import queries_compare
+import queries_timeline
 import queries_within
 
 REPORTS = ("summary", "categories", "names", "pid_tids", "time_range", "duration", "top-names", "top-categories",
@@ -187,7 +188,7 @@ def with_files(root):
 def general(root):
     return [*(("info", p) for p in GENERAL_INFO), *with_files(root), *(("stats", p) for p in GENERAL_STATS),
             *(("view", p) for p in GENERAL_VIEW), *(("aggregate", p) for p in GENERAL_AGGREGATE), *with_times(root), *queries_compare.general(root),
-            *queries_call_tree.general(), *(("processes", p) for p in GENERAL_PROCESSES), *queries_within.GENERAL]
+            *queries_call_tree.general(), *(("processes", p) for p in GENERAL_PROCESSES), *queries_within.GENERAL, *queries_timeline.general(root)]
 
 
 # Each folder of synth.py gets the general questions; these are about what is in it.
@@ -269,6 +270,7 @@ SYNTH = [
     *(("processes", {"dir": d, **p}) for d in ("family", "hosts", "damage", "units") for p in GENERAL_PROCESSES),
     ("processes", {"file": ["family/child-101.pfw.gz", "family/102.pfw"]}), ("processes", {"dir": "family", "query": "pid != 101"}),
     *queries_within.SYNTH,
+    *queries_timeline.synth(),
 ]
 
 # endpoint, parameters, status, position of the error in the query (None: not looked at)

@@ -1,0 +1,271 @@
+/* endpoint_event.c - /event: one object with its columns and its line, and what stands around it in its thread. */
+#include "endpoint.h"
+#include "query_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CALLERS_MOST = 256 };
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static const struct param_spec own_params[] = {
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of its trace file"},
+    {"object", PARAM_UINT, false, NULL, NULL,
+     "how many objects of the file stand before it, as /timeline tells"},
+    {"id", PARAM_INT, false, NULL, NULL,
+     "instead of object: the first one of the file with this id"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, answer_params, NULL};
+
+/* Columns of the answer; the thread and the times come first. */
+enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE };
+static const char *const columns[] = {"host", "pid", "tid",  "ts",   "te",   "dur", "name", "cat",
+                                      "ph",   "id",  "rank", "size", "file", "cmd", "exec"};
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+/* What stands around it; each is a timeline of one column, for its objects. */
+enum { CALLERS, PREVIOUS, NEXT, AROUND };
+struct state {
+    struct query *query, *of[AROUND];
+    struct rows *rows;
+    const struct value *values;
+    struct view *view;
+    struct buf line, text;
+    struct timeline *around[AROUND];
+};
+
+/* ---- the object ---------------------------------------------------------------------------------------- */
+
+static int open_object(struct request *rq, struct state *s)
+{
+    const struct param *object = request_param(rq, "object"), *id = request_param(rq, "id");
+    const char *const file[] = {request_text(rq, "file")};
+    struct selection chosen;
+    const uint32_t *files;
+    char query[48];
+
+    if (!file[0])
+        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is missing");
+    if (object->set == id->set)
+        return err_set_param(&rq->err, ERR_PARAM, "object", "either `object` or `id` is needed");
+    selection_init(&chosen);
+    chosen.files = file;
+    chosen.file_count = 1;
+    chosen.phases = PHASE_ANY;
+    if (id->set) {
+        snprintf(query, sizeof query, "id == %lld", (long long)id->number);
+        chosen.query = text_of(query);
+    }
+    int rc = selection_open(rq, &chosen, &s->query);
+    if (rc == 0 && query_files(s->query, &files) != 1)
+        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is to be one trace file");
+    if (rc == 0 && object->set)
+        rc = query_begin_at(s->query, files[0], object->number);
+    if (rc == ERR_NOT_FOUND)
+        return err_set_param(&rq->err, rc, object->set ? "object" : "file", "there is none such");
+    return rc;
+}
+
+static int read_object(struct request *rq, struct state *s)
+{
+    struct rows_options rows = {.columns = columns, .column_count = COLUMNS, .limit = 1};
+    struct view_options view = {.no_metadata = true, .limit = 1};
+    size_t count = 0;
+    int rc = rows_open(s->query, &rows, &rq->err, &s->rows);
+
+    rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
+    if (rc == ERR_END || (rc == 0 && count == 0))
+        return err_set_param(&rq->err, ERR_NOT_FOUND, "id", "no object of the file has this id");
+    rc = rc < 0 ? rc : view_open(s->query, &view, &rq->err, &s->view);
+    while (rc == 0)
+        rc = view_next(s->view, 1, &s->line, &rq->err);
+    return rc == ERR_END ? s->line.error : rc;
+}
+
+/* ---- its thread ------------------------------------------------------------------------------------------ */
+
+static void write_thread(struct state *s)
+{
+    buf_clear(&s->text);
+    for (unsigned i = OF_HOST; i <= OF_TID; i++) {
+        query_text_equals(&s->text, columns[i], &s->values[i]);
+        buf_puts(&s->text, " and ");
+    }
+}
+
+static void write_time(struct state *s, const char *test, __int128 ns)
+{
+    struct value v = {.type = VALUE_TIME, .wide = ns};
+    struct jw j;
+
+    buf_puts(&s->text, test);
+    jw_init(&j, &s->text, false);
+    jw_value(&j, &v);
+}
+
+static int open_query(struct request *rq, struct state *s, struct query **ret)
+{
+    struct selection chosen;
+
+    selection_init(&chosen);
+    chosen.phases = PHASE_EVENTS;
+    chosen.query = (struct text){s->text.data, s->text.len};
+    return s->text.error ? s->text.error : selection_open(rq, &chosen, ret);
+}
+
+static int open_around(struct request *rq, struct state *s, unsigned which, uint32_t events)
+{
+    struct timeline_options o = {.color = "cat", .width = 1, .events = events};
+    int rc = open_query(rq, s, &s->of[which]);
+
+    return rc < 0 ? rc : timeline_open(s->of[which], &o, &rq->err, &s->around[which]);
+}
+
+/* Those that begin before and end after it; one that begins and ends with it is none. */
+static int open_callers(struct request *rq, struct state *s)
+{
+    __int128 ts = s->values[OF_TS].wide, te = s->values[OF_TE].wide;
+
+    write_thread(s);
+    write_time(s, "ts <= ", ts);
+    write_time(s, " and te >= ", te);
+    write_time(s, " and (ts < ", ts);
+    write_time(s, " or te > ", te);
+    buf_puts(&s->text, ")");
+    return open_around(rq, s, CALLERS, CALLERS_MOST);
+}
+
+/* The longest of those that begin at the nearest other time. */
+static int open_neighbour(struct request *rq, struct state *s, unsigned which)
+{
+    static const char *const before[] = {"@ts=max:ts"}, *const after[] = {"@ts=min:ts"};
+    struct aggregate_options o = {
+        .aggregates = which == NEXT ? after : before, .aggregate_count = 1, .limit = UINT64_MAX};
+    struct query *q = NULL;
+    struct aggregate *a = NULL;
+    const struct value *row;
+    struct value found = {.type = VALUE_NULL};
+    size_t count = 0;
+
+    write_thread(s);
+    write_time(s, which == NEXT ? "ts > " : "ts < ", s->values[OF_TS].wide);
+    int rc = open_query(rq, s, &q);
+    rc = rc < 0 ? rc : aggregate_open(q, &o, &rq->err, &a);
+    rc = rc < 0 ? rc : aggregate_next(a, 1, &rq->err, &row, &count);
+    if (rc == 0 && count)
+        found = row[0];
+    aggregate_close(a);
+    query_close(q);
+    if ((rc < 0 && rc != ERR_END) || found.type != VALUE_TIME)
+        return rc == ERR_END ? 0 : rc;
+    write_thread(s);
+    write_time(s, "ts == ", found.wide);
+    return open_around(rq, s, which, 1);
+}
+
+static int open_event(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    int rc = s ? open_object(rq, s) : -ENOMEM;
+
+    rc = rc < 0 ? rc : read_object(rq, s);
+    if (rc < 0 || s->values[OF_TS].type != VALUE_TIME)
+        return rc;
+    rc = open_callers(rq, s);
+    rc = rc < 0 ? rc : open_neighbour(rq, s, PREVIOUS);
+    return rc < 0 ? rc : open_neighbour(rq, s, NEXT);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------ */
+
+static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
+{
+    const struct value dur = {.type = e->has_dur ? VALUE_TIME : VALUE_NULL, .wide = e->dur_ns};
+
+    jw_begin(j, '{');
+    jw_key(j, "ts");
+    jw_time_ns(j, e->ts_ns);
+    jw_put_value(j, "dur", &dur);
+    jw_put_value(j, "name", &e->name);
+    jw_put_value(j, "cat", &e->cat);
+    jw_put_str(j, "file", snapshot_file(rq->snapshot, e->file)->name);
+    jw_put_uint(j, "object", e->object);
+    jw_end(j, '}');
+}
+
+static void write_around(const struct request *rq, const struct state *s, struct jw *j)
+{
+    static const char *const names[] = {"callers", "previous", "next"};
+
+    for (unsigned i = CALLERS; i < AROUND; i++) {
+        const struct timeline *t = s->around[i];
+        uint32_t n = t ? timeline_facts(t)->events : 0;
+        jw_key(j, names[i]);
+        if (i == CALLERS)
+            jw_begin(j, '[');
+        for (uint32_t k = 0; k < n; k++)
+            write_event(rq, &timeline_events(t)[k], j);
+        if (i == CALLERS)
+            jw_end(j, ']');
+        else if (!n)
+            jw_null(j);
+    }
+    jw_put_uint(j, "callers_total",
+                s->around[CALLERS] ? timeline_facts(s->around[CALLERS])->objects : 0);
+}
+
+static int next_event(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    struct value line = {.type = VALUE_JSON, .text = {s->line.data, s->line.len}};
+    struct jw j;
+
+    while (line.text.len && line.text.ptr[line.text.len - 1] == '\n')
+        line.text.len--;
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_put_uint(&j, "generation", snapshot_generation(rq->snapshot));
+    jw_key(&j, "columns");
+    jw_begin(&j, '{');
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        jw_key(&j, columns[i]);
+        jw_value(&j, &s->values[i]);
+    }
+    jw_end(&j, '}');
+    jw_put_value(&j, "event", &line);
+    write_around(rq, s, &j);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static void close_event(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    for (unsigned i = 0; i < AROUND; i++) {
+        timeline_close(s->around[i]);
+        query_close(s->of[i]);
+    }
+    view_close(s->view);
+    rows_close(s->rows);
+    query_close(s->query);
+    buf_done(&s->line);
+    buf_done(&s->text);
+}
+
+const struct endpoint endpoint_event = {
+    .path = "/event",
+    .summary = "one event: its columns, its line, its callers and neighbours in its thread",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .open = open_event,
+    .next = next_event,
+    .close = close_event,
+};

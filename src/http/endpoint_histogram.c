@@ -1,0 +1,106 @@
+/* endpoint_histogram.c - /histogram: how often which value of a column occurs. */
+#include "endpoint.h"
+
+#include <string.h>
+
+enum { BINS_MOST = 10000 };
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static const struct param_spec own_params[] = {
+    {"column", PARAM_TEXT, false, "dur", NULL, "a column with numbers: dur, size, args.offset ..."},
+    {"scale", PARAM_CHOICE, false, "log2", "log2|linear",
+     "bins of powers of two, or of equal width from the least to the greatest value"},
+    {"bins", PARAM_UINT, false, "50", NULL, "linear: so many bins, up to 10000"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
+                                                  answer_params, NULL};
+
+struct state {
+    struct query *query;
+    struct value_histogram *found;
+};
+
+static int open_histogram(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    bool linear = strcmp(request_text(rq, "scale"), "linear") == 0;
+    uint64_t bins = request_uint(rq, "bins");
+    struct selection chosen;
+
+    if (!s)
+        return -ENOMEM;
+    if (bins < 1 || bins > BINS_MOST)
+        return err_set_param(&rq->err, ERR_PARAM, "bins", "`bins` is from 1 to %d", BINS_MOST);
+    int rc = selection_read(rq, &chosen);
+    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
+    return rc < 0 ? rc
+                  : histogram_run(s->query, request_text(rq, "column"), linear ? (uint32_t)bins : 0,
+                                  &rq->err, &s->found);
+}
+
+static void write_bins(const struct value_histogram *h, struct jw *j)
+{
+    jw_key(j, "histogram");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < h->count; i++) {
+        jw_begin(j, '{');
+        jw_put_double(j, "lo", h->bins[i].lo);
+        jw_put_double(j, "hi", h->bins[i].hi);
+        jw_put_uint(j, "count", h->bins[i].count);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static int next_histogram(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    const struct value_histogram *h = s->found;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {{"files", h->counters.files},
+                  {"damaged_files", h->counters.damaged_files},
+                  {"count", h->objects},
+                  {"values", h->values},
+                  {"outside", h->outside}};
+    struct jw j;
+
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_put_uint(&j, "generation", h->counters.generation);
+    jw_put_bool(&j, "complete", h->complete);
+    jw_put_str(&j, "column", request_text(rq, "column"));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        jw_key(&j, counts[i].name);
+        jw_uint(&j, counts[i].value);
+    }
+    write_bins(h, &j);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static void close_histogram(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    histogram_free(s->found);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_histogram = {
+    .path = "/histogram",
+    .summary = "how often which value of a column occurs",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .open = open_histogram,
+    .next = next_histogram,
+    .close = close_histogram,
+};

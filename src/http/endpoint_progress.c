@@ -1,0 +1,76 @@
+/* endpoint_progress.c - /progress: how far indexing is, as server-sent events. */
+#include "progress.h"
+
+#define EVENT_NS 250000000ll  /* between two events, at least... */
+#define QUIET_NS 5000000000ll /* ...and at most, so that a dead connection is noticed */
+
+static const struct param_spec own_params[] = {
+    {"follow", PARAM_BOOL, false, "false", NULL,
+     "go on when everything is indexed: traces grow, and new ones come"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL, "end after so long in any case"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, NULL};
+
+struct state {
+    struct index_progress told;
+    uint64_t generation;
+    int64_t told_ns; /* 0: nothing yet */
+};
+
+static int open_progress(struct request *rq)
+{
+    rq->content_type = "text/event-stream";
+    rq->state = arena_alloc(&rq->arena, sizeof(struct state));
+    return rq->state ? 0 : -ENOMEM;
+}
+
+/* The JSON is one line, as the events need it. */
+static void write_event(const struct request *rq, const struct index_progress *p, struct buf *out)
+{
+    struct jw j;
+
+    buf_puts(out, "event: progress\ndata: ");
+    jw_init(&j, out, false);
+    jw_begin(&j, '{');
+    jw_put_uint(&j, "generation", snapshot_generation(rq->snapshot));
+    progress_write(rq, p, &j);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    buf_putc(out, '\n');
+}
+
+static int next_progress(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    struct index_progress p;
+    int64_t now = clock_mono_ns(), since = now - s->told_ns;
+
+    request_repin(rq);
+    index_progress(rq->http->options->index, &p);
+    uint64_t generation = snapshot_generation(rq->snapshot);
+    bool last =
+        rq->ending || p.store_error || (progress_is_done(&p) && !request_flag(rq, "follow"));
+    bool same = progress_is_same(&p, &s->told) && generation == s->generation;
+    int64_t gap = same ? QUIET_NS : EVENT_NS;
+    if (s->told_ns && !last && since < gap) {
+        rq->wait_ms = (gap - since) / 1000000 + 1;
+        return NEXT_WAIT;
+    }
+    write_event(rq, &p, out);
+    s->told = p;
+    s->generation = generation;
+    s->told_ns = now;
+    rq->wait_ms = QUIET_NS / 1000000;
+    return last ? ERR_END : NEXT_WAIT;
+}
+
+const struct endpoint endpoint_progress = {
+    .path = "/progress",
+    .summary = "how far indexing is, as server-sent events",
+    .methods = METHOD_GET,
+    .params = params,
+    .apart = true,
+    .open = open_progress,
+    .next = next_progress,
+};

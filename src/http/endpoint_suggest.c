@@ -1,0 +1,245 @@
+/* endpoint_suggest.c - /suggest: how a column name or a value may go on, for people who type a query. */
+#include "endpoint.h"
+#include "query_text.h"
+
+#include <string.h>
+
+enum { LIMIT_MOST = 1000 };
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static const struct param_spec own_params[] = {
+    {"column", PARAM_TEXT, false, NULL, NULL,
+     "values of this column, the most frequent first; else names of columns"},
+    {"prefix", PARAM_TEXT, false, "", NULL,
+     "how they begin, in any letter case; values: texts only, unless it is empty"},
+    {"limit", PARAM_UINT, false, "20", NULL, "at most so many, up to 1000"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
+                                                  NULL};
+
+/* What a query may name besides stored columns. */
+static const struct {
+    const char *path, *type;
+} derived[] = {{"cmd", "string"}, {"exec", "string"}, {"file", "string"}, {"host", "string"},
+               {"rank", "int"},   {"size", "int"},    {"te", "float"},    {"trace", "string"}};
+
+struct state {
+    struct query *query;
+    struct schema *schema;       /* of names */
+    struct aggregate *aggregate; /* of values */
+    struct buf filter;
+    uint64_t limit;
+};
+
+/* Without the meaning of what it has: \Q begins a literal, \E ends it. */
+static void write_pattern(struct buf *out, struct text prefix)
+{
+    buf_puts(out, "^\\Q");
+    for (size_t i = 0; i < prefix.len; i++) {
+        if (i + 1 < prefix.len && prefix.ptr[i] == '\\' && prefix.ptr[i + 1] == 'E') {
+            buf_puts(out, "\\E\\\\\\QE");
+            i++;
+        } else if (i + 1 == prefix.len && prefix.ptr[i] == '\\') {
+            buf_puts(out, "\\E\\\\\\Q");
+        } else {
+            buf_putc(out, prefix.ptr[i]);
+        }
+    }
+    buf_puts(out, "\\E");
+}
+
+/* The filter of the request, and that the column begins so. */
+static int narrow(struct request *rq, struct state *s, struct selection *chosen)
+{
+    struct text prefix = text_of(request_text(rq, "prefix"));
+    struct buf pattern = {0};
+
+    if (!prefix.len)
+        return 0;
+    if (chosen->query.len)
+        buf_printf(&s->filter, "(%.*s) and ", (int)chosen->query.len, chosen->query.ptr);
+    buf_printf(&s->filter, "%s ~* ", request_text(rq, "column"));
+    write_pattern(&pattern, prefix);
+    query_text_string(&s->filter, (struct text){pattern.data, pattern.len});
+    int rc = pattern.error ? pattern.error : s->filter.error;
+    buf_done(&pattern);
+    chosen->query = (struct text){s->filter.data, s->filter.len};
+    return rc;
+}
+
+/* As the language knows it, not a piece of a query. */
+static int check_column(struct request *rq, const char *column)
+{
+    const char *path = NULL;
+
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (strcmp(derived[i].path, column) == 0)
+            return 0;
+    int rc = query_stored_path(text_of(column), &rq->arena, &path);
+    if (rc == -EINVAL || strpbrk(column, " \t\n\"'()"))
+        return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is no column",
+                             column);
+    return rc;
+}
+
+static int open_values(struct request *rq, struct state *s, struct selection *chosen)
+{
+    static const char *const told[] = {"@count=count"}, *const order[] = {"-@count"};
+    const char *const column[] = {request_text(rq, "column")};
+    struct aggregate_options o = {.group_by = column,
+                                  .group_by_count = 1,
+                                  .aggregates = told,
+                                  .aggregate_count = 1,
+                                  .sort = order,
+                                  .sort_count = 1,
+                                  .limit = s->limit};
+    int rc = check_column(rq, column[0]);
+
+    if (rc == 0) { /* an error of the request's own filter, before it is put into another */
+        rc = selection_open(rq, chosen, &s->query);
+        query_close(s->query);
+        s->query = NULL;
+    }
+    rc = rc < 0 ? rc : narrow(rq, s, chosen);
+    rc = rc < 0 ? rc : selection_open(rq, chosen, &s->query);
+    rc = rc < 0 ? rc : aggregate_open(s->query, &o, &rq->err, &s->aggregate);
+    if (rc == ERR_PARAM && strcmp(rq->err.param, "group_by") == 0) {
+        rq->err = (struct err){0};
+        err_set_param(&rq->err, rc, "column", "`column`: no event has \"%.100s\"", column[0]);
+    }
+    return rc;
+}
+
+static int open_suggest(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct selection chosen;
+
+    if (!s)
+        return -ENOMEM;
+    s->limit = request_uint(rq, "limit");
+    if (s->limit < 1 || s->limit > LIMIT_MOST)
+        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` is from 1 to %d", LIMIT_MOST);
+    int rc = selection_read(rq, &chosen);
+    if (rc < 0)
+        return rc;
+    if (request_text(rq, "column"))
+        return open_values(rq, s, &chosen);
+    rc = selection_open(rq, &chosen, &s->query);
+    return rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------------- */
+
+static bool begins(struct text t, struct text prefix)
+{
+    return t.len >= prefix.len && text_eq_nocase((struct text){t.ptr, prefix.len}, prefix);
+}
+
+/* args.ret may be asked for as ret. */
+static bool is_meant(struct text path, struct text prefix)
+{
+    struct text args = TEXT("args.");
+
+    if (begins(path, prefix))
+        return true;
+    return begins(path, args) &&
+           begins((struct text){path.ptr + args.len, path.len - args.len}, prefix);
+}
+
+static void write_name(struct jw *j, struct text path, const char *type, const uint64_t *rows)
+{
+    jw_begin(j, '{');
+    jw_put_text(j, "value", path);
+    jw_put_str(j, "type", type);
+    jw_key(j, "count");
+    if (rows)
+        jw_uint(j, *rows);
+    else
+        jw_null(j);
+    jw_end(j, '}');
+}
+
+static void write_names(const struct request *rq, const struct state *s, struct jw *j)
+{
+    struct text prefix = text_of(request_text(rq, "prefix"));
+    uint64_t left = s->limit;
+
+    for (size_t i = 0; i < sizeof derived / sizeof *derived && left; i++) {
+        if (!begins(text_of(derived[i].path), prefix))
+            continue;
+        write_name(j, text_of(derived[i].path), derived[i].type, NULL);
+        left--;
+    }
+    for (size_t i = 0; i < s->schema->count && left; i++) {
+        const struct schema_column *c = &s->schema->columns[i];
+        if (!is_meant(c->path, prefix))
+            continue;
+        write_name(j, c->path, c->type, &c->rows);
+        left--;
+    }
+}
+
+static int write_values(struct request *rq, struct state *s, struct jw *j)
+{
+    const struct value *rows;
+    size_t count;
+    int rc;
+
+    while ((rc = aggregate_next(s->aggregate, 256, &rq->err, &rows, &count)) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            jw_begin(j, '{');
+            jw_put_value(j, "value", &rows[2 * i]);
+            jw_put_value(j, "count", &rows[2 * i + 1]);
+            jw_end(j, '}');
+        }
+    }
+    return rc;
+}
+
+static int next_suggest(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+    struct jw j;
+    int rc = ERR_END;
+
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_put_str(&j, "column", request_text(rq, "column"));
+    jw_key(&j, "values");
+    jw_begin(&j, '[');
+    if (s->aggregate)
+        rc = write_values(rq, s, &j);
+    else
+        write_names(rq, s, &j);
+    jw_end(&j, ']');
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return rc;
+}
+
+static void close_suggest(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    aggregate_close(s->aggregate);
+    schema_free(s->schema);
+    query_close(s->query);
+    buf_done(&s->filter);
+}
+
+const struct endpoint endpoint_suggest = {
+    .path = "/suggest",
+    .summary = "completion of column names and of values",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .open = open_suggest,
+    .next = next_suggest,
+    .close = close_suggest,
+};

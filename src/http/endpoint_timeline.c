@@ -1,0 +1,276 @@
+/* endpoint_timeline.c - /timeline: what a window of time looks like, lane by lane and column by column. */
+#include "endpoint.h"
+
+#include <stdlib.h>
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static const struct param_spec own_params[] = {
+    {"width", PARAM_UINT, false, "1000", NULL, "columns of the window, at most 8192"},
+    {"group_by", PARAM_LIST, false, NULL, NULL,
+     "columns that tell lanes apart, comma-separated; host,pid,tid unless given"},
+    {"color", PARAM_TEXT, false, "cat", NULL, "column by which objects are coloured"},
+    {"events", PARAM_UINT, false, "1000", NULL,
+     "so many of the longest objects are told one by one, at most 50000"},
+    SELECTION_PARAMS("", "true", "overlap", "data"),
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, page_params, answer_params, NULL};
+
+struct state {
+    struct query *query;
+    struct timeline *timeline;
+    const char *const *group_by;
+    size_t group_by_count;
+    struct timeline_cell *cells;
+    struct jw j;
+    size_t lane, first, end; /* lanes to be told: from first to end */
+    bool began;
+};
+
+static void read_lanes(const struct request *rq, struct state *s)
+{
+    static const char *const thread[] = {"host", "pid", "tid"};
+    const struct param *p = request_param(rq, "group_by");
+
+    s->group_by = p->set ? (const char *const *)p->items : thread;
+    s->group_by_count = p->set ? p->count : 3;
+}
+
+static void read_options(const struct request *rq, const struct selection *chosen,
+                         struct timeline_options *o)
+{
+    const struct state *s = rq->state;
+    uint64_t width = request_uint(rq, "width"), events = request_uint(rq, "events");
+
+    *o = (struct timeline_options){.group_by = s->group_by,
+                                   .group_by_count = s->group_by_count,
+                                   .color = request_text(rq, "color"),
+                                   .has_window = chosen->has_time_range,
+                                   .from_ns = chosen->time_from_ns,
+                                   .to_ns = chosen->time_to_ns,
+                                   .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,
+                                   .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
+}
+
+static int choose_lanes(struct request *rq, struct state *s)
+{
+    const struct timeline_facts *f = timeline_facts(s->timeline);
+    const struct param *limit = request_param(rq, "limit");
+    uint64_t offset = request_uint(rq, "offset");
+
+    s->first = s->lane = offset < f->lanes ? (size_t)offset : f->lanes;
+    s->end = limit->set && limit->number < f->lanes - s->lane ? s->lane + (size_t)limit->number
+                                                              : f->lanes;
+    s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
+    return s->cells ? 0 : -ENOMEM;
+}
+
+static int open_timeline(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct timeline_options o;
+    struct selection chosen;
+
+    if (!s)
+        return -ENOMEM;
+    read_lanes(rq, s);
+    int rc = selection_read(rq, &chosen);
+    if (rc < 0)
+        return rc;
+    read_options(rq, &chosen, &o);
+    rc = selection_open(rq, &chosen, &s->query);
+    rc = rc < 0 ? rc : timeline_open(s->query, &o, &rq->err, &s->timeline);
+    return rc < 0 ? rc : choose_lanes(rq, s);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------------- */
+
+static void put_time(struct jw *j, const char *key, __int128 ns)
+{
+    jw_key(j, key);
+    jw_time_ns(j, ns);
+}
+
+static void write_colors(const struct state *s, struct jw *j)
+{
+    const struct timeline_color *colors = timeline_colors(s->timeline);
+
+    jw_key(j, "colors");
+    jw_begin(j, '[');
+    for (uint32_t i = 0; i < timeline_facts(s->timeline)->colors; i++) {
+        jw_begin(j, '{');
+        jw_put_value(j, "value", &colors[i].value);
+        jw_put_uint(j, "count", colors[i].count);
+        put_time(j, "busy", colors[i].busy_ns);
+        jw_end(j, '}');
+    }
+    jw_end(j, ']');
+}
+
+static void write_window(const struct timeline_facts *f, struct jw *j)
+{
+    static const char *const names[] = {"from", "to", "column"};
+    const __int128 times[] = {f->from_ns, f->to_ns, f->column_ns};
+
+    for (unsigned i = 0; i < 3; i++) {
+        jw_key(j, names[i]);
+        if (f->columns)
+            jw_time_ns(j, times[i]);
+        else
+            jw_null(j);
+    }
+    jw_put_uint(j, "columns", f->columns);
+}
+
+static void write_head(struct request *rq, const struct state *s, struct jw *j)
+{
+    const struct timeline_facts *f = timeline_facts(s->timeline);
+
+    jw_put_uint(j, "generation", f->counters.generation);
+    jw_put_bool(j, "complete", f->complete);
+    jw_put_uint(j, "files", f->counters.files);
+    jw_put_uint(j, "damaged_files", f->counters.damaged_files);
+    write_window(f, j);
+    jw_put_uint(j, "count", f->objects);
+    put_time(j, "busy", f->busy_ns);
+    jw_put_uint(j, "untimed", f->untimed);
+    jw_key(j, "group_by");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < s->group_by_count; i++)
+        jw_str(j, s->group_by[i]);
+    jw_end(j, ']');
+    jw_put_str(j, "color", request_text(rq, "color"));
+    write_colors(s, j);
+    jw_put_uint(j, "lanes_total", f->lanes);
+    jw_put_uint(j, "lanes_offset", s->first);
+}
+
+static bool repeats(const struct timeline_cell *a, const struct timeline_cell *b, uint32_t distance)
+{
+    return b->column == a->column + distance && b->count == a->count && b->busy_ns == a->busy_ns &&
+           b->color == a->color;
+}
+
+/* [column, count, busy, color], and how many columns are alike where it is not one. */
+static void write_cells(struct state *s, struct jw *j)
+{
+    size_t n = timeline_cells(s->timeline, s->lane, s->cells);
+    uint32_t run;
+
+    for (size_t i = 0; i < n; i += run) {
+        const struct timeline_cell *c = &s->cells[i];
+        for (run = 1; i + run < n && repeats(c, &s->cells[i + run], run);)
+            run++;
+        jw_begin(j, '[');
+        jw_uint(j, c->column);
+        jw_uint(j, c->count);
+        jw_time_ns(j, c->busy_ns);
+        jw_uint(j, c->color);
+        if (run > 1)
+            jw_uint(j, run);
+        jw_end(j, ']');
+    }
+}
+
+static void write_lane(struct state *s, struct jw *j)
+{
+    const struct timeline_lane *lane = &timeline_lanes(s->timeline)[s->lane];
+
+    jw_begin(j, '{');
+    jw_key(j, "keys");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < s->group_by_count; i++)
+        jw_value(j, &lane->keys[i]);
+    jw_end(j, ']');
+    jw_put_uint(j, "count", lane->count);
+    put_time(j, "busy", lane->busy_ns);
+    jw_key(j, "cells");
+    jw_begin(j, '[');
+    write_cells(s, j);
+    jw_end(j, ']');
+    jw_end(j, '}');
+}
+
+static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
+{
+    jw_begin(j, '{');
+    jw_put_uint(j, "lane", e->lane);
+    jw_put_uint(j, "color", e->color);
+    put_time(j, "ts", e->ts_ns);
+    jw_key(j, "dur");
+    if (e->has_dur)
+        jw_time_ns(j, e->dur_ns);
+    else
+        jw_null(j);
+    jw_put_value(j, "name", &e->name);
+    jw_put_value(j, "cat", &e->cat);
+    jw_put_str(j, "file", snapshot_file(rq->snapshot, e->file)->name);
+    jw_put_uint(j, "object", e->object);
+    jw_end(j, '}');
+}
+
+/* Those in the lanes that are told. */
+static void write_events(const struct request *rq, const struct state *s, struct jw *j)
+{
+    const struct timeline_facts *f = timeline_facts(s->timeline);
+    const struct timeline_event *events = timeline_events(s->timeline);
+
+    jw_put_bool(j, "events_complete", f->events == f->objects);
+    jw_key(j, "events");
+    jw_begin(j, '[');
+    for (uint32_t i = 0; i < f->events; i++)
+        if (events[i].lane >= s->first && events[i].lane < s->end)
+            write_event(rq, &events[i], j);
+    jw_end(j, ']');
+}
+
+/* The head, then a lane a time, then the rest. */
+static int next_timeline(struct request *rq, struct buf *out)
+{
+    struct state *s = rq->state;
+
+    if (!s->began) {
+        jw_init(&s->j, out, rq->pretty);
+        jw_begin(&s->j, '{');
+        write_head(rq, s, &s->j);
+        jw_key(&s->j, "lanes");
+        jw_begin(&s->j, '[');
+        s->began = true;
+        return 0;
+    }
+    s->j.out = out;
+    if (s->lane < s->end) {
+        write_lane(s, &s->j);
+        s->lane++;
+        return 0;
+    }
+    jw_end(&s->j, ']');
+    write_events(rq, s, &s->j);
+    jw_end(&s->j, '}');
+    jw_finish(&s->j);
+    return ERR_END;
+}
+
+static void close_timeline(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    timeline_close(s->timeline);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_timeline = {
+    .path = "/timeline",
+    .summary =
+        "what a window of time looks like: lanes by columns of pixels, and the longest events",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .open = open_timeline,
+    .next = next_timeline,
+    .close = close_timeline,
+};

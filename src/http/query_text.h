@@ -1,0 +1,12 @@
+/* query_text.h - texts of the query language, put together from values. */
+#ifndef DFT_HTTP_QUERY_TEXT_H
+#define DFT_HTTP_QUERY_TEXT_H
+
+#include "dftracerd/format.h"
+
+/* A string of the language with these bytes. */
+void query_text_string(struct buf *out, struct text t);
+/* `path == value`, or that it is missing; arrays are no values of the language: nothing equals them. */
+void query_text_equals(struct buf *out, const char *path, const struct value *v);
+
+#endif

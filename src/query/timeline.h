@@ -1,0 +1,56 @@
+/* timeline.h - the parts of /timeline. Private to timeline*.c.
+ *
+ * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each, and keeps the
+ *       longest objects; timeline.c is the door: the window, the order of lanes and colors, which color a cell has.
+ * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
+ */
+#ifndef DFTRACERD_QUERY_TIMELINE_H
+#define DFTRACERD_QUERY_TIMELINE_H
+
+#include "group.h"
+
+enum { TIMELINE_KEYS_MAX = 16 };
+
+/* What objects of a group have in a column. */
+struct timeline_part {
+    uint64_t busy;   /* ns of those that begin or end in it                                       */
+    uint32_t count;  /* that begin in it                                                          */
+    int32_t cover;   /* that cover it wholly, less those that cover the column before it wholly    */
+};
+/* An object that may be told by itself. dur -1: it has none. */
+struct timeline_pick {
+    int64_t ts, dur;
+    uint32_t group, tuple, file, chunk, row;
+};
+struct timeline_picks {
+    struct timeline_pick *picks;
+    uint32_t count, most; /* room for twice as many as are wanted                                  */
+    bool full;            /* least: the last that is wanted                                        */
+    struct timeline_pick least;
+};
+/* Whether `a` is told rather than `b`: the longer, then the earlier, then by place. */
+bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b);
+/* Leaves the `most` that come first, in any order. */
+void picks_cut(struct timeline_picks *p);
+
+struct timeline_found {
+    struct group_table groups, tuples; /* keys of the lane and the color; name and cat             */
+    struct timeline_part **parts;      /* by group: `columns` each                                 */
+    size_t parts_cap, charged;
+    struct timeline_picks picks;
+    uint64_t objects, untimed;
+};
+struct timeline_plan {
+    struct query *query;
+    struct budget *budget;
+    const struct source *ts, *dur, *keys[TIMELINE_KEYS_MAX + 1], *names[2];
+    unsigned width;                    /* keys with the color                                      */
+    int64_t from, to;
+    uint64_t step;
+    uint32_t columns;
+};
+/* Fills what is empty. On failure, too: timeline_found_done. */
+int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret, struct err *err);
+void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
+
+#endif

@@ -1,0 +1,30 @@
+/* timeline_event.c - one object by its number. */
+#include "scan.h"
+
+struct wanted {
+    uint32_t file, chunk, row;
+};
+
+static bool keep(void *arg, struct scan_place *place)
+{
+    const struct wanted *w = arg;
+
+    if (place->file != w->file || place->chunk != w->chunk)
+        return false;
+    place->first_row = w->row;
+    return true;
+}
+
+int query_begin_at(struct query *q, uint32_t file, uint64_t object)
+{
+    const struct index_file *f = snapshot_file(query_snapshot(q), file);
+    struct wanted w = {.file = file};
+
+    while (w.chunk < f->chunk_count && object >= f->chunks[w.chunk].rows)
+        object -= f->chunks[w.chunk++].rows;
+    if (w.chunk == f->chunk_count)
+        return ERR_NOT_FOUND;
+    w.row = (uint32_t)object;
+    scan_keep_places(q, keep, &w);
+    return 0;
+}

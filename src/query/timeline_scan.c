@@ -1,0 +1,368 @@
+/* timeline_scan.c - from columns to cells, and the longest objects. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+    const struct timeline_plan *plan;
+    struct timeline_found *found;
+    uint32_t most;
+};
+struct worker {
+    const struct job *job;
+    struct group_map groups, tuples;
+    struct timeline_found own; /* its tables are not used */
+    double columns_per_ns;
+    uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
+};
+
+/* ---- the longest objects ----------------------------------------------------------------------------------- */
+
+bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b)
+{
+    if (a->dur != b->dur)
+        return a->dur > b->dur;
+    if (a->ts != b->ts)
+        return a->ts < b->ts;
+    if (a->file != b->file)
+        return a->file < b->file;
+    return a->chunk != b->chunk ? a->chunk < b->chunk : a->row < b->row;
+}
+
+static void swap(struct timeline_pick *a, struct timeline_pick *b)
+{
+    struct timeline_pick t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+/* Hoare's quickselect: what comes before the one at `most` - 1 stands before it. */
+void picks_cut(struct timeline_picks *p)
+{
+    uint32_t lo = 0, hi = p->count;
+
+    if (p->count <= p->most)
+        return;
+    while (p->most > 0 && hi - lo > 1) {
+        uint32_t end = lo;
+        swap(&p->picks[lo + (hi - lo) / 2], &p->picks[hi - 1]);
+        for (uint32_t i = lo; i + 1 < hi; i++)
+            if (pick_before(&p->picks[i], &p->picks[hi - 1]))
+                swap(&p->picks[i], &p->picks[end++]);
+        swap(&p->picks[end], &p->picks[hi - 1]);
+        if (end == p->most - 1)
+            break;
+        if (end < p->most - 1)
+            lo = end + 1;
+        else
+            hi = end;
+    }
+    p->count = p->most;
+    p->full = true;
+    if (p->most)
+        p->least = p->picks[p->most - 1];
+}
+
+static int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most)
+{
+    size_t bytes = ((size_t)most * 2 + 1) * sizeof(*f->picks.picks);
+    int rc = budget_charge(plan->budget, bytes);
+
+    if (rc < 0)
+        return rc;
+    f->charged += bytes;
+    f->picks.most = most;
+    f->picks.full = most == 0;
+    f->picks.picks = malloc(bytes);
+    return f->picks.picks ? 0 : -ENOMEM;
+}
+
+static bool is_wanted(const struct timeline_picks *p, const struct timeline_pick *pick)
+{
+    return !p->full || (p->most && pick_before(pick, &p->least));
+}
+
+static void picks_add(struct timeline_picks *p, const struct timeline_pick *pick)
+{
+    p->picks[p->count++] = *pick;
+    if (p->count == p->most * 2)
+        picks_cut(p);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------- */
+
+/* Those of a group; NULL with *rc: no memory. */
+static struct timeline_part *parts_of(struct timeline_found *f, const struct timeline_plan *plan,
+                                      uint32_t group, int *rc)
+{
+    size_t bytes = plan->columns * sizeof(**f->parts);
+
+    if (group >= f->parts_cap) {
+        size_t cap = f->parts_cap * 2 > group ? f->parts_cap * 2 : group + 64u;
+        size_t more = (cap - f->parts_cap) * sizeof(*f->parts);
+        *rc = budget_charge(plan->budget, more);
+        if (*rc < 0)
+            return NULL;
+        f->charged += more;
+        struct timeline_part **grown = realloc(f->parts, cap * sizeof(*grown));
+        if (!grown) {
+            *rc = -ENOMEM;
+            return NULL;
+        }
+        memset(grown + f->parts_cap, 0, more);
+        f->parts = grown;
+        f->parts_cap = cap;
+    }
+    if (!f->parts[group]) {
+        *rc = budget_charge(plan->budget, bytes);
+        if (*rc < 0)
+            return NULL;
+        f->charged += bytes;
+        f->parts[group] = calloc(plan->columns, sizeof(**f->parts));
+        *rc = f->parts[group] ? 0 : -ENOMEM;
+    }
+    return f->parts[group];
+}
+
+void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan)
+{
+    for (size_t i = 0; i < f->parts_cap; i++)
+        free(f->parts[i]);
+    free(f->parts);
+    free(f->picks.picks);
+    budget_release(plan->budget, f->charged);
+    memset(f, 0, sizeof(*f));
+}
+
+/* offset / step: the product with the inverse is off by one at most. */
+static uint32_t column_at(const struct worker *w, uint64_t offset)
+{
+    uint64_t step = w->job->plan->step, c = (uint64_t)((double)offset * w->columns_per_ns);
+
+    if (c * step > offset)
+        c--;
+    else if (offset - c * step >= step)
+        c++;
+    return (uint32_t)c;
+}
+
+static void add_part(const struct worker *w, struct timeline_part *parts, int64_t ts, int64_t te)
+{
+    const struct timeline_plan *p = w->job->plan;
+    int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
+    int64_t last = te < first ? first : te > p->to ? p->to : te;
+    uint64_t from = (uint64_t)first - (uint64_t)p->from, to = (uint64_t)last - (uint64_t)p->from;
+    uint32_t a = column_at(w, from), b = to - from < 1 ? a : column_at(w, to);
+
+    parts[a].count++;
+    if (a == b) {
+        parts[a].busy += to - from;
+        return;
+    }
+    parts[a].busy += (a + 1ull) * p->step - from;
+    parts[b].busy += to - b * p->step;
+    parts[a + 1].cover++;
+    parts[b].cover--;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------- */
+
+struct times {
+    const int64_t *values; /* NULL: no row has one */
+    const uint64_t *valid;
+    int64_t unit;
+};
+
+static int read_times(struct scan_batch *b, const struct source *s, struct times *t)
+{
+    bool nano = false;
+    int rc = batch_i64(b, s, &t->values, &t->valid, &nano);
+
+    t->unit = nano ? 1 : 1000;
+    if (rc == -EDOM)
+        t->values = NULL;
+    return rc == -EDOM ? 0 : rc;
+}
+
+/* In ns, beyond 64 bits the nearest that fits. */
+static bool time_of(const struct times *t, uint32_t row, int64_t *ret)
+{
+    if (!t->values || !batch_is_valid(t->valid, row))
+        return false;
+    if (__builtin_mul_overflow(t->values[row], t->unit, ret))
+        *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct timeline_pick *pick,
+                 bool *has_tuples)
+{
+    pick->file = b->chunk->place.file;
+    pick->chunk = b->chunk->place.chunk;
+    pick->row = batch_place(b, batch_row(b, j));
+    if (!is_wanted(&w->own.picks, pick))
+        return 0;
+    int rc = *has_tuples ? 0 : group_map_batch(&w->tuples, b, w->tuple);
+    if (rc < 0)
+        return rc;
+    *has_tuples = true;
+    pick->group = w->group[j];
+    pick->tuple = w->tuple[j];
+    picks_add(&w->own.picks, pick);
+    return 0;
+}
+
+static int add_row(struct worker *w, const struct timeline_pick *pick, uint32_t group)
+{
+    int64_t te;
+    int rc = 0;
+    struct timeline_part *parts = group < w->own.parts_cap ? w->own.parts[group] : NULL;
+
+    if (!parts)
+        parts = parts_of(&w->own, w->job->plan, group, &rc);
+    if (!parts)
+        return rc;
+    if (__builtin_add_overflow(pick->ts, pick->dur < 0 ? 0 : pick->dur, &te))
+        te = INT64_MAX;
+    add_part(w, parts, pick->ts, te);
+    w->own.objects++;
+    return 0;
+}
+
+static int batch(void *state, struct scan_batch *b)
+{
+    struct worker *w = state;
+    const struct timeline_plan *p = w->job->plan;
+    struct times ts, dur;
+    bool has_tuples = false;
+    int rc = read_times(b, p->ts, &ts);
+
+    rc = rc < 0 ? rc : read_times(b, p->dur, &dur);
+    rc = rc < 0 ? rc : group_map_batch(&w->groups, b, w->group);
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        struct timeline_pick pick;
+        if (!time_of(&ts, row, &pick.ts)) {
+            w->own.untimed++;
+            continue;
+        }
+        if (!time_of(&dur, row, &pick.dur) || pick.dur < 0)
+            pick.dur = -1;
+        rc = add_row(w, &pick, w->group[j]);
+        if (rc == 0 && (!w->own.picks.full || pick.dur >= w->own.picks.least.dur))
+            rc = offer(w, b, j, &pick, &has_tuples);
+    }
+    return rc;
+}
+
+/* ---- workers ----------------------------------------------------------------------------------------------- */
+
+static int worker_begin(void *arg, unsigned number, void **ret_state)
+{
+    const struct job *job = arg;
+    const struct timeline_plan *p = job->plan;
+    struct worker *w = calloc(1, sizeof(*w));
+    (void)number;
+
+    if (!w)
+        return -ENOMEM;
+    int rc = picks_init(&w->own, p, job->most);
+    if (rc < 0) {
+        timeline_found_done(&w->own, p);
+        free(w);
+        return rc;
+    }
+    w->job = job;
+    w->columns_per_ns = 1 / (double)p->step;
+    group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
+    group_map_init(&w->tuples, p->names, 2, 0, p->budget);
+    *ret_state = w;
+    return 0;
+}
+
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct worker *w = state;
+    int rc = group_map_chunk(&w->groups, c);
+
+    return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
+}
+
+static int add_parts(const struct job *job, const struct timeline_part *from, uint32_t group)
+{
+    int rc = 0;
+    struct timeline_part *to = parts_of(job->found, job->plan, group, &rc);
+
+    for (uint32_t i = 0; to && i < job->plan->columns; i++) {
+        to[i].busy += from[i].busy;
+        to[i].count += from[i].count;
+        to[i].cover += from[i].cover;
+    }
+    return rc;
+}
+
+/* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no parts. */
+static int merge(const struct job *job, struct worker *w)
+{
+    struct timeline_found *f = job->found;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < w->groups.table.count && i < w->own.parts_cap && rc == 0; i++) {
+        if (!w->own.parts[i])
+            continue;
+        int64_t group = group_table_add(&f->groups, group_table_keys(&w->groups.table, i));
+        rc = group < 0 ? (int)group : add_parts(job, w->own.parts[i], (uint32_t)group);
+    }
+    picks_cut(&w->own.picks);
+    for (uint32_t i = 0; i < w->own.picks.count && rc == 0; i++) {
+        struct timeline_pick pick = w->own.picks.picks[i];
+        const uint64_t *group_keys = group_table_keys(&w->groups.table, pick.group);
+        const uint64_t *tuple_keys = group_table_keys(&w->tuples.table, pick.tuple);
+        if (!is_wanted(&f->picks, &pick))
+            continue;
+        int64_t group = group_table_add(&f->groups, group_keys);
+        int64_t tuple = group_table_add(&f->tuples, tuple_keys);
+        if (group < 0 || tuple < 0)
+            return (int)(group < 0 ? group : tuple);
+        pick.group = (uint32_t)group;
+        pick.tuple = (uint32_t)tuple;
+        picks_add(&f->picks, &pick);
+    }
+    f->objects += w->own.objects;
+    f->untimed += w->own.untimed;
+    return rc;
+}
+
+static int worker_end(void *arg, unsigned number, void *state, bool failed)
+{
+    const struct job *job = arg;
+    struct worker *w = state;
+    int rc = failed ? 0 : merge(job, w);
+    (void)number;
+
+    group_map_done(&w->groups);
+    group_map_done(&w->tuples);
+    timeline_found_done(&w->own, job->plan);
+    free(w);
+    return rc;
+}
+
+int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
+                  struct err *err)
+{
+    struct job job = {.plan = plan, .found = ret, .most = most};
+    struct scan_sink sink = {.arg = &job,
+                             .gathers = true,
+                             .worker_begin = worker_begin,
+                             .chunk_begin = chunk_begin,
+                             .batch = batch,
+                             .worker_end = worker_end};
+    int rc = picks_init(ret, plan, most);
+
+    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
+    picks_cut(&ret->picks);
+    return rc;
+}

@@ -1,0 +1,33 @@
+"""Questions to /timeline, for any directory and for synth.py's."""
+
+GENERAL = [
+    {"width": "37", "events": "25"},
+    {"width": "1", "group_by": "", "events": "0"},
+    {"width": "64", "group_by": "host", "color": "name", "limit": "3", "events": "5"},
+    {"width": "200", "group_by": "pid", "query": "cat == 'POSIX' and dur > 3", "offset": "1", "limit": "5", "events": "10000"},
+    {"width": "23", "group_by": "host,rank", "color": "host", "phase": "any", "events": "3"},
+    {"query": "cat == 'no such category'"},
+]
+WINDOWED = [
+    {"width": "100", "events": "12"},
+    {"width": "8192", "limit": "2", "events": "300", "color": "name"},
+    {"width": "7", "time": "start", "group_by": "cat", "preset": "io"},
+]
+SYNTH = [
+    *({"dir": d, "width": "50", "phase": "any", "color": "name"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
+    {"dir": "units", "group_by": "trace", "width": "9"},
+]
+
+
+def general(root):
+    """Also of windows: the middle tenth, one instant, one column a nanosecond, before everything."""
+    stamps = sorted(o.ts for f in root.files for o in f.objects if o.ts is not None)
+    windows = ["0,1"]
+    if stamps:
+        lo, hi = stamps[len(stamps) * 45 // 100] // 1000, stamps[len(stamps) * 55 // 100] // 1000 + 1
+        windows += ["%d,%d" % (lo, hi), "%d,%d" % (lo, lo), "%d,%d.010" % (lo, lo)]
+    return [("timeline", p) for p in GENERAL] + [("timeline", {**p, "time_range": w}) for w in windows for p in WINDOWED]
+
+
+def synth():
+    return [("timeline", p) for p in SYNTH]

@@ -1,0 +1,115 @@
+"""/timeline and /histogram. Slow and plain: an object is looked at column by column."""
+
+import math
+from fractions import Fraction
+
+from . import dsl
+from .selection import microseconds, objects_of
+from .stats import number, sort_key
+
+
+def window_of(params, objects):
+    """(from, to) in ns; None: nothing has a time."""
+    if "time_range" in params:
+        return [dsl.duration(part) * 1000 for part in params["time_range"].split(",")]
+    timed = [o for o in objects if o.ts is not None]
+    return [min(o.ts for o in timed), max(max(o.ts, o.te()) for o in timed)] if timed else None
+
+
+class Sum:
+    """Of a lane, a color, or a column of one of both."""
+
+    def __init__(self):
+        self.count = self.busy = 0
+
+    def add(self, count, busy):
+        self.count += count
+        self.busy += busy
+
+
+class Window:
+    def __init__(self, start, end, width):
+        self.start, self.end = start, end
+        self.step = (end - start) // width + 1
+        self.columns = (end - start) // self.step + 1
+
+    def shares(self, o):
+        """(column, objects, ns) of all columns that the object has a part in."""
+        first = min(max(o.ts, self.start), self.end)
+        last = min(max(o.te(), first), self.end) if (o.dur or 0) >= 0 else first
+        a, b = (first - self.start) // self.step, (last - self.start) // self.step
+        for column in range(a, b + 1):
+            begin = self.start + column * self.step
+            yield column, int(column == a), min(last, begin + self.step) - max(first, begin)
+
+
+def rank(values):
+    """Number by key, in order."""
+    return {key: i for i, key in enumerate(sorted(values))}
+
+
+def cells_of(lane):
+    """lane: color -> column -> Sum. [column, count, busy, color]"""
+    told = []
+    for column in sorted({c for sums in lane.values() for c in sums}):
+        here = [(-sums[column].busy, -sums[column].count, color) for color, sums in lane.items() if column in sums]
+        here = [h for h in here if h[0] or h[1]]
+        if here:
+            told.append([column, -sum(h[1] for h in here), microseconds(-sum(h[0] for h in here)), min(here)[2]])
+    return told
+
+
+def told_event(o, lanes, colors):
+    return {"lane": lanes[lane_key(o)], "color": colors[o.color_key], "ts": microseconds(o.of.ts), "dur": microseconds(o.of.dur if o.of.dur is None or o.of.dur >= 0 else None),
+            "name": o.of.name, "cat": o.of.cat, "file": o.of.file.name, "object": o.of.number}  # fmt: skip
+
+
+class Seen:
+    def __init__(self, root, o, lane, color):
+        self.of = o
+        self.lane, self.color = [p(root, o) for p in lane], color(root, o)
+        self.color_key = sort_key(self.color)
+
+
+def lane_key(seen):
+    return tuple(sort_key(v) for v in seen.lane)
+
+
+def timeline(root, params):
+    files, objects = objects_of(root, {"time": "overlap", **params})
+    window = window_of(params, objects)
+    paths = [p for p in params.get("group_by", "host,pid,tid").split(",") if p]
+    readers, color = [dsl.Path(p) for p in paths], dsl.Path(params.get("color", "cat"))
+    seen = [Seen(root, o, readers, color) for o in objects if o.ts is not None]
+    lanes, colors = rank({lane_key(s) for s in seen}), rank({s.color_key for s in seen})
+    w = Window(*window, int(params.get("width", 1000))) if window else None
+    lane_sums, color_sums, cells = [Sum() for _ in lanes], [Sum() for _ in colors], [{} for _ in lanes]
+    keys, values = {}, {}
+    for s in seen:
+        lane, color = lanes[lane_key(s)], colors[s.color_key]
+        keys[lane], values[color] = s.lane, s.color
+        for column, count, busy in w.shares(s.of):
+            for into in (lane_sums[lane], color_sums[color], cells[lane].setdefault(color, {}).setdefault(column, Sum())):
+                into.add(count, busy)
+    seen.sort(key=lambda s: (-(s.of.dur if s.of.dur is not None and s.of.dur >= 0 else -1), s.of.ts, s.of.file.name.encode("utf-8", "surrogateescape"), s.of.number))
+    told = seen[: int(params.get("events", 1000))]
+    first = min(int(params.get("offset", 0)), len(lanes))
+    end = min(first + int(params.get("limit", len(lanes))), len(lanes))
+    return {
+        "complete": True, "files": len(files), "damaged_files": sum(f.damaged() for f in files),
+        "from": microseconds(w.start) if w else None, "to": microseconds(w.end) if w else None, "column": microseconds(w.step) if w else None,
+        "columns": w.columns if w else 0, "count": len(seen), "busy": microseconds(sum(s.busy for s in lane_sums)),
+        "untimed": len(objects) - len(seen), "group_by": paths, "color": params.get("color", "cat"),
+        "colors": [{"value": values[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
+        "lanes_total": len(lanes), "lanes_offset": first,
+        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
+                  for i in range(first, end)],
+        "events_complete": len(told) == len(seen),
+        "events": [told_event(s, lanes, colors) for s in told if first <= lanes[lane_key(s)] < end],
+    }  # fmt: skip
+
+
+def spread(lane):
+    """Runs of equal cells one by one."""
+    lane["cells"] = [[c[0] + i, *c[1:4]] for c in lane["cells"] for i in range(c[4] if len(c) > 4 else 1)]
+    return lane
