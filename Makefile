@@ -209,7 +209,7 @@ executables = $(shell for f in $(wildcard $1); do test -f $$f -a -x $$f && echo 
 SUB = $(MAKE) BUILD=$(BUILD) -j$(JOBS) -k
 
 .PHONY: check check-unit check-fuzz check-lint check-http check-golden check-fault check-sanitizers
-.PHONY: check-asan check-tsan check-paths check-path-portable check-path-zlib check-path-plain
+.PHONY: check-answers check-asan check-tsan check-paths check-path-portable check-path-zlib check-path-plain
 SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault check-path-portable \
     check-path-zlib check-sanitizers
 
@@ -242,6 +242,13 @@ check-lint:
 check-http check-golden check-fault: check-%: $(B)/config.mk
 	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' \
 	    $(call SCRIPTS_RUN,$(call executables,tests/$*/test_*))
+
+# Every answer that the tests of http get, held against /openapi.json when they have ended.
+ANSWERS = $(abspath $B)/answers
+check-answers: export DFTRACERD_RECORD = $(ANSWERS)
+check-answers:
+	@rm -rf $(ANSWERS) && mkdir -p $(ANSWERS)
+	@$(MAKE) BUILD=$(BUILD) check-http; a=$$?; tests/http/test_openapi recorded; b=$$?; test $$a = 0 -a $$b = 0
 
 # What reads and computes, once more in the plain ways that other machines take: without AVX2, without ISA-L. The programs
 # and the tests look at the variables.
@@ -390,7 +397,7 @@ distclean:
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
-	@echo 'Targets:' all deps deps-bench run check $(SUITES) fuzz bench bench-quick soak format \
+	@echo 'Targets:' all deps deps-bench run check $(SUITES) check-answers fuzz bench bench-quick soak format \
 	    install uninstall dist deb clean distclean | fold -s -w 90
 
 # ---- installing --------------------------------------------------------------------------------------
