@@ -176,7 +176,7 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
     int rc = 0;
 
     for (uint32_t i = 0; i < done; i++)
-        rc |= mark_row(&b->column[b->steps[s->first + i].column], b->rows);
+        rc |= mark_row(b->steps[s->first + i].column, b->rows);
     for (uint32_t i = done; i < s->count; i++)
         rc |= put_value(b, &event->values[b->steps[s->first + i].index]);
     b->row_shape[b->rows] = 0;
@@ -188,7 +188,7 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
 static always_inline int step_number(struct chunk_builder *b, const struct step *step,
                                      const struct trace_value *v, bool sure)
 {
-    struct column_build *c = &b->column[step->column];
+    struct column_build *c = step->column;
     int64_t value = v->i;
 
     if (!sure && unlikely(step_head(v) != step->head))
@@ -221,7 +221,7 @@ static int find_text(struct column_build *c, const struct trace_value *v, uint64
 static always_inline int step_text(struct chunk_builder *b, const struct step *step,
                                    const struct trace_value *v, bool sure)
 {
-    struct column_build *c = &b->column[step->column];
+    struct column_build *c = step->column;
     uint64_t x, y = 0;
 
     if (!sure && unlikely(step_head(v) != step->head))
@@ -237,9 +237,9 @@ static always_inline int step_text(struct chunk_builder *b, const struct step *s
     return stage_push(c, c->code);
 }
 
-static always_inline int step_fixed(struct chunk_builder *b, const struct step *step)
+static always_inline int step_fixed(const struct step *step)
 {
-    struct column_build *c = &b->column[step->column];
+    struct column_build *c = step->column;
 
     return likely(c->kind == BUILD_TEXT) ? stage_push(c, step->head)
                                          : push_any(c, TRACE_TEXT, step->head);
@@ -248,21 +248,26 @@ static always_inline int step_fixed(struct chunk_builder *b, const struct step *
 static always_inline int put_steps(struct chunk_builder *b, const struct shape *s,
                                    const struct trace_event *event, bool sure)
 {
-    const struct step *first = &b->steps[s->first], *step = first;
+    const struct step *first = &b->steps[s->first], *step = first, *numbers = first + s->numbers,
+                      *texts = first + s->texts, *end = first + s->count;
+    const struct trace_value *values = event->values;
     int rc = 0;
 
-    while (step < first + s->numbers &&
-           (rc = step_number(b, step, &event->values[step->index], sure)) == 0)
-        step++;
-    if (likely(rc == 0))
-        while (step < first + s->texts &&
-               (rc = step_text(b, step, &event->values[step->index], sure)) == 0)
-            step++;
-    if (unlikely(rc != 0))
-        return rc < 0 ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
-    for (; step < first + s->count; step++)
-        rc |= step_fixed(b, step);
+    for (; step < numbers; step++) {
+        rc = step_number(b, step, &values[step->index], sure);
+        if (unlikely(rc != 0))
+            goto out;
+    }
+    for (; step < texts; step++) {
+        rc = step_text(b, step, &values[step->index], sure);
+        if (unlikely(rc != 0))
+            goto out;
+    }
+    for (; step < end; step++)
+        rc |= step_fixed(step);
     return rc;
+out:
+    return rc < 0 ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
 }
 
 static int put_shape(struct chunk_builder *b, const struct shape *s,

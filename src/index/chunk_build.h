@@ -63,9 +63,9 @@ struct stage_place { size_t at; uint8_t bytes; };    /* in `kept`; of each value
 
 /* One value of a shape. */
 struct step {
+    struct column_build *column;
     uint32_t head;                   /* field, type and unit: step_head(); of a fixed text: its code */
-    uint16_t column;
-    uint16_t index;                  /* of the value in its event */
+    uint32_t index;                  /* of the value in its event */
 };
 /* What is done with the events of a shape: with numbers first, then texts, then fixed ones. */
 struct shape {
@@ -146,8 +146,11 @@ int stage_keep(struct column_build *c);
 /* Adds a value; which row it belongs to is told elsewhere. 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)
 {
-    *c->next++ = value;
-    return __builtin_expect(c->next == c->end, 0) ? stage_keep(c) : 0;
+    int64_t *next = c->next;
+
+    *next++ = value;
+    c->next = next;
+    return __builtin_expect(next == c->end, 0) ? stage_keep(c) : 0;
 }
 static inline uint32_t stage_count(const struct column_build *c) { return c->full + (uint32_t)(c->next - c->fill); }
 /* Of the c->full / PACK_BLOCK blocks that are kept. */

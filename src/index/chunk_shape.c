@@ -30,7 +30,7 @@ static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint
     if (build_see_type(c, v->type) < 0 ||
         (v->type >= TRACE_TEXT && c->dict == NULL && build_dictionary(b, c) == NULL))
         return -ENOMEM;
-    *ret = (struct step){.head = step_head(v), .column = (uint16_t)(slot - 1), .index = index};
+    *ret = (struct step){.column = c, .head = step_head(v), .index = index};
     return 0;
 }
 
@@ -81,7 +81,7 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
             b->error = rc == -ENOMEM ? rc : b->error;
             return;
         }
-        plan_size(s, &b->column[step.column], &event->values[i], (uint16_t)i);
+        plan_size(s, step.column, &event->values[i], (uint16_t)i);
         steps[event->values[i].type >= TRACE_TEXT ? --texts : s->numbers++] = step;
     }
     s->texts = s->count;
@@ -92,8 +92,7 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
 static void join_columns(struct chunk_builder *b, const struct shape *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
-        b->column[b->steps[s->first + i].column].shapes[s->number / 64] |= (uint64_t)1
-                                                                           << s->number % 64;
+        b->steps[s->first + i].column->shapes[s->number / 64] |= (uint64_t)1 << s->number % 64;
     b->step_count += s->count;
 }
 
@@ -140,18 +139,15 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
 
 /* ---- texts that are the same in all events ---- */
 
-static bool is_fixed(const struct chunk_builder *b, const struct trace_event *event,
-                     const struct step *step)
+static bool is_fixed(const struct trace_event *event, const struct step *step)
 {
     return step->index < 64 && event->fixed >> step->index & 1 &&
-           event->values[step->index].type == TRACE_TEXT &&
-           b->column[step->column].kind == BUILD_TEXT;
+           event->values[step->index].type == TRACE_TEXT && step->column->kind == BUILD_TEXT;
 }
 
-static int fix_text(struct chunk_builder *b, const struct trace_event *event, struct shape *s,
-                    struct step *step)
+static int fix_text(const struct trace_event *event, struct shape *s, struct step *step)
 {
-    struct column_build *c = &b->column[step->column];
+    struct column_build *c = step->column;
     const struct trace_value *v = &event->values[step->index];
     const struct dictionary_slot *slot = dictionary_add(c->dict, TRACE_TEXT, v->ptr, v->len);
 
@@ -178,12 +174,12 @@ static int fix_texts(struct chunk_builder *b, const struct trace_event *event, s
     s->first = b->step_count;
     b->step_count += s->count;
     for (; from < last && rc == 0; from++) {
-        if (!is_fixed(b, event, from)) {
+        if (!is_fixed(event, from)) {
             *to++ = *from;
             continue;
         }
         *--end = *from;
-        rc = fix_text(b, event, s, end);
+        rc = fix_text(event, s, end);
         s->texts--;
     }
     if (s->name == NULL && s->cat == NULL && s->size_sum < 0 && s->ret_sum < 0 &&
