@@ -12,7 +12,8 @@ enum { ROWS = 1024, SPAN = 32 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7, LANES
 /* One column of a batch; absent columns are all null. */
 struct lane {
     struct column col;
-    bool there, coded, all; /* all: no nulls */
+    bool there, coded, all; /* all: there, and no nulls */
+    bool ints;              /* all, and not coded */
     uint32_t *ids;          /* coded: text id of each code */
     struct batch *batch;
 };
@@ -43,6 +44,7 @@ struct digest {
     struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
     uint8_t *ph_is_x; /* by code of ph */
     uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
+    bool by_dense;    /* all groups are found there */
     uint32_t cats, names;
     struct map group_map, thread_map;
     struct group *groups;
@@ -102,6 +104,7 @@ static int lane_open(struct digest *d, struct lane *l, const char *path, bool te
         return rc == -ENOENT ? 0 : rc;
     l->all = l->col.nulls == 0;
     l->coded = l->col.type == COLUMN_TEXT || l->col.type == COLUMN_MIXED;
+    l->ints = l->all && !l->coded;
     return texts && l->coded ? lane_ids(d, l) : 0;
 }
 
@@ -122,7 +125,7 @@ static int lane_read(struct digest *d, struct lane *l, uint32_t first, uint32_t 
 
 static inline bool lane_has(const struct lane *l, uint32_t i)
 {
-    return l->there && (l->all || (l->batch->valid[i / 64] >> (i % 64) & 1));
+    return l->all || (l->there && l->batch->valid[i / 64] >> (i % 64) & 1);
 }
 
 static uint32_t lane_text(struct digest *d, const struct lane *l, uint32_t i)
@@ -137,9 +140,9 @@ static uint32_t lane_text(struct digest *d, const struct lane *l, uint32_t i)
                          (struct text){scratch, num_format_i64(l->batch->i64[i], scratch)});
 }
 
-static int64_t lane_int(const struct lane *l, uint32_t i)
+static inline int64_t lane_int(const struct lane *l, uint32_t i)
 {
-    return lane_has(l, i) && !l->coded ? l->batch->i64[i] : INT64_MIN;
+    return l->ints || (lane_has(l, i) && !l->coded) ? l->batch->i64[i] : INT64_MIN;
 }
 
 /* Only needed to tell which events without a dur have 0 and which have none. */
@@ -191,6 +194,7 @@ static int open_lanes(struct digest *d)
         d->dense = calloc((size_t)d->names * d->cats * 4, sizeof *d->dense);
         if (!d->dense)
             rc = -ENOMEM;
+        d->by_dense = (!d->name.there || d->name.coded) && (!d->cat.there || d->cat.coded);
     }
     return rc;
 }
@@ -255,7 +259,7 @@ static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
 {
     uint32_t cat, name, *slot;
 
-    if (!d->dense || (d->name.there && !d->name.coded) || (d->cat.there && !d->cat.coded))
+    if (!d->by_dense)
         return group_slow(d, class, lane_text(d, &d->cat, i), lane_text(d, &d->name, i));
     cat = lane_has(&d->cat, i) ? d->cat.batch->codes[i] + 1 : 0;
     name = lane_has(&d->name, i) ? d->name.batch->codes[i] + 1 : 0;
@@ -300,7 +304,10 @@ static inline struct thread *thread_of(struct digest *d, uint8_t class, uint32_t
     uint32_t t;
 
     key.host_is_hash = lane_has(&d->hhash, i);
-    key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
+    if (key.host_is_hash && d->hhash.coded)
+        key.host = d->hhash.ids[d->hhash.batch->codes[i]];
+    else
+        key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
     hash = map_mix((uint64_t)key.pid * 0x9E3779B97F4A7C15u + (uint64_t)key.tid,
                    (uint64_t)key.host << 3 | class);
     t = d->thread_cache[hash >> (64 - CACHE_BITS)];
@@ -340,6 +347,7 @@ static inline int add_row(struct digest *d, uint32_t i)
     uint8_t class = (uint8_t)d->class.batch->i64[i] & 3;
     uint32_t g = group_of(d, class, i);
     struct thread *t = thread_of(d, class, i);
+    struct work *work = d->work;
     bool has_dur = lane_has(&d->dur, i);
     int64_t dur = has_dur ? d->dur.batch->i64[i] : 0;
 
@@ -348,8 +356,8 @@ static inline int add_row(struct digest *d, uint32_t i)
     d->groups[g].count++;
     if (has_dur || (class == TRACE_EVENT && is_x(d, i))) {
         d->groups[g].durations++;
-        d->work->group_of[d->span] = g;
-        d->work->durations[d->span++] = dur;
+        work->group_of[d->span] = g;
+        work->durations[d->span++] = dur;
     }
     t->count++;
     t->events += class == TRACE_EVENT;
