@@ -73,10 +73,10 @@ static always_inline unsigned number_digits_quick(const struct scan_bytes *b, co
 {
     __m128i x = _mm_sub_epi8(_mm_loadu_si128((const void *)p), b->zero);
     __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(x, b->nine), x);
-    unsigned n = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
+    size_t n = (size_t)__builtin_ctzll(~(uint64_t)(uint32_t)_mm_movemask_epi8(digit));
 
     *ret = x;
-    return unlikely((p[n] != ',' && p[n] != '}') || (*p == '0' && n > 1)) ? 0 : n;
+    return unlikely((p[n] != ',' && p[n] != '}') || (*p == '0' && n > 1)) ? 0 : (unsigned)n;
 }
 
 static always_inline uint64_t number_value_quick(__m128i x, unsigned n)

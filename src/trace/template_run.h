@@ -84,7 +84,7 @@ static always_inline const char *template_number(struct template_line *l, struct
 {
     unsigned n = number_quick(&l->bytes, p, &l->v->i);
 
-    if (unlikely(n == 0 || (t->kind == TEMPLATE_TIME && l->s->unit != TRACE_US)))
+    if (unlikely(n == 0))
         return NULL;
     template_head(l->v++, t);
     return p + template_length(t, n);
@@ -128,15 +128,24 @@ static const char *template_slow(struct template_line *l, const struct template 
     return p;
 }
 
-static always_inline const char *template_value(struct template_line *l, struct template *t, const char *p)
+/* The value of a node that is no number, its children in *ret. */
+static always_inline const char *template_other(struct template_line *l, struct template *t, const char *p, struct template ***ret)
 {
     const char *end = NULL;
 
-    if (t->kind <= TEMPLATE_TIME)
-        end = template_number(l, t, p);
-    else if (t->kind <= TEMPLATE_FORK)
+    *ret = &t->child;
+    if (t->kind == TEMPLATE_WORD) {
+        template_head(l->v, t);
+        (l->v++)->ptr = p - 1 - t->value_len;
+        return p;
+    }
+    if (t->kind == TEMPLATE_TEXT || t->kind == TEMPLATE_FORK)
         end = template_text(l, t, p);
-    return likely(end != NULL) ? end : template_slow(l, t, p);
+    if (unlikely(end == NULL))
+        return template_slow(l, t, p);
+    if (t->kind == TEMPLATE_FORK)
+        *ret = template_fork(l, t);
+    return end;
 }
 
 static always_inline void template_end(struct template_line *l, const struct template *t)
@@ -168,7 +177,8 @@ static void template_to_front(struct template **first, struct template *t)
 static const char *template_run(struct trace_scanner *s, const char *p)
 {
     struct template_line l = {s, scan_bytes(), s->values};
-    struct template **first = &s->templates.root, *t;
+    struct template **first = &s->templates.root, **children, *t;
+    unsigned numbers = s->unit == TRACE_US ? TEMPLATE_TIME : TEMPLATE_INT; /* kinds up to this are read quickly */
     const char *end;
 
     for (t = *first; t;) {
@@ -177,24 +187,25 @@ static const char *template_run(struct trace_scanner *s, const char *p)
             continue;
         }
         end = p + t->len;
-        if (t->kind == TEMPLATE_END) {
+        if (likely(t->kind <= numbers)) {
+            children = &t->child;
+            p = template_number(&l, t, end);
+            if (unlikely(!p))
+                p = template_slow(&l, t, end);
+        } else if (unlikely(t->kind == TEMPLATE_END)) {
             template_end(&l, t);
             return end;
-        }
-        if (t->kind == TEMPLATE_WORD) {
-            template_head(l.v, t);
-            (l.v++)->ptr = end - 1 - t->value_len;
         } else {
-            end = template_value(&l, t, end);
-            if (unlikely(!end)) {
-                t = t->next;
-                continue;
-            }
+            p = template_other(&l, t, end, &children);
+        }
+        if (unlikely(!p)) {
+            p = end - t->len;
+            t = t->next;
+            continue;
         }
         if (unlikely(t != *first))
             template_to_front(first, t);
-        p = end;
-        first = t->kind == TEMPLATE_FORK ? template_fork(&l, t) : &t->child;
+        first = children;
         t = *first;
     }
     return NULL;
