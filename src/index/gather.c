@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct trace_value *value_of(const struct trace_event *e, uint16_t field)
@@ -120,21 +121,74 @@ static void keep_line(struct part *p, const struct trace_event *e, const char *c
     buf_putc(&p->lines, '\n');
 }
 
+/* Is the value a text of the chunk, not one that lives until the next event? */
+static bool lasts(const struct trace_event *e, const char *chunk_text, const struct trace_value *v)
+{
+    const char *line = chunk_text + e->offset;
+
+    return v && v->type == TRACE_TEXT && v->ptr >= line && v->ptr + v->len <= line + e->len;
+}
+
+static void settle(struct part *p, struct texts *texts)
+{
+    struct part_waiting *w = p->waiting;
+    uint32_t ids[TEXTS_MANY];
+
+    texts_add_many(texts, w->text, w->count, ids);
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct index_name *n = &p->names[w->name[i / 2]];
+
+        *(i % 2 ? &n->value : &n->hash) = ids[i];
+        if (ids[i] == INDEX_NO_TEXT)
+            p->error = -ENOMEM;
+    }
+    w->count = 0;
+}
+
+void part_gather_end(struct part *p, struct texts *texts)
+{
+    if (p->waiting)
+        settle(p, texts);
+    free(p->waiting);
+    p->waiting = NULL;
+}
+
+/* The ids of both are given later. False: not of these. */
+static bool wait_for_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
+                         const struct trace_value *hash, const struct trace_value *value)
+{
+    struct part_waiting *w = p->waiting;
+
+    if (!lasts(e, chunk_text, hash) || !lasts(e, chunk_text, value) ||
+        (!w && !(w = p->waiting = calloc(1, sizeof *w))))
+        return false;
+    w->name[w->count / 2] = p->name_count;
+    w->text[w->count++] = (struct text){hash->ptr, hash->len};
+    w->text[w->count++] = (struct text){value->ptr, value->len};
+    return true;
+}
+
 static void add_name(struct part *p, struct texts *texts, const struct trace_event *e,
                      struct index_name n, const char *chunk_text)
 {
-    const struct trace_value *pid = value_of(e, TRACE_FIELD_PID);
+    const struct trace_value *pid = value_of(e, TRACE_FIELD_PID),
+                             *hash = value_of(e, TRACE_FIELD_ARG_VALUE),
+                             *value = value_of(e, TRACE_FIELD_ARG_NAME);
 
     n.pid = is_int(pid) ? pid->i : INT64_MIN;
-    n.hash =
-        n.kind <= INDEX_SH ? text_id(p, texts, value_of(e, TRACE_FIELD_ARG_VALUE)) : INDEX_NO_TEXT;
-    n.value = text_id(p, texts, value_of(e, TRACE_FIELD_ARG_NAME));
+    n.hash = n.value = INDEX_NO_TEXT;
     n.line = p->name_count;
     if (!ARRAY_ROOM(p->names, p->name_count, p->name_cap)) {
         p->error = -ENOMEM;
         return;
     }
+    if (n.kind > INDEX_SH || !wait_for_ids(p, e, chunk_text, hash, value)) {
+        n.hash = n.kind <= INDEX_SH ? text_id(p, texts, hash) : INDEX_NO_TEXT;
+        n.value = text_id(p, texts, value);
+    }
     p->names[p->name_count++] = n;
+    if (p->waiting && p->waiting->count == TEXTS_MANY)
+        settle(p, texts);
     keep_line(p, e, chunk_text);
 }
 

@@ -119,6 +119,7 @@ static int scan(struct worker *w, struct result *r)
     }
     if (rc < 0)
         return rc;
+    part_gather_end(r->part, w->ix->texts);
     trace_scan_counts(w->scanner, &counts);
     r->part->counts = counts;
     hash_to(&hasher, r->chunk.text, &hashed, r->chunk.len);

@@ -29,6 +29,7 @@ void part_free(struct part *p)
     free(p->facts);
     summary_free(p->summary);
     free(p->names);
+    free(p->waiting);
     buf_done(&p->lines);
     free(p);
 }

@@ -39,6 +39,12 @@ static inline uint8_t fact_parent_by(const struct part_fact *f)
     return f->kind == FACT_SPAWN ? INDEX_PARENT_SPAWN : INDEX_PARENT_FORK;
 }
 
+/* Texts of the chunk at hand whose ids are asked for together: hash and value of names in turn, and their numbers. */
+struct part_waiting {
+    uint32_t count, name[TEXTS_MANY / 2];
+    struct text text[TEXTS_MANY];
+};
+
 struct part {
     int error;
     struct trace_counts counts;
@@ -56,6 +62,7 @@ struct part {
     struct index_name
         *names; /* `line`: position of the record within the chunk until names_* gave it an id */
     uint32_t name_count, name_cap;
+    struct part_waiting *waiting; /* while scanning */
     struct buf
         lines; /* of the names of one chunk: each followed by a newline; not merged           */
 };
@@ -74,6 +81,8 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_C
  * other events of this name. */
 bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
                  const char *chunk_text, uint32_t number, uint32_t row);
+/* After the last event of a chunk, while its text is there. */
+void part_gather_end(struct part *p, struct texts *texts);
 /* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 

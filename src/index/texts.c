@@ -215,9 +215,8 @@ static int stripe_grow(struct stripe *s)
     return 0;
 }
 
-static uint32_t add(struct texts *t, struct text text, bool any)
+static uint32_t add(struct texts *t, struct text text, uint64_t hash, bool any)
 {
-    uint64_t hash = text_hash(text);
     struct stripe *s = &t->stripes[hash % STRIPES];
     uint32_t id = INDEX_NO_TEXT;
     struct slot *slot;
@@ -244,12 +243,42 @@ out:
 
 uint32_t texts_add(struct texts *t, struct text text)
 {
-    return add(t, text, false);
+    return add(t, text, text_hash(text), false);
 }
 
 uint32_t texts_add_any(struct texts *t, struct text text)
 {
-    return add(t, text, true);
+    return add(t, text, text_hash(text), true);
+}
+
+/* Asks for the memory of the slot where a text of this hash may be, or of the text that is there. */
+static void prefetch(struct texts *t, uint64_t hash, bool bytes)
+{
+    struct stripe *s = &t->stripes[hash % STRIPES];
+
+    pthread_mutex_lock(&s->lock);
+    if (s->slots) {
+        uint32_t i = (uint32_t)(hash >> 6) & s->mask;
+
+        while (bytes && s->slots[i].id_plus && s->slots[i].hash != hash)
+            i = (i + 1) & s->mask;
+        __builtin_prefetch(bytes ? (const void *)s->slots[i].ptr : &s->slots[i]);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void texts_add_many(struct texts *t, const struct text *texts, uint32_t count, uint32_t *ret_ids)
+{
+    uint64_t hashes[TEXTS_MANY];
+
+    for (uint32_t i = 0; i < count; i++) {
+        hashes[i] = text_hash(texts[i]);
+        prefetch(t, hashes[i], false);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        prefetch(t, hashes[i], true);
+    for (uint32_t i = 0; i < count; i++)
+        ret_ids[i] = add(t, texts[i], hashes[i], true);
 }
 
 uint32_t texts_find(struct texts *t, struct text text)

@@ -25,6 +25,9 @@ void texts_free(struct texts *t);
 uint32_t texts_add(struct texts *t, struct text text);
 /* The same, but beyond the limits an id of this process. INDEX_NO_TEXT only without memory. */
 uint32_t texts_add_any(struct texts *t, struct text text);
+/* The same for up to TEXTS_MANY texts: memory is waited for about once, not for each. */
+enum { TEXTS_MANY = 32 };
+void texts_add_many(struct texts *t, const struct text *texts, uint32_t count, uint32_t *ret_ids);
 uint32_t texts_find(struct texts *t, struct text text);
 struct text texts_get(const struct texts *t, uint32_t id); /* ptr NULL when there is none */
 uint32_t texts_count(const struct texts *t);               /* ids of the store */
