@@ -41,6 +41,7 @@ struct http_options {
                                         unix. With some, addresses are bound only where `bind` names them       */
     bool no_auth;                    /* serve every loopback peer                                               */
     struct http_tls tls;
+    bool file_permissions;           /* others than admins see what they could read themselves                  */
     bool insecure;                   /* beyond loopback also without TLS, and, with no_auth, all peers          */
     const char *token;               /* bearer token for others, NULL = none can use one                        */
     const char *admin_token;         /* ... and for those who may change something: the own uid needs none      */

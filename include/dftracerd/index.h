@@ -147,10 +147,13 @@ static inline bool index_file_is_unread(const struct index_file *f) { return f->
 
 struct snapshot;
 struct snapshot *index_snapshot(struct index *ix);      /* *new*; never NULL after index_open */
+/* The files for which keep() says so: all else is as if it were not there, whatever is asked. *new*; another reference to `s`
+ * where all are kept; NULL without memory. keep() is called without a lock. */
+struct snapshot *snapshot_filter(struct snapshot *s, bool (*keep)(void *arg, const struct index_file *f), void *arg);
 struct snapshot *snapshot_ref(struct snapshot *s);
 void snapshot_release(struct snapshot *s);
 uint64_t snapshot_generation(const struct snapshot *s);
-const char *snapshot_uuid(const struct snapshot *s);     /* of the store, for ETags */
+const char *snapshot_uuid(const struct snapshot *s);     /* of the store and what is kept of it, for ETags */
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */
 

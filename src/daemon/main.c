@@ -217,6 +217,7 @@ static int start_http(struct daemon *d, struct err *err)
         .inherited_count = d->inherited_count,
         .no_auth = o->no_auth,
         .insecure = o->insecure,
+        .file_permissions = o->file_permissions,
         .tls = tls_files_texts(&d->tls),
         .token = d->peers.token,
         .admin_token = d->peers.admin_token,

@@ -124,6 +124,12 @@ const struct option_spec option_table[] = {
      "As browsers tell it, for instance http://localhost:10000. All others are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
      "serve every user of this host, without a token", "They may ask, but not change anything."},
+    {"enforce-file-permissions", 0, OPTION_FLAG, AT(file_permissions), 0, 0, 0, NULL, NULL, NULL,
+     "others see only the files that they could read themselves",
+     "Owner, group, mode and POSIX access lists of a file and of the directories above it decide. "
+     "What a user may not read is not there: in names, counts and everything else. The user of the "
+     "daemon and the admin token see all. Clients whose user is not known (beyond loopback) see "
+     "what everybody may read. /metrics is for admins then."},
     {"insecure", 0, OPTION_FLAG, AT(insecure), 0, 0, 0, NULL, NULL, NULL,
      "listen beyond loopback also without TLS",
      "Tokens and answers can then be read on the way. With --no-auth everyone who reaches the port "

@@ -26,7 +26,7 @@ struct options {
     const char *output_dir;
     uint64_t spool_size;
     uint64_t query_memory, total_memory, answer_memory, max_queries, max_queue, max_connections;
-    bool no_auth, insecure, no_tcp, on_demand, background, check_only, print_config, version, help;
+    bool no_auth, insecure, file_permissions, no_tcp, on_demand, background, check_only, print_config, version, help;
     bool as_server;                            /* started under the name dftracer_server       */
 
     /* By place in the table: which source decided (0 = default), its name and the value as it was written. */

@@ -394,7 +394,7 @@ static int begin(struct format_info *i, struct buf *out)
     }
     int rc = count_processes(i->env->index, i->snapshot, i->files, i->count, &totals);
     if (rc == 0 && i->options.detail)
-        rc = find_hidden(i);
+        rc = i->options.only_chosen ? 0 : find_hidden(i);
     if (rc == 0)
         put_head(i, &totals);
     return rc;

@@ -105,11 +105,12 @@ static enum access_role unix_peer(int fd, const struct http_options *o)
     return known ? role_of_uid(cred.uid, o) : ACCESS_NONE;
 }
 
-enum access_role access_peer_of(int fd, const struct http_options *o)
+enum access_role access_peer_of(int fd, const struct http_options *o, uid_t *ret_tcp_uid)
 {
     struct sockaddr_storage local = {0}, peer = {0};
     socklen_t n = sizeof local, m = sizeof peer;
     uid_t uid;
+    *ret_tcp_uid = (uid_t)-1;
     if (getsockname(fd, (struct sockaddr *)&local, &n) < 0)
         return ACCESS_NONE;
     if (local.ss_family == AF_UNIX)
@@ -118,8 +119,11 @@ enum access_role access_peer_of(int fd, const struct http_options *o)
         return ACCESS_NONE;
     if (!access_is_loopback((struct sockaddr *)&peer))
         return o->no_auth && o->insecure ? ACCESS_READ : ACCESS_NONE;
-    enum access_role role =
-        tcp_peer_uid(&peer, &local, &uid) == 0 ? role_of_uid(uid, o) : ACCESS_NONE;
+    enum access_role role = ACCESS_NONE;
+    if (tcp_peer_uid(&peer, &local, &uid) == 0) {
+        *ret_tcp_uid = uid;
+        role = role_of_uid(uid, o);
+    }
     return o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;
 }
 

@@ -18,7 +18,8 @@ bool access_is_loopback(const struct sockaddr *a);
 /* What is missing for listening beyond loopback, in words, or NULL: TLS, and peers that can be told apart. */
 const char *access_lacks_beyond(const struct http_options *o);
 /* What may be told from the socket alone. */
-enum access_role access_peer_of(int fd, const struct http_options *o);
+/* ... and `ret_tcp_uid`: the user of a loopback TCP peer, (uid_t)-1 where that is not known. */
+enum access_role access_peer_of(int fd, const struct http_options *o, uid_t *ret_tcp_uid);
 /* `authorization`: the header's value or NULL. Constant time in the content of the tokens. */
 enum access_role access_token_role(const char *authorization, const struct http_options *o);
 /* Host header (may carry a port) against localhost, loopback addresses, the bound ones and the allowed ones. */

@@ -89,6 +89,7 @@ struct disk_budget;
 struct spool;
 struct stored;
 struct stored_query;
+struct viewer;
 /* What the server knows, for all endpoints. */
 struct http_context {
     const struct http_options *options;
@@ -113,6 +114,7 @@ struct request {
     bool post;
     struct spool *upload;      /* the body, where it is application/x-tar; else NULL                     */
     bool admin;                /* it comes from the daemon's own user, or with the admin token          */
+    struct viewer *viewer;     /* sees only what it may read; NULL: everything                          */
     const struct stored_query *stored; /* that the path names, or NULL                                  */
     struct budget budget;
     struct err err;            /* why open or next failed                                               */
@@ -134,8 +136,10 @@ uint64_t request_uint(const struct request *rq, const char *name);
 const char *request_text(const struct request *rq, const char *name);          /* NULL when not set */
 /* In next(): rq->snapshot becomes the newest one; true when that is another generation. What borrows from the old one
  * must be closed before (a query has a reference of its own). A stream that follows must not keep an old snapshot while it
- * waits: its chunks cannot be deleted. */
+ * waits: its chunks cannot be deleted. Without memory the old one stays. */
 bool request_repin(struct request *rq);
+/* The newest one, as far as the request sees it: *new*, or NULL without memory. */
+struct snapshot *request_snapshot(const struct request *rq);
 
 /* ---- params.c ---- */
 /* Checks name/value pairs against the descriptor. 0, ERR_PARAM (rq->err.param), -ENOMEM. */

@@ -41,7 +41,7 @@ static int next_readyz(struct request *rq, struct buf *out)
         {"bytes", p.bytes},
         {"bytes_done", p.bytes_done},
     };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; !rq->viewer && i < sizeof counts / sizeof *counts; i++) {
         jw_put_uint(&j, counts[i].name, counts[i].value);
     }
     jw_end(&j, '}');

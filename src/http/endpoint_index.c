@@ -135,7 +135,7 @@ static int rebuild_chosen(struct request *rq, struct state *s)
     int rc = read_options(rq, s);
     if (rc < 0)
         return rc;
-    struct snapshot *snapshot = index_snapshot(rq->http->options->index);
+    struct snapshot *snapshot = index_snapshot(rq->http->options->index); /* for admins */
     rc = choose(rq, s, snapshot, &files, &count);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = rebuild(rq, s, snapshot_file(snapshot, files[i]));
@@ -171,9 +171,11 @@ static int read_progress(struct request *rq, const struct state *s, struct index
     size_t count = 0;
     index_progress(ix, ret);
     if (!request_param(rq, "dir")->count && !request_param(rq, "file")->count &&
-        request_flag(rq, "recursive"))
+        request_flag(rq, "recursive") && !rq->viewer)
         return 0;
-    struct snapshot *snapshot = index_snapshot(ix);
+    struct snapshot *snapshot = request_snapshot(rq);
+    if (!snapshot)
+        return -ENOMEM;
     int rc = choose(rq, s, snapshot, &files, &count);
     *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
     for (size_t i = 0; i < count; i++)
@@ -252,6 +254,7 @@ const struct endpoint endpoint_index = {
     .formats = formats,
     .format_count = 2,
     .immediate = true,
+    .apart = true,
     .changes = true,
     .admin = true,
     .open = open_index,

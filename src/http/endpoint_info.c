@@ -59,7 +59,8 @@ static int open_info(struct request *rq)
     rq->incomplete = !is_complete(rq->snapshot, s);
     struct format_info_options options = {.detail = detail_of(rq),
                                           .pretty = rq->pretty,
-                                          .all = !chosen.dir_count && !chosen.file_count};
+                                          .all = !chosen.dir_count && !chosen.file_count,
+                                          .only_chosen = rq->viewer != NULL};
     return format_info_new(&rq->http->env, rq->snapshot, s->files, s->count, &options, rq->format,
                            &s->info);
 }

@@ -210,8 +210,13 @@ static void write_process(const struct http_context *c, struct buf *out)
     real(out, "dftracerd_uptime_seconds", "gauge", "Time since the start.", up);
 }
 
+/* They tell of all files. */
 static int open_metrics(struct request *rq)
 {
+    if (rq->viewer)
+        return err_set(&rq->err, -EPERM,
+                       "files have permissions here, and the metrics tell of all of them: they are "
+                       "for the user that runs the daemon, and for the admin token");
     rq->content_type = "text/plain; version=0.0.4; charset=utf-8";
     return 0;
 }

@@ -62,9 +62,12 @@ static int next_page(struct request *rq, struct buf *out)
         write_text(out, o->root_paths[i]);
         buf_puts(out, "</code>");
     }
-    buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n",
-               (unsigned long long)p.files, (unsigned long long)p.files_ready,
-               (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
+    if (rq->viewer)
+        buf_puts(out, ": the files that you may read.</p>\n");
+    else
+        buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n",
+                   (unsigned long long)p.files, (unsigned long long)p.files_ready,
+                   (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
     for (const struct endpoint *const *e = router_table(); *e; e++)
         write_endpoint(out, *e);
     buf_printf(out, "<p><small>version %s</small></p></body></html>\n", o->version);

@@ -92,7 +92,8 @@ static int store(struct request *rq, struct state *s)
     s->count = 1;
     *q = (struct stored_query){.name = request_text(rq, "name"),
                                .query = request_text(rq, "query"),
-                               .ui = request_text(rq, "ui")};
+                               .ui = request_text(rq, "ui"),
+                               .viewer = rq->viewer};
     if (!q->query)
         return bad(rq, "query", "is needed");
     if (!is_name(q->name))
@@ -113,7 +114,7 @@ static int open_store(struct request *rq)
     for (const struct param_spec *p = own_params; strcmp(p->name, "pretty") != 0; p++)
         if (request_param(rq, p->name)->given)
             return bad(rq, p->name, "changes something: it needs POST with a JSON body");
-    return stored_list(rq->http->stored, &rq->arena, &s->queries, &s->count);
+    return stored_list(rq->http->stored, rq->viewer, &rq->arena, &s->queries, &s->count);
 }
 
 static void write_query(struct jw *j, const struct stored_query *q)

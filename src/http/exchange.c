@@ -3,6 +3,7 @@
 
 #include "etag.h"
 #include "problem.h"
+#include "viewer.h"
 
 #include "dftracerd/rewrite.h"
 
@@ -39,6 +40,7 @@ static void exchange_free(struct exchange *x)
         x->rq.endpoint->close(&x->rq);
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
+    viewer_unref(x->rq.viewer);
     encoder_free(x->encoder);
     spool_free(x->rq.upload);
     err_done(&x->rq.err);
@@ -62,9 +64,16 @@ void exchange_unref(struct exchange *x)
         exchange_free(x);
 }
 
+struct snapshot *request_snapshot(const struct request *rq)
+{
+    return viewer_snapshot(rq->viewer, rq->http->options->index);
+}
+
 bool request_repin(struct request *rq)
 {
-    struct snapshot *newest = index_snapshot(rq->http->options->index);
+    struct snapshot *newest = request_snapshot(rq);
+    if (!newest)
+        return false;
     bool other = snapshot_generation(newest) != snapshot_generation(rq->snapshot);
     snapshot_release(rq->snapshot);
     rq->snapshot = newest;

@@ -90,7 +90,7 @@ struct exchange {
 
 struct exchange *exchange_new(struct http *h, const char *uri);
 void exchange_unref(struct exchange *x);
-/* Pins the snapshot that the answer is computed on. */
+/* Pins the snapshot that the answer is computed on. NULL: no memory for the part that its viewer sees. */
 void exchange_pin(struct exchange *x);
 void exchange_unpin(struct exchange *x);
 /* Makes the ETag of what is pinned, and says whether the client has that answer already. */

@@ -2,17 +2,21 @@
  * there already or being made by another request, open(). */
 #include "etag.h"
 
+#include <errno.h>
+#include <string.h>
+
 #define REJUDGE_NS 1000000000ll
 
 void exchange_pin(struct exchange *x)
 {
     x->seen_changes = http_changes(x->http);
-    x->rq.snapshot = index_snapshot(x->rq.http->options->index);
+    x->rq.snapshot = request_snapshot(&x->rq);
 }
 
 void exchange_unpin(struct exchange *x)
 {
-    snapshot_release(x->rq.snapshot);
+    if (x->rq.snapshot)
+        snapshot_release(x->rq.snapshot);
     x->rq.snapshot = NULL;
 }
 
@@ -199,12 +203,19 @@ static void job_open(void *arg)
 
 /* ---- wait=ready ---- */
 
+/* Those that see a part of the files only come here for a worker to find out which, too. */
+static bool only_looks(const struct exchange *x)
+{
+    const char *wait = request_text(&x->rq, "wait");
+    return x->rq.viewer && (!wait || strcmp(wait, "no") == 0);
+}
+
 /* Is the index ready for it? Then the snapshot that this was judged on stays pinned. */
 static bool judge(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     exchange_pin(x);
-    if (http_is_ready(x))
+    if (x->rq.snapshot && (only_looks(x) || http_is_ready(x)))
         return true;
     exchange_unpin(x);
     return false;
@@ -229,10 +240,13 @@ static bool unpark(struct exchange *x)
     return work;
 }
 
+/* Without memory to find out it would wait for nothing. */
 static void stay_parked(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
     x->job = false;
+    if (x->phase == EXCHANGE_PARKED && only_looks(x))
+        exchange_answer_now(x, -ENOMEM);
     pthread_mutex_unlock(&x->lock);
 }
 

@@ -2,6 +2,7 @@
 #include "mhd_tls.h"
 #include "problem.h"
 #include "readiness.h"
+#include "viewer.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -59,13 +60,16 @@ static void set_id(struct exchange *x, const char *given)
     hash128_hex(new_id(), x->id);
 }
 
-static enum access_role find_peer(struct exchange *x)
+static enum access_role find_peer(struct exchange *x, struct viewer **ret_viewer)
 {
+    const struct http_options *o = &x->http->options;
+    uid_t uid;
     pthread_rwlock_rdlock(&x->http->access_lock);
-    enum access_role peer = access_peer_of(x->fd, &x->http->options);
+    enum access_role peer = access_peer_of(x->fd, o, &uid);
     pthread_rwlock_unlock(&x->http->access_lock);
-    if (peer < ACCESS_READ && x->http->options.tls.client_ca && tls_knows_client(x->connection))
+    if (peer < ACCESS_READ && o->tls.client_ca && tls_knows_client(x->connection))
         peer = ACCESS_READ;
+    *ret_viewer = o->file_permissions ? viewer_of(x->fd, uid) : NULL;
     return peer;
 }
 
@@ -75,10 +79,13 @@ static enum access_role peer_of(struct exchange *x, struct MHD_Connection *c)
     struct connection *known = connection_of(c);
     unsigned epoch = atomic_load(&x->http->access_epoch);
     if (!known)
-        return find_peer(x);
-    if (known->peer == ACCESS_UNKNOWN || known->peer_epoch != epoch)
-        known->peer = find_peer(x);
+        return find_peer(x, &x->rq.viewer);
+    if (known->peer == ACCESS_UNKNOWN || known->peer_epoch != epoch) {
+        viewer_unref(known->viewer);
+        known->peer = find_peer(x, &known->viewer);
+    }
     known->peer_epoch = epoch;
+    x->rq.viewer = viewer_ref(known->viewer);
     return known->peer;
 }
 
@@ -174,8 +181,10 @@ static bool is_to_wait(struct exchange *x)
 static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
     read_conditions(x, c);
-    exchange_pin(x);
-    bool park = is_to_wait(x);
+    bool park = x->rq.viewer != NULL; /* a worker looks at the files */
+    if (!park)
+        exchange_pin(x);
+    park = park || is_to_wait(x);
     if (!park && (exchange_validate(x) || exchange_find(x)))
         return response_answer(x, c);
     if (!server_admits(x->http))
@@ -198,7 +207,8 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow");
+    bool looks = x->rq.viewer && x->rq.endpoint == &endpoint_index;
+    bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !looks;
     return now ? answer_now(x, c) : dispatch(x, c);
 }
 
@@ -319,6 +329,7 @@ static void connection_ends(struct http *h, void **context)
     if (known->next)
         known->next->prev = known->prev;
     pthread_mutex_unlock(&h->connections_lock);
+    viewer_unref(known->viewer);
     free(known);
 }
 

@@ -3,6 +3,7 @@
 #include "problem.h"
 #include "server.h"
 #include "stored.h"
+#include "viewer.h"
 
 #include <ctype.h>
 #include <microhttpd.h>
@@ -233,6 +234,10 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, enum acce
     pthread_rwlock_unlock(&x->http->access_lock);
     role = role > peer ? role : peer;
     x->rq.admin = role == ACCESS_ADMIN && !x->rq.stored;
+    if (x->rq.admin) {
+        viewer_unref(x->rq.viewer);
+        x->rq.viewer = NULL;
+    }
     if (role >= ACCESS_READ || x->rq.stored || (x->rq.endpoint && x->rq.endpoint->public) ||
         is_preflight(x, c))
         return true;
@@ -258,8 +263,13 @@ static bool find_stored(struct exchange *x, struct exchange_refusal *r)
     int rc = q ? stored_find(x->rq.http->stored, id, &x->rq.arena, q) : -ENOMEM;
     if (rc == -ENOMEM)
         return refuse(r, 503, -ENOMEM, "out of memory");
-    bool named = !text_split(&rest, '/', &name) || (rc == 0 && text_eq(name, text_of(q->name)));
-    x->rq.stored = rc == 0 && named ? q : NULL;
+    if (rc < 0)
+        return true;
+    bool named = !text_split(&rest, '/', &name) || text_eq(name, text_of(q->name));
+    x->rq.stored = named ? q : NULL;
+    /* Who stored it lends their eyes. */
+    viewer_unref(named ? x->rq.viewer : q->viewer);
+    x->rq.viewer = named ? q->viewer : x->rq.viewer;
     return true;
 }
 

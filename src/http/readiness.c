@@ -54,7 +54,8 @@ static bool is_all_ready(struct exchange *x)
         return true;
     if (!is_listed(x) || !is_quiet(x->rq.snapshot))
         return false;
-    atomic_store(&h->quiet, generation + 1);
+    if (!x->rq.viewer) /* who sees all of them */
+        atomic_store(&h->quiet, generation + 1);
     return true;
 }
 

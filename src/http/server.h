@@ -22,6 +22,7 @@ enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
 /* What is known of a connection. */
 struct connection {
     enum access_role peer;               /* used by the connection's own thread only                  */
+    struct viewer *viewer;               /* found out with it, where files have permissions; else NULL */
     unsigned peer_epoch;                 /* the access_epoch that peer was found out in               */
     int fd;
     atomic_int state;

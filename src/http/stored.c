@@ -1,6 +1,8 @@
 /* stored.c - the table of stored questions. */
 #include "stored.h"
 
+#include "viewer.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ static void free_texts(struct stored_query *q)
     free((char *)(uintptr_t)q->name);
     free((char *)(uintptr_t)q->query);
     free((char *)(uintptr_t)q->ui);
+    viewer_unref(q->viewer);
 }
 
 void stored_free(struct stored *s)
@@ -73,6 +76,7 @@ int stored_add(struct stored *s, struct stored_query *q)
         free_texts(&own);
         return rc;
     }
+    own.viewer = viewer_ref(q->viewer);
     own.used_ns = clock_mono_ns();
     memcpy(q->id, own.id, sizeof q->id);
     q->used_ns = own.used_ns;
@@ -116,20 +120,28 @@ int stored_find(struct stored *s, struct text id, struct arena *arena, struct st
         q.used_ns = clock_mono_ns();
         s->queries[s->count++] = q;
         rc = copy(&q, arena, ret);
+        if (rc == 0)
+            viewer_ref(ret->viewer);
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
 
-int stored_list(struct stored *s, struct arena *arena, struct stored_query **ret, size_t *ret_count)
+int stored_list(struct stored *s, const struct viewer *viewer, struct arena *arena,
+                struct stored_query **ret, size_t *ret_count)
 {
     int rc = 0;
     pthread_mutex_lock(&s->lock);
     forget_old(s, 0);
     *ret = arena_alloc(arena, (s->count + 1) * sizeof **ret);
-    *ret_count = *ret ? s->count : 0;
-    for (size_t i = 0; i < *ret_count && rc == 0; i++)
-        rc = copy(&s->queries[i], arena, &(*ret)[i]);
+    size_t n = 0;
+    for (size_t i = 0; *ret && i < s->count && rc == 0; i++) {
+        if (viewer && !viewer_same_user(viewer, s->queries[i].viewer))
+            continue;
+        rc = copy(&s->queries[i], arena, &(*ret)[n]);
+        (*ret)[n++].viewer = NULL;
+    }
+    *ret_count = n;
     pthread_mutex_unlock(&s->lock);
     return *ret ? rc : -ENOMEM;
 }

@@ -19,6 +19,7 @@ struct stored_query {
     const char *query;               /* "/aggregate?format=perfetto"        */
     const char *ui;                  /* that /open/ID hands it to           */
     int64_t used_ns;                 /* clock_mono_ns                       */
+    struct viewer *viewer;           /* who stored it, and sees the answer  */
 };
 struct stored;
 struct stored *stored_new(void);     /* *new* or NULL */
@@ -27,9 +28,10 @@ void stored_free(struct stored *s);
 int stored_random(char out[33]);
 /* Copies the texts; fills in id and used_ns. -ENOMEM, -EIO: no random numbers. */
 int stored_add(struct stored *s, struct stored_query *q);
-/* A copy of all in the arena, which counts as a use. ERR_NOT_FOUND, -ENOMEM. */
+/* A copy of all in the arena, which counts as a use; with a reference to the viewer. ERR_NOT_FOUND, -ENOMEM. */
 int stored_find(struct stored *s, struct text id, struct arena *arena, struct stored_query *ret);
-/* All, without using them: an array in the arena, the oldest use first. -ENOMEM. */
-int stored_list(struct stored *s, struct arena *arena, struct stored_query **ret, size_t *ret_count);
+/* Those of the same user (NULL: all), without using them: an array in the arena, the oldest use first. `viewer` is NULL in
+ * them. -ENOMEM. */
+int stored_list(struct stored *s, const struct viewer *viewer, struct arena *arena, struct stored_query **ret, size_t *ret_count);
 
 #endif

@@ -330,6 +330,7 @@ static void destroy_snapshot(struct snapshot *s)
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->resolver_lock);
     free(s->views);
+    free(s->part_uuid);
     free(s);
 }
 
@@ -439,6 +440,70 @@ struct snapshot *index_snapshot(struct index *ix)
     return s;
 }
 
+/* Which files a part has, as a text that no other part has. */
+static char *name_part(const struct snapshot *s)
+{
+    struct buf ids = {0}, name = {0};
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct index_file *f = &s->views[i]->pub;
+        buf_append(&ids, &f->id, sizeof f->id);
+        if (!f->id) /* not read yet */
+            buf_append(&ids, f->name, strlen(f->name) + 1);
+    }
+    struct hash128 h = text_hash128((struct text){ids.data, ids.len});
+    buf_printf(&name, "%s-%016llx%016llx", s->ix->uuid, (unsigned long long)h.high,
+               (unsigned long long)h.low);
+    buf_putc(&name, '\0');
+    int error = ids.error ? ids.error : name.error;
+    buf_done(&ids);
+    if (error)
+        buf_done(&name);
+    return error ? NULL : name.data;
+}
+
+/* Beside the one that it is a part of, so that the oldest comes first. */
+static void link_part(struct snapshot *part, struct snapshot *s)
+{
+    struct index *ix = s->ix;
+
+    pthread_mutex_lock(&ix->lock);
+    part->older = s;
+    part->newer = s->newer;
+    if (s->newer)
+        s->newer->older = part;
+    else
+        ix->newest = part;
+    s->newer = part;
+    pthread_mutex_unlock(&ix->lock);
+}
+
+struct snapshot *snapshot_filter(struct snapshot *s,
+                                 bool (*keep)(void *arg, const struct index_file *f), void *arg)
+{
+    struct snapshot *part = calloc(1, sizeof *part);
+
+    if (!part)
+        return NULL;
+    part->views = malloc((s->count + 1) * sizeof *part->views);
+    for (uint32_t i = 0; part->views && i < s->count; i++)
+        if (keep(arg, &s->views[i]->pub))
+            part->views[part->count++] = view_ref(s->views[i]);
+    part->ix = s->ix;
+    part->generation = s->generation;
+    part->part_uuid = part->views ? name_part(part) : NULL;
+    pthread_mutex_init(&part->lock, NULL);
+    pthread_mutex_init(&part->resolver_lock, NULL);
+    atomic_init(&part->refs, 1);
+    if (!part->part_uuid || part->count == s->count) {
+        bool all = part->part_uuid != NULL;
+        destroy_snapshot(part);
+        return all ? snapshot_ref(s) : NULL;
+    }
+    link_part(part, s);
+    return part;
+}
+
 struct snapshot *snapshot_ref(struct snapshot *s)
 {
     atomic_fetch_add(&s->refs, 1);
@@ -469,7 +534,7 @@ uint64_t snapshot_generation(const struct snapshot *s)
 
 const char *snapshot_uuid(const struct snapshot *s)
 {
-    return s->ix->uuid;
+    return s->part_uuid ? s->part_uuid : s->ix->uuid;
 }
 
 uint32_t snapshot_file_count(const struct snapshot *s)

@@ -293,6 +293,8 @@ int index_root_summary(struct index *ix, const struct snapshot *snapshot,
         root_release(old);
         if (rc == 0) {
             s->root = made;
+        }
+        if (rc == 0 && !s->part_uuid) {
             atomic_fetch_add(&made->refs, 1);
             pthread_mutex_lock(&ix->root_lock);
             old = ix->root;

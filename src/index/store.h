@@ -107,6 +107,7 @@ struct snapshot {
     uint64_t generation;
     uint32_t count;
     struct view **views;
+    char *part_uuid; /* of snapshot_filter(), else NULL */
     struct snapshot *older, *newer; /* living ones, under index.lock */
     /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk open, and the root
      * summary reads the store while it is made. */

@@ -68,6 +68,7 @@ static void compares_tokens(void)
 static void finds_the_peer(void)
 {
     const struct http_options o = {0};
+    uid_t uid;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0),
@@ -76,11 +77,11 @@ static void finds_the_peer(void)
     CHECK_STOP(getsockname(listener, (struct sockaddr *)&a, &n) == 0);
     CHECK_STOP(connect(client, (struct sockaddr *)&a, sizeof a) == 0);
     int accepted = accept(listener, NULL, NULL);
-    CHECK_INT(access_peer_of(accepted, &o), ACCESS_ADMIN);
+    CHECK_INT(access_peer_of(accepted, &o, &uid), ACCESS_ADMIN);
     CHECK_STOP(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    CHECK_INT(access_peer_of(pair[0], &o), ACCESS_ADMIN);
-    CHECK_INT(access_peer_of(listener, &o), ACCESS_NONE);
-    CHECK_INT(access_peer_of(-1, &o), ACCESS_NONE);
+    CHECK_INT(access_peer_of(pair[0], &o, &uid), ACCESS_ADMIN);
+    CHECK_INT(access_peer_of(listener, &o, &uid), ACCESS_NONE);
+    CHECK_INT(access_peer_of(-1, &o, &uid), ACCESS_NONE);
     int all[] = {listener, client, accepted, pair[0], pair[1]};
     for (size_t i = 0; i < 5; i++)
         close(all[i]);

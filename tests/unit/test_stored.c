@@ -77,7 +77,7 @@ static void makes_room(void)
     (void)add(s, "/one too many");
     CHECK_INT(find(s, second.id, NULL), ERR_NOT_FOUND);
     CHECK_INT(find(s, first.id, "/1"), 0);
-    CHECK_INT(stored_list(s, &arena, &list, &count), 0);
+    CHECK_INT(stored_list(s, NULL, &arena, &list, &count), 0);
     CHECK_INT(count, STORED_MOST);
     CHECK_STR(list[count - 1].id, first.id);
     arena_done(&arena);

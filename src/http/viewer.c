@@ -1,0 +1,228 @@
+/* viewer.c - which files a peer could read itself. */
+#include "viewer.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define ACL_BYTES 8192
+
+struct viewer {
+    atomic_int refs;
+    uid_t uid;
+    size_t group_count;
+    gid_t groups[];
+};
+static struct viewer nobody = {.refs = 1, .uid = VIEWER_NOBODY};
+
+struct viewer *viewer_ref(struct viewer *v)
+{
+    if (v)
+        atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+void viewer_unref(struct viewer *v)
+{
+    if (v && atomic_fetch_sub(&v->refs, 1) == 1)
+        free(v);
+}
+
+bool viewer_same_user(const struct viewer *a, const struct viewer *b)
+{
+    return a && b && a->uid == b->uid && a->uid != VIEWER_NOBODY;
+}
+
+/* ---- who it is ---- */
+
+static struct viewer *viewer_new(uid_t uid, size_t groups)
+{
+    struct viewer *v = malloc(sizeof *v + groups * sizeof(gid_t));
+    if (!v)
+        return viewer_ref(&nobody);
+    atomic_init(&v->refs, 1);
+    v->uid = uid;
+    v->group_count = groups;
+    return v;
+}
+
+static struct viewer *of_unix(int fd, const struct ucred *cred)
+{
+    gid_t few[64], *list = few, *more = NULL;
+    socklen_t bytes = sizeof few;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, few, &bytes) < 0) {
+        more = errno == ERANGE ? malloc(bytes) : NULL;
+        list = more;
+        if (!more || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, more, &bytes) < 0)
+            bytes = 0;
+    }
+    size_t n = bytes / sizeof(gid_t);
+    struct viewer *v = viewer_new(cred->uid, n + 1);
+    if (v->group_count) {
+        v->groups[0] = cred->gid;
+        if (n)
+            memcpy(v->groups + 1, list, n * sizeof(gid_t));
+    }
+    free(more);
+    return v;
+}
+
+/* The user's groups as a login would have them. Without an entry for the user there are none. */
+static struct viewer *of_user(uid_t uid)
+{
+    char texts[4096];
+    struct passwd entry, *found = NULL;
+    gid_t list[1024];
+    int n = sizeof list / sizeof *list;
+    if (getpwuid_r(uid, &entry, texts, sizeof texts, &found) != 0 || !found ||
+        getgrouplist(entry.pw_name, entry.pw_gid, list, &n) < 0)
+        return viewer_new(uid, 0);
+    struct viewer *v = viewer_new(uid, (size_t)n);
+    memcpy(v->groups, list, v->group_count * sizeof *list);
+    return v;
+}
+
+struct viewer *viewer_of(int fd, uid_t tcp_uid)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    int family = 0;
+    socklen_t n = sizeof family;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &n) < 0)
+        return viewer_ref(&nobody);
+    if (family == AF_UNIX)
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? of_unix(fd, &cred)
+                                                                         : viewer_ref(&nobody);
+    return tcp_uid == VIEWER_NOBODY ? viewer_ref(&nobody) : of_user(tcp_uid);
+}
+
+/* ---- what it may ---- */
+
+static bool is_member(const struct viewer *v, gid_t gid)
+{
+    for (size_t i = 0; i < v->group_count; i++)
+        if (v->groups[i] == gid)
+            return true;
+    return false;
+}
+
+static bool by_mode(const struct viewer *v, const struct stat *st, unsigned want)
+{
+    unsigned shift = v->uid == st->st_uid ? 6 : is_member(v, st->st_gid) ? 3 : 0;
+    return (st->st_mode >> shift & want) == want;
+}
+
+struct acl {
+    struct posix_acl_xattr_header head;
+    struct posix_acl_xattr_entry entries[ACL_BYTES / sizeof(struct posix_acl_xattr_entry)];
+};
+
+/* The order of acl(5): the owner, a named user, the groups (one that allows is enough), all others. Numbers are stored in
+ * little-endian, which is what they are read in here: others would see nothing they should not. */
+static bool by_list(const struct viewer *v, const struct stat *st, const struct acl *acl, size_t n,
+                    unsigned want)
+{
+    unsigned mask = 7, other = 0, user = 0, group = 0;
+    bool named = false, in_group = false, allows = false;
+    for (size_t i = 0; i < n; i++)
+        if (le16toh(acl->entries[i].e_tag) == ACL_MASK)
+            mask = le16toh(acl->entries[i].e_perm);
+    for (size_t i = 0; i < n; i++) {
+        const struct posix_acl_xattr_entry *e = &acl->entries[i];
+        unsigned tag = le16toh(e->e_tag), perm = le16toh(e->e_perm), id = le32toh(e->e_id);
+        if (tag == ACL_USER_OBJ && v->uid == st->st_uid)
+            return (perm & want) == want;
+        if (tag == ACL_USER && id == v->uid) {
+            named = true;
+            user = perm & mask;
+        }
+        if ((tag == ACL_GROUP_OBJ && is_member(v, st->st_gid)) ||
+            (tag == ACL_GROUP && is_member(v, id))) {
+            in_group = true;
+            group = perm & mask;
+            allows |= (group & want) == want;
+        }
+        if (tag == ACL_OTHER)
+            other = perm;
+    }
+    return named ? (user & want) == want : in_group ? allows : (other & want) == want;
+}
+
+static bool may(const struct viewer *v, const char *path, const struct stat *st, unsigned want)
+{
+    struct acl acl;
+    if (v->uid == 0)
+        return true;
+    ssize_t n = getxattr(path, "system.posix_acl_access", &acl, sizeof acl);
+    if (n < 0)
+        return (errno == ENODATA || errno == ENOTSUP) && by_mode(v, st, want);
+    if ((size_t)n < sizeof acl.head || le32toh(acl.head.a_version) != POSIX_ACL_XATTR_VERSION)
+        return false;
+    return by_list(v, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
+}
+
+/* Each directory above may be searched. `path` is absolute and gets changed for a moment. False also where a part of it is a
+ * link, which *ret_link tells then. */
+static bool may_reach(const struct viewer *v, char *path, bool *ret_link)
+{
+    struct stat st;
+    for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+        char kept = slash[1];
+        if (slash == path)
+            slash[1] = '\0';
+        else
+            *slash = '\0';
+        bool there = lstat(path, &st) == 0;
+        *ret_link = there && S_ISLNK(st.st_mode);
+        bool good = there && S_ISDIR(st.st_mode) && may(v, path, &st, 1);
+        slash[1] = kept;
+        *slash = '/';
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+bool viewer_may_read(const struct viewer *v, const char *given, uint64_t inode, uint64_t device)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    bool link = false;
+    size_t n = strlen(given);
+    if (*given != '/' || n >= sizeof path)
+        return false;
+    memcpy(path, given, n + 1);
+    bool reached = may_reach(v, path, &link);
+    /* Then the way that it leads to must be open, too. */
+    if (link || (reached && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)))
+        reached = realpath(given, path) && may_reach(v, path, &link);
+    if (!reached || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    /* Another file than was indexed tells nothing about that one. */
+    if (inode && (st.st_ino != inode || st.st_dev != device))
+        return false;
+    return may(v, path, &st, 4);
+}
+
+static bool sees(void *arg, const struct index_file *f)
+{
+    return viewer_may_read(arg, f->path, f->inode, f->device);
+}
+
+struct snapshot *viewer_snapshot(const struct viewer *v, struct index *ix)
+{
+    struct snapshot *all = index_snapshot(ix);
+    if (!v)
+        return all;
+    struct snapshot *part = snapshot_filter(all, sees, (void *)(uintptr_t)v);
+    snapshot_release(all);
+    return part;
+}
