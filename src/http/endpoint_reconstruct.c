@@ -39,6 +39,11 @@ static int open_dir(struct request *rq, struct state *s)
     if (!dir || !*dir)
         return err_set_param(&rq->err, ERR_PARAM, "dir",
                              "`dir` must name the directory that /organize has written");
+    /* It holds what was in files that the viewer may not read. */
+    if (rq->viewer)
+        return err_set_param(&rq->err, -EPERM, "dir",
+                             "files have permissions here: `dir` is for the user that runs the "
+                             "daemon, and for the admin token");
     const char *base = rq->http->options->output_dir;
     s->dir = query_open_dir(&rq->http->env, dir);
     if (s->dir == -ENOENT && base)
