@@ -245,9 +245,17 @@ static int and_besides(struct scan_worker *w, const struct test *t, struct besid
     return rc;
 }
 
+/* The column that holds the durations, NULL: none, or they are not times as they stand there. */
+static const struct bound *stored_dur(const struct bound *own)
+{
+    const struct bound *b = own->form == FORM_DUR ? own->part[0] : own;
+
+    return b->form == FORM_STORED && b->shape == SHAPE_TIME ? b : NULL;
+}
+
 static int take(struct scan_worker *w, const struct besides *from, struct scan_values *ret)
 {
-    const struct bound *b = from->own->form == FORM_DUR ? from->own->part[0] : from->own;
+    const struct bound *b = stored_dur(from->own);
     uint32_t room = kernels()->count(from->rows, words_of(w));
     int64_t *values = grow_to(&w->taken, ((size_t)room + 1) * sizeof(*values));
 
@@ -270,14 +278,13 @@ int test_take(struct scan_worker *w, const struct test *root, const struct sourc
 
     if (rc < 0)
         return rc;
-    if (own->form != FORM_DUR || own->part[0]->form != FORM_STORED ||
-        own->part[0]->shape != SHAPE_TIME)
+    if (!stored_dur(own))
         return -EDOM;
     to.own = own;
     memset(to.rows, 0xFF, bytes);
     rc = and_besides(w, root, &to);
-    if (rc == 0 && !to.range && own->part[0]->nulls)
-        rc = -EDOM; /* null rows may count as 0 */
+    if (rc == 0 && !to.range && stored_dur(own)->nulls)
+        rc = -EDOM; /* null rows may count as 0, and are counted */
     if (rc == 0 && w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;
     ret->chunk = &w->chunk;
