@@ -52,6 +52,15 @@ void format_table_row(struct format_table *t, const struct value *values, struct
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
 
+/* Rows of /view in the same forms but TEXT: their text is made where they are found, from columns, and a value that many rows
+ * have is written once a chunk. The writer is borrowed for rows_open. ERR_FORMAT, -ENOMEM. */
+struct format_rows;
+int format_rows_new(enum format f, const char *const *columns, size_t count, struct format_rows **ret);
+const struct rows_writer *format_rows_writer(const struct format_rows *f);
+int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, struct buf *out, size_t *ret_count); /* as rows_next */
+void format_rows_end(struct format_rows *f, struct buf *out);
+void format_rows_free(struct format_rows *f);
+
 /* ---- Arrow: typed columns as an IPC file or stream ------------------------------------------------------------- */
 
 /* The file: begin, each dictionary once, then batches, end. A file without its end has no footer, a stream none of its

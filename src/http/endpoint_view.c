@@ -35,6 +35,7 @@ struct state {
     struct view *view;
     struct perfetto_view *perfetto;
     struct rows *rows;
+    struct format_rows *text; /* of rows, but for TEXT: */
     struct format_table *table;
     size_t columns;
     uint64_t count;
@@ -62,8 +63,12 @@ static int open_rows(struct request *rq, struct state *s)
                              .limit = limit_of(rq),
                              .offset = request_uint(rq, "offset")};
     s->columns = select->count;
-    int rc = rows_open(s->query, &o, &rq->err, &s->rows);
-    return rc < 0 ? rc : format_table_new(rq->format, columns, select->count, &s->table);
+    int rc = rq->format == FORMAT_TEXT
+                 ? format_table_new(rq->format, columns, select->count, &s->table)
+                 : format_rows_new(rq->format, columns, select->count, &s->text);
+    if (s->text)
+        o.writer = format_rows_writer(s->text);
+    return rc < 0 ? rc : rows_open(s->query, &o, &rq->err, &s->rows);
 }
 
 static int open_lines(struct request *rq, struct state *s)
@@ -210,8 +215,9 @@ static int next_rows(struct request *rq, struct state *s, struct buf *out)
 {
     const struct value *values;
     size_t n;
-    int rc = rows_next(s->rows, &rq->err, &values, &n);
-    for (size_t i = 0; rc == 0 && i < n; i++)
+    int rc = s->text ? format_rows_next(s->text, s->rows, &rq->err, out, &n)
+                     : rows_next(s->rows, &rq->err, &values, &n);
+    for (size_t i = 0; s->table && rc == 0 && i < n; i++)
         format_table_row(s->table, values + i * s->columns, out);
     s->count += rc == 0 ? n : 0;
     return rc;
@@ -289,6 +295,8 @@ static int go_on(struct request *rq, struct state *s)
 
 static int finish(struct request *rq, struct state *s, struct buf *out)
 {
+    if (s->text)
+        format_rows_end(s->text, out);
     if (s->table)
         format_table_end(s->table, out);
     if (s->mode == MODE_LINES && rq->format == FORMAT_PFW)
@@ -338,8 +346,9 @@ static void close_view(struct request *rq)
     struct state *s = rq->state;
     if (!s)
         return;
-    format_table_free(s->table);
     rows_close(s->rows);
+    format_rows_free(s->text);
+    format_table_free(s->table);
     view_close(s->view);
     perfetto_view_free(s->perfetto);
     query_close(s->query);

@@ -140,8 +140,6 @@ int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, stru
 /* ---- keys ----------------------------------------------------------------------------------------------- */
 
 #define QUERY_KEY_NULL 0ull
-/* Texts borrowed from the query. */
-void query_key_value(struct query *q, uint64_t key, struct value *ret);
 /* Key of a text (of a global id of the index), as batch_keys gives it. */
 uint64_t query_key_text_id(uint32_t id);
 /* Name behind a hash (text ids) as query sources tell it: the name's id, else `hash` itself. Counts conflicts. */

@@ -142,6 +142,19 @@ static int write_rows(struct rows *rows, size_t columns, struct format_table *ta
     return rc;
 }
 
+static int write_row_texts(struct rows *rows, struct format_rows *text, struct err *err,
+                           struct buf *answer)
+{
+    size_t count;
+    int rc;
+
+    while ((rc = format_rows_next(text, rows, err, answer, &count)) == 0)
+        ;
+    if (rc == ERR_END)
+        format_rows_end(text, answer);
+    return rc;
+}
+
 static int ask_rows(void *arg, struct buf *answer)
 {
     static const char *const columns[] = {"name", "host",   "file",   "rank",   "ts",    "dur",
@@ -152,17 +165,25 @@ static int ask_rows(void *arg, struct buf *answer)
     struct query *q = NULL;
     struct rows *rows = NULL;
     struct format_table *table = NULL;
+    struct format_rows *text = NULL;
     struct rows_options options = {.columns = columns,
                                    .column_count = sizeof(columns) / sizeof(*columns),
                                    .order_ts = a->ordered,
                                    .limit = 1500};
     int rc = open_query(a, &budget, &err, &q);
 
+    if (rc == 0 && a->format == FORMAT_TEXT)
+        rc = format_table_new(a->format, columns, options.column_count, &table);
+    else if (rc == 0)
+        rc = format_rows_new(a->format, columns, options.column_count, &text);
+    options.writer = text ? format_rows_writer(text) : NULL;
     rc = rc ? rc : rows_open(q, &options, &err, &rows);
-    rc = rc ? rc : format_table_new(a->format, columns, options.column_count, &table);
-    rc = rc ? rc : write_rows(rows, options.column_count, table, &err, answer);
-    format_table_free(table);
+    if (rc == 0)
+        rc = text ? write_row_texts(rows, text, &err, answer)
+                  : write_rows(rows, options.column_count, table, &err, answer);
     rows_close(rows);
+    format_rows_free(text);
+    format_table_free(table);
     return settle(rc, q, &budget, &err, answer);
 }
 

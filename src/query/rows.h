@@ -1,0 +1,36 @@
+/* rows.h - flat rows of one place, as values or as text. Private to rows*.c.
+ *
+ * Threads:   a block belongs to one thread; several are filled at once, by one plan.
+ * Memory:    what a block holds is charged to the query's budget as item.charged.
+ */
+#ifndef DFTRACERD_QUERY_ROWS_H
+#define DFTRACERD_QUERY_ROWS_H
+
+#include "view_stream.h"
+
+struct rows_plan {
+    struct query *query;
+    bool order_ts;
+    const struct source *ts;
+    const struct source **columns;
+    size_t width;
+    const struct rows_writer *writer; /* NULL: values                                       */
+};
+
+/* Rows of one place. */
+struct block {
+    struct item item;
+    struct value *values; /* width a row; NULL: text                                        */
+    struct arena texts;
+    size_t texts_charged;
+    struct buf text;      /* the writer's                                                   */
+    size_t *end;          /* by row: where its text ends                                    */
+};
+
+/* Both fill the block with the selected rows of a place; -ENOMEM, ERR_MEMORY_LIMIT, and what scan_chunk says. */
+int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t position, struct block *b);
+int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position, struct block *b);
+/* Room for `need` rows of `each` bytes besides their times: charges it, and grows item->ts. */
+int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each, uint32_t *ret_cap);
+
+#endif

@@ -1,0 +1,150 @@
+/* rows_text.c - flat rows as the text that a writer makes of their columns, a batch at a time. */
+#include "rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    CODES_MOST = 4096, /* of larger dictionaries each row's value is looked up            */
+    SPAN_MOST = 256,   /* of whole numbers that are told as codes: each is written once   */
+};
+
+struct filler {
+    const struct rows_plan *plan;
+    struct block *block;
+    void *state;                 /* of the writer */
+    struct rows_column *columns; /* of the batch at hand */
+    struct value **values;       /* by column, SCAN_BATCH each; NULL: was never needed */
+    size_t text_charged, values_charged;
+};
+
+static int grow_block(struct filler *f, uint32_t need)
+{
+    struct item *item = &f->block->item;
+    uint32_t cap;
+    int rc = rows_grow(f->plan, item, need, sizeof(*f->block->end), &cap);
+
+    if (rc < 0 || cap == item->cap)
+        return rc;
+    size_t *end = realloc(f->block->end, cap * sizeof(*end));
+    if (!end)
+        return -ENOMEM;
+    f->block->end = end;
+    item->cap = cap;
+    return 0;
+}
+
+static int charge(struct filler *f, size_t bytes, size_t *charged)
+{
+    int rc = budget_charge(query_budget(f->plan->query), bytes);
+
+    *charged += rc < 0 ? 0 : bytes;
+    return rc;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------- */
+
+static int read_values(struct filler *f, struct scan_batch *b, size_t column,
+                       struct rows_column *ret)
+{
+    struct value *to = f->values[column];
+    int rc = to ? 0 : charge(f, SCAN_BATCH * sizeof(*to), &f->values_charged);
+
+    if (rc == 0 && !to)
+        to = f->values[column] = malloc(SCAN_BATCH * sizeof(*to));
+    if (rc == 0 && !to)
+        rc = -ENOMEM;
+    for (uint32_t k = 0; rc == 0 && k < b->count; k++)
+        rc = batch_value(b, f->plan->columns[column], batch_row(b, k), &to[k]);
+    *ret = (struct rows_column){.kind = ROWS_VALUE, .values = to};
+    return rc;
+}
+
+static int read_codes(struct scan_batch *b, const struct source *s, struct rows_column *ret)
+{
+    *ret = (struct rows_column){.kind = ROWS_CODE};
+    int rc = scan_codes(b->chunk, s, CODES_MOST, &ret->codes, &ret->keys);
+
+    return rc < 0 ? rc : batch_codes(b, s, &ret->code);
+}
+
+static bool spans_few(struct scan_batch *b, const struct source *s)
+{
+    int64_t min, max;
+
+    return scan_range(b->chunk, s, &min, &max) && (uint64_t)max - (uint64_t)min < SPAN_MOST;
+}
+
+static int read_numbers(struct scan_batch *b, const struct source *s, enum scan_shape shape,
+                        struct rows_column *ret)
+{
+    bool nano = false;
+
+    *ret = (struct rows_column){.kind = ROWS_DOUBLE};
+    if (shape == SHAPE_DOUBLE)
+        return batch_f64(b, s, &ret->d, &ret->valid);
+    int rc = batch_i64(b, s, &ret->i, &ret->valid, &nano);
+    ret->kind = shape == SHAPE_TIME && nano ? ROWS_NS : ROWS_INT;
+    return rc;
+}
+
+static int read_column(struct filler *f, struct scan_batch *b, size_t column,
+                       struct rows_column *ret)
+{
+    const struct source *s = f->plan->columns[column];
+    enum scan_shape shape = scan_shape(b->chunk, s);
+    bool number = shape == SHAPE_INT || shape == SHAPE_TIME || shape == SHAPE_DOUBLE;
+    bool few = shape == SHAPE_INT && spans_few(b, s);
+    int rc = -EDOM;
+
+    if (shape == SHAPE_TEXT || few)
+        rc = read_codes(b, s, ret);
+    if (rc == -EDOM && number)
+        return read_numbers(b, s, shape, ret);
+    return rc == -EDOM ? read_values(f, b, column, ret) : rc;
+}
+
+/* ---- a place ------------------------------------------------------------------------------------------------- */
+
+static int fill_batch(void *arg, struct scan_batch *b)
+{
+    struct filler *f = arg;
+    struct item *item = &f->block->item;
+    struct buf *text = &f->block->text;
+    struct rows_batch rows = {f->plan->query, f->columns, b->select, b->count};
+    int rc = grow_block(f, item->count + b->count);
+
+    for (size_t i = 0; i < f->plan->width && rc == 0; i++)
+        rc = read_column(f, b, i, &f->columns[i]);
+    if (rc == 0)
+        rc = f->plan->writer->write(f->state, &rows, text, f->block->end + item->count);
+    if (rc == 0)
+        rc = text->error ? text->error : charge(f, text->cap - f->text_charged, &item->charged);
+    f->text_charged = text->cap;
+    if (rc == 0 && f->plan->order_ts)
+        rc = item_add_ts(item, b, f->plan->ts);
+    item->count += b->count;
+    return rc;
+}
+
+int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,
+                   struct block *b)
+{
+    struct filler f = {.plan = p,
+                       .block = b,
+                       .columns = malloc((p->width + 1) * sizeof(*f.columns)),
+                       .values = calloc(p->width + 1, sizeof(struct value *))};
+    int rc = f.columns && f.values ? 0 : -ENOMEM;
+
+    rc = rc < 0 ? rc : p->writer->begin(p->writer->arg, query_budget(p->query), &f.state);
+    if (rc == 0) {
+        rc = scan_chunk(w, position, fill_batch, &f);
+        p->writer->done(f.state);
+    }
+    for (size_t i = 0; f.values && i < p->width; i++)
+        free(f.values[i]);
+    budget_release(query_budget(p->query), f.values_charged);
+    free(f.columns);
+    free(f.values);
+    return rc;
+}

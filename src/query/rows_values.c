@@ -1,0 +1,169 @@
+/* rows_values.c - flat rows as values, row by row. */
+#include "rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { CODES_MOST = 4096 }; /* texts of larger dictionaries are copied, not kept in the query */
+
+struct filler {
+    const struct rows_plan *plan;
+    struct block *block;
+    struct value *code_values; /* of the column at hand */
+};
+
+static int grow_block(struct filler *f, uint32_t need)
+{
+    size_t each = f->plan->width * sizeof(struct value);
+    uint32_t cap;
+    int rc = rows_grow(f->plan, &f->block->item, need, each, &cap);
+
+    if (rc < 0 || cap == f->block->item.cap)
+        return rc;
+    struct value *values = realloc(f->block->values, cap * each);
+    if (!values)
+        return -ENOMEM;
+    f->block->values = values;
+    f->block->item.cap = cap;
+    return 0;
+}
+
+static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
+                         enum scan_shape shape, struct value *to)
+{
+    enum value_type type = shape == SHAPE_TIME   ? VALUE_TIME
+                           : shape == SHAPE_BOOL ? VALUE_BOOL
+                                                 : VALUE_INT;
+    const int64_t *v;
+    const uint64_t *valid;
+    bool nano;
+    int rc = batch_i64(b, s, &v, &valid, &nano);
+
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
+        uint32_t row = batch_row(b, j);
+        to->type = batch_is_valid(valid, row) ? type : VALUE_NULL;
+        to->i = v[row];
+        if (type == VALUE_TIME)
+            to->wide = nano ? v[row] : (__int128)v[row] * 1000;
+    }
+    return rc;
+}
+
+static int fill_doubles(struct filler *f, struct scan_batch *b, const struct source *s,
+                        struct value *to)
+{
+    const double *v;
+    const uint64_t *valid;
+    int rc = batch_f64(b, s, &v, &valid);
+
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
+        uint32_t row = batch_row(b, j);
+        to->type = batch_is_valid(valid, row) ? VALUE_DOUBLE : VALUE_NULL;
+        to->d = v[row];
+    }
+    return rc;
+}
+
+/* Few distinct values: each is looked up once a batch that has it, and its text lives as long as the query. */
+static int fill_codes(struct filler *f, struct scan_batch *b, const struct source *s,
+                      uint32_t codes, const uint64_t *keys, struct value *to)
+{
+    struct query *q = f->plan->query;
+    uint64_t known[CODES_MOST / 64 + 1] = {0};
+    const uint32_t *code;
+    int rc = batch_codes(b, s, &code);
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
+        uint32_t at = code[batch_row(b, j)];
+        if (at >= codes)
+            return ERR_CORRUPT;
+        if (!(known[at / 64] >> (at % 64) & 1)) {
+            query_key_value(q, keys[at], &f->code_values[at]);
+            known[at / 64] |= 1ull << (at % 64);
+        }
+        *to = f->code_values[at];
+    }
+    return 0;
+}
+
+static int copy_text(struct filler *f, struct value *v)
+{
+    struct block *block = f->block;
+    const char *copy = arena_strdup(&block->texts, v->text);
+
+    if (!copy)
+        return -ENOMEM;
+    v->text.ptr = copy;
+    if (block->texts.used <= block->texts_charged)
+        return 0;
+    size_t more = block->texts.used - block->texts_charged + (64 << 10);
+    int rc = budget_charge(query_budget(f->plan->query), more);
+    if (rc == 0) {
+        block->texts_charged += more;
+        block->item.charged += more;
+    }
+    return rc;
+}
+
+static int fill_values(struct filler *f, struct scan_batch *b, const struct source *s,
+                       struct value *to)
+{
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++, to += f->plan->width) {
+        rc = batch_value(b, s, batch_row(b, j), to);
+        if (rc == 0 && (to->type == VALUE_TEXT || to->type == VALUE_JSON))
+            rc = copy_text(f, to);
+    }
+    return rc;
+}
+
+static int fill_column(struct filler *f, struct scan_batch *b, const struct source *s,
+                       struct value *to)
+{
+    enum scan_shape shape = scan_shape(b->chunk, s);
+    const uint64_t *keys;
+    uint32_t codes;
+
+    if (shape == SHAPE_NULL) {
+        for (uint32_t j = 0; j < b->count; j++)
+            to[j * f->plan->width].type = VALUE_NULL;
+        return 0;
+    }
+    if (shape == SHAPE_INT || shape == SHAPE_TIME || shape == SHAPE_BOOL)
+        return fill_integers(f, b, s, shape, to);
+    if (shape == SHAPE_DOUBLE)
+        return fill_doubles(f, b, s, to);
+    int rc = shape == SHAPE_TEXT ? scan_codes(b->chunk, s, CODES_MOST, &codes, &keys) : -EDOM;
+    if (rc == 0)
+        return fill_codes(f, b, s, codes, keys, to);
+    return rc == -EDOM ? fill_values(f, b, s, to) : rc;
+}
+
+static int fill_batch(void *arg, struct scan_batch *b)
+{
+    struct filler *f = arg;
+    struct item *item = &f->block->item;
+    int rc = grow_block(f, item->count + b->count);
+
+    for (size_t i = 0; i < f->plan->width && rc == 0; i++)
+        rc = fill_column(f, b, f->plan->columns[i],
+                         f->block->values + item->count * f->plan->width + i);
+    if (rc == 0 && f->plan->order_ts)
+        rc = item_add_ts(item, b, f->plan->ts);
+    item->count += b->count;
+    return rc;
+}
+
+int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t position,
+                     struct block *b)
+{
+    struct filler f = {
+        .plan = p, .block = b, .code_values = malloc(CODES_MOST * sizeof(struct value))};
+    int rc = f.code_values ? scan_chunk(w, position, fill_batch, &f) : -ENOMEM;
+
+    free(f.code_values);
+    return rc;
+}
