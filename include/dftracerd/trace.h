@@ -45,7 +45,8 @@ enum trace_damage_kind {
     TRACE_DAMAGE_CUT,            /* the file ends inside a member                                      */
     TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member (zero bytes are padding) */
     TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
-    TRACE_DAMAGE_LINE            /* a line longer than TRACE_LINE_MAX (file_from, file_to 0)           */
+    TRACE_DAMAGE_LINE,           /* a line longer than TRACE_LINE_MAX (file_from, file_to 0)           */
+    TRACE_DAMAGE_TAR             /* of an archive: no member's header where one has to be, or too many members */
 };
 struct trace_damage {
     uint8_t kind;
@@ -53,9 +54,11 @@ struct trace_damage {
     uint64_t text_offset;        /* text position at which it was noticed                              */
 };
 
+struct trace_source;             /* see below */
 struct trace_reader_options {
     enum trace_engine engine;
     uint64_t checkpoint_size;    /* bytes of text between checkpoints, >= 64 KiB; 0 = make none         */
+    struct trace_source *source; /* is read in place of the descriptor, which is not looked at; borrowed. NULL: none */
 };
 struct trace_reader_info {
     enum trace_format format;
@@ -156,6 +159,47 @@ int trace_text_open(int fd, enum trace_format format, enum trace_engine engine, 
 void trace_text_close(struct trace_text *t);
 /* Exactly `len` bytes from text offset `offset`; ERR_CORRUPT when the file no longer holds them. */
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len);
+
+/* As trace_text_open, of what a source holds; takes the source when it succeeds. */
+int trace_text_open_source(struct trace_source *source, enum trace_format format, enum trace_engine engine,
+                           trace_find_checkpoint *find, void *arg, struct trace_text **ret);
+
+/* A part of a text that is a file of its own: a member of an archive. Its readers need no checkpoints of their own to go to a
+ * place, they use those of the text below; packed once more, it has both. */
+/* Bytes [offset, offset + size) of `text`, which it takes when it succeeds; `done` (may be NULL) is called when it closes. -ENOMEM. */
+int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size, void (*done)(void *arg), void *arg,
+                     struct trace_source **ret);
+/* Another part of the same text. */
+void trace_source_move(struct trace_source *s, uint64_t offset, uint64_t size);
+void trace_source_close(struct trace_source *s);
+/* As pread, but for the error: -errno or what the finder of checkpoints returned; -EIO where the text no longer has these bytes. */
+ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset);
+
+/* ---- tar archives ------------------------------------------------------------------------------ */
+
+/* Which members a tar archive has, header by header; nothing is unpacked. Read are the first format (V7), POSIX ustar and pax,
+ * GNU's; what a member is packed with is no matter here. */
+enum trace_tar_kind { TRACE_TAR_FILE, TRACE_TAR_DIRECTORY, TRACE_TAR_LINK, TRACE_TAR_SPARSE, TRACE_TAR_OTHER };
+struct trace_tar_member {
+    struct text name;            /* as tar would unpack it: no "/" or "./" before it, no "/" behind; a NUL after its end. It may
+                                  * be empty, or hold ".." or any bytes. Borrowed until the next call             */
+    enum trace_tar_kind kind;    /* LINK: also a second name of a file; SPARSE: its text has holes, and is not what is stored;
+                                  * OTHER: devices, pieces of another volume                                      */
+    uint64_t offset, size;       /* its bytes in the archive's (uncompressed) text, which may end before them     */
+    int64_t mtime_s;
+};
+struct trace_tar;
+struct trace_tar *trace_tar_new(void);   /* *new*, or NULL */
+void trace_tar_free(struct trace_tar *t);
+/* Offset of the text that is wanted next: what lies before it is of no use. */
+uint64_t trace_tar_wants(const struct trace_tar *t);
+/* Nothing of a next member has come: the archive may end here, if without its mark. */
+bool trace_tar_is_between(const struct trace_tar *t);
+/* `len` (any number of) bytes of the archive's text, from trace_tar_wants on. 1 and a member, before its text; 0: these are
+ * used, or the next wanted lie behind them; ERR_END: the mark at the end; ERR_CORRUPT: no header where one has to be, or a bad
+ * record (no more calls then); -ENOMEM. */
+int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct trace_tar_member *ret);
+const char *trace_tar_kind_name(enum trace_tar_kind kind);  /* "file", "directory" ... */
 
 /* ---- events ------------------------------------------------------------------------------------- */
 

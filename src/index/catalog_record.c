@@ -154,7 +154,7 @@ static int decode_damage(struct rec *r, struct body *b)
     if (!list)
         return -ENOMEM;
     for (uint64_t i = 0; i < kept; i++) {
-        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_LINE);
+        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_TAR);
         list[i].file_from = rec_u(r);
         list[i].file_to = rec_u(r);
         list[i].text_offset = rec_u(r);

@@ -17,6 +17,7 @@
 
 struct input {
     int fd;
+    struct trace_source *source; /* in its place; NULL: none                        */
     int error;              /* first errno of pread, or 0: nothing is read after it */
     uint64_t base;          /* file offset of buf[0]                                */
     size_t len, pos;        /* bytes in buf; next byte                              */
@@ -25,6 +26,8 @@ struct input {
 #define INPUT_SIZE (256u << 10)
 int input_init(struct input *in, int fd);
 void input_done(struct input *in);
+/* As pread, of the file or the source; notes the error. */
+ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset);
 /* Makes `want` (<= INPUT_SIZE / 2) bytes available if the file has them; returns how many there are. */
 size_t input_fill(struct input *in, size_t want);
 void input_seek(struct input *in, uint64_t offset);

@@ -34,6 +34,20 @@ void input_seek(struct input *in, uint64_t offset)
     in->len = in->pos = 0;
 }
 
+ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset)
+{
+    ssize_t n;
+    do {
+        n = in->source ? trace_source_read(in->source, out, len, offset)
+                       : pread(in->fd, out, len, (off_t)offset);
+        if (n < 0 && !in->source)
+            n = -errno;
+    } while (n == -EINTR);
+    if (n < 0)
+        in->error = (int)-n;
+    return n;
+}
+
 static void make_room(struct input *in)
 {
     size_t drop = in->pos > INPUT_KEEP ? in->pos - INPUT_KEEP : 0;
@@ -48,14 +62,11 @@ size_t input_fill(struct input *in, size_t want)
     while (in->len - in->pos < want && !in->error) {
         if (INPUT_SIZE - in->len < INPUT_SIZE / 2)
             make_room(in);
-        ssize_t n =
-            pread(in->fd, in->buf + in->len, INPUT_SIZE - in->len, (off_t)(in->base + in->len));
+        ssize_t n = input_pread(in, in->buf + in->len, INPUT_SIZE - in->len, in->base + in->len);
         if (n > 0)
             in->len += (size_t)n;
         else if (n == 0)
             break;
-        else if (errno != EINTR)
-            in->error = errno;
     }
     return in->len - in->pos;
 }

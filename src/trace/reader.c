@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *trace_damage_name(enum trace_damage_kind kind)
 {
-    static const char *const names[] = {"", "data", "crc", "cut", "garbage", "read", "line"};
-    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_LINE ? names[kind] : "unknown";
+    static const char *const names[] = {"", "data", "crc", "cut", "garbage", "read", "line", "tar"};
+    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_TAR ? names[kind] : "unknown";
 }
 
 bool trace_engine_available(enum trace_engine engine)
@@ -81,12 +80,7 @@ static int step_format(struct trace_reader *r)
 
 static int step_plain(struct trace_reader *r, struct output *out)
 {
-    ssize_t n;
-    do
-        n = pread(r->in.fd, out->data + out->done, out->len - out->done, (off_t)r->text);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        r->in.error = errno;
+    ssize_t n = input_pread(&r->in, out->data + out->done, out->len - out->done, r->text);
     if (n <= 0)
         return 0;
     for (; r->next_checkpoint <= r->text + (size_t)n; r->next_checkpoint += r->checkpoint_size) {
@@ -237,6 +231,7 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
     r->engine = engine;
     r->checkpoint_size = o->checkpoint_size;
     int rc = input_init(&r->in, fd);
+    r->in.source = o->source;
     if (rc == 0)
         rc = open_at(r, from);
     if (rc < 0) {

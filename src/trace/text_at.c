@@ -2,13 +2,13 @@
 #include "reader.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Going on in the stream is cheaper than starting at a checkpoint up to this much ahead. */
 #define NEAR (128u << 10)
 
 struct trace_text {
     int fd;
+    struct trace_source *source; /* in its place; owned. NULL: none */
     enum trace_format format;
     trace_find_checkpoint *find;
     void *arg;
@@ -17,10 +17,11 @@ struct trace_text {
     char skipped[65536];
 };
 
-int trace_text_open(int fd, enum trace_format format, enum trace_engine engine,
-                    trace_find_checkpoint *find, void *arg, struct trace_text **ret)
+static int open_text(int fd, struct trace_source *source, enum trace_format format,
+                     enum trace_engine engine, trace_find_checkpoint *find, void *arg,
+                     struct trace_text **ret)
 {
-    struct trace_reader_options options = {engine, 0};
+    struct trace_reader_options options = {engine, 0, source};
     struct trace_text *t = calloc(1, sizeof(*t));
     if (!t)
         return -ENOMEM;
@@ -34,25 +35,40 @@ int trace_text_open(int fd, enum trace_format format, enum trace_engine engine,
         return rc;
     }
     t->usable = !t->reader || t->reader->format == format; /* the file may have been replaced */
+    t->source = source;
     *ret = t;
     return 0;
 }
 
+int trace_text_open(int fd, enum trace_format format, enum trace_engine engine,
+                    trace_find_checkpoint *find, void *arg, struct trace_text **ret)
+{
+    return open_text(fd, NULL, format, engine, find, arg, ret);
+}
+
+int trace_text_open_source(struct trace_source *source, enum trace_format format,
+                           enum trace_engine engine, trace_find_checkpoint *find, void *arg,
+                           struct trace_text **ret)
+{
+    return open_text(-1, source, format, engine, find, arg, ret);
+}
+
 void trace_text_close(struct trace_text *t)
 {
-    if (t)
-        trace_reader_close(t->reader);
+    if (!t)
+        return;
+    trace_reader_close(t->reader);
+    trace_source_close(t->source);
     free(t);
 }
 
-static int read_plain(int fd, uint64_t offset, char *out, size_t len)
+static int read_plain(struct trace_text *t, uint64_t offset, char *out, size_t len)
 {
+    struct input in = {.fd = t->fd, .source = t->source};
     while (len) {
-        ssize_t n = pread(fd, out, len, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = input_pread(&in, out, len, offset);
         if (n <= 0)
-            return n == 0 || errno == EIO ? ERR_CORRUPT : -errno;
+            return n == 0 || n == -EIO ? ERR_CORRUPT : (int)n;
         out += n;
         offset += (uint64_t)n;
         len -= (size_t)n;
@@ -89,6 +105,8 @@ static int skip_to(struct trace_text *t, uint64_t offset)
 static int go_to(struct trace_text *t, uint64_t offset)
 {
     struct trace_checkpoint at = {.kind = TRACE_AT_MEMBER};
+    if (t->usable && t->reader->text == offset)
+        return 0;
     int rc = t->find ? t->find(t->arg, offset, &at) : 0;
     if (rc < 0)
         return rc;
@@ -103,7 +121,7 @@ static int go_to(struct trace_text *t, uint64_t offset)
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len)
 {
     if (t->format == TRACE_PLAIN)
-        return read_plain(t->fd, offset, out, len);
+        return read_plain(t, offset, out, len);
     int rc = go_to(t, offset);
     if (rc == 0)
         rc = read_on(t, out, len);

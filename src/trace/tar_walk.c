@@ -1,0 +1,336 @@
+/* tar_walk.c - a tar archive from header to header. Its formats: the first one (V7), POSIX ustar with pax records, GNU's. */
+#include "dftracerd/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 512, RECORDS_MOST = 1 << 20 };
+
+struct header {
+    char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
+    char magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155], rest[12];
+};
+_Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
+
+/* GNU's sparse files: whether the map of holes goes on in the next block; in the header, and in such a block. */
+enum { SPARSE_HEADER_GOES_ON = 482, SPARSE_BLOCK_GOES_ON = 504 };
+
+enum walk_state { WALK_HEADER, WALK_RECORDS, WALK_NAME, WALK_MAP };
+
+struct trace_tar {
+    enum walk_state state;
+    uint64_t at;    /* text offset of what comes next                                  */
+    size_t need;    /* bytes of the piece that is gathered                             */
+    size_t padding; /* behind it                                                       */
+    struct buf piece;
+    /* What records before the header said of the next member: */
+    struct buf longer;
+    bool sized, timed, sparse, named;
+    uint64_t longer_size;
+    int64_t time_s;
+    struct buf name; /* of the member told                                              */
+    struct trace_tar_member member;
+};
+
+struct trace_tar *trace_tar_new(void)
+{
+    struct trace_tar *t = calloc(1, sizeof(*t));
+    if (t)
+        t->need = BLOCK;
+    return t;
+}
+
+void trace_tar_free(struct trace_tar *t)
+{
+    if (!t)
+        return;
+    buf_done(&t->piece);
+    buf_done(&t->longer);
+    buf_done(&t->name);
+    free(t);
+}
+
+uint64_t trace_tar_wants(const struct trace_tar *t)
+{
+    return t->at;
+}
+
+const char *trace_tar_kind_name(enum trace_tar_kind kind)
+{
+    static const char *const names[] = {"file", "directory", "link", "sparse", "other"};
+    return kind <= TRACE_TAR_OTHER ? names[kind] : "unknown";
+}
+
+bool trace_tar_is_between(const struct trace_tar *t)
+{
+    return t->state == WALK_HEADER && !t->piece.len && !t->longer.len && !t->sized;
+}
+
+/* ---- fields --------------------------------------------------------------------------------------- */
+
+/* Octal digits between blanks, or base 256 with the top bit set. */
+static bool take_number(const char *field, size_t len, uint64_t *ret)
+{
+    size_t i = 0;
+    *ret = 0;
+    if (*field & 0x80) {
+        for (*ret = *field & 0x7f, i = 1; i < len; i++) {
+            if (*ret >> 54)
+                return false;
+            *ret = *ret << 8 | (unsigned char)field[i];
+        }
+        return true;
+    }
+    while (i < len && field[i] == ' ')
+        i++;
+    for (; i < len && field[i] >= '0' && field[i] <= '7'; i++)
+        *ret = *ret << 3 | (uint64_t)(field[i] - '0');
+    return i == len || field[i] == ' ' || field[i] == '\0';
+}
+
+/* Some old programs summed up signed bytes. */
+static bool is_sound(const struct header *h)
+{
+    const unsigned char *byte = (const unsigned char *)h;
+    const size_t from = offsetof(struct header, checksum), to = from + sizeof(h->checksum);
+    uint64_t told;
+    int64_t sum = 0, of_signed = 0;
+    for (size_t i = 0; i < BLOCK; i++) {
+        bool own = i >= from && i < to;
+        sum += own ? ' ' : byte[i];
+        of_signed += own ? ' ' : (signed char)byte[i];
+    }
+    return take_number(h->checksum, sizeof(h->checksum), &told) &&
+           ((int64_t)told == sum || (int64_t)told == of_signed);
+}
+
+static bool is_zero(const struct header *h)
+{
+    static const char zeros[BLOCK];
+    return memcmp(h, zeros, BLOCK) == 0;
+}
+
+static struct text field_text(const char *field, size_t len)
+{
+    return (struct text){field, strnlen(field, len)};
+}
+
+/* ---- records before a header -------------------------------------------------------------------------- */
+
+/* "<length> key=value\n", where the length counts its own digits. */
+static bool take_record(struct text *records, struct text *key, struct text *value)
+{
+    struct text digits, rest = *records;
+    uint64_t len;
+    if (!text_split(&rest, ' ', &digits) || num_parse_u64(digits, &len) < 0 || len > records->len ||
+        len < digits.len + 4 || records->ptr[len - 1] != '\n')
+        return false;
+    *value = (struct text){digits.ptr + digits.len + 1, len - digits.len - 2};
+    records->ptr += len;
+    records->len -= len;
+    return text_split(value, '=', key) && value->ptr;
+}
+
+/* Whole seconds; what is no such number is as if it were not there. */
+static void take_time(struct trace_tar *t, struct text value)
+{
+    struct text seconds;
+    uint64_t s;
+    if (!text_split(&value, '.', &seconds) || num_parse_u64(seconds, &s) < 0 || s >> 40)
+        return;
+    t->timed = true;
+    t->time_s = (int64_t)s;
+}
+
+static int take_records(struct trace_tar *t)
+{
+    struct text records = {t->piece.data, t->piece.len}, key, value;
+    while (records.len) {
+        if (!take_record(&records, &key, &value))
+            return ERR_CORRUPT;
+        bool of_sparse = text_eq(key, TEXT("GNU.sparse.name"));
+        t->sparse = t->sparse || text_starts(key, TEXT("GNU.sparse"));
+        if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
+            t->named = of_sparse; /* the path is one made up, then */
+            buf_clear(&t->longer);
+            buf_text(&t->longer, value);
+        } else if (text_eq(key, TEXT("size"))) {
+            t->sized = true;
+            if (num_parse_u64(value, &t->longer_size) < 0)
+                return ERR_CORRUPT;
+        } else if (text_eq(key, TEXT("mtime"))) {
+            take_time(t, value);
+        }
+    }
+    return t->longer.error;
+}
+
+/* GNU's way: the name itself, with a NUL. */
+static int take_name(struct trace_tar *t)
+{
+    buf_clear(&t->longer);
+    buf_text(&t->longer, field_text(t->piece.data, t->piece.len));
+    return t->longer.error;
+}
+
+/* ---- members ------------------------------------------------------------------------------------------- */
+
+static void gather(struct trace_tar *t, enum walk_state state, size_t need)
+{
+    t->state = state;
+    t->need = need;
+    t->padding = (size_t)(-need % BLOCK);
+    buf_clear(&t->piece);
+}
+
+static bool skip(struct trace_tar *t, uint64_t size)
+{
+    if (size > INT64_MAX - 2 * BLOCK - t->at)
+        return false;
+    t->at += (size + BLOCK - 1) / BLOCK * BLOCK;
+    return true;
+}
+
+/* As tar would unpack it: without "/" and "./" before it, and no "/" behind. */
+static int put_name(struct trace_tar *t, const struct header *h)
+{
+    struct text told = {t->longer.data, t->longer.len}, name;
+    buf_clear(&t->name);
+    if (!told.len && memcmp(h->magic, "ustar", sizeof(h->magic)) == 0 && *h->prefix) {
+        buf_text(&t->name, field_text(h->prefix, sizeof(h->prefix)));
+        buf_putc(&t->name, '/');
+    }
+    buf_text(&t->name, told.len ? told : field_text(h->name, sizeof(h->name)));
+    buf_putc(&t->name, '\0');
+    if (t->name.error)
+        return t->name.error;
+    name = (struct text){t->name.data, t->name.len - 1};
+    while (text_starts(name, TEXT("/")) || text_starts(name, TEXT("./"))) {
+        size_t n = *name.ptr == '/' ? 1 : 2;
+        name.ptr += n;
+        name.len -= n;
+    }
+    while (name.len && name.ptr[name.len - 1] == '/')
+        t->name.data[name.ptr - t->name.data + (ptrdiff_t)--name.len] = '\0';
+    t->member.name = name;
+    return 0;
+}
+
+static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct header *h)
+{
+    struct text name = field_text(h->name, sizeof(h->name));
+    switch (h->type) {
+    case '\0': /* in the first format */
+        return text_ends(name, TEXT("/")) ? TRACE_TAR_DIRECTORY : TRACE_TAR_FILE;
+    case '0':
+    case '7':
+        return t->sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
+    case '1':
+    case '2':
+        return TRACE_TAR_LINK;
+    case '5':
+        return TRACE_TAR_DIRECTORY;
+    case 'S':
+        return TRACE_TAR_SPARSE;
+    default:
+        return TRACE_TAR_OTHER;
+    }
+}
+
+/* Links, directories and devices have no text, whatever their headers say. */
+static bool has_text(char type)
+{
+    return !(type >= '1' && type <= '6');
+}
+
+static int tell(struct trace_tar *t, struct trace_tar_member *ret)
+{
+    t->member.offset = t->at;
+    if (!skip(t, t->member.size))
+        return ERR_CORRUPT;
+    buf_clear(&t->longer);
+    t->sized = t->timed = t->sparse = t->named = false;
+    gather(t, WALK_HEADER, BLOCK);
+    *ret = t->member;
+    return 1;
+}
+
+static int take_member(struct trace_tar *t, const struct header *h, uint64_t size,
+                       struct trace_tar_member *ret)
+{
+    uint64_t mtime;
+    int rc = put_name(t, h);
+    if (rc < 0)
+        return rc;
+    if (!take_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
+        mtime = 0;
+    t->member.kind = kind_of(t, h);
+    bool empty = !has_text(h->type) || t->member.kind == TRACE_TAR_DIRECTORY;
+    t->member.size = empty ? 0 : t->sized ? t->longer_size : size;
+    t->member.mtime_s = t->timed ? t->time_s : (int64_t)mtime;
+    if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_GOES_ON]) {
+        gather(t, WALK_MAP, BLOCK);
+        return 0;
+    }
+    return tell(t, ret);
+}
+
+static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
+{
+    struct header h;
+    uint64_t size;
+    memcpy(&h, t->piece.data, BLOCK);
+    if (is_zero(&h))
+        return ERR_END;
+    if (!is_sound(&h) || !take_number(h.size, sizeof(h.size), &size))
+        return ERR_CORRUPT;
+    bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
+    if (!records && !name && h.type != 'K' && h.type != 'g')
+        return take_member(t, &h, size, ret);
+    gather(t, WALK_HEADER, BLOCK);
+    if (!records && !name)
+        return skip(t, size) ? 0 : ERR_CORRUPT;
+    if (!size || size > RECORDS_MOST)
+        return ERR_CORRUPT;
+    gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)size);
+    return 0;
+}
+
+/* A piece is there. 1: a member is told. */
+static int take_piece(struct trace_tar *t, struct trace_tar_member *ret)
+{
+    int rc;
+    t->at += t->padding;
+    t->padding = 0;
+    switch (t->state) {
+    case WALK_HEADER:
+        return take_header(t, ret);
+    case WALK_MAP:
+        if (!t->piece.data[SPARSE_BLOCK_GOES_ON])
+            return tell(t, ret);
+        gather(t, WALK_MAP, BLOCK);
+        return 0;
+    default:
+        rc = t->state == WALK_RECORDS ? take_records(t) : take_name(t);
+        gather(t, WALK_HEADER, BLOCK);
+        return rc;
+    }
+}
+
+int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct trace_tar_member *ret)
+{
+    const uint64_t from = t->at;
+    while (t->at - from < len) {
+        size_t used = (size_t)(t->at - from), left = t->need - t->piece.len;
+        size_t n = len - used < left ? len - used : left;
+        buf_append(&t->piece, text + used, n);
+        if (t->piece.error)
+            return t->piece.error;
+        t->at += n;
+        int rc = n == left ? take_piece(t, ret) : 0;
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}

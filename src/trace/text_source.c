@@ -1,0 +1,74 @@
+/* text_source.c - part of a text, read like a file. */
+#include "dftracerd/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So small a one is read whole the first time: its readers go back and forth, which the text below pays for. */
+#define KEPT_MOST (2u << 20)
+
+struct trace_source {
+    struct trace_text *text;
+    uint64_t offset, size;
+    char *kept; /* all of it, or NULL */
+    void (*done)(void *arg);
+    void *arg;
+};
+
+int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
+                     void (*done)(void *arg), void *arg, struct trace_source **ret)
+{
+    struct trace_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    *s = (struct trace_source){text, offset, size, NULL, done, arg};
+    *ret = s;
+    return 0;
+}
+
+void trace_source_move(struct trace_source *s, uint64_t offset, uint64_t size)
+{
+    s->offset = offset;
+    s->size = size;
+    free(s->kept);
+    s->kept = NULL;
+}
+
+void trace_source_close(struct trace_source *s)
+{
+    if (!s)
+        return;
+    trace_text_close(s->text);
+    if (s->done)
+        s->done(s->arg);
+    free(s->kept);
+    free(s);
+}
+
+static int keep(struct trace_source *s)
+{
+    char *all = malloc((size_t)s->size);
+    int rc = all ? trace_text_read(s->text, s->offset, all, (size_t)s->size) : -ENOMEM;
+    if (rc < 0)
+        free(all);
+    else
+        s->kept = all;
+    return rc;
+}
+
+ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset)
+{
+    int rc = 0;
+    if (offset >= s->size)
+        return 0;
+    if (len > s->size - offset)
+        len = (size_t)(s->size - offset);
+    if (!s->kept && s->size <= KEPT_MOST)
+        rc = keep(s);
+    if (rc == 0 && s->kept)
+        memcpy(out, s->kept + offset, len);
+    else if (rc == 0)
+        rc = trace_text_read(s->text, s->offset + offset, out, len);
+    return rc == ERR_CORRUPT ? -EIO : rc < 0 ? rc : (ssize_t)len;
+}
