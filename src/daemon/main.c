@@ -74,9 +74,9 @@ static int read_again(struct daemon *d, struct options *next, struct peers *peer
 {
     int rc = options_parse(next, d->argc, d->argv, err);
     if (rc == 0)
-        rc = peers_read(peers, next, err);
-    if (rc == 0)
         rc = tls_files_read(tls, next, err);
+    if (rc == 0)
+        rc = peers_read(peers, next, err); /* last: it may make files */
     if (rc < 0)
         return rc;
     struct http_settings s = {.token = peers->token,
@@ -103,6 +103,8 @@ static int on_reload(void *arg)
     } else {
         log_set_level(next.log_level);
         options_need_restart(&d->options, &next, &waiting);
+        if (!d->tls.cert != !tls.cert || (tls.client_ca && !d->tls.client_ca))
+            buf_puts(&waiting, waiting.len ? ",tls-cert" : "tls-cert");
         buf_putc(&waiting, '\0');
         log_line(LOG_LEVEL_INFO,
                  "reload token=%s allow_users=%zu query_timeout_ms=%llu log_level=%s",

@@ -88,13 +88,19 @@ static int read_token(const char *option, const char *path, char **ret, struct e
     if (!f)
         return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
     const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : peers_unsafe(path, &st);
-    char *got = fgets(line, sizeof line, f);
+    size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     if (why)
         return err_set_param(err, -EPERM, option, "%s %s", path, why);
-    line[got ? strcspn(line, "\r\n") : 0] = '\0';
-    if (!line[0])
+    line[n] = '\0';
+    size_t len = strcspn(line, "\r\n");
+    if (len == 0)
         return err_set_param(err, -EINVAL, option, "%s holds no token", path);
+    if (len == sizeof line - 1 || (len < n && line[len] == '\0') || strcspn(line, " \t") < len)
+        return err_set_param(err, -EINVAL, option,
+                             "%s: a token has no blanks and no NUL, and less than %zu characters",
+                             path, sizeof line - 1);
+    line[len] = '\0';
     *ret = strdup(line);
     return *ret ? 0 : -ENOMEM;
 }

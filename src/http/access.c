@@ -8,13 +8,40 @@
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+static bool all_mapped;
+static uid_t overflow_uid = 65534;
+
+static void read_maps(void)
+{
+    unsigned long from = 1, to = 1, count = 0, number;
+    FILE *map = fopen("/proc/self/uid_map", "re"), *f = fopen("/proc/sys/kernel/overflowuid", "re");
+    all_mapped = map && fscanf(map, "%lu %lu %lu", &from, &to, &count) == 3 && from == 0 &&
+                 to == 0 && count >= UINT32_MAX;
+    if (f && fscanf(f, "%lu", &number) == 1)
+        overflow_uid = (uid_t)number;
+    if (map)
+        fclose(map);
+    if (f)
+        fclose(f);
+}
+
+bool access_is_somebody(uid_t uid)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_maps);
+    return uid != (uid_t)-1 && (all_mapped || uid != overflow_uid);
+}
+
 static enum access_role role_of_uid(uid_t uid, const struct http_options *o)
 {
+    if (!access_is_somebody(uid))
+        return ACCESS_NONE;
     if (uid == geteuid())
         return ACCESS_ADMIN;
     for (size_t i = 0; i < o->allow_user_count; i++)
@@ -80,7 +107,11 @@ static int ask_kernel(int nl, const struct sockaddr_storage *peer,
     if (n < (ssize_t)(NLMSG_LENGTH(sizeof(struct inet_diag_msg))) ||
         answer.h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return -ENOENT;
-    *ret = ((struct inet_diag_msg *)NLMSG_DATA(&answer.h))->idiag_uid;
+    const struct inet_diag_msg *m = NLMSG_DATA(&answer.h);
+    /* Without an inode it is closed (TIME_WAIT), and its owner told as 0. */
+    if (!m->idiag_inode || m->id.idiag_dport != q.r.id.idiag_dport)
+        return -ENOENT;
+    *ret = m->idiag_uid;
     return 0;
 }
 

@@ -15,6 +15,8 @@
 enum access_role { ACCESS_UNKNOWN, ACCESS_NONE, ACCESS_READ, ACCESS_ADMIN };
 
 bool access_is_loopback(const struct sockaddr *a);
+/* False for the one number that stands for all users and groups which are not known here, in a user namespace. */
+bool access_is_somebody(uid_t uid);
 /* What is missing for listening beyond loopback, in words, or NULL: TLS, and peers that can be told apart. */
 const char *access_lacks_beyond(const struct http_options *o);
 /* What may be told from the socket alone. */

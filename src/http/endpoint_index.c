@@ -149,21 +149,6 @@ static int rebuild_chosen(struct request *rq, struct state *s)
 
 /* ---- progress ---- */
 
-static void add_file(struct index *ix, struct index_progress *p, const struct index_file *f)
-{
-    bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
-    p->files++;
-    if (f->state == INDEX_PENDING && index_is_unasked(ix, f->name)) {
-        p->files_unasked++;
-        return;
-    }
-    p->files_pending += pending;
-    p->files_failed += f->state == INDEX_FAILED;
-    p->files_ready += !pending && f->state != INDEX_FAILED;
-    p->bytes += f->compressed_bytes;
-    p->bytes_done += index_file_done(f);
-}
-
 static int read_progress(struct request *rq, const struct state *s, struct index_progress *ret)
 {
     struct index *ix = rq->http->options->index;
@@ -179,7 +164,7 @@ static int read_progress(struct request *rq, const struct state *s, struct index
     int rc = choose(rq, s, snapshot, &files, &count);
     *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
     for (size_t i = 0; i < count; i++)
-        add_file(ix, ret, snapshot_file(snapshot, files[i]));
+        progress_add(ix, ret, snapshot_file(snapshot, files[i]));
     free(files);
     snapshot_release(snapshot);
     return rc;

@@ -40,6 +40,19 @@ static void write_event(const struct request *rq, const struct index_progress *p
     buf_putc(out, '\n');
 }
 
+/* Of the files that the peer may see. */
+static void read_progress(const struct request *rq, struct index_progress *ret)
+{
+    struct index *ix = rq->http->options->index;
+
+    index_progress(ix, ret);
+    if (!rq->viewer)
+        return;
+    *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
+    for (uint32_t i = 0; i < snapshot_file_count(rq->snapshot); i++)
+        progress_add(ix, ret, snapshot_file(rq->snapshot, i));
+}
+
 static int next_progress(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
@@ -47,7 +60,7 @@ static int next_progress(struct request *rq, struct buf *out)
     int64_t now = clock_mono_ns(), since = now - s->told_ns;
 
     request_repin(rq);
-    index_progress(rq->http->options->index, &p);
+    read_progress(rq, &p);
     uint64_t generation = snapshot_generation(rq->snapshot);
     bool last =
         rq->ending || p.store_error || (progress_is_done(&p) && !request_flag(rq, "follow"));

@@ -31,6 +31,7 @@ static void put_world(struct exchange *x, struct buf *out)
     const struct http_options *o = x->rq.http->options;
     buf_puts(out, snapshot_uuid(x->rq.snapshot));
     put_number(out, snapshot_generation(x->rq.snapshot));
+    buf_puts(out, x->rq.viewer ? "viewer" : ""); /* of the same files, too, /info tells less */
     buf_puts(out, o->version);
     for (size_t i = 0; i < o->root_count; i++) {
         buf_putc(out, '\n');

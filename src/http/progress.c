@@ -14,6 +14,21 @@ bool progress_is_same(const struct index_progress *a, const struct index_progres
            a->bytes == b->bytes && a->bytes_done == b->bytes_done;
 }
 
+void progress_add(struct index *ix, struct index_progress *p, const struct index_file *f)
+{
+    bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
+    p->files++;
+    if (f->state == INDEX_PENDING && index_is_unasked(ix, f->name)) {
+        p->files_unasked++;
+        return;
+    }
+    p->files_pending += pending;
+    p->files_failed += f->state == INDEX_FAILED;
+    p->files_ready += !pending && f->state != INDEX_FAILED;
+    p->bytes += f->compressed_bytes;
+    p->bytes_done += index_file_done(f);
+}
+
 static const char *state_name(const struct index_progress *p)
 {
     if (p->store_error)
@@ -23,9 +38,11 @@ static const char *state_name(const struct index_progress *p)
     return p->files_failed ? "failed" : "ready";
 }
 
+/* Of all files, so not for viewers. */
 static void write_speed(const struct request *rq, const struct index_progress *p, struct jw *j)
 {
-    double rate = rq->http->metrics ? rate_bytes_per_s(&rq->http->metrics->rate) : -1;
+    double rate =
+        rq->http->metrics && !rq->viewer ? rate_bytes_per_s(&rq->http->metrics->rate) : -1;
     struct value speed = {.type = VALUE_NULL}, eta = {.type = VALUE_NULL};
     if (rate >= 0 && p->files_pending)
         speed = (struct value){.type = VALUE_DOUBLE, .d = rate};

@@ -1,17 +1,21 @@
 /* viewer.c - which files a peer could read itself. */
 #include "viewer.h"
+#include "access.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #define ACL_BYTES 8192
 
@@ -99,9 +103,11 @@ struct viewer *viewer_of(int fd, uid_t tcp_uid)
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &n) < 0)
         return viewer_ref(&nobody);
     if (family == AF_UNIX)
-        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? of_unix(fd, &cred)
-                                                                         : viewer_ref(&nobody);
-    return tcp_uid == VIEWER_NOBODY ? viewer_ref(&nobody) : of_user(tcp_uid);
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+                       access_is_somebody(cred.uid)
+                   ? of_unix(fd, &cred)
+                   : viewer_ref(&nobody);
+    return access_is_somebody(tcp_uid) ? of_user(tcp_uid) : viewer_ref(&nobody);
 }
 
 /* ---- what it may ---- */
@@ -109,7 +115,7 @@ struct viewer *viewer_of(int fd, uid_t tcp_uid)
 static bool is_member(const struct viewer *v, gid_t gid)
 {
     for (size_t i = 0; i < v->group_count; i++)
-        if (v->groups[i] == gid)
+        if (v->groups[i] == gid && access_is_somebody(gid))
             return true;
     return false;
 }
@@ -156,11 +162,13 @@ static bool by_list(const struct viewer *v, const struct stat *st, const struct 
     return named ? (user & want) == want : in_group ? allows : (other & want) == want;
 }
 
-static bool may(const struct viewer *v, const char *path, const struct stat *st, unsigned want)
+static bool may(const struct viewer *v, int fd, const struct stat *st, unsigned want)
 {
     struct acl acl;
+    char path[32];
     if (v->uid == 0)
         return true;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     ssize_t n = getxattr(path, "system.posix_acl_access", &acl, sizeof acl);
     if (n < 0)
         return (errno == ENODATA || errno == ENOTSUP) && by_mode(v, st, want);
@@ -169,52 +177,61 @@ static bool may(const struct viewer *v, const char *path, const struct stat *st,
     return by_list(v, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
 }
 
-/* Each directory above may be searched. `path` is absolute and gets changed for a moment. False also where a part of it is a
- * link, which *ret_link tells then. */
-static bool may_reach(const struct viewer *v, char *path, bool *ret_link)
+/* One name at a time, each judged by the descriptor that the next is opened below: what is exchanged meanwhile is not
+ * what was judged. The file's descriptor and *ret, or -1; *ret_link: a part of it is a link. */
+static int reach(const struct viewer *v, char *path, struct stat *ret, bool *ret_link)
 {
-    struct stat st;
-    for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
-        char kept = slash[1];
-        if (slash == path)
-            slash[1] = '\0';
-        else
-            *slash = '\0';
-        bool there = lstat(path, &st) == 0;
-        *ret_link = there && S_ISLNK(st.st_mode);
-        bool good = there && S_ISDIR(st.st_mode) && may(v, path, &st, 1);
-        slash[1] = kept;
-        *slash = '/';
-        if (!good)
-            return false;
+    int fd = open("/", O_PATH | O_CLOEXEC);
+    char *save;
+    *ret_link = false;
+    for (char *part = strtok_r(path, "/", &save); part && fd >= 0;
+         part = strtok_r(NULL, "/", &save)) {
+        bool good = fstat(fd, ret) == 0 && S_ISDIR(ret->st_mode) && may(v, fd, ret, 1);
+        int next = good ? openat(fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        close(fd);
+        fd = next;
+        *ret_link = fd >= 0 && fstat(fd, ret) == 0 && S_ISLNK(ret->st_mode);
+        if (*ret_link)
+            return close(fd), -1;
     }
-    return true;
+    return fd;
 }
 
-bool viewer_may_read(const struct viewer *v, const char *given, uint64_t inode, uint64_t device)
+/* Another file than was indexed tells nothing about that one; neither does one that has its number since. */
+static bool is_indexed_one(int fd, const struct stat *st, const struct index_file *f)
+{
+    struct statx x;
+    if (!f->inode)
+        return true;
+    if (st->st_ino != f->inode || st->st_dev != f->device)
+        return false;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && x.stx_mask & STATX_BTIME)
+        return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec <= f->ctime_ns;
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec == f->ctime_ns;
+}
+
+/* May block: it looks at the file and the directories above. */
+static bool may_read(const struct viewer *v, const struct index_file *f)
 {
     char path[PATH_MAX];
     struct stat st;
     bool link = false;
-    size_t n = strlen(given);
-    if (*given != '/' || n >= sizeof path)
+    size_t n = strlen(f->path);
+    if (*f->path != '/' || n >= sizeof path)
         return false;
-    memcpy(path, given, n + 1);
-    bool reached = may_reach(v, path, &link);
-    /* Then the way that it leads to must be open, too. */
-    if (link || (reached && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)))
-        reached = realpath(given, path) && may_reach(v, path, &link);
-    if (!reached || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    /* Another file than was indexed tells nothing about that one. */
-    if (inode && (st.st_ino != inode || st.st_dev != device))
-        return false;
-    return may(v, path, &st, 4);
+    memcpy(path, f->path, n + 1);
+    int fd = reach(v, path, &st, &link);
+    if (link && realpath(f->path, path)) /* then the way that it leads to must be open, too */
+        fd = reach(v, path, &st, &link);
+    bool good = fd >= 0 && S_ISREG(st.st_mode) && is_indexed_one(fd, &st, f) && may(v, fd, &st, 4);
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 static bool sees(void *arg, const struct index_file *f)
 {
-    return viewer_may_read(arg, f->path, f->inode, f->device);
+    return may_read(arg, f);
 }
 
 struct snapshot *viewer_snapshot(const struct viewer *v, struct index *ix)

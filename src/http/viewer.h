@@ -19,8 +19,6 @@ struct viewer *viewer_of(int fd, uid_t tcp_uid);
 struct viewer *viewer_ref(struct viewer *v);       /* NULL: NULL */
 void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
-/* May block: it looks at the file and the directories above. */
-bool viewer_may_read(const struct viewer *v, const char *path, uint64_t inode, uint64_t device);
 /* The newest snapshot as `v` sees it (NULL: all of it); *new*, or NULL without memory. With a viewer it looks at every file. */
 struct snapshot *viewer_snapshot(const struct viewer *v, struct index *ix);
 

@@ -12,7 +12,7 @@ import urllib.parse
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from oracle import aggregate, call_tree, compare, dsl, info, processes, reader, selection, stats, view  # noqa: E402
+from oracle import aggregate, call_tree, compare, dsl, info, processes, reader, selection, stats, timeline, view  # noqa: E402
 
 WRONG = os.environ.get("FAKE_WRONG")
 
@@ -82,6 +82,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if WRONG:
                 answer["events"] += 1
             return told(answer).encode()
+        if path == "/timeline":
+            return told(timeline.timeline(self.root, params)).encode()
         if path == "/info":
             return told(info.info(self.root, params)).encode()
         if params.get("count_only"):

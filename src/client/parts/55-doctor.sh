@@ -162,7 +162,10 @@ examine_daemon() {
     code=${facts##*"$newline"}
     case $code in
     200) ;;
-    401 | 403 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
+    403) facts=$(call info '' -m 10 -o /dev/null -w '%{http_code}') # --enforce-file-permissions keeps /metrics for admins
+        [ "$facts" = 200 ] && well "${socket:-$url} answers" && return
+        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
+    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
     *) ill "no daemon answers at ${socket:-$url}" "systemctl status dftracerd; or leave out the address: one is started for you" && return ;;
     esac
     case $facts in
