@@ -233,7 +233,8 @@ struct rows_batch {
     struct query *query;
     const struct rows_column *columns; /* as many as were asked for; all borrowed for the call                    */
     const uint16_t *select;          /* rows of the batch, ascending; NULL: row k is number k                     */
-    uint32_t count;                  /* selected rows, > 0                                                        */
+    uint32_t count;                  /* selected rows                                                             */
+    size_t most;                     /* out->len beyond it is ERR_MEMORY_LIMIT                                    */
 };
 struct rows_writer {
     void *arg;

@@ -258,6 +258,7 @@ static int write_rows(void *state, const struct rows_batch *b, struct buf *out, 
     }
     for (uint32_t k = 0; k < b->count && rc == 0; k++) {
         rc = put_row(w, b, k, out);
+        rc = rc == 0 && out->len > b->most ? ERR_MEMORY_LIMIT : rc;
         ret_end[k] = out->len;
     }
     if (rc == 0 && w->texts.cap > w->texts_charged) {

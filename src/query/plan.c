@@ -136,7 +136,7 @@ int query_make_places(struct query *q)
         if (q->root && !q->unfiltered && !q->no_pruning && !test_may_match_file(q, q->root, file))
             continue;
         for (uint32_t k = 0; k < file->chunk_count; k++)
-            q->places[q->place_count++] = (struct scan_place){q->files[i], k, 0};
+            q->places[q->place_count++] = (struct scan_place){.file = q->files[i], .chunk = k};
     }
     q->counters.chunks_total = total;
     q->counters.chunks_skipped = total - q->place_count;
@@ -271,6 +271,37 @@ void scan_keep_places(struct query *q, bool (*keep)(void *arg, struct scan_place
             q->places[kept++] = q->places[i];
     }
     q->place_count = kept;
+}
+
+static uint32_t rows_of_place(const struct query *q, const struct scan_place *p)
+{
+    return snapshot_file(q->snapshot, p->file)->chunks[p->chunk].rows;
+}
+
+int scan_split_places(struct query *q, uint32_t rows)
+{
+    size_t count = 0, n = 0;
+
+    rows = rows < SCAN_BATCH ? SCAN_BATCH : rows / SCAN_BATCH * SCAN_BATCH;
+    for (size_t i = 0; i < q->place_count; i++)
+        count += 1 + rows_of_place(q, &q->places[i]) / rows;
+    struct scan_place *places = malloc((count + 1) * sizeof(*places));
+    if (!places)
+        return -ENOMEM;
+    for (size_t i = 0; i < q->place_count; i++) {
+        struct scan_place p = q->places[i];
+        uint32_t all = rows_of_place(q, &p), end = p.first_row / rows * rows + rows;
+        for (; end < all; p.first_row = end, end += rows) {
+            places[n] = p;
+            places[n++].end_row = end;
+            p.rest = true;
+        }
+        places[n++] = p;
+    }
+    free(q->places);
+    q->places = places;
+    q->place_count = n;
+    return 0;
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_BATCH = 2048 }; /* rows told at once */
+enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* rows told at once, and of text */
 
 struct rows {
     struct rows_plan plan;
@@ -114,6 +114,7 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
 
     *p = (struct rows_plan){
         .query = q, .order_ts = o->order_ts, .width = o->column_count, .writer = o->writer};
+    p->most = o->order_ts || o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     p->columns = calloc(o->column_count + 1, sizeof(struct source *));
     if (!p->columns)
         return -ENOMEM;
@@ -127,7 +128,11 @@ static int open_stream(struct rows *r, const struct stream_options *o, struct er
     struct ahead_maker maker = {
         .query = r->plan.query, .arg = &r->plan, .make = block_make, .drop = block_drop};
 
-    return stream_new(&maker, o, err, &r->stream);
+    /* Some 32 bytes a value; texts of 64 MiB */
+    size_t rows = ((size_t)64 << 20) / (32 * (r->plan.width + 1));
+    int rc = r->plan.writer ? scan_split_places(r->plan.query, (uint32_t)rows) : 0;
+
+    return rc < 0 ? rc : stream_new(&maker, o, err, &r->stream);
 }
 
 int rows_open(struct query *q, const struct rows_options *o, struct err *err, struct rows **ret)
@@ -164,6 +169,18 @@ static int next_run(struct rows *r, struct err *err, struct item **ret)
     return 0;
 }
 
+/* So many of the n next ones that they are not much longer than ROWS_BYTES. */
+static uint32_t few_bytes(const struct block *b, uint32_t n)
+{
+    uint32_t k = 0;
+
+    for (size_t bytes = 0; k < n && bytes < ROWS_BYTES; k++) {
+        uint32_t row = item_index(&b->item, b->item.at + k);
+        bytes += b->end[row] - (row ? b->end[row - 1] : 0);
+    }
+    return k;
+}
+
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count)
 {
     struct item *item;
@@ -184,6 +201,7 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
     if (rc < 0)
         return rc;
     const struct block *b = (struct block *)item;
+    r->told = few_bytes(b, r->told);
     for (uint32_t k = item->at, to = k + r->told; k < to;) {
         uint32_t row = item_index(item, k), last = item->order ? row : to - 1;
         size_t start = row ? b->end[row - 1] : 0;

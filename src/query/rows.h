@@ -14,6 +14,7 @@ struct rows_plan {
     const struct source *ts;
     const struct source **columns;
     size_t width;
+    uint64_t most;                    /* rows of a place that can be told                   */
     const struct rows_writer *writer; /* NULL: values                                       */
 };
 

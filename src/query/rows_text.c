@@ -88,6 +88,8 @@ static int read_numbers(struct scan_batch *b, const struct source *s, enum scan_
     return rc;
 }
 
+static const uint64_t no_rows[SCAN_WORDS];
+
 static int read_column(struct filler *f, struct scan_batch *b, size_t column,
                        struct rows_column *ret)
 {
@@ -97,6 +99,10 @@ static int read_column(struct filler *f, struct scan_batch *b, size_t column,
     bool few = shape == SHAPE_INT && spans_few(b, s);
     int rc = -EDOM;
 
+    if (shape == SHAPE_NULL) {
+        *ret = (struct rows_column){.kind = ROWS_INT, .valid = no_rows};
+        return 0;
+    }
     if (shape == SHAPE_TEXT || few)
         rc = read_codes(b, s, ret);
     if (rc == -EDOM && number)
@@ -111,7 +117,13 @@ static int fill_batch(void *arg, struct scan_batch *b)
     struct filler *f = arg;
     struct item *item = &f->block->item;
     struct buf *text = &f->block->text;
-    struct rows_batch rows = {f->plan->query, f->columns, b->select, b->count};
+    struct budget *budget = query_budget(f->plan->query);
+    uint64_t left = f->plan->most - item->count;
+    uint32_t count = b->count < left ? b->count : (uint32_t)left;
+    size_t used = atomic_load(&budget->memory_used), limit = budget->memory_limit;
+    size_t room = !limit ? SIZE_MAX : limit > used ? limit - used : 0;
+    struct rows_batch rows = {f->plan->query, f->columns, b->select, count,
+                              room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
     int rc = grow_block(f, item->count + b->count);
 
     for (size_t i = 0; i < f->plan->width && rc == 0; i++)
@@ -123,8 +135,8 @@ static int fill_batch(void *arg, struct scan_batch *b)
     f->text_charged = text->cap;
     if (rc == 0 && f->plan->order_ts)
         rc = item_add_ts(item, b, f->plan->ts);
-    item->count += b->count;
-    return rc;
+    item->count += count;
+    return rc == 0 && item->count == f->plan->most ? ERR_END : rc;
 }
 
 int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,

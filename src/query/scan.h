@@ -33,11 +33,16 @@ void query_count(struct query *q, const struct query_counters *add);
 struct scan_place {
     uint32_t file, chunk;
     uint32_t first_row; /* rows before it are not selected                              */
+    uint32_t end_row;   /* 0: all; else a multiple of SCAN_BATCH, and it and what is behind it are not */
+    bool rest;          /* an earlier place is of the same chunk                            */
 };
 /* All chunks of the selected files which the catalog could not rule out, in (file, chunk) order. Borrowed from q. */
 size_t scan_places(const struct query *q, const struct scan_place **ret);
 /* Leaves out places for which keep() is false; it may set first_row of the others. Before the first scan. */
 void scan_keep_places(struct query *q, bool (*keep)(void *arg, struct scan_place *place), void *arg);
+
+/* Makes several places of what has more rows, so that what a place gives is bounded. Before the first scan. 0, -ENOMEM. */
+int scan_split_places(struct query *q, uint32_t rows);
 
 /* ---- columns of a query: stored or derived ------------------------------------------------------------- */
 

@@ -225,7 +225,8 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     struct scan_values v;
 
-    if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0)
+    if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
+        w->chunk.place.end_row)
         return 0;
     int rc = test_take(w, w->query->root, hooks->only, &v);
     if (rc == 0)
@@ -241,13 +242,14 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
+    uint32_t end = w->chunk.place.end_row ? w->chunk.place.end_row : w->chunk.rows;
 
     w->gathered.count = w->gathered.made = 0;
     w->rows = NULL;
     rc = rc ? rc : run_values(w, hooks);
     if (rc == 0 && !w->chunk.every)
         rc = test_select_root(w, w->query->root, &w->rows);
-    for (; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH)
+    for (; rc == 0 && first < end; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
     rc = rc ? rc : tell_gathered(w, hooks);
     if (rc == ERR_END)
@@ -276,9 +278,10 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         tri = skips ? TRI_NONE : tri;
     }
     w->chunk.every = tri == TRI_ALL;
-    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.within;
-    w->counters.chunks_scanned += tri != TRI_NONE;
-    w->counters.chunks_skipped += tri == TRI_NONE;
+    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.place.end_row &&
+                   !w->chunk.within;
+    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
+    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
     if (rc == 0 && tri == TRI_SOME && w->gathers)
         rc = test_bind_only(w, w->query->root);
     if (rc == 0 && tri != TRI_NONE)

@@ -61,7 +61,9 @@ static void add_log2(struct worker *w, double x)
 static void add_linear(struct worker *w, double x)
 {
     const struct job *job = w->job;
-    double at = job->hi > job->lo ? (x - job->lo) / (job->hi - job->lo) * job->bins : 0;
+    double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* more than a double holds */
+    double span = job->hi * half - job->lo * half;
+    double at = span > 0 ? (x * half - job->lo * half) / span * job->bins : 0;
 
     if (!(x >= job->lo && x <= job->hi))
         w->outside++;
@@ -186,7 +188,8 @@ static int tell(const struct job *job, struct value_histogram *h)
     for (size_t k = 0; k < job->size; k++) { /* the one of (0, 1) comes second */
         size_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
         struct stats_bin *bin = &h->bins[h->count];
-        double width = (job->hi - job->lo) / job->bins;
+        double span = job->hi - job->lo;
+        double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
         if (!job->counts[i])
             continue;
         bin->count = job->counts[i];

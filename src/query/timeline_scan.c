@@ -142,6 +142,8 @@ static uint32_t column_at(const struct worker *w, uint64_t offset)
 {
     uint64_t step = w->job->plan->step, c = (uint64_t)((double)offset * w->columns_per_ns);
 
+    if (c >= w->job->plan->columns) /* the product with step might not fit */
+        c = w->job->plan->columns - 1;
     if (c * step > offset)
         c--;
     else if (offset - c * step >= step)
