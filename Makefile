@@ -470,7 +470,7 @@ deb:
 
 deb-of: all
 	@command -v dpkg-shlibdeps >/dev/null || { echo 'dpkg-dev is needed'; exit 1; }
-	@rm -rf $(B)/package
+	@rm -rf $(B)/package $(B)/*.deb
 	@$(MAKE) -s BUILD=$(BUILD) install prefix=/usr sysconfdir=/etc localstatedir=/var \
 	    ZSH_COMPLETIONS=/usr/share/zsh/vendor-completions DESTDIR='$(abspath $B)/package'
 	@packaging/deb '$(abspath $B)/package' $(VERSION)-1 '$(abspath $B)'

@@ -32,7 +32,12 @@ def unpack(name):
     part = folder + ".part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
-    got = subprocess.run(["apt-get", "download", "-q", *PACKAGES[name]], cwd=part, capture_output=True, text=True, check=False)
+    impatient = ["-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10", "-o", "Acquire::Retries=0"]
+    try:
+        got = subprocess.run(["apt-get", *impatient, "download", "-q", *PACKAGES[name]], cwd=part, capture_output=True, text=True, timeout=90, check=False)
+    except subprocess.TimeoutExpired as error:
+        print(error)
+        return None
     if got.returncode:
         print("apt-get download %s: %s" % (name, got.stderr[-300:]))
         return None

@@ -1,6 +1,7 @@
 """For the tests of this folder: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
 
 import ctypes
+import functools
 import gzip
 import http.client
 import json
@@ -25,6 +26,12 @@ SANITIZED = bool(re.search("asan|tsan", FLAVOUR))
 SLOW = 8 if SANITIZED else 1  # times are so much longer in builds with a sanitizer
 PATIENCE = 150 if SANITIZED else 60  # seconds until what must come is given up: others may use the machine, too
 START_SECONDS = 20 * SLOW
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
+
+os.umask(0o022)  # what tests make for other users is for them to read, whatever the umask here
+NO_PROXY = ",".join(filter(None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost,127.0.0.1"]))
+os.environ.update(no_proxy=NO_PROXY, NO_PROXY=NO_PROXY)
 
 # ---- traces --------------------------------------------------------------------------------------------
 
@@ -269,6 +276,20 @@ class HeldIndex:
 
 
 # ---- tests ---------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def can_be_nobody(*paths):
+    """Whether programs can be run as another user, who can go to scratch directories and execute `paths`; if not, it is told why."""
+    why = next(("no " + name for name in ("setpriv", "curl") if not shutil.which(name)), "not root" if os.geteuid() != 0 else None)
+    for path in (tempfile.gettempdir(), *paths) if not why else ():
+        got = subprocess.run([*AS_NOBODY, "test", "-x", path], stderr=subprocess.PIPE, text=True, check=False)
+        if got.returncode:
+            why = got.stderr.strip() or "%s is closed to others" % path
+            break
+    if why:
+        print("%s: other users are not tried" % why, flush=True)
+    return not why
 
 
 def check(condition, why="not so"):
