@@ -35,10 +35,12 @@ struct press {
     struct pool *pool;
     struct outlet *outlet;
     struct press_options options;
-    unsigned threads, pieces; /* pieces: as many may wait */
+    unsigned threads, pieces; /* at work at once; waiting, at most */
     size_t charged;           /* for the threads          */
     struct piece *first, **last;
     struct piece **jobs;
+    unsigned job_count;
+    atomic_uint next_job;
     size_t waiting, waiting_bytes;
     pthread_mutex_t lock;      /* of `idle` */
     struct gzip_packer **idle; /* room for one a thread */
@@ -85,6 +87,16 @@ static int reserve(struct press_file *f, size_t more)
     return rc < 0 ? rc : buf_reserve(&f->text, more) ? 0 : -ENOMEM;
 }
 
+/* There may be more processors than a quarter of the request's memory is for, with what waits for them. */
+static unsigned threads_of(const struct pool *pool, const struct budget *budget)
+{
+    unsigned threads = pool ? pool_threads(pool) + 1 : 1;
+    if (!budget || !budget->memory_limit)
+        return threads;
+    size_t most = budget->memory_limit / 4 / (THREAD_BYTES + 2 * WAITING_BYTES);
+    return threads < most ? threads : most ? (unsigned)most : 1;
+}
+
 int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options,
               struct press **ret)
 {
@@ -94,7 +106,7 @@ int press_new(struct pool *pool, struct outlet *outlet, const struct press_optio
     p->pool = pool;
     p->outlet = outlet;
     p->options = *options;
-    p->threads = pool ? pool_threads(pool) + 1 : 1;
+    p->threads = threads_of(pool, options->budget);
     p->pieces = p->threads * WAITING_PIECES;
     if (p->pieces > WAITING_MOST)
         p->pieces = p->threads < WAITING_MOST ? WAITING_MOST : p->threads;
@@ -224,10 +236,8 @@ static int check(const struct press *p, const struct piece *piece)
     return rc;
 }
 
-static void compress(void *arg, unsigned i)
+static void compress(struct press *p, struct piece *piece)
 {
-    struct press *p = arg;
-    struct piece *piece = p->jobs[i];
     if (!piece->text.len && piece->file->text_bytes)
         return; /* the members before it are the whole file */
     struct gzip_packer *packer = p->options.level ? take(p) : NULL;
@@ -245,6 +255,15 @@ static void compress(void *arg, unsigned i)
             piece->rc = check(p, piece);
     }
     buf_done(&piece->text);
+}
+
+/* No more of these run at once than are charged for, whatever the number of jobs. */
+static void compress_some(void *arg, unsigned worker)
+{
+    struct press *p = arg;
+    (void)worker;
+    for (unsigned i; (i = atomic_fetch_add(&p->next_job, 1)) < p->job_count;)
+        compress(p, p->jobs[i]);
 }
 
 static int put(struct press_file *f, struct text bytes, struct err *err)
@@ -281,11 +300,12 @@ int press_flush(struct press *p, struct err *err)
     int rc = 0;
     for (struct piece *piece = p->first; piece; piece = piece->next)
         p->jobs[n++] = piece;
+    p->job_count = n;
+    p->next_job = 0;
     if (n && p->pool)
-        rc = pool_run(p->pool, n, compress, p);
+        rc = pool_run(p->pool, n < p->threads ? n : p->threads, compress_some, p);
     else
-        for (unsigned i = 0; i < n; i++)
-            compress(p, i);
+        compress_some(p, 0);
     for (unsigned i = 0; i < n && rc == 0; i++)
         rc = write_piece(p->jobs[i], err);
     /* What was not written because of an error is of no use: its file is not whole. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -505,11 +506,58 @@ static void a_full_disk_leaves_nothing(void)
     end();
 }
 
+static atomic_int at_work, most_at_work;
+
+static void look(void *arg, struct text text)
+{
+    int now = atomic_fetch_add(&at_work, 1) + 1, most = most_at_work;
+    (void)arg;
+    (void)text;
+    while (now > most && !atomic_compare_exchange_weak(&most_at_work, &most, now))
+        ;
+    nanosleep(&(struct timespec){0, 2000000}, NULL);
+    atomic_fetch_sub(&at_work, 1);
+}
+
+/* 65 threads for 56 MiB: no more work than a quarter of the memory is for, and only those are charged. */
+static void many_threads_need_no_more_memory(void)
+{
+    struct budget budget = {.memory_limit = 56 << 20};
+    struct pool *pool = NULL;
+    struct outlet *o = NULL;
+    struct press *p = NULL;
+    struct press_file *f = NULL;
+    struct err err = {0};
+    if (!begin() || !CHECK_INT(pool_new(64, "test", &pool), 0) ||
+        !CHECK_INT(outlet_tar_new(folder, NULL, 0, &o), 0))
+        return;
+    const struct press_options options = {.level = 1, .budget = &budget, .check = look};
+    if (!CHECK_INT(press_new(pool, o, &options, &p), 0))
+        return;
+    CHECK(budget.memory_used <= budget.memory_limit / 4);
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        CHECK_INT(press_open(p, &err, &f), 0);
+        CHECK_INT(press_text(f, TEXT("a line\n"), &err), 0);
+        CHECK_INT(press_finish(f, name, NULL, NULL, &err), 0);
+    }
+    CHECK_INT(press_flush(p, &err), 0);
+    CHECK(most_at_work >= 1 && most_at_work <= 2);
+    press_free(p);
+    CHECK_INT(budget.memory_used, 0);
+    outlet_free(o);
+    pool_free(pool);
+    err_done(&err);
+    end();
+}
+
 static const struct check_test tests[] = {
     {"every_level_reads_back", every_level_reads_back},
     {"members_are_cut_by_the_text_alone", members_are_cut_by_the_text_alone},
     {"the_longest_lines_are_not_cut", the_longest_lines_are_not_cut},
     {"what_is_dropped_leaves_the_others", what_is_dropped_leaves_the_others},
+    {"many_threads_need_no_more_memory", many_threads_need_no_more_memory},
     {"a_tar_goes_as_it_is_made", a_tar_goes_as_it_is_made},
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},
     {"bad_names_are_refused", bad_names_are_refused},
