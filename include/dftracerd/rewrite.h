@@ -112,15 +112,16 @@ void spool_free(struct spool *s);
 /* ---- archive: a tar that was received ------------------------------------------------------------------------------ */
 
 /* Its regular files; ustar, pax and GNU's long names; directories are passed over. Files are found below the directory where
- * provenance.zst is. Memory: about 100 bytes a member, of which there are at most 100,000. */
+ * provenance.zst is. Memory: about 100 bytes a member, of which there are at most 100,000, and 32 MiB of names. */
 struct archive;
 /* *new*; all are borrowed until archive_free. The size of the tar is charged to `budget` (may be NULL) once more: files that are found
  * are copies. ERR_PARAM: it is no tar, damaged or cut off, a name is absolute, has a `..` or comes twice, a member is a link or
  * device (err.text says which); -ENOSPC, -errno, -ENOMEM. */
 int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *budget, struct err *err,
                  struct archive **ret);
-/* Descriptor, *new*, of a file without a name; -ENOENT: it is not in the tar; -errno, -ENOMEM. */
-int archive_find(const struct archive *a, const char *path);
+/* Descriptor, *new*, of a file without a name; -ENOENT: it is not in the tar, or was found before; -errno, -ENOMEM, why the
+ * budget says to stop. */
+int archive_find(struct archive *a, const char *path, struct budget *budget);
 void archive_free(struct archive *a);
 
 /* ---- outlet: where the files of a rewriting go --------------------------------------------------------------------- */
@@ -242,7 +243,7 @@ void organize_free(struct organize *o);
 enum reconstruct_form { RECONSTRUCT_AS_WAS,      /* names that end in .gz are gzip, others text               */
                         RECONSTRUCT_TEXT,        /* text, without .gz at the end of names                     */
                         RECONSTRUCT_GZIP };      /* gzip, all names end in .gz                                */
-struct reconstruct_options { enum reconstruct_form form; int level; const struct archive *archive; /* or NULL */ };
+struct reconstruct_options { enum reconstruct_form form; int level; struct archive *archive; /* or NULL */ };
 struct reconstruct;
 /* *new*; everything is borrowed (options: for the call). `dir`: descriptor of the directory that /organize has written, unless that is
  * options.archive. Every

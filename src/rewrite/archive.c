@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 enum { BLOCK = 512, RECORDS_MOST = 64 << 10, MEMBERS_MOST = 100000, PIECE = 64 << 10 };
+enum { NAMES_MOST = 32 << 20 }; /* of all members */
 
 struct header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
@@ -16,6 +17,7 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
 struct member {
     uint64_t at, size;
+    bool found; /* once is enough: copies of all members take no more than the tar */
 };
 struct archive {
     int fd;
@@ -24,7 +26,7 @@ struct archive {
     uint64_t size, at;    /* of the tar; of the next header                                     */
     struct intern *names; /* ids are places in `members`                                        */
     struct member *members;
-    size_t cap;
+    size_t cap, names_len;
     struct buf name,
         longer; /* of the member at hand; what a record before its header said        */
     bool sized; /* ... which said this, too:                                          */
@@ -215,12 +217,16 @@ static int add_member(struct archive *a, uint64_t size, struct err *err)
         a->members = grown;
         a->cap = cap;
     }
+    a->names_len += name.len;
+    if (a->names_len > NAMES_MOST)
+        return err_set(err, ERR_PARAM, "the names of the tar's members have more than %d MiB",
+                       NAMES_MOST >> 20);
     int64_t id = intern_add(a->names, name);
     if (id < 0)
         return (int)id;
     if (id != count)
         return refuse_member(a, err, "twice");
-    a->members[id] = (struct member){a->at + BLOCK, size};
+    a->members[id] = (struct member){.at = a->at + BLOCK, .size = size};
     return 0;
 }
 
@@ -351,11 +357,14 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
     return 0;
 }
 
-static int copy_out(const struct archive *a, const struct member *m, int fd)
+static int copy_out(const struct archive *a, const struct member *m, struct budget *budget, int fd)
 {
     char piece[PIECE];
 
     for (uint64_t done = 0; done < m->size;) {
+        int rc = budget_check(budget);
+        if (rc < 0)
+            return rc;
         uint64_t left = m->size - done;
         ssize_t n = pread(a->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(m->at + done));
         if (n < 0 && errno == EINTR)
@@ -373,13 +382,15 @@ static int copy_out(const struct archive *a, const struct member *m, int fd)
     return 0;
 }
 
-int archive_find(const struct archive *a, const char *path)
+int archive_find(struct archive *a, const char *path, struct budget *budget)
 {
     struct buf name = {0};
 
     buf_text(&name, (struct text){a->prefix.data, a->prefix.len});
     buf_puts(&name, path);
     int64_t id = name.error ? -ENOMEM : intern_find(a->names, (struct text){name.data, name.len});
+    if (id >= 0 && a->members[id].found)
+        id = -ENOENT;
     buf_clear(&name);
     buf_printf(&name, "%s/spool-XXXXXX", a->dir);
     buf_putc(&name, '\0');
@@ -389,7 +400,9 @@ int archive_find(const struct archive *a, const char *path)
     else if (fd >= 0)
         unlink(name.data);
     buf_done(&name);
-    int rc = fd < 0 ? fd : copy_out(a, &a->members[id], fd);
+    int rc = fd < 0 ? fd : copy_out(a, &a->members[id], budget, fd);
+    if (fd >= 0)
+        a->members[id].found = true;
     if (rc < 0 && fd >= 0)
         close(fd);
     return rc < 0 ? rc : fd;

@@ -41,7 +41,7 @@ struct restore_source {
 
 struct reconstruct {
     int dir;
-    const struct archive *archive;   /* in its place, or NULL                                            */
+    struct archive *archive;         /* in its place, or NULL                                            */
     enum reconstruct_form form;
     struct outlet *outlet;
     struct budget *budget;

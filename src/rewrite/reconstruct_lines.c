@@ -14,7 +14,7 @@
 
 int restore_open(const struct reconstruct *r, const char *path)
 {
-    return r->archive ? archive_find(r->archive, path) : beneath_file(r->dir, path);
+    return r->archive ? archive_find(r->archive, path, r->budget) : beneath_file(r->dir, path);
 }
 
 int reconstruct_find(const char *base, const char *path)

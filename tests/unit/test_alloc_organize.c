@@ -84,8 +84,7 @@ static int organize(void *arg, struct buf *answer)
     return rc;
 }
 
-static int put_together(const struct archive *archive, size_t memory, struct buf *answer,
-                        struct err *err)
+static int put_together(struct archive *archive, size_t memory, struct buf *answer, struct err *err)
 {
     const struct reconstruct_options options = {
         .form = RECONSTRUCT_AS_WAS, .level = 1, .archive = archive};
@@ -165,6 +164,29 @@ static void limited(void)
     buf_done(&answer);
 }
 
+/* A member may be as long as the tar: copying it stops when the request does, and is done once. */
+static void found_once(void)
+{
+    struct budget stopped = {0}, budget = {0};
+    struct err err = {0};
+    struct spool *spool = NULL;
+    struct archive *archive = NULL;
+    CHECK_INT(organize(NULL, &organized), 0);
+    CHECK_INT(spool_new(folder, NULL, &err, &spool), 0);
+    CHECK_INT(spool_write(spool, (struct text){organized.data, organized.len}, &err), 0);
+    CHECK_INT(archive_open(spool, folder, NULL, &err, &archive), 0);
+    budget_cancel(&stopped, ERR_CANCELLED);
+    CHECK_INT(archive_find(archive, "provenance.zst", &stopped), ERR_CANCELLED);
+    int fd = archive_find(archive, "manifest.json", &budget);
+    CHECK(fd >= 0);
+    close(fd);
+    CHECK_INT(archive_find(archive, "manifest.json", &budget), -ENOENT);
+    archive_free(archive);
+    spool_free(spool);
+    err_done(&err);
+    buf_done(&organized);
+}
+
 /* Members in the making, and the list of files, which is long where these are small. */
 static void charged(void)
 {
@@ -182,8 +204,8 @@ static void charged(void)
 }
 
 static const struct check_test tests[] = {
-    {"shared_out", shared_out}, {"restored", restored}, {"limited", limited},
-    {"charged", charged},       {NULL, NULL},
+    {"shared_out", shared_out}, {"restored", restored},     {"limited", limited},
+    {"charged", charged},       {"found_once", found_once}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)
