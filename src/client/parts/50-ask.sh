@@ -36,7 +36,9 @@ ask() {
     case $status in
     0) return 0 ;;
     22)
-        text=$(call "$@" -m 60 | head -c 65536 | problem_detail)
+        wait_for_reason=60
+        case $1 in reconstruct*) wait_for_reason=3600 ;; esac # the tar is sent once more
+        text=$(call "$@" -m "$wait_for_reason" | head -c 65536 | problem_detail)
         die "${text:-the daemon refused the request; try again}"
         ;;
     5 | 6 | 7) die "no daemon answers at ${socket:-$url}" ;;
@@ -301,6 +303,8 @@ forget_aside() {
 
 # pack_plain FILE: beside it.
 pack_plain() {
+    [ -n "$force" ] || ! [ -e "$1.gz" ] || gzip -dc -- "$1.gz" 2>/dev/null | cmp -s -- - "$1" ||
+        die "$1.gz is there already, with another text; -f replaces it"
     escape "$(printf '%s' "$1" | sed 's/[][*?]/[&]/g')"
     ask_into "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
     if [ -n "$delete" ]; then

@@ -86,8 +86,8 @@ examine_directory() {
     fi
     add_directory "$1"
     needed=$needed$path$newline
-    lost=$(unreadable "$1")
-    count=$(find "$1" -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) 2>/dev/null | wc -l | tr -d ' ')
+    lost=$(unreadable "$path")
+    count=$(find "$path" -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) 2>/dev/null | wc -l | tr -d ' ')
     if [ -n "$lost" ]; then
         ill "$1: $(printf '%s\n' "$lost" | wc -l | tr -d ' ') files or directories cannot be read by $(id -un 2>/dev/null || id -u): $(printf '%s\n' "$lost" | sed -n '1p')" \
             "chmod or setfacl them, or run as a user of their group"
@@ -96,9 +96,9 @@ examine_directory() {
     else
         well "$1: $count trace files, all readable"
     fi
-    kind=$(system_of "$1")
+    kind=$(system_of "$path")
     ! is_remote "$kind" || well "$1 is on $kind: changes made elsewhere are found by walks, --rescan says how often"
-    examine_watches "$(find "$1" -type d 2>/dev/null | wc -l)"
+    examine_watches "$(find "$path" -type d 2>/dev/null | wc -l)"
 }
 
 # The daemon itself judges its options, the token file and the place of the index.
