@@ -89,6 +89,8 @@ void arrow_free(struct arrow *a);
 /* ---- whole answers --------------------------------------------------------------------------------------------- */
 
 /* /stats as API.md section 5 has it: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables of commands-behaviour 5.3). */
+/* The member "histogram": [{lo, hi, count}, ...]. */
+void format_bins(struct jw *j, const struct stats_bin *bins, size_t count);
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty, struct buf *out);
 /* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and columns. All borrowed until
  * format_info_free; `files` are positions in the snapshot. ERR_FORMAT, -ENOMEM. */

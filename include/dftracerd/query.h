@@ -33,6 +33,8 @@ struct value {
 };
 /* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
 int value_cmp(const struct value *a, const struct value *b);
+/* The nearest double, of times in us; `other` for what is not a number. */
+double value_double(const struct value *v, double other);
 
 /* ---- which events ------------------------------------------------------------------------------------ */
 

@@ -31,14 +31,12 @@ static bool is_credential(const char *path)
 /* 64 digits and the end of the line. */
 static int write_random(int fd)
 {
-    unsigned char bytes[32];
+    struct hash128 random[2];
     char line[65];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return -EIO;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        line[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        line[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
+    hash128_hex(random[0], line);
+    hash128_hex(random[1], line + 32);
     line[64] = '\n';
     return write(fd, line, sizeof line) == (ssize_t)sizeof line && fsync(fd) == 0 ? 0 : -EIO;
 }

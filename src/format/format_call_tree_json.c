@@ -178,9 +178,8 @@ void call_tree_json_head(struct format_call_tree *f, struct buf *out)
     jw_init(&f->jw, out, f->o.pretty);
     jw_begin(&f->jw, '{');
     call_tree_summary(f, &f->jw);
-    if (f->o.focus) {
+    if (f->o.focus)
         jw_put_str(&f->jw, "focus", f->o.focus);
-    }
     if (a)
         put_analysis(f, a);
 }

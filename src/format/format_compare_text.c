@@ -44,7 +44,7 @@ static void put_plain(struct buf *out, double d)
 void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit,
                     bool with_sign)
 {
-    double d = value_double(v);
+    double d = value_double(v, 0);
 
     if (d == 0) {
         buf_putc(out, '0');
@@ -68,10 +68,10 @@ void compare_percent(struct buf *out, const struct compare_change *c)
 
 bool compare_is_zero(const struct comparison *c, const struct compare_metric *m)
 {
-    bool zero = value_double(&m->value) == 0;
+    bool zero = value_double(&m->value, 0) == 0;
 
     for (size_t i = 0; i + 1 < c->side_count; i++)
-        zero = zero && value_double(&m->changes[i].value) == 0;
+        zero = zero && value_double(&m->changes[i].value, 0) == 0;
     return zero;
 }
 
@@ -79,7 +79,7 @@ static void put_with_std(struct buf *out, const struct compare_metric *m, const 
                          const struct value *std)
 {
     compare_number(out, v, m->unit, false);
-    if (value_double(std) > 0) {
+    if (value_double(std, 0) > 0) {
         buf_puts(out, " (\u00b1");
         compare_number(out, std, m->unit, false);
         buf_putc(out, ')');

@@ -270,9 +270,8 @@ static void put_roots(struct jw *j, const struct query_env *env)
         const char *network = index_network_name(env->root_paths[i]);
         jw_begin(j, '{');
         jw_put_str(j, "path", env->root_paths[i]);
-        if (env->root_labels && env->root_labels[i] && env->root_labels[i][0]) {
+        if (env->root_labels && env->root_labels[i] && env->root_labels[i][0])
             jw_put_str(j, "label", env->root_labels[i]);
-        }
         if (network) { /* changes are seen by walking only */
             jw_put_str(j, "network", network);
         }

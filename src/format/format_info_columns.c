@@ -15,9 +15,8 @@ static void put_chunks(struct jw *j, const struct index_file *f)
                        {"text_offset", c->text_offset},
                        {"text_bytes", c->text_len}};
         jw_begin(j, '{');
-        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++) {
+        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
             jw_put_uint(j, members[k].key, members[k].value);
-        }
         jw_end(j, '}');
     }
     jw_end(j, ']');

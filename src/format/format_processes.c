@@ -205,9 +205,8 @@ static void put_head(struct format_processes *f, struct buf *out)
     jw_begin(&j, '{');
     jw_put_uint(&j, "generation", l->counters.generation);
     jw_put_bool(&j, "complete", l->complete);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         jw_put_uint(&j, counts[i].key, counts[i].value);
-    }
     jw_key(&j, "tree");
     buf_putc(out, '[');
 }

@@ -23,9 +23,8 @@ void schema_put_column(struct jw *j, const struct schema_column *c)
 
     row_of(c, row);
     jw_begin(j, '{');
-    for (size_t k = 0; k < COLUMNS; k++) {
+    for (size_t k = 0; k < COLUMNS; k++)
         jw_put_value(j, names[k], &row[k]);
-    }
     jw_end(j, '}');
 }
 

@@ -144,9 +144,8 @@ void perfetto_nested_args(struct perfetto *p, const struct value *values)
     const struct value *fhash = perfetto_cell(p, values, C_FHASH);
 
     jw_put_text(&p->jw, "hhash", perfetto_text(perfetto_cell(p, values, C_HHASH)));
-    if (fhash->type != VALUE_NULL) {
+    if (fhash->type != VALUE_NULL)
         jw_put_value(&p->jw, "fhash", fhash);
-    }
     for (size_t i = (size_t)p->known[C_COUNT]; i < p->count; i++) {
         bool total = p->parts[i].name && strcmp(p->parts[i].name, "sum") == 0;
         if (values[i].type == VALUE_NULL || (int)i == p->known[C_ROOT] ||

@@ -4,24 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double value_double(const struct value *v)
-{
-    switch (v->type) {
-    case VALUE_INT:
-        return (double)v->i;
-    case VALUE_UINT:
-        return (double)v->u;
-    case VALUE_WIDE:
-        return (double)v->wide;
-    case VALUE_TIME:
-        return (double)v->wide / 1000;
-    case VALUE_DOUBLE:
-        return v->d;
-    default:
-        return 0;
-    }
-}
-
 void put_fixed(struct buf *out, const struct value *v, unsigned digits)
 {
     char number[64];
@@ -32,7 +14,7 @@ void put_fixed(struct buf *out, const struct value *v, unsigned digits)
     }
     /* Times and integers are exact until they are rounded here. */
     if (v->type == VALUE_DOUBLE || (v->type == VALUE_TIME && v->wide % 1000 != 0)) {
-        buf_printf(out, "%.*f", (int)digits, value_double(v));
+        buf_printf(out, "%.*f", (int)digits, value_double(v, 0));
         return;
     }
     buf_append(out, number, value_number(v, number));

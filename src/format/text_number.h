@@ -4,7 +4,6 @@
 
 #include "value_text.h"
 
-double value_double(const struct value *v);                       /* times in us; null: 0 */
 /* With `digits` after the point; "-" for null. Exact for integers and times of any size. */
 void put_fixed(struct buf *out, const struct value *v, unsigned digits);
 void put_commas(struct buf *out, uint64_t u);                     /* 1,234,567 */

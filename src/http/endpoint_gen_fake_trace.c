@@ -269,9 +269,8 @@ static void write_verdict(struct jw *j, const struct generate_verdict *v)
                    {"chunks_total", v->chunks_total}};
     jw_begin(j, '{');
     write_query(j, &v->query);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         jw_put_uint(j, numbers[i].name, numbers[i].value);
-    }
     jw_end(j, '}');
 }
 

@@ -27,9 +27,8 @@ static int next_readyz(struct request *rq, struct buf *out)
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
     jw_put_str(&j, "status", ready ? "ready" : p.store_error ? "stopped" : "indexing");
-    if (p.store_error) {
+    if (p.store_error)
         jw_put_str(&j, "error", err_text(p.store_error));
-    }
     const struct {
         const char *name;
         uint64_t value;
@@ -41,9 +40,8 @@ static int next_readyz(struct request *rq, struct buf *out)
         {"bytes", p.bytes},
         {"bytes_done", p.bytes_done},
     };
-    for (size_t i = 0; !rq->viewer && i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; !rq->viewer && i < sizeof counts / sizeof *counts; i++)
         jw_put_uint(&j, counts[i].name, counts[i].value);
-    }
     jw_end(&j, '}');
     jw_finish(&j);
     return ERR_END;

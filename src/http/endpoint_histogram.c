@@ -40,20 +40,6 @@ static int open_histogram(struct request *rq)
                                   &rq->err, &s->found);
 }
 
-static void write_bins(const struct value_histogram *h, struct jw *j)
-{
-    jw_key(j, "histogram");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < h->count; i++) {
-        jw_begin(j, '{');
-        jw_put_double(j, "lo", h->bins[i].lo);
-        jw_put_double(j, "hi", h->bins[i].hi);
-        jw_put_uint(j, "count", h->bins[i].count);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-}
-
 static int next_histogram(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
@@ -73,11 +59,9 @@ static int next_histogram(struct request *rq, struct buf *out)
     jw_put_uint(&j, "generation", h->counters.generation);
     jw_put_bool(&j, "complete", h->complete);
     jw_put_str(&j, "column", request_text(rq, "column"));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        jw_key(&j, counts[i].name);
-        jw_uint(&j, counts[i].value);
-    }
-    write_bins(h, &j);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        jw_put_uint(&j, counts[i].name, counts[i].value);
+    format_bins(&j, h->bins, h->count);
     jw_end(&j, '}');
     jw_finish(&j);
     return ERR_END;

@@ -162,9 +162,7 @@ static int read_progress(struct request *rq, const struct state *s, struct index
     if (!snapshot)
         return -ENOMEM;
     int rc = choose(rq, s, snapshot, &files, &count);
-    *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
-    for (size_t i = 0; i < count; i++)
-        progress_add(ix, ret, snapshot_file(snapshot, files[i]));
+    progress_count(ix, snapshot, files, count, ret);
     free(files);
     snapshot_release(snapshot);
     return rc;
@@ -191,9 +189,8 @@ static void write_progress(struct request *rq, const struct index_progress *p, s
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
     progress_write(rq, p, &j);
-    if (rq->post) {
+    if (rq->post)
         jw_put_uint(&j, "queued", s->queued);
-    }
     jw_end(&j, '}');
     jw_finish(&j);
 }

@@ -116,9 +116,8 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
         openapi_member(j, "type", "string");
         jw_end(j, '}');
     }
-    if (p->type == PARAM_UINT) {
+    if (p->type == PARAM_UINT)
         jw_put_uint(j, "minimum", 0);
-    }
     if (p->choices)
         write_choices(j, p->choices);
     else if (strcmp(p->name, "format") == 0)

@@ -46,11 +46,8 @@ static void read_progress(const struct request *rq, struct index_progress *ret)
     struct index *ix = rq->http->options->index;
 
     index_progress(ix, ret);
-    if (!rq->viewer)
-        return;
-    *ret = (struct index_progress){.listed = ret->listed, .store_error = ret->store_error};
-    for (uint32_t i = 0; i < snapshot_file_count(rq->snapshot); i++)
-        progress_add(ix, ret, snapshot_file(rq->snapshot, i));
+    if (rq->viewer)
+        progress_count(ix, rq->snapshot, NULL, snapshot_file_count(rq->snapshot), ret);
 }
 
 static int next_progress(struct request *rq, struct buf *out)

@@ -263,9 +263,8 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
         {"generation", snapshot_generation(rq->snapshot)},
         {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
     };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         jw_put_uint(&j, members[i].name, members[i].value);
-    }
     jw_end(&j, '}');
     jw_end(&j, '}');
     jw_finish(&j);

@@ -87,17 +87,15 @@ static void write_members(struct jw *j, const struct err *err, const char *detai
     write_detail(j, err, detail);
     if (err && err->code) {
         jw_put_str(j, "code", err_name(err->code));
-        if (err->param[0]) {
+        if (err->param[0])
             jw_put_str(j, "param", err->param);
-        }
         if (err->source && err->position >= 0) {
             jw_key(j, "position");
             jw_int(j, err->position);
         }
     }
-    if (request_id && *request_id) {
+    if (request_id && *request_id)
         jw_put_str(j, "request_id", request_id);
-    }
 }
 
 void problem_write(struct buf *out, int status, const struct err *err, const char *detail,

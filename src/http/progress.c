@@ -14,7 +14,7 @@ bool progress_is_same(const struct index_progress *a, const struct index_progres
            a->bytes == b->bytes && a->bytes_done == b->bytes_done;
 }
 
-void progress_add(struct index *ix, struct index_progress *p, const struct index_file *f)
+static void add_file(struct index *ix, struct index_progress *p, const struct index_file *f)
 {
     bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
     p->files++;
@@ -27,6 +27,14 @@ void progress_add(struct index *ix, struct index_progress *p, const struct index
     p->files_ready += !pending && f->state != INDEX_FAILED;
     p->bytes += f->compressed_bytes;
     p->bytes_done += index_file_done(f);
+}
+
+void progress_count(struct index *ix, const struct snapshot *snapshot, const uint32_t *files,
+                    size_t count, struct index_progress *p)
+{
+    *p = (struct index_progress){.listed = p->listed, .store_error = p->store_error};
+    for (size_t i = 0; i < count; i++)
+        add_file(ix, p, snapshot_file(snapshot, files ? files[i] : (uint32_t)i));
 }
 
 static const char *state_name(const struct index_progress *p)
@@ -63,11 +71,9 @@ void progress_write(const struct request *rq, const struct index_progress *p, st
                   {"bytes", p->bytes},
                   {"bytes_done", p->bytes_done}};
     jw_put_str(j, "state", state_name(p));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         jw_put_uint(j, counts[i].name, counts[i].value);
-    }
     write_speed(rq, p, j);
-    if (p->files_unasked) {
+    if (p->files_unasked)
         jw_put_uint(j, "files_unasked", p->files_unasked);
-    }
 }

@@ -6,8 +6,9 @@
 
 bool progress_is_done(const struct index_progress *p);
 bool progress_is_same(const struct index_progress *a, const struct index_progress *b);
-/* Counts one file of a snapshot. */
-void progress_add(struct index *ix, struct index_progress *p, const struct index_file *f);
+/* Counts anew, of `count` files of a snapshot only; files NULL: the first `count`. */
+void progress_count(struct index *ix, const struct snapshot *snapshot, const uint32_t *files,
+                    size_t count, struct index_progress *p);
 /* The members of the open object: state, files, bytes, speed. */
 void progress_write(const struct request *rq, const struct index_progress *p, struct jw *j);
 

@@ -56,14 +56,10 @@ static void forget_old(struct stored *s, size_t room)
 
 int stored_random(char out[33])
 {
-    unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    struct hash128 random;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
         return -EIO;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    out[32] = '\0';
+    hash128_hex(random, out);
     return 0;
 }
 

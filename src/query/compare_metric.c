@@ -29,24 +29,6 @@ struct sheet {
 
 /* ---- entries of a side ------------------------------------------------------------------------------------ */
 
-static double number(const struct value *v)
-{
-    switch (v->type) {
-    case VALUE_INT:
-        return (double)v->i;
-    case VALUE_UINT:
-        return (double)v->u;
-    case VALUE_WIDE:
-        return (double)v->wide;
-    case VALUE_TIME:
-        return (double)v->wide / 1000;
-    case VALUE_DOUBLE:
-        return v->d;
-    default:
-        return 0;
-    }
-}
-
 /* Of nothing it is 0. */
 static struct value or_zero(const struct value *v, bool time)
 {
@@ -105,8 +87,8 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
         uint64_t rank =
             (uint64_t)(((unsigned __int128)m->count * q->part + q->whole - 1) / q->whole);
         rank = rank < 1 ? 1 : rank;
-        int rc = m->count ? sample_ranks(&t->sample, &rank, 1, time, number(&m->min),
-                                         number(&m->max), &v)
+        int rc = m->count ? sample_ranks(&t->sample, &rank, 1, time, value_double(&m->min, 0),
+                                         value_double(&m->max, 0), &v)
                           : 0;
         snprintf(name, sizeof(name), "%s_%s", time ? "dur" : "size", q->name);
         const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
@@ -151,7 +133,7 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (wanted & COMPARE_TRANSFER_SIZE)
         put(s, "transfer_size", AGGREGATE_BYTES, WORSE_MORE, or_zero(&size->mean, false))
             ->optional = true;
-    double rate = p->sized_us > 0 ? number(&size->sum) * 1e6 / p->sized_us : 0;
+    double rate = p->sized_us > 0 ? value_double(&size->sum, 0) * 1e6 / p->sized_us : 0;
     if (wanted & COMPARE_BANDWIDTH)
         put(s, "bandwidth", AGGREGATE_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional = true;
     return rc;
@@ -199,14 +181,14 @@ static struct value difference(const struct value *from, const struct value *to)
         return (struct value){.type = VALUE_WIDE, .wide = whole(to) - whole(from)};
     if (from->type == VALUE_TIME && to->type == VALUE_TIME)
         return stats_time(to->wide - from->wide);
-    return value_of_f64(number(to) - number(from));
+    return value_of_f64(value_double(to, 0) - value_double(from, 0));
 }
 
 static struct sample_summary summary_of(const struct measured *m)
 {
-    double std = m->count > 1 ? number(&m->std) : 0;
+    double std = m->count > 1 ? value_double(&m->std, 0) : 0;
 
-    return (struct sample_summary){m->count, number(&m->mean), std * std};
+    return (struct sample_summary){m->count, value_double(&m->mean, 0), std * std};
 }
 
 static int keep_test(struct compare_run *run, struct compare_test *t, size_t variant)
@@ -256,11 +238,11 @@ static int change(struct node_work *w, const struct sheet *sheets, size_t side, 
                   struct compare_change *c)
 {
     const struct entry *from = &sheets[0].entries[at], *to = &sheets[side].entries[at];
-    double before = number(&from->value), after = number(&to->value);
+    double before = value_double(&from->value, 0), after = value_double(&to->value, 0);
 
     *c = (struct compare_change){.value = to->value, .std = to->std};
     c->delta = difference(&from->value, &to->value);
-    double delta = number(&c->delta);
+    double delta = value_double(&c->delta, 0);
     c->baseline_zero = before == 0 && after != 0;
     c->percent = c->baseline_zero ? 100 : before == 0 ? 0 : 100 * (delta / before);
     c->regression =
@@ -276,7 +258,7 @@ static bool is_told(const struct node_work *w, const struct sheet *sheets, size_
     bool some = !sheets[0].entries[at].optional;
 
     for (size_t s = 0; s < w->run->options->side_count; s++)
-        some = some || number(&sheets[s].entries[at].value) > 0;
+        some = some || value_double(&sheets[s].entries[at].value, 0) > 0;
     return some;
 }
 

@@ -136,24 +136,6 @@ static int batch(void *state, struct scan_batch *b)
     }
 }
 
-static double number_of(const struct value *v)
-{
-    switch (v->type) {
-    case VALUE_INT:
-        return (double)v->i;
-    case VALUE_UINT:
-        return (double)v->u;
-    case VALUE_WIDE:
-        return (double)v->wide;
-    case VALUE_TIME:
-        return (double)v->wide / 1000;
-    case VALUE_DOUBLE:
-        return v->d;
-    default:
-        return NAN;
-    }
-}
-
 /* Of all values; NAN where there are none. */
 static int find_range(struct query *q, const char *column, struct job *job, struct err *err)
 {
@@ -171,8 +153,8 @@ static int find_range(struct query *q, const char *column, struct job *job, stru
     rc = rc < 0 ? rc : aggregate_open(q, &o, err, &a);
     rc = rc < 0 ? rc : aggregate_next(a, 1, err, &row, &count);
     if (rc == 0 && count) {
-        job->lo = number_of(&row[0]);
-        job->hi = number_of(&row[1]);
+        job->lo = value_double(&row[0], NAN);
+        job->hi = value_double(&row[1], NAN);
     }
     aggregate_close(a);
     buf_done(&least);

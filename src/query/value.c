@@ -69,6 +69,24 @@ static struct number number_of(const struct value *v, char *room)
     return number_of_digits((struct text){room, len});
 }
 
+double value_double(const struct value *v, double other)
+{
+    switch (v->type) {
+    case VALUE_INT:
+        return (double)v->i;
+    case VALUE_UINT:
+        return (double)v->u;
+    case VALUE_WIDE:
+        return (double)v->wide;
+    case VALUE_TIME:
+        return (double)v->wide / 1000;
+    case VALUE_DOUBLE:
+        return v->d;
+    default:
+        return other;
+    }
+}
+
 static int cmp_numbers(const struct value *a, const struct value *b)
 {
     char room_a[64], room_b[64];

@@ -28,9 +28,8 @@ static void write_target(struct jw *j, const struct organize_target *t)
     jw_put_str(j, "query", t->query);
     jw_put_uint(j, "events", t->events);
     jw_put_uint(j, "lines", t->lines);
-    if (t->dropped) {
+    if (t->dropped)
         jw_put_bool(j, "dropped", true);
-    }
     jw_key(j, "files");
     jw_begin(j, '[');
     for (size_t i = 0; i < t->count; i++)

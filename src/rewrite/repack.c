@@ -290,9 +290,8 @@ static void put_written(struct jw *j, const struct written *w)
 {
     jw_begin(j, '{');
     jw_put_str(j, "name", w->name);
-    if (w->source) {
+    if (w->source)
         jw_put_str(j, "source", w->source);
-    }
     jw_put_uint(j, "lines", w->lines);
     jw_put_uint(j, "text_bytes", w->text_bytes);
     jw_put_uint(j, "bytes", w->bytes);
