@@ -38,7 +38,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench run check check-lint check-sanitizers fuzz format clean distclean dist deb help
+FREE_GOALS := deps deps-run deps-bench page run check check-lint check-sanitizers fuzz format clean distclean dist deb help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -108,6 +108,20 @@ SOURCES := $(wildcard src/*/*.c src/tools/*/*.c)
 
 # Where the daemon looks for its configuration.
 $(B)/obj/src/daemon/option_file.o: DFT_CPPFLAGS += -DDFT_SYSCONFDIR='"$(sysconfdir)"'
+
+# The page of web/ is a part of the program. One for all builds; without npm, or a registry at the first time, it is empty.
+PAGE := build/web/dist
+PAGE_MISSED := $(if $(wildcard $(PAGE)/no-npm),$(if $(shell command -v npm),FORCE))
+$(B)/obj/src/http/page_text.o: DFT_CPPFLAGS += -DDFT_PAGE='"$(PAGE)"'
+$(B)/obj/src/http/page_text.o: $(PAGE)/index.html
+$(PAGE)/index.html: $(wildcard web/* web/src/* web/src/*/*) $(PAGE_MISSED)
+	$(call say,PAGE,$@)web/build build/web || { \
+	    echo 'the page is left out: `make page` tries again'; mkdir -p $(PAGE); : >$(PAGE)/policy; : >$@; \
+	    command -v npm >/dev/null || : >$(PAGE)/no-npm; }
+
+.PHONY: page
+page:
+	web/build build/web
 
 $(B)/obj/%.o: %.c $(B)/config.mk
 	@mkdir -p $(@D)
@@ -373,7 +387,7 @@ deps:
 	$(call apt_install,$(DEPS) $(DEPS_TESTS),$(DEPS_IF_KNOWN))
 
 deps-run:
-	$(call apt_install,$(DEPS))
+	$(call apt_install,$(DEPS) $(NODE))
 
 deps-bench: deps
 	$(call apt_install,$(DEPS_BENCH))
@@ -397,7 +411,7 @@ distclean:
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
-	@echo 'Targets:' all deps deps-bench run check $(SUITES) check-answers fuzz bench bench-quick soak format \
+	@echo 'Targets:' all page deps deps-bench run check $(SUITES) check-answers fuzz bench bench-quick soak format \
 	    install uninstall dist deb clean distclean | fold -s -w 90
 
 # ---- installing --------------------------------------------------------------------------------------
@@ -452,13 +466,13 @@ uninstall:
 	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
 	rm -rf '$(DESTDIR)$(docdir)'
 
-# The tarball carries configure, so that building it needs no autoconf.
+# The tarball carries configure and the built page, so that building it needs neither autoconf nor npm.
 .PHONY: dist
-dist: configure
+dist: configure $(PAGE)/index.html
 	@mkdir -p build
 	git archive --prefix=dftracerd-$(VERSION)/ -o build/dist.tar HEAD
 	tar --append -f build/dist.tar --owner=0 --group=0 --mtime=now \
-	    --transform 's,^,dftracerd-$(VERSION)/,' configure
+	    --transform 's,^$(PAGE),web/dist,;s,^,dftracerd-$(VERSION)/,' configure $(PAGE)
 	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
 

@@ -125,6 +125,8 @@ struct request {
     void *state;               /* the endpoint's own                                                    */
     int status;                /* default 200                                                           */
     const char *content_type;  /* NULL = that of the format                                             */
+    struct text fixed;         /* an immediate answer that is all of this, as long as the program is the same: it has
+                                * an ETag and may be packed                                              */
     const char *policy;        /* Content-Security-Policy of an html answer; NULL = no scripts          */
     int64_t wait_ms;           /* set before each NEXT_WAIT; 0 = until the index changes                */
     bool ending;               /* in next(): no more waiting, see NEXT_WAIT                             */

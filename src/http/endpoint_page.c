@@ -1,11 +1,16 @@
-/* endpoint_page.c - /: what this daemon serves, for a person with a browser. */
+/* endpoint_page.c - /: the page for a person with a browser, made of web/ when the daemon is built. */
 #include "endpoint.h"
+#include "page_text.h"
 
 #include <string.h>
 
+/* The built page is the same for all and says nothing about traces: what it shows, it asks for. */
 static int open_page(struct request *rq)
 {
     rq->content_type = "text/html; charset=utf-8";
+    rq->fixed = (struct text){page_html, (size_t)(page_html_end - page_html)};
+    if (rq->fixed.len)
+        rq->policy = page_policy;
     return 0;
 }
 
@@ -44,11 +49,13 @@ static void write_endpoint(struct buf *out, const struct endpoint *e)
     buf_puts(out, "</table></details>\n");
 }
 
+/* Where the page could not be built: what can be asked. */
 static int next_page(struct request *rq, struct buf *out)
 {
-    const struct http_options *o = rq->http->options;
-    struct index_progress p;
-    index_progress(o->index, &p);
+    if (rq->fixed.len) {
+        buf_append(out, rq->fixed.ptr, rq->fixed.len);
+        return ERR_END;
+    }
     buf_puts(
         out,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>dftracerd</title>"
@@ -56,21 +63,12 @@ static int next_page(struct request *rq, struct buf *out)
         "dark}"
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
         "td{padding:0 1rem 0 0;vertical-align:top}summary{cursor:pointer;padding:.2rem 0}"
-        "</style></head><body><h1>dftracerd</h1>\n<p>");
-    for (size_t i = 0; i < o->root_count; i++) {
-        buf_puts(out, i ? ", <code>" : "Serving <code>");
-        write_text(out, o->root_paths[i]);
-        buf_puts(out, "</code>");
-    }
-    if (rq->viewer)
-        buf_puts(out, ": the files that you may read.</p>\n");
-    else
-        buf_printf(out, ": %llu trace files, %llu ready, %llu pending, %llu failed.</p>\n",
-                   (unsigned long long)p.files, (unsigned long long)p.files_ready,
-                   (unsigned long long)p.files_pending, (unsigned long long)p.files_failed);
+        "</style></head><body><h1>dftracerd</h1>\n<p>This daemon was built without its page, which "
+        "needs <code>npm</code>: <code>make page</code> says what is missing. What can be asked:"
+        "</p>\n");
     for (const struct endpoint *const *e = router_table(); *e; e++)
         write_endpoint(out, *e);
-    buf_printf(out, "<p><small>version %s</small></p></body></html>\n", o->version);
+    buf_printf(out, "<p><small>version %s</small></p></body></html>\n", rq->http->options->version);
     return ERR_END;
 }
 
@@ -78,10 +76,11 @@ static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_page = {
     .path = "/",
-    .summary = "this page",
+    .summary = "the page: traces in the browser",
     .methods = METHOD_GET,
     .params = no_params,
     .immediate = true,
+    .public = true,
     .open = open_page,
     .next = next_page,
 };

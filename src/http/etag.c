@@ -42,6 +42,18 @@ static void put_world(struct exchange *x, struct buf *out)
     buf_putc(out, '\n');
 }
 
+static void put_etag(struct exchange *x, struct hash128 h)
+{
+    memcpy(x->etag, "W/\"", 3);
+    hash128_hex(h, x->etag + 3);
+    memcpy(x->etag + 3 + 32, "\"", 2);
+}
+
+void etag_of_text(struct exchange *x, struct text text)
+{
+    put_etag(x, text_hash128(text));
+}
+
 void etag_make(struct exchange *x)
 {
     struct buf key = {0};
@@ -56,9 +68,7 @@ void etag_make(struct exchange *x)
         x->key = (struct cache_key){h, snapshot_generation(x->rq.snapshot)};
         x->key.hash.low += x->coding;
         x->shared = x->rq.http->cache && !x->rq.endpoint->changes;
-        memcpy(x->etag, "W/\"", 3);
-        hash128_hex(h, x->etag + 3);
-        memcpy(x->etag + 3 + 32, "\"", 2);
+        put_etag(x, h);
     }
     buf_done(&key);
 }

@@ -7,6 +7,8 @@
 /* Fills x->etag from the generation, the roots and the request's parameters and format, and x->key from the same and the
  * content coding. Weak: content codings share it. None where the answer depends on something else as well. */
 void etag_make(struct exchange *x);
+/* The ETag of an answer whose bytes are known. */
+void etag_of_text(struct exchange *x, struct text text);
 /* If-None-Match (a list, or NULL) against an ETag, by weak comparison. `*` does not match here: whether there is an
  * answer at all is known only after the query has been opened. */
 bool etag_matches(const char *header, const char *etag);

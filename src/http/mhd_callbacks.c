@@ -1,4 +1,5 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end; connections. */
+#include "etag.h"
 #include "mhd_tls.h"
 #include "problem.h"
 #include "readiness.h"
@@ -136,6 +137,32 @@ static int take_body(struct exchange *x, struct MHD_Connection *c, const char *d
     return x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
 }
 
+static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
+{
+    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match");
+    if (given && (x->head || strcmp(x->method, "GET") == 0))
+        x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
+}
+
+/* An answer that is the same for all: the client may have it, or takes it packed. */
+static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
+{
+    struct buf packed = {0};
+    struct encoder *e = NULL;
+    etag_of_text(x, x->rq.fixed);
+    read_if_none_match(x, c);
+    x->not_modified = etag_matches(x->if_none_match, x->etag);
+    if (x->not_modified || x->coding == CODING_IDENTITY)
+        return;
+    x->error = encoder_new(x->coding, &e);
+    if (!x->error)
+        x->error =
+            encoder_put(e, (struct text){x->pending.data, x->pending.len}, ENCODE_FINISH, &packed);
+    encoder_free(e);
+    buf_done(&x->pending);
+    x->pending = packed;
+}
+
 /* Cheap endpoints: made here and now. */
 static int answer_now(struct exchange *x, struct MHD_Connection *c)
 {
@@ -144,7 +171,10 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
         rc = x->rq.endpoint->next(&x->rq, &x->pending);
     x->ended = true;
     x->error = rc == ERR_END ? x->pending.error : rc;
-    x->coding = CODING_IDENTITY;
+    if (x->rq.fixed.len && !x->error)
+        pack_fixed(x, c);
+    else
+        x->coding = CODING_IDENTITY;
     return response_answer(x, c);
 }
 
@@ -156,10 +186,8 @@ static int refuse_busy(struct exchange *x, struct MHD_Connection *c, const char 
 
 static void read_conditions(struct exchange *x, struct MHD_Connection *c)
 {
-    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match");
     const struct param *timeout = request_param(&x->rq, "timeout");
-    if (given && (x->head || strcmp(x->method, "GET") == 0))
-        x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
+    read_if_none_match(x, c);
     if (timeout && timeout->set)
         x->until_ns = clock_mono_ns() + timeout->ns;
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;

@@ -404,7 +404,9 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     x->rq.pretty = request_flag(&x->rq, "pretty");
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
-    if (!x->rq.endpoint->format_count || x->rq.format == FORMAT_TAR) /* members are packed */
+    bool fixed = x->rq.endpoint->immediate; /* packed only if its answer is the same for all */
+    if ((!x->rq.endpoint->format_count && !fixed) ||
+        x->rq.format == FORMAT_TAR) /* members are packed */
         x->coding = CODING_IDENTITY;
     else if (x->packed)
         x->coding = CODING_GZIP;

@@ -1,0 +1,178 @@
+// Requests to the daemon: where it is, who asks, what comes back, and what is done when it is away.
+import { signal } from "@preact/signals";
+
+export type Value = string | number | boolean | null | undefined;
+export type Params = Record<string, Value | readonly string[]>;
+
+export interface Problem {
+  title: string;
+  status: number;
+  detail: string;
+  code?: string;
+  param?: string;
+  position?: number;
+}
+
+export class ApiError extends Error {
+  constructor(readonly status: number, readonly problem: Problem) {
+    super(problem.detail || problem.title);
+  }
+}
+
+/** What a program that shows this page in a window of its own says of it. */
+export interface Host {
+  apiBase?: string;
+  file?: string;
+  token?: string;
+  vscode?: boolean;
+  error?: string;
+}
+declare global {
+  interface Window {
+    __DFTRACER__?: Host;
+  }
+}
+export const host: Host = (typeof window.__DFTRACER__ === "object" && window.__DFTRACER__) || {};
+const base = (host.apiBase ?? "").replace(/\/+$/, "");
+
+/** Whether the daemon can be reached. */
+export const online = signal(true);
+/** Whether it wants a token, or another one than it got. */
+export const wantsToken = signal(false);
+/** Counts what makes all answers out of date: a token, a daemon that is back. */
+export const epoch = signal(0);
+
+const KEY = "dftracerd-token";
+let token = host.token ?? stored();
+
+function stored(): string {
+  try {
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** For this tab, as long as it is open. */
+export function useToken(text: string): void {
+  token = text.trim();
+  try {
+    sessionStorage.setItem(KEY, token);
+  } catch {
+    // It is kept in memory then.
+  }
+  wantsToken.value = false;
+  epoch.value++;
+}
+
+export function encoded(params: Params): string {
+  const p = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value == null) continue;
+    for (const item of Array.isArray(value) ? value : [value]) p.append(name, String(item));
+  }
+  return p.toString();
+}
+
+/** Path and parameters, below the daemon. */
+export function pathOf(path: string, params: Params = {}): string {
+  const text = encoded(params);
+  return text ? `${path}?${text}` : path;
+}
+export const urlOf = (path: string, params: Params = {}): string => base + pathOf(path, params);
+/** The same from anywhere. */
+export const addressOf = (path: string): string => new URL(base || ".", location.href).href.replace(/[#?].*/, "").replace(/\/$/, "") + path;
+
+export const isAbort = (e: unknown): boolean => e instanceof DOMException && e.name === "AbortError";
+
+const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const aborted = () => { clearTimeout(timer); reject(new DOMException("aborted", "AbortError")); };
+    const timer = setTimeout(() => { signal?.removeEventListener("abort", aborted); resolve(); }, ms);
+    if (signal?.aborted) aborted();
+    else signal?.addEventListener("abort", aborted, { once: true });
+  });
+
+let returning: Promise<void> | null = null;
+
+/** Asks until it is back; all who wait share that. */
+function back(): Promise<void> {
+  returning ??= (async () => {
+    online.value = false;
+    for (let wait = 250; ; wait = Math.min(wait * 1.5, 5000)) {
+      await sleep(wait);
+      const answer = await fetch(base + "/healthz").catch(() => null);
+      if (answer?.ok) break;
+    }
+    online.value = true;
+    returning = null;
+    epoch.value++;
+  })();
+  return returning;
+}
+
+const aborted = (signal?: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true }));
+
+const LONGEST_URL = 8000;
+
+async function send(path: string, params: Params, init: RequestInit): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  const text = encoded(params);
+  if (text.length <= LONGEST_URL || init.body) return fetch(urlOf(path, params), { ...init, headers });
+  headers.set("Content-Type", "application/x-www-form-urlencoded");
+  return fetch(base + path, { ...init, method: "POST", body: text, headers });
+}
+
+async function problemOf(answer: Response): Promise<ApiError> {
+  const problem = await answer.json().catch(() => null);
+  if (answer.status === 401) wantsToken.value = true;
+  return new ApiError(answer.status, { title: answer.statusText, status: answer.status, detail: "", ...(problem as object | null) });
+}
+
+/** An answer that is one; else an ApiError. While the daemon cannot be reached, it waits, and asks again when it is back. */
+export async function request(path: string, params: Params = {}, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    try {
+      const answer = await send(path, params, { ...init, signal: signal ?? null });
+      if (!answer.ok) throw await problemOf(answer);
+      return answer;
+    } catch (e) {
+      if (isAbort(e) || e instanceof ApiError) throw e;
+      await Promise.race([back(), aborted(signal)]);
+    }
+  }
+}
+
+export async function getJson<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+  return (await (await request(path, params, signal)).json()) as T;
+}
+
+export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  return (await (await request(path, {}, signal, init)).json()) as T;
+}
+
+/** Each piece that `end` ends, as it comes. */
+export async function getPieces(path: string, params: Params, end: string, onPiece: (text: string) => void, signal?: AbortSignal): Promise<void> {
+  const reader = (await request(path, params, signal)).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    const pieces = (rest + (value ?? "")).split(end);
+    rest = done ? "" : (pieces.pop() as string);
+    for (const piece of pieces) if (piece) onPiece(piece);
+    if (done) return;
+  }
+}
+
+/** NDJSON, row by row. An answer that breaks off has a last line that says why. */
+export async function getLines<T>(path: string, params: Params, onRow: (row: T) => void, signal?: AbortSignal): Promise<void> {
+  await getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
+    const row = JSON.parse(line);
+    const keys = Object.keys(row);
+    if (keys.length === 1 && keys[0] === "error") throw new ApiError(500, row.error);
+    onRow(row as T);
+  }, signal);
+}

@@ -1,0 +1,3 @@
+export function CompareView() {
+  return <p class="empty">Not there yet.</p>;
+}

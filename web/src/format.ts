@@ -1,0 +1,62 @@
+// Numbers for people. The exact value belongs into a title beside it: see <Num>.
+
+function scaled(n: number, steps: readonly (readonly [number, string])[], digits: number): string {
+  for (const [size, unit] of steps) if (Math.abs(n) >= size) return `${trimmed(n / size, digits)} ${unit}`.trim();
+  return trimmed(n, digits);
+}
+
+/** So many significant digits at most, no zeros at the end. */
+function trimmed(n: number, digits: number): string {
+  if (!Number.isFinite(n)) return "–";
+  const whole = Math.abs(n) >= 10 ** (digits - 1);
+  return whole ? Math.round(n).toString() : Number(n.toPrecision(digits)).toString();
+}
+
+const TIMES = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]] as const;
+const SI = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const;
+const BYTES = [...SI.map(([n, u]) => [n, u + "B"] as const), [0, "B"]] as const;
+
+export type Amount = number | null | undefined;
+
+/** A duration in microseconds. */
+export const time = (us: Amount, digits = 4): string =>
+  us == null ? "–" : us === 0 ? "0 µs" : Math.abs(us) < 1 ? `${trimmed(us * 1000, digits)} ns` : scaled(us, TIMES, digits);
+export const count = (n: Amount, digits = 4): string => (n == null ? "–" : Math.abs(n) < 10000 && Number.isInteger(n) ? exact(n) : scaled(n, SI, digits));
+export const bytes = (n: Amount, digits = 4): string => (n == null ? "–" : scaled(n, BYTES, digits));
+/** Bytes a second. */
+export const rate = (n: Amount, digits = 4): string => (n == null ? "–" : `${bytes(n, digits)}/s`);
+/** All digits, with thin spaces between thousands. */
+export const exact = (n: Amount): string => {
+  if (n == null) return "–";
+  const [whole = "", rest] = String(n).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (rest ? "." + rest : "");
+};
+export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : n.toFixed(1)} %`);
+
+/** A moment, microseconds since 1970, as local date and time; what is before 1973 is no date but a clock of its own. */
+export function clock(us: Amount): string {
+  if (us == null) return "–";
+  if (us < 1e14 || us > 8.6e21) return time(us, 9);
+  const d = new Date(us / 1000), two = (n: number) => String(n).padStart(2, "0");
+  const fraction = String(Math.floor(us % 1e6)).padStart(6, "0");
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${fraction}`;
+}
+
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Any text as one short line: names come from traces, and may be long, or have controls that turn what stands around them. */
+export function label(value: unknown, most = 120): string {
+  if (value == null) return "–";
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const part = text.length > most ? text.slice(0, most) + "…" : text;
+  return part.replace(CONTROLS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A value as the query language writes it. */
+export function literal(value: unknown): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return `"${String(value).replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n").replace(/\t/g, "\\t").replace(/\r/g, "\\r")}"`;
+}
+/** `column == value`, or that it has none. */
+export const equals = (column: string, value: unknown): string => (value == null ? `${column} is null` : `${column} == ${literal(value)}`);
+export const both = (a: string, b: string): string => (!a.trim() ? b : !b.trim() ? a : `(${a}) and (${b})`);

@@ -1,0 +1,3 @@
+export function GroupsView() {
+  return <p class="empty">Not there yet.</p>;
+}

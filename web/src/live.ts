@@ -1,0 +1,91 @@
+// How far indexing is, told by the daemon as it changes; and answers that follow it.
+import { effect, signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, epoch, getJson, getPieces, isAbort, pathOf, type Params } from "./api";
+
+export interface Progress {
+  generation: number;
+  state: string;
+  files: number;
+  files_ready: number;
+  files_failed: number;
+  bytes: number;
+  bytes_done: number;
+  bytes_per_s: number | null;
+  eta_s: number | null;
+}
+export const progress = signal<Progress | null>(null);
+/** Whether views are asked again when the index changes. */
+export const following = signal(true);
+/** The generation that views show. */
+export const generation = signal(0);
+
+const REFRESH_MS = 1000;
+let timer = 0;
+
+function changed(): void {
+  timer ||= window.setTimeout(() => {
+    timer = 0;
+    if (following.value && progress.value) generation.value = progress.value.generation;
+  }, generation.value ? REFRESH_MS : 0);
+}
+effect(() => {
+  if (following.value && progress.value && progress.value.generation !== generation.value) changed();
+});
+
+function take(piece: string): void {
+  const data = piece.split("\n").find((line) => line.startsWith("data: "));
+  if (data) progress.value = JSON.parse(data.slice(6)) as Progress;
+}
+
+/** As long as somebody looks: a browser has six connections to a host, and other tabs need some, too. */
+export function followProgress(): void {
+  let control: AbortController | null = null;
+  const run = async (signal: AbortSignal) => {
+    while (!signal.aborted) {
+      try {
+        await getPieces("/progress", { follow: true }, "\n\n", take, signal);
+      } catch (e) {
+        if (isAbort(e)) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
+  };
+  const turn = () => {
+    control?.abort();
+    control = document.hidden ? null : new AbortController();
+    if (control) void run(control.signal);
+  };
+  document.addEventListener("visibilitychange", turn);
+  let seen = epoch.peek();
+  effect(() => { if (epoch.value !== seen) { seen = epoch.value; turn(); } });
+  turn();
+}
+
+export interface Answer<T> {
+  data: T | null;
+  error: ApiError | Error | null;
+  loading: boolean;
+}
+
+/** The answer to a request, asked again when it or the index changes; the old one stays until the new one is there. A request
+ * that nobody needs any more is aborted. `params` null: nothing is asked. */
+export function useAnswer<T>(path: string, params: Params | null): Answer<T> {
+  const key = params ? pathOf(path, params) : "";
+  const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: null, loading: true });
+  const shown = useRef("");
+  const stamp = `${generation.value}.${epoch.value}`;
+  useEffect(() => {
+    if (!params) { setAnswer({ data: null, error: null, loading: false }); return; }
+    const control = new AbortController();
+    const other = shown.current !== path;
+    shown.current = path;
+    setAnswer((a) => ({ data: other ? null : a.data, error: null, loading: true }));
+    getJson<T>(path, params, control.signal).then(
+      (data) => setAnswer({ data, error: null, loading: false }),
+      (e) => { if (!isAbort(e)) setAnswer({ data: null, error: e as Error, loading: false }); },
+    );
+    return () => control.abort();
+  }, [key, stamp]);
+  return answer;
+}

@@ -1,0 +1,3 @@
+export function OverviewView() {
+  return <p class="empty">Not there yet.</p>;
+}

@@ -1,0 +1,3 @@
+export function QueryView() {
+  return <p class="empty">Not there yet.</p>;
+}

@@ -1,0 +1,3 @@
+export function TimelineView() {
+  return <p class="empty">The timeline is not there yet.</p>;
+}
