@@ -14,7 +14,7 @@ function trimmed(n: number, digits: number): string {
 
 const TIMES = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]] as const;
 const SI = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const;
-const BYTES = [...SI.map(([n, u]) => [n, u + "B"] as const), [0, "B"]] as const;
+const BYTES = [...SI.map(([n, u]) => [n, u + "B"] as const), [1, "B"]] as const;
 
 export type Amount = number | null | undefined;
 
@@ -22,7 +22,7 @@ export type Amount = number | null | undefined;
 export const time = (us: Amount, digits = 4): string =>
   us == null ? "–" : us === 0 ? "0 µs" : Math.abs(us) < 1 ? `${trimmed(us * 1000, digits)} ns` : scaled(us, TIMES, digits);
 export const count = (n: Amount, digits = 4): string => (n == null ? "–" : Math.abs(n) < 10000 && Number.isInteger(n) ? exact(n) : scaled(n, SI, digits));
-export const bytes = (n: Amount, digits = 4): string => (n == null ? "–" : scaled(n, BYTES, digits));
+export const bytes = (n: Amount, digits = 4): string => (n == null ? "–" : Math.abs(n) < 1 ? `${trimmed(n, digits)} B` : scaled(n, BYTES, digits));
 /** Bytes a second. */
 export const rate = (n: Amount, digits = 4): string => (n == null ? "–" : `${bytes(n, digits)}/s`);
 /** All digits, with thin spaces between thousands. */
@@ -32,6 +32,15 @@ export const exact = (n: Amount): string => {
   return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (rest ? "." + rest : "");
 };
 export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : n.toFixed(1)} %`);
+
+/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds. */
+export function after(us: Amount, digits = 6): string {
+  if (us == null) return "–";
+  if (Math.abs(us) < 1e6) return time(us, digits);
+  if (Math.abs(us) < 600e6) return `${trimmed(us / 1e6, digits)} s`;
+  const s = Math.floor(Math.abs(us) / 1e6), two = (n: number) => String(n % 60).padStart(2, "0");
+  return `${us < 0 ? "-" : ""}${s >= 3600 ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}`;
+}
 
 /** A moment, microseconds since 1970, as local date and time; what is before 1973 is no date but a clock of its own. */
 export function clock(us: Amount): string {

@@ -62,6 +62,19 @@ export function followProgress(): void {
   turn();
 }
 
+/** When the first event of all begins: times are told from there. */
+export const begin = signal<number | null>(null);
+effect(() => {
+  void [generation.value, epoch.value];
+  getJson<{ totals: { min_ts: number | null } }>("/info").then((info) => { begin.value = info.totals.min_ts; }, () => undefined);
+});
+
+/** What charts call 0: the beginning of the bucket in which the first event of all is. `first` where that is not known. */
+export function originOf(first: number, step: number): number {
+  const at = begin.value;
+  return at == null || !step || at >= first + step ? first : first - Math.ceil((first - at) / step) * step;
+}
+
 export interface Answer<T> {
   data: T | null;
   error: ApiError | Error | null;

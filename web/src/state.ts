@@ -15,6 +15,8 @@ export interface Selection {
 }
 export const EVERYTHING: Selection = { query: "", from: null, to: null, dir: "", file: "" };
 
+export const isEverything = (s: Selection): boolean => Object.keys(EVERYTHING).every((key) => s[key as keyof Selection] === EVERYTHING[key as keyof Selection]);
+
 export const view: Signal<View> = signal("overview");
 export const selection: Signal<Selection> = signal(EVERYTHING);
 

@@ -1,3 +1,121 @@
+// Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
+import { useEffect, useState } from "preact/hooks";
+import { epoch, getLines, isAbort } from "../api";
+import { FlameDiff } from "../calls";
+import { after, clock, exact, label, percent } from "../format";
+import { generation, useAnswer } from "../live";
+import type { Info } from "../overview/model";
+import { ColumnInput } from "../query/columns";
+import { QueryInput } from "../query/input";
+import { shown } from "../shown";
+import { extra, selection, type Selection } from "../state";
+import { Failure, Name, Num, Panel } from "../ui";
+import { formatOf, isSummary, requestOf, sideOf, textOf, weightOf, type Row } from "./model";
+
+const first = extra("a", ""), second = extra("b", ""), by = extra("of", "name"), common = extra("both", "");
+const metrics = extra("metrics", "");
+
+function Side({ title, side, onChange, files }: { title: string; side: Selection; onChange: (s: Selection) => void; files: string[] }) {
+  const [query, setQuery] = useState(side.query);
+  useEffect(() => setQuery(side.query), [side.query]);
+  const id = `side-${title}`;
+  return (
+    <Panel title={title} tools={<button onClick={() => onChange(selection.value)} title="What the box above chooses">Take the present selection</button>}>
+      <QueryInput id={id} name={`Query of ${title}`} placeholder="Query, for instance: rank == 0" value={query} onInput={setQuery} onEnter={(text) => onChange({ ...side, query: text.trim() })} />
+      <div class="choices">
+        <label class="choice">Trace or directory <input list="places" size={24} value={side.file || side.dir} placeholder="all" onChange={(e) => {
+          const text = e.currentTarget.value.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
+          onChange({ ...side, file: isFile ? text : "", dir: isFile ? "" : text });
+        }} /></label>
+        {side.from != null && side.to != null && <span class="chip">{clock(side.from)} + {after(side.to - side.from)}<button aria-label="All of the time" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
+        <button onClick={() => onChange({ ...side, query: query.trim() })} class={query.trim() !== side.query ? "main" : ""}>Apply</button>
+      </div>
+      <datalist id="places">{files.map((f) => <option key={f} value={f} />)}</datalist>
+    </Panel>
+  );
+}
+
+const signed = (n: number | null, as: (n: number | null | undefined) => string) => (n == null ? "–" : (n > 0 ? "+" : "") + as(n));
+const MEANINGS: Record<string, string> = { none: "no test sees a difference", both: "both tests see a difference", mean: "rare long events moved the mean", ranks: "most events changed, a heavy tail hides it from the mean" };
+
+function Table({ rows }: { rows: Row[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Comparison"><table class="comparison">
+      <thead><tr><th>operation</th><th>metric</th><th class="r">A</th><th class="r">B</th><th class="r">B − A</th><th class="r">change</th><th>effect</th><th class="r">p</th><th>difference</th></tr></thead>
+      <tbody>{rows.map((r) => {
+        const [as, unit] = formatOf(r.metric), p = r.welch_p_holm, class_ = weightOf(r) > 0 ? (r.is_regression ? "worse" : "better") : "";
+        return (
+          <tr key={`${r.node}.${r.group}.${r.metric}`}>
+            <td><Name value={isSummary(r) ? "all" : (r.group ?? r.node)} most={80} /></td><td>{r.metric}</td>
+            <td class="r"><Num value={r.baseline} as={as} unit={unit} /></td><td class="r"><Num value={r.variant} as={as} unit={unit} /></td>
+            <td class="r"><span title={exact(r.delta)}>{signed(r.delta, as)}</span></td>
+            <td class={`r ${class_}`}>{r.baseline_zero && r.variant ? "new" : percent(r.pct_change)}</td>
+            <td class={class_} title={r.cohens_d == null ? "" : `Cohen's d ${exact(r.cohens_d)}`}>{r.difference == null ? "" : r.significance.toLowerCase()}</td>
+            <td class="r" title="Welch's t-test, corrected by Holm; the U-test in the last column">{p == null ? "" : p < 1e-4 ? "< 0.0001" : p.toFixed(4)}</td>
+            <td title={r.difference ? MEANINGS[r.difference] : ""}>{r.difference ?? ""}</td>
+          </tr>
+        );
+      })}</tbody>
+    </table></div>
+  );
+}
+
+function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
+  const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: false });
+  useEffect(() => {
+    if (!ready) { setState({ rows: null, error: null, busy: false }); return; }
+    const control = new AbortController(), rows: Row[] = [];
+    setState((s) => ({ ...s, error: null, busy: true }));
+    getLines<Row>("/compare", requestOf(a, b, by.value, common.value), (row) => { rows.push(row); }, control.signal).then(
+      () => setState({ rows, error: null, busy: false }),
+      (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
+    );
+    return () => control.abort();
+  }, [key, ready, generation.value, epoch.value]);
+  return state;
+}
+
+const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
+
+function Result({ a, b }: { a: Selection; b: Selection }) {
+  const key = textOf(a) + textOf(b) + by.value + common.value;
+  const { rows, error, busy } = useRows(key, a, b, true);
+  useEffect(() => {
+    const request = requestOf(a, b, by.value, common.value);
+    shown.value = { path: "/compare", params: request, ctl: ["comparator", "--baseline", a.file || a.dir || ".", "--variant", b.file || b.dir || ".", "--group-by", by.value] };
+  }, [key]);
+  const wanted = (r: Row) => metrics.value === "all" || isSummary(r) || FEW.includes(r.metric);
+  const chosen = rows?.filter(wanted) ?? [];
+  return (
+    <>
+      <Panel title="What differs" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows; operations with the worst regression first` : ""}
+        tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">usual</option><option value="all">all</option></select></label>}>
+        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">No events on either side.</p> : <Table rows={chosen} />}
+      </Panel>
+      <Panel title="Calls that take more (or less) time in B" wide><FlameDiff a={a} b={b} /></Panel>
+    </>
+  );
+}
+
+const MOST_FILES = 2000;
+
 export function CompareView() {
-  return <p class="empty">Not there yet.</p>;
+  const a = sideOf(first.value), b = sideOf(second.value), chosen = first.value !== "" || second.value !== "";
+  const info = useAnswer<Info>("/info", { detail: "files" });
+  const files = (info.data?.files ?? []).slice(0, MOST_FILES).map((f) => f.path), folders = [...new Set(files.filter((f) => f.includes("/")).map((f) => f.replace(/\/[^/]*$/, "")))];
+  return (
+    <>
+      <div class="sides">
+        <Side title="A, the baseline" side={a} files={[...folders, ...files]} onChange={(s) => { first.value = textOf(s); }} />
+        <Side title="B, the variant" side={b} files={[...folders, ...files]} onChange={(s) => { second.value = textOf(s); }} />
+      </div>
+      <div class="controls"><div class="choices">
+        <ColumnInput label="Operations by" value={by.value} onChange={(v) => { by.value = v || "name"; }} />
+        <label class="choice">Of <select value={common.value} onChange={(e) => { common.value = e.currentTarget.value; }}>
+          <option value="">all events</option><option value={'cat == "POSIX" or cat == "STDIO"'}>POSIX and STDIO</option></select></label>
+        <button onClick={() => { const old = first.value; first.value = second.value || "{}"; second.value = old || "{}"; }}>Swap A and B</button>
+      </div></div>
+      {chosen ? <Result a={a} b={b} /> : <p class="empty">{label("Say what A and B are: two runs (directories or files), two ranks (rank == 0, rank == 1), or two ranges of time.")}</p>}
+    </>
+  );
 }

@@ -1,3 +1,162 @@
+// The aggregate explorer: groups by any columns, a metric, over time or in all.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { epoch, isAbort, request as send } from "../api";
+import { Chart } from "../chart";
+import { after, both, clock, count, equals, exact, label } from "../format";
+import { generation, originOf } from "../live";
+import { shown, wholeQuery } from "../shown";
+import { extra, selection, selectionParams, setSelection } from "../state";
+import { Bar, Failure, Name, Num, Panel, save } from "../ui";
+import { ColumnInput } from "../query/columns";
+import { HeatMap } from "./heat";
+import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
+
+const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
+const only = extra("only", "");
+
+const WRITES = 'name ilike "%write%"', READS = 'name ilike "%read%" and not name ilike "%readdir%" and not name ilike "%readlink%"';
+const RECIPES: [string, Record<"by" | "metric" | "interval" | "shape" | "only", string>][] = [
+  ["Who wrote most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: WRITES }],
+  ["Who read most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: READS }],
+  ["Time by call", { by: "name", metric: "time", interval: "auto", shape: "bars", only: "" }],
+  ["Slowest call of each rank", { by: "rank,name", metric: "max", interval: "0", shape: "table", only: "" }],
+  ["Files with most bytes", { by: "file", metric: "bytes", interval: "0", shape: "table", only: "" }],
+  ["Directories by operations", { by: "dirname(file)", metric: "count", interval: "0", shape: "table", only: "" }],
+];
+const INTERVALS: [string, string][] = [["auto", "auto"], ["1ms", "1 ms"], ["10ms", "10 ms"], ["100ms", "100 ms"], ["1s", "1 s"], ["10s", "10 s"], ["1min", "1 min"], ["1h", "1 h"], ["0", "none"]];
+const SHAPES: [string, string][] = [["heat", "heat map"], ["line", "lines"], ["bars", "bars"], ["table", "table"]];
+
+function questionOf(): Question {
+  const params = selectionParams(selection.value);
+  const query = both(String(params["query"] ?? ""), only.value) || undefined;
+  return { selection: { ...params, query }, by: by.value, metric: METRICS[metric.value] ? metric.value : "count", interval: interval.value, top: Number(top.value) || 0 };
+}
+
+function useGrid(q: Question) {
+  const [state, setState] = useState<{ grid: Grid | null; error: Error | null; busy: boolean }>({ grid: null, error: null, busy: true });
+  const running = useRef<AbortController | null>(null);
+  const key = JSON.stringify(q), stamp = `${generation.value}.${epoch.value}`;
+  useEffect(() => {
+    const control = (running.current = new AbortController());
+    setState((s) => ({ ...s, error: null, busy: true }));
+    ask(q, control.signal).then(
+      (grid) => setState({ grid, error: null, busy: false }),
+      (e) => { if (!isAbort(e)) setState({ grid: null, error: e as Error, busy: false }); else if (running.current === control) setState((s) => ({ ...s, busy: false })); },
+    );
+    return () => { if (running.current === control) running.current = null; control.abort(); };
+  }, [key, stamp]);
+  return { ...state, cancel: () => running.current?.abort() };
+}
+
+function Choice(p: { name: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+  return <label class="choice">{p.name} <select value={p.value} onChange={(e) => p.onChange(e.currentTarget.value)}>{p.options.map(([v, t]) => <option key={v} value={v}>{t}</option>)}</select></label>;
+}
+
+function Controls() {
+  const metrics = Object.entries(METRICS).map(([name, m]): [string, string] => [name, m.title]);
+  return (
+    <div class="controls">
+      <div class="recipes" role="group" aria-label="Questions">{RECIPES.map(([title, r]) => {
+        const on = r.by === by.value && r.metric === metric.value && r.interval === interval.value && r.only === only.value;
+        return <button key={title} aria-pressed={on} onClick={() => { by.value = r.by; metric.value = r.metric; interval.value = r.interval; shape.value = r.shape; only.value = r.only; }}>{title}</button>;
+      })}</div>
+      <div class="choices">
+        <ColumnInput label="Group by" value={by.value} onChange={(v) => { by.value = v; }} />
+        <Choice name="Metric" value={metric.value} options={metrics} onChange={(v) => { metric.value = v; }} />
+        <Choice name="Interval" value={interval.value} options={INTERVALS} onChange={(v) => { interval.value = v; }} />
+        <Choice name="Show as" value={shape.value} options={SHAPES} onChange={(v) => { shape.value = v; }} />
+        <Choice name="Groups" value={top.value} options={[["8", "8"], ["20", "20"], ["50", "50"], ["200", "200"], ["0", "all"]]} onChange={(v) => { top.value = v; }} />
+        {only.value && <span class="chip"><code>{only.value}</code><button aria-label="Without this filter" onClick={() => { only.value = ""; }}>×</button></span>}
+      </div>
+    </div>
+  );
+}
+
+function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
+  const p = grid.peak;
+  if (!p || !grid.columns.length) return null;
+  const name = grid.columns.length === 1 ? `${grid.columns[0]} ${label(p.key)}` : label(p.key);
+  const look = () => setSelection({ from: p.bucket, to: p.bucket + Math.max(grid.step, 1) - 1, query: both(selection.value.query, grid.columns.map((c) => equals(c, p.group[c])).join(" and ")) });
+  return (
+    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {grid.step === 1e6 ? "second" : `${after(grid.step)}`} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(p.bucket - origin)}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
+      {" "}<button class="link" onClick={look}>Only that</button></p>
+  );
+}
+
+function Totals({ grid, m }: { grid: Grid; m: Metric }) {
+  const most = Math.max(...grid.groups.map((g) => g.total ?? 0));
+  const simple = grid.columns.every((c) => /^[\w.]+$/.test(c));
+  const narrow = (row: Grid["groups"][number]["row"]) => setSelection({ query: both(selection.value.query, grid.columns.map((c) => equals(c, row[c])).join(" and ")) });
+  return (
+    <div class="scroll"><table class="totals-table">
+      <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th><th class="r">operations</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
+      <tbody>{grid.groups.map((g) => (
+        <tr key={g.key}>
+          {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Only these" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
+          <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td><td class="r"><Num value={g.row["count"] as number} as={count} /></td>
+          <td class="graph"><Bar part={(g.total ?? 0) / most} /></td>
+        </tr>
+      ))}</tbody>
+    </table></div>
+  );
+}
+
+function Downloads({ q, canvas }: { q: Question; canvas: () => HTMLCanvasElement | null }) {
+  const [error, setError] = useState("");
+  const request = q.interval === "0" ? totalsRequest(q) : bucketsRequest(q);
+  const get = async (format: string, name: string) => {
+    setError("");
+    await send("/aggregate", { ...request, format }).then((a) => a.blob()).then((b) => save(name, b)).catch((e) => setError(String((e as Error).message)));
+  };
+  return (
+    <>
+      <button onClick={() => get("csv", "groups.csv")}>CSV</button>
+      <button onClick={() => get("arrow", "groups.arrow")}>Arrow</button>
+      <button disabled={q.interval === "0" || shape.value === "table"} onClick={() => canvas()?.toBlob((b) => { if (b) save("groups.png", b); })}>PNG</button>
+      {error && <span class="failure" role="alert">{label(error, 300)}</span>}
+    </>
+  );
+}
+
+const MOST_LINES = 12;
+
+function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin: number; onCanvas: (c: HTMLCanvasElement) => void }) {
+  const series = useMemo(() => grid.groups.slice(0, MOST_LINES).map((g) => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars: shape.value === "bars" })), [grid, shape.value, m]);
+  const range = (from: number, to: number) => setSelection({ from, to });
+  if (shape.value === "heat") return <HeatMap grid={grid} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />;
+  return (
+    <>
+      <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />
+      {grid.groups.length > MOST_LINES && <p class="note">The {MOST_LINES} groups with most; the table has the others.</p>}
+    </>
+  );
+}
+
 export function GroupsView() {
-  return <p class="empty">Not there yet.</p>;
+  const q = questionOf(), { grid, error, busy, cancel } = useGrid(q);
+  const canvas = useRef<HTMLCanvasElement | null>(null);
+  const m = METRICS[q.metric] as Metric, key = JSON.stringify(q);
+  useEffect(() => {
+    const query = both(wholeQuery(selection.value), only.value);
+    shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q),
+      ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : []), ...(query ? ["--query", query] : [])] };
+  }, [key]);
+  const origin = originOf(grid?.times[0] ?? 0, grid?.step ?? 0), drawn = grid && q.interval !== "0" && shape.value !== "table" && grid.times.length > 0;
+  const title = `${m.title}${q.by ? ` by ${q.by}` : ""}`;
+  return (
+    <>
+      <Controls />
+      <Panel title={title[0]?.toUpperCase() + title.slice(1)} busy={busy} wide
+        note={grid ? `${exact(grid.groupsTotal)} groups${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
+        tools={<>{busy && <button onClick={cancel}>Cancel</button>}<Downloads q={q} canvas={() => canvas.current} /></>}>
+        {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
+          <>
+            <Peak grid={grid} m={m} origin={origin} />
+            {drawn && <Drawing grid={grid} m={m} origin={origin} onCanvas={(c) => { canvas.current = c; }} />}
+            <Totals grid={grid} m={m} />
+          </>
+        )}
+      </Panel>
+    </>
+  );
 }

@@ -1,3 +1,171 @@
+// What is there: how much, when, by what, how long, how good.
+import { useEffect, useMemo } from "preact/hooks";
+import { Chart } from "../chart";
+import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
+import { originOf, useAnswer } from "../live";
+import { shown } from "../shown";
+import { isEverything, selection, selectionParams, setSelection, view } from "../state";
+import { Bar, Name, Num, Panel, Shown } from "../ui";
+import type { Group, Histogram, Info, Rows, Timeline } from "./model";
+import { Files, Quality } from "./quality";
+
+const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
+
+function Totals({ info, events }: { info: Info; events: Group | undefined }) {
+  const t = info.totals, all = isEverything(selection.value);
+  const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
+    [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
+    ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
+    ["time in calls", (events?.["busy"] as number | null) ?? 0, time, " µs"],
+    ["span", t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    ["processes", t.processes, count, ""], ["hosts", t.hosts, count, ""], ["files", t.files, count, ""],
+    ["packed", t.compressed_bytes, bytes, " B"],
+  ];
+  return <dl class="totals">{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+}
+
+const POINTS = 200;
+
+function Activity() {
+  const params = selectionParams(selection.value);
+  const request = { ...params, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" };
+  const answer = useAnswer<Rows<Group>>("/aggregate", request);
+  useEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
+  const drawn = useMemo(() => (answer.data ? filled(answer.data.rows) : null), [answer.data]);
+  return (
+    <Panel title="Activity over time" wide busy={answer.loading}
+      note={drawn && drawn.times.length > 1 ? `one point is ${time(drawn.step)}; from ${clock(drawn.origin)}; drag to choose a range` : ""}>
+      <Shown answer={answer} empty={(d) => !d.rows.length}>
+        {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={drawn.origin} series={drawn.series}
+          onRange={(from, to) => setSelection({ from, to })} />}
+      </Shown>
+    </Panel>
+  );
+}
+
+/** Buckets without events are not told; between what there is they are zeros. */
+function filled(rows: Group[]) {
+  const seen = rows.filter((r) => r["time_bucket"] != null), starts = seen.map((r) => Number(r["time_bucket"]));
+  const step = starts.reduce((least, t, i) => (i ? Math.min(least, t - (starts[i - 1] as number)) : least), Infinity);
+  const first = starts[0] ?? 0;
+  const length = Number.isFinite(step) ? Math.round(((starts.at(-1) ?? first) - first) / step) + 1 : starts.length;
+  const times: number[] = [], counts: number[] = [], rates: number[] = [];
+  for (let i = 0; i < length; i++) { times.push(first + i * (Number.isFinite(step) ? step : 0)); counts.push(0); rates.push(0); }
+  seen.forEach((r, k) => {
+    const i = Number.isFinite(step) ? Math.round(((starts[k] as number) - first) / step) : k;
+    counts[i] = Number(r["count"]);
+    rates[i] = (Number(r["bytes"] ?? 0) / (Number.isFinite(step) ? step : 1e6)) * 1e6;
+  });
+  const series = [
+    { label: "bytes a second", values: rates, format: rate },
+    { label: "operations", values: counts, format: count, axis: "right" as const },
+  ];
+  return { times, series, origin: originOf(first, Number.isFinite(step) ? step : 0), step };
+}
+
+function Slowest() {
+  const answer = useAnswer<Timeline>("/timeline", { ...selectionParams(selection.value), group_by: "rank,host,pid", width: 1, events: 10 });
+  const open = (ts: number, dur: number) => {
+    const pad = Math.max(dur, 100);
+    setSelection({ from: ts - pad, to: ts + dur + pad });
+    view.value = "timeline";
+  };
+  return (
+    <Panel title="Slowest calls" busy={answer.loading}>
+      <Shown answer={answer} empty={(d) => !d.events.length}>{(d) => (
+        <div class="scroll"><table class="slowest">
+          <thead><tr><th>call</th><th class="r">took</th><th>rank or process</th><th class="r">after</th></tr></thead>
+          <tbody>{[...d.events].sort((a, b) => b.dur - a.dur).map((e) => {
+            const keys = d.lanes[e.lane]?.keys ?? [];
+            return (
+              <tr key={`${e.file}.${e.object}`}>
+                <td><button class="link" onClick={() => open(e.ts, e.dur)} title={`${e.file}, object ${e.object}: show in the timeline`}><Name value={e.name} /></button></td>
+                <td class="r"><Num value={e.dur} as={time} unit=" µs" /></td>
+                <td>{keys[0] != null ? `rank ${keys[0]}` : `${keys[1] ?? ""} ${keys[2] ?? ""}`}</td>
+                <td class="r" title={clock(e.ts)}>{after(e.ts - (d.from ?? e.ts))}</td>
+              </tr>
+            );
+          })}</tbody>
+        </table></div>
+      )}</Shown>
+    </Panel>
+  );
+}
+
+const AGG = "count,time=sum:dur,bytes=sum:size,p99=p99:dur";
+
+function Top({ title, by, sort, query }: { title: string; by: string; sort: string; query?: string }) {
+  const params = selectionParams(selection.value);
+  const own = { ...params, query: both(String(params["query"] ?? ""), query ?? "") || undefined };
+  const answer = useAnswer<Rows<Group>>("/aggregate", { ...own, group_by: by, agg: AGG, sort: `-${sort}`, time_interval: 0, limit: 8, format: "json" });
+  const most = Number(answer.data?.rows[0]?.[sort] ?? 0);
+  return (
+    <Panel title={title} busy={answer.loading}>
+      <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
+        <div class="scroll"><table>
+          <thead><tr><th>{by}</th><th class="r">count</th><th class="r">time</th><th class="r">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
+          <tbody>{d.rows.map((r) => (
+            <tr key={String(r[by])}>
+              <td><button class="link" title="Only these" onClick={() => narrow(equals(by, r[by]))}><Name value={r[by] ?? "(none)"} most={60} /></button></td>
+              <td class="r"><Num value={r["count"] as number} as={count} /></td>
+              <td class="r"><Num value={r["time"] as number} as={time} unit=" µs" /></td>
+              <td class="r"><Num value={r["p99"] as number} as={time} unit=" µs" /></td>
+              <td class="r"><Num value={r["bytes"] as number | null} as={bytes} unit=" B" /></td>
+              <td class="graph"><Bar part={Number(r[sort] ?? 0) / most} /></td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+      )}</Shown>
+    </Panel>
+  );
+}
+
+function Durations() {
+  const answer = useAnswer<Histogram>("/histogram", selectionParams(selection.value));
+  return (
+    <Panel title="Durations" busy={answer.loading} note="each bar is twice as long a time as the one above; click for those calls">
+      <Shown answer={answer} empty={(d) => !d.histogram.length}>{(d) => {
+        const most = Math.max(...d.histogram.map((b) => b.count));
+        return (
+          <table class="histogram">
+            <thead class="hidden"><tr><th>duration</th><th>share</th><th>calls</th></tr></thead>
+            <tbody>{d.histogram.map((b) => (
+              <tr key={b.lo}>
+                <td class="r"><button class="link" onClick={() => narrow(b.hi > b.lo ? `dur >= ${b.lo} and dur < ${b.hi}` : `dur == ${b.lo}`)}>{time(b.lo)}</button></td>
+                <td class="graph"><Bar part={b.count / most} /></td>
+                <td class="r"><Num value={b.count} as={count} /></td>
+              </tr>
+            ))}</tbody>
+          </table>
+        );
+      }}</Shown>
+    </Panel>
+  );
+}
+
 export function OverviewView() {
-  return <p class="empty">Not there yet.</p>;
+  const s = selection.value;
+  const where = { dir: s.dir || undefined, file: s.file || undefined };
+  const info = useAnswer<Info>("/info", where);
+  const sums = useAnswer<Rows<Group>>("/aggregate", { ...selectionParams(s), group_by: "", agg: "events=count,bytes=sum:size,busy=sum:dur", time_interval: 0, format: "json" });
+  return (
+    <>
+      <Shown answer={info}>{(d) => (
+        <>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span> in all</span>}</p>
+          <Totals info={d} events={sums.data?.rows[0]} />
+        </>
+      )}</Shown>
+      <div class="panels">
+        <Activity />
+        <Slowest />
+        <Top title="Ranks that moved most" by="rank" sort="bytes" />
+        <Top title="Calls that took most" by="name" sort="time" />
+        <Durations />
+        <Top title="Categories" by="cat" sort="time" />
+        {info.data && <Quality info={info.data} />}
+      </div>
+      <Files />
+    </>
+  );
 }

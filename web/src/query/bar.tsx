@@ -1,17 +1,61 @@
-// Which events all views show.
-import { EVERYTHING, selection, setSelection } from "../state";
-import { clock, time } from "../format";
-import { useState } from "preact/hooks";
+// Which events all views show, how many these are, and how others ask for them.
+import { useEffect, useState } from "preact/hooks";
+import { getJson } from "../api";
+import { after, bytes, clock, count, exact, label } from "../format";
+import { useAnswer } from "../live";
+import { EVERYTHING, isEverything, selection, selectionParams, setSelection } from "../state";
+import { Failure } from "../ui";
+import { remember } from "./complete";
+import { QueryInput } from "./input";
+import { Share } from "./share";
+
+function Chips() {
+  const s = selection.value;
+  return (
+    <>
+      {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)} + {after(s.to - s.from)}
+        <button type="button" aria-label="All of the time" onClick={() => setSelection({ from: null, to: null })}>×</button></span>}
+      {s.dir && <span class="chip">in <bdi>{label(s.dir)}</bdi><button type="button" aria-label="All directories" onClick={() => setSelection({ dir: "" })}>×</button></span>}
+      {s.file && <span class="chip"><bdi>{label(s.file)}</bdi><button type="button" aria-label="All files" onClick={() => setSelection({ file: "" })}>×</button></span>}
+    </>
+  );
+}
+
+function Matches() {
+  const params = selectionParams(selection.value), some = !isEverything(selection.value);
+  const answer = useAnswer<{ events: number }>("/event-count", some ? { ...params, format: "json" } : null);
+  return some && answer.data ? <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span> : null;
+}
+
+/** Longer queries would not be read in a box. */
+const MOST_TEXT = 60000;
 
 export function SelectionBar() {
   const s = selection.value;
-  const [text, setText] = useState(s.query);
+  const [text, setText] = useState(s.query), [error, setError] = useState<Error | null>(null);
+  useEffect(() => { setText(s.query); setError(null); }, [s.query]);
+  const apply = async (query: string) => {
+    if (query.length > MOST_TEXT) { setError(new Error(`A query of ${bytes(query.length)} is too long.`)); return; }
+    try {
+      if (query.trim()) await getJson("/event-count", { query, format: "json", dir: s.dir || undefined, file: s.file || undefined });
+    } catch (e) {
+      setError(e as Error);
+      return;
+    }
+    setError(null);
+    remember(query);
+    setSelection({ query: query.trim() });
+  };
   return (
-    <form class="selection" role="search" onSubmit={(e) => { e.preventDefault(); setSelection({ query: text }); }}>
-      <input id="query-text" aria-label="Query" placeholder={'Filter, for instance: cat == "POSIX" and dur > 10ms'} spellcheck={false}
-        value={text} onInput={(e) => setText(e.currentTarget.value)} />
-      {s.from != null && s.to != null && <span class="chip">{clock(s.from)} + {time(s.to - s.from)}</span>}
-      {s !== EVERYTHING && <button type="button" class="quiet" onClick={() => { setText(""); setSelection(EVERYTHING); }}>All events</button>}
-    </form>
+    <div class="selection">
+      <QueryInput id="query-text" name="Query: which events" value={text} bad={error != null} onInput={setText} onEnter={apply}
+        placeholder={'Filter all views, for instance: cat == "POSIX" and dur > 10ms   ( / )'} />
+      <button type="button" class={text !== s.query ? "main" : ""} onClick={() => apply(text)}>Filter</button>
+      <Chips />
+      <Matches />
+      {!isEverything(s) && <button type="button" class="quiet" onClick={() => setSelection(EVERYTHING)}>All events</button>}
+      <Share />
+      {error && <Failure error={error} />}
+    </div>
   );
 }

@@ -1,3 +1,113 @@
+// Events, row by row: the first ones, those in order of time, or the longest.
+import { useEffect, useState } from "preact/hooks";
+import { isAbort, getLines, epoch, type Params } from "../api";
+import { after, bytes, clock, exact, label, time } from "../format";
+import { begin, generation, useAnswer } from "../live";
+import { shown } from "../shown";
+import { extra, selection, selectionParams, setSelection, view } from "../state";
+import { Failure, Name, Num, Panel } from "../ui";
+import type { Timeline } from "../overview/model";
+import { ColumnInput } from "./columns";
+
+type Row = Record<string, unknown>;
+const columns = extra("columns", "ts,dur,name,cat,rank,pid,tid,size,file"), order = extra("order", "ts"), from = extra("row", "0");
+const PAGE = 100;
+
+function requestOf(): Params {
+  const select = columns.value.split(",").map((c) => c.trim()).filter(Boolean).join(",");
+  return { ...selectionParams(selection.value), select, order: order.value === "ts" ? "ts" : undefined, limit: PAGE, offset: Number(from.value) || 0 };
+}
+
+function useRows(params: Params | null) {
+  const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: true });
+  const key = JSON.stringify(params), stamp = `${generation.value}.${epoch.value}`;
+  useEffect(() => {
+    if (!params) return;
+    const control = new AbortController(), rows: Row[] = [];
+    setState((s) => ({ ...s, error: null, busy: true }));
+    getLines<Row>("/view", params, (row) => { rows.push(row); }, control.signal).then(
+      () => setState({ rows, error: null, busy: false }),
+      (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
+    );
+    return () => control.abort();
+  }, [key, stamp]);
+  return state;
+}
+
+function Cell({ column, value }: { column: string; value: unknown }) {
+  if (value == null) return <>–</>;
+  if (typeof value === "number") {
+    if (column === "ts" || column === "te") return <span class="num" title={`${clock(value)} (${exact(value)} µs)`}>{begin.value == null ? exact(value) : after(value - begin.value, 9)}</span>;
+    if (column === "dur") return <Num value={value} as={time} unit=" µs" />;
+    if (column === "size") return <Num value={value} as={bytes} unit=" B" />;
+    return <span class="num">{String(value)}</span>;
+  }
+  return <Name value={value} most={200} />;
+}
+
+const RIGHT = new Set(["ts", "te", "dur", "size"]);
+
+function look(row: Row): void {
+  const ts = Number(row["ts"]), dur = Number(row["dur"] ?? 0), pad = Math.max(dur, 100);
+  setSelection({ from: ts - pad, to: ts + dur + pad });
+  view.value = "timeline";
+}
+
+function Table({ rows, names }: { rows: Row[]; names: string[] }) {
+  const timed = (row: Row) => typeof row["ts"] === "number";
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Events"><table class="events">
+      <thead><tr>{names.map((n) => <th key={n} class={RIGHT.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
+      <tbody>{rows.map((row, i) => (
+        <tr key={i}>{names.map((n) => <td key={n} class={RIGHT.has(n) || typeof row[n] === "number" ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
+          <td>{timed(row) && <button class="link" onClick={() => look(row)}>timeline</button>}</td></tr>
+      ))}</tbody>
+    </table></div>
+  );
+}
+
+function Longest() {
+  const request = { ...selectionParams(selection.value), group_by: "rank,host,pid,tid", width: 1, events: PAGE };
+  const { data, error, loading } = useAnswer<Timeline>("/timeline", request);
+  useEffect(() => { shown.value = { path: "/timeline", params: request, ctl: ["view", "--no-metadata"] }; }, [JSON.stringify(request)]);
+  if (error) return <Failure error={error} />;
+  if (!data) return <p class="empty">…</p>;
+  const rows = [...data.events].sort((a, b) => b.dur - a.dur).map((e) => {
+    const [rank, host, pid, tid] = data.lanes[e.lane]?.keys ?? [];
+    return { dur: e.dur, ts: e.ts, name: e.name, cat: e.cat, rank, host, pid, tid, trace: e.file };
+  });
+  return rows.length ? <div aria-busy={loading}><Table rows={rows} names={["dur", "ts", "name", "cat", "rank", "host", "pid", "tid", "trace"]} /></div> : <p class="empty">No events here.</p>;
+}
+
+function Rows({ request }: { request: Params }) {
+  const { rows, error } = useRows(request), start = Number(from.value) || 0;
+  useEffect(() => { shown.value = { path: "/view", params: request, ctl: ["view", "--no-metadata"] }; }, [JSON.stringify(request)]);
+  if (error) return <Failure error={error} />;
+  if (!rows) return <p class="empty">…</p>;
+  return (
+    <>
+      {rows.length ? <Table rows={rows} names={String(request["select"]).split(",")} /> : <p class="empty">No events here.</p>}
+      <div class="choices">
+        <button disabled={start === 0} onClick={() => { from.value = String(Math.max(0, start - PAGE)); }}>Previous</button>
+        <span class="note">{rows.length ? `${exact(start + 1)} to ${exact(start + rows.length)}` : ""}</span>
+        <button disabled={rows.length < PAGE} onClick={() => { from.value = String(start + PAGE); }}>Next</button>
+      </div>
+    </>
+  );
+}
+
 export function QueryView() {
-  return <p class="empty">Not there yet.</p>;
+  const s = selection.value, key = JSON.stringify([s, order.value]);
+  const [seen, setSeen] = useState(key);
+  useEffect(() => { if (key !== seen) { from.value = "0"; setSeen(key); } }, [key]);
+  return (
+    <Panel title="Events" wide note={label(s.query || "all; the box above chooses", 200)}>
+      <div class="choices">
+        <label class="choice">Order <select value={order.value} onChange={(e) => { order.value = e.currentTarget.value; }}>
+          <option value="ts">by time</option><option value="longest">longest first</option><option value="file">as in the files</option></select></label>
+        {order.value !== "longest" && <ColumnInput label="Columns" value={columns.value} onChange={(v) => { columns.value = v || "ts,name"; }} />}
+      </div>
+      {order.value === "longest" ? <Longest /> : <Rows request={requestOf()} />}
+    </Panel>
+  );
 }

@@ -1,0 +1,80 @@
+// Lines and bars over time, by uPlot: colours of the page, as wide as its place, a drag selects a range of time.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { colour, dark } from "./theme";
+import { after } from "./format";
+
+export interface Series {
+  label: string;
+  values: (number | null)[];
+  format: (n: number | null | undefined) => string;
+  bars?: boolean;
+  axis?: "left" | "right";
+}
+interface Props {
+  title: string;
+  /** Microseconds, ascending: where buckets begin. */
+  times: number[];
+  /** What 0 is on the axis. */
+  origin: number;
+  series: Series[];
+  height?: number;
+  onRange?: (from: number, to: number) => void;
+  onCanvas?: (canvas: HTMLCanvasElement) => void;
+}
+
+const MOST_COLOURS = 8;
+
+function axisOf(side: number, scale: string, format: Series["format"], grid: boolean): uPlot.Axis {
+  return { scale, side, stroke: colour("soft"), size: 68, grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
+    values: (_, splits) => splits.map((n) => (n == null ? "" : format(n).replace("–", ""))) };
+}
+
+function optionsOf(p: Props, width: number): uPlot.Options {
+  const left = p.series.find((s) => s.axis !== "right"), right = p.series.find((s) => s.axis === "right");
+  const bars = uPlot.paths.bars?.({ size: [0.9, 100] });
+  return {
+    width, height: p.height ?? 220, padding: [8, right ? 0 : 16, 0, 0],
+    cursor: { drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 } },
+    legend: { live: true },
+    scales: { x: { time: false }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
+    axes: [
+      { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, size: 34, space: 80,
+        values: (_, splits) => splits.map((n) => after(Math.round(n * 1e6))) },
+      ...(left ? [axisOf(3, "left", left.format, true)] : []),
+      ...(right ? [axisOf(1, "right", right.format, !left)] : []),
+    ],
+    series: [
+      { label: "time", value: (_, n) => (n == null ? "–" : after(Math.round(n * 1e6), 9)) },
+      ...p.series.map((s, i): uPlot.Series => {
+        const stroke = colour(`s${i % MOST_COLOURS}`);
+        return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + "99" : undefined,
+          dash: i >= MOST_COLOURS ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n) => s.format(n) };
+      }),
+    ],
+    hooks: {
+      setSelect: [(u) => {
+        if (u.select.width < 3) return;
+        const at = (x: number) => Math.round(u.posToVal(x, "x") * 1e6) + p.origin;
+        p.onRange?.(at(u.select.left), at(u.select.left + u.select.width));
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      }],
+    },
+  } as uPlot.Options;
+}
+
+export function Chart(p: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const isDark = dark.value;
+  useEffect(() => {
+    const at = place.current as HTMLDivElement;
+    const data = [p.times.map((t) => (t - p.origin) / 1e6), ...p.series.map((s) => s.values)] as uPlot.AlignedData;
+    const plot = new uPlot(optionsOf(p, at.clientWidth || 600), data, at);
+    plot.root.querySelector("canvas")?.setAttribute("aria-hidden", "true");
+    p.onCanvas?.(plot.ctx.canvas);
+    const watch = new ResizeObserver(() => { if (at.clientWidth) plot.setSize({ width: at.clientWidth, height: p.height ?? 220 }); });
+    watch.observe(at);
+    return () => { watch.disconnect(); plot.destroy(); };
+  }, [p.times, p.series, isDark]);
+  return <div class="chart" ref={place} role="group" aria-label={p.title} />;
+}

@@ -1,0 +1,91 @@
+// A heat map: a row a group, a column a bucket, the colour what the metric says there.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { after, type Amount } from "../format";
+import { colour, dark } from "../theme";
+import type { Grid } from "./model";
+
+const LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
+
+interface Props {
+  grid: Grid;
+  origin: number;
+  format: (n: Amount) => string;
+  onRange: (from: number, to: number) => void;
+  onCanvas: (canvas: HTMLCanvasElement) => void;
+}
+
+const channels = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
+function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, at: { x: number; y: number } | null): void {
+  const { grid } = p, ratio = devicePixelRatio || 1, height = grid.groups.length * row + AXIS, wide = (width - LABELS) / Math.max(1, grid.times.length);
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.height = `${height}px`;
+  const c = canvas.getContext("2d") as CanvasRenderingContext2D;
+  c.scale(ratio, ratio);
+  c.fillStyle = colour("panel");
+  c.fillRect(0, 0, width, height);
+  const low = channels(colour("heat-0")), high = channels(colour("heat-1"));
+  let most = 0;
+  for (const g of grid.groups) for (const v of g.values) if (v != null && v > most) most = v;
+  grid.groups.forEach((g, y) => {
+    g.values.forEach((v, x) => {
+      const part = v == null || v <= 0 ? 0 : 0.12 + 0.88 * Math.sqrt(v / most);
+      c.fillStyle = `rgb(${low.map((l, i) => Math.round(l + ((high[i] as number) - l) * part)).join(" ")})`;
+      c.fillRect(LABELS + x * wide, y * row, Math.max(wide - (wide > 4 ? 0.5 : 0), 0.75), row - 0.5);
+    });
+  });
+  labels(c, p, width, row, wide);
+  if (at) {
+    c.strokeStyle = colour("text");
+    c.strokeRect(LABELS + at.x * wide, at.y * row, Math.max(wide, 2), row);
+  }
+}
+
+function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: number, wide: number): void {
+  const { grid } = p, every = Math.ceil(13 / row), bottom = grid.groups.length * row + 15;
+  c.font = "12px system-ui, sans-serif";
+  c.fillStyle = colour("soft");
+  c.textAlign = "right";
+  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), LABELS - 6, y * row + Math.min(row, 13) - 2, LABELS - 8); });
+  c.textAlign = "center";
+  const ticks = Math.max(1, Math.floor((width - LABELS) / 110)), apart = Math.max(1, Math.ceil(grid.times.length / ticks));
+  for (let x = 0; x < grid.times.length; x += apart) c.fillText(after((grid.times[x] as number) - p.origin), LABELS + (x + 0.5) * wide, bottom);
+}
+
+export function HeatMap(p: Props) {
+  const place = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  const [at, setAt] = useState<{ x: number; y: number } | null>(null);
+  const isDark = dark.value, { grid } = p;
+  const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, 480 / Math.max(1, grid.groups.length)));
+  useEffect(() => {
+    const canvas = place.current as HTMLCanvasElement;
+    const watch = new ResizeObserver(() => setWidth(canvas.clientWidth));
+    watch.observe(canvas);
+    p.onCanvas(canvas);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, width, at, isDark]);
+  const cellOf = (e: MouseEvent) => {
+    const x = Math.floor((e.offsetX - LABELS) / ((width - LABELS) / grid.times.length)), y = Math.floor(e.offsetY / row);
+    return x >= 0 && x < grid.times.length && y >= 0 && y < grid.groups.length ? { x, y } : null;
+  };
+  const move = (e: KeyboardEvent) => {
+    const step = ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] } as Record<string, number[]>)[e.key];
+    if (e.key === "Enter" && at) choose(at);
+    if (!step) return;
+    e.preventDefault();
+    const from = at ?? { x: 0, y: 0 };
+    setAt({ x: Math.min(grid.times.length - 1, Math.max(0, from.x + (step[0] as number))), y: Math.min(grid.groups.length - 1, Math.max(0, from.y + (step[1] as number))) });
+  };
+  const choose = ({ x }: { x: number }) => { const t = grid.times[x] as number; p.onRange(t, t + grid.step - 1); };
+  const g = at && grid.groups[at.y], value = g ? g.values[at.x] : null;
+  return (
+    <div class="heat">
+      <canvas ref={place} tabIndex={0} role="img" aria-label={`Heat map of ${grid.groups.length} groups over time. Arrow keys move, Enter chooses the time. The table below has the totals.`}
+        onMouseMove={(e) => setAt(cellOf(e))} onMouseLeave={() => setAt(null)} onKeyDown={move} onClick={(e) => { const c = cellOf(e); if (c) choose(c); }} />
+      <p class="readout" role="status">{g ? <><bdi>{g.key.slice(0, 200)}</bdi>, {after((grid.times[at.x] as number) - p.origin)} + {after(grid.step)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
+    </div>
+  );
+}

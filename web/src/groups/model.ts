@@ -1,0 +1,107 @@
+// What the aggregate explorer asks, and the answer as a grid of groups and buckets.
+import { getJson, getLines, type Params } from "../api";
+import { both, bytes, count, equals, rate, time, type Amount } from "../format";
+
+export type Row = Record<string, string | number | null>;
+export interface Metric { agg: string; title: string; format: (n: Amount) => string; unit: string }
+
+export const METRICS: Record<string, Metric> = {
+  count: { agg: "count", title: "operations", format: count, unit: "" },
+  bytes: { agg: "sum:size", title: "bytes", format: bytes, unit: " B" },
+  time: { agg: "sum:dur", title: "time in calls", format: time, unit: " µs" },
+  mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
+  max: { agg: "max:dur", title: "longest call", format: time, unit: " µs" },
+  p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },
+  bandwidth: { agg: "bandwidth", title: "bytes a second of calls", format: rate, unit: " B/s" },
+  busy: { agg: "busy", title: "busy time", format: time, unit: " µs" },
+  concurrency: { agg: "concurrency", title: "calls at once", format: count, unit: "" },
+  files: { agg: "distinct:file", title: "files", format: count, unit: "" },
+};
+
+export interface Question {
+  selection: Params;
+  by: string;
+  metric: string;
+  /** "auto", "0" (none), or a length as the daemon takes it. */
+  interval: string;
+  top: number;
+}
+export interface Cell { key: string; group: Row; bucket: number; value: number }
+export interface Grid {
+  columns: string[];
+  groups: { key: string; row: Row; total: number | null; values: (number | null)[] }[];
+  groupsTotal: number;
+  times: number[];
+  step: number;
+  peak: Cell | null;
+  cut: boolean;
+}
+
+const MOST_GROUPS = 100000;
+const MOST_ROWS = 300000;
+const MOST_POINTS = 300;
+
+export const columnsOf = (by: string): string[] => by.split(",").map((c) => c.trim()).filter(Boolean);
+
+export function nameOf(row: Row, columns: string[]): string {
+  return columns.length ? columns.map((c) => (row[c] == null ? "(none)" : String(row[c]))).join(" · ") : "all";
+}
+
+/** The request for totals of groups, most first. */
+export function totalsRequest(q: Question): Params {
+  const metric = METRICS[q.metric] as Metric;
+  return { ...q.selection, group_by: columnsOf(q.by).join(","), agg: `value=${metric.agg},count`, sort: "-value", time_interval: 0 };
+}
+
+/** The request for what each group has in each bucket. */
+export function bucketsRequest(q: Question): Params {
+  const request: Params = { ...totalsRequest(q), group_by: [...columnsOf(q.by), "time_bucket"].join(","), sort: undefined };
+  return q.interval === "auto" ? { ...request, time_interval: undefined, max_points: MOST_POINTS } : { ...request, time_interval: q.interval };
+}
+
+async function lines(params: Params, signal: AbortSignal): Promise<Row[]> {
+  const rows: Row[] = [];
+  await getLines<Row>("/aggregate", params, (row) => { rows.push(row); }, signal);
+  return rows;
+}
+
+function only(groups: Row[], columns: string[]): string {
+  return groups.map((g) => columns.map((c) => equals(c, g[c])).join(" and ")).map((g) => `(${g})`).join(" or ");
+}
+
+/** Columns that a filter knows; of others (dirname(file)) all rows are fetched. */
+const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
+
+export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
+  const columns = columnsOf(q.by), totals = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
+  const chosen = totals.slice(0, q.top || totals.length);
+  const groups = chosen.map((row) => ({ key: nameOf(row, columns), row, total: row["value"] as number | null, values: [] as (number | null)[] }));
+  const empty: Grid = { columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: totals.length >= MOST_GROUPS };
+  if (q.interval === "0" || !chosen.length) return empty;
+  const request = bucketsRequest(q);
+  const narrow = columns.length > 0 && columns.every(isPlain) && chosen.length < totals.length && chosen.length <= 50;
+  const query = narrow ? both(String(request["query"] ?? ""), only(chosen, columns)) : request["query"];
+  const [rows, first] = await Promise.all([
+    lines({ ...request, query, limit: MOST_ROWS }, signal),
+    getJson<{ rows: Row[] }>("/aggregate", { ...request, sort: "-value", limit: 1, format: "json" }, signal),
+  ]);
+  return fill(empty, rows, first.rows[0]);
+}
+
+function fill(grid: Grid, rows: Row[], most: Row | undefined): Grid {
+  const stamps = [...new Set(rows.flatMap((r) => (r["time_bucket"] == null ? [] : [Number(r["time_bucket"])])))].sort((a, b) => a - b);
+  const step = stamps.reduce((least, t, i) => (i ? Math.min(least, t - (stamps[i - 1] as number)) : least), Infinity);
+  const first = stamps[0] ?? 0, one = Number.isFinite(step) ? step : 0;
+  const length = one ? Math.min(Math.round(((stamps.at(-1) ?? first) - first) / one) + 1, 20000) : stamps.length;
+  const times = Array.from({ length }, (_, i) => first + i * one);
+  const places = new Map(grid.groups.map((g) => [g.key, g]));
+  for (const g of grid.groups) g.values = new Array<number | null>(length).fill(null);
+  for (const row of rows) {
+    const at = one ? Math.round((Number(row["time_bucket"]) - first) / one) : 0;
+    const place = row["time_bucket"] == null ? undefined : places.get(nameOf(row, grid.columns));
+    if (place && at < length) place.values[at] = row["value"] as number | null;
+  }
+  const peak = most && most["value"] != null && most["time_bucket"] != null
+    ? { key: nameOf(most, grid.columns), group: most, bucket: Number(most["time_bucket"]), value: Number(most["value"]) } : null;
+  return { ...grid, times, step: one, peak, cut: grid.cut || rows.length >= MOST_ROWS };
+}

@@ -1,0 +1,30 @@
+import { useEffect, useState } from "preact/hooks";
+import { getJson } from "../api";
+import { generation } from "../live";
+
+/** Columns that queries know besides those that are stored. */
+const ALWAYS = ["rank", "name", "cat", "host", "pid", "tid", "file", "dirname(file)", "basename(file)", "cmd", "exec", "trace", "size", "dur", "ts", "te", "ph", "id"];
+
+let known: { generation: number; names: string[] } | null = null;
+
+/** All columns, the usual ones first. */
+export async function columnNames(): Promise<string[]> {
+  if (known && known.generation === generation.value) return known.names;
+  const got = await getJson<{ values: { value: string }[] }>("/suggest", { prefix: "", limit: 1000 }).catch(() => ({ values: [] }));
+  known = { generation: generation.value, names: [...new Set([...ALWAYS, ...got.values.map((v) => v.value)])] };
+  return known.names;
+}
+
+/** Columns, comma-separated; the last one is completed. */
+export function ColumnInput(p: { label: string; value: string; onChange: (value: string) => void }) {
+  const [text, setText] = useState(p.value);
+  const [names, setNames] = useState<string[]>(ALWAYS);
+  useEffect(() => setText(p.value), [p.value]);
+  useEffect(() => { void columnNames().then(setNames); }, []);
+  const before = text.includes(",") ? text.slice(0, text.lastIndexOf(",") + 1) : "";
+  return (
+    <label class="choice">{p.label} <input list="columns" size={18} value={text} spellcheck={false} autocomplete="off" placeholder="nothing"
+      onInput={(e) => setText(e.currentTarget.value)} onChange={() => p.onChange(text)} onKeyDown={(e) => { if (e.key === "Enter") p.onChange(text); }} />
+      <datalist id="columns">{names.map((n) => <option key={n} value={before + n} />)}</datalist></label>
+  );
+}

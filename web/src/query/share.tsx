@@ -1,0 +1,33 @@
+// What is on screen for other programs: a link, curl, dftracerctl, Perfetto.
+import { useState } from "preact/hooks";
+import { ApiError } from "../api";
+import { ctlLine, curlLine, openInPerfetto, shown } from "../shown";
+import { selection } from "../state";
+import { Failure } from "../ui";
+
+function Line({ title, text }: { title: string; text: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard?.writeText(text).then(() => { setCopied(true); setTimeout(() => setCopied(false), 1500); }, () => undefined);
+  return <div class="line"><span>{title}</span><code tabIndex={0} data-line={title}>{text}</code><button type="button" onClick={copy}>{copied ? "Copied" : "Copy"}</button></div>;
+}
+
+export function Share() {
+  const [open, setOpen] = useState(false), [error, setError] = useState<Error | null>(null), [address, setAddress] = useState("");
+  const s = selection.value, r = shown.value;
+  const perfetto = () => {
+    setError(null);
+    setAddress("");
+    openInPerfetto(s).then(setAddress, (e) => setError(e instanceof ApiError ? e : new Error("The browser did not open a window.")));
+  };
+  return (
+    <>
+      <button type="button" class="quiet" aria-expanded={open} onClick={() => setOpen(!open)} title="What is on screen, for a terminal">{"</>"}<span class="hidden"> commands</span></button>
+      <button type="button" class="quiet" onClick={perfetto} title="Hand these events to Perfetto, in a window of its own">Perfetto</button>
+      {error && <Failure error={error} />}
+      {address && <p class="note">Its window has a button. If none came up: <a href={address} target="_blank" rel="noopener">open it here</a>.</p>}
+      {open && r && (
+        <div class="lines"><Line title="link" text={location.href} /><Line title="curl" text={curlLine(r)} /><Line title="dftracerctl" text={ctlLine(r, s)} /></div>
+      )}
+    </>
+  );
+}

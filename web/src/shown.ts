@@ -1,0 +1,54 @@
+// What is on screen, as others would ask for it: curl, dftracerctl, Perfetto.
+import { signal } from "@preact/signals";
+import { addressOf, pathOf, postJson, urlOf, type Params } from "./api";
+import { both } from "./format";
+import { selectionParams, type Selection } from "./state";
+
+export interface Request {
+  path: string;
+  params: Params;
+  /** Words of dftracerctl that answer the same, but for the selection and the daemon. */
+  ctl: string[];
+}
+/** The request behind the view that is shown. */
+export const shown = signal<Request | null>(null);
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+
+/** A query that says all that a selection says of events. */
+export function wholeQuery(s: Selection): string {
+  const range = s.from != null && s.to != null ? `ts >= ${Math.floor(s.from)} and ts <= ${Math.ceil(s.to)}` : "";
+  return both(s.query, range);
+}
+
+export function curlLine(r: Request): string {
+  const words = ["curl", "-sG", addressOf(r.path)];
+  for (const [name, value] of Object.entries(r.params))
+    for (const item of value == null ? [] : Array.isArray(value) ? value : [value]) words.push("--data-urlencode", `${name}=${item}`);
+  return words.map(quoted).join(" ");
+}
+
+/** Arguments for the client. Those that it takes for options are not told apart by it, so they come last. */
+export function ctlLine(r: Request, s: Selection): string {
+  const words = ["dftracerctl", ...r.ctl, "--url", addressOf("")], query = r.ctl.includes("--query") ? "" : wholeQuery(s);
+  if (query) words.push("--query", query);
+  if (s.file) words.push("--files", s.file);
+  else if (s.dir) words.push("-d", s.dir);
+  return words.map(quoted).join(" ");
+}
+
+/** Has the daemon keep the question under an address of its own, and opens the page that hands the answer to Perfetto. The window is
+ * opened before there is an address, in the click: browsers block others. Returns the address. */
+export async function openInPerfetto(s: Selection): Promise<string> {
+  const tab = window.open("about:blank", "_blank");
+  try {
+    const query = pathOf("/view", { format: "perfetto", ...selectionParams(s) });
+    const stored = await postJson<{ open: string }>("/q", { query, name: "selection.json.gz" });
+    const address = urlOf(stored.open);
+    if (tab) tab.location.href = new URL(address, location.href).href;
+    return address;
+  } catch (e) {
+    tab?.close();
+    throw e;
+  }
+}
