@@ -537,6 +537,9 @@ static void end_run(struct reader *r, int error)
         hash_chunks_before(r, end) == -EPIPE)
         end->error = -EPIPE;
     r->run->finished = r->finish;
+    pthread_mutex_lock(&r->in->lock);
+    r->in->reading--;
+    pthread_mutex_unlock(&r->in->lock);
     ingest_post(r->in, end);
 }
 
@@ -607,6 +610,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
     if (run) {
         pthread_mutex_lock(&r->in->lock);
         r->in->active++;
+        r->in->reading++;
         pthread_mutex_unlock(&r->in->lock);
     }
     pthread_mutex_unlock(&ix->lock);

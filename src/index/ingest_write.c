@@ -606,9 +606,12 @@ static uint64_t commit_bytes(const struct writer *w)
     return share && share < most ? share : most;
 }
 
+/* What is scanned last is waited for by nobody but this thread: the less is left for then, the sooner all is stored. */
 static bool commit_is_due(struct writer *w, bool idle)
 {
-    if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= commit_bytes(w))
+    uint64_t due = w->reading ? commit_bytes(w) : commit_bytes(w) / 4;
+
+    if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= due)
         return true;
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }
@@ -630,6 +633,7 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
     in->mail = NULL;
     in->mail_end = &in->mail;
     *ret_idle = in->active == 0 && !mail;
+    w->reading = in->reading > 0;
     *ret_over = in->workers_gone && !mail;
     pthread_mutex_unlock(&in->lock);
     return mail;

@@ -12,6 +12,7 @@ struct writer {
     uint32_t dirty_count;
     struct garbage *garbage;
     uint32_t garbage_count, garbage_cap;
+    bool reading;     /* somebody reads: much may still come */
     int64_t first_ns; /* when the batch got its first */
     int64_t tick_ns;
     int64_t full_ns;          /* since when the store is full */

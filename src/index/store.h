@@ -353,6 +353,7 @@ struct ingest {
     uint64_t pieces_used;
     bool stopping, readers_gone, workers_gone;
     unsigned active; /* runs and jobs not yet with the writer */
+    unsigned reading; /* runs that readers are at */
     pthread_t *readers, *workers, writer;
     unsigned reader_count, worker_count;
     bool writer_started;
