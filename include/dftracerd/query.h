@@ -546,7 +546,8 @@ struct timeline_facts {
     __int128 busy_ns;                /* of all lanes                                                     */
 };
 /* count: objects; busy_ns: the time that they take within the window (nested ones count each). */
-struct timeline_lane { const struct value *keys; uint64_t count; __int128 busy_ns; };
+/* before: those of `count` that began before the window. */
+struct timeline_lane { const struct value *keys; uint64_t count, before; __int128 busy_ns; };
 struct timeline_color { struct value value; uint64_t count; __int128 busy_ns; };
 /* count: objects that begin in the column (in the first one also those that began before), color: that has most of busy_ns,
  * then most of count, then the first. */
@@ -591,6 +592,28 @@ void histogram_free(struct value_histogram *h);
 /* From now on the first object that is selected is this one, if it is selected: the `object`-th of the file, from 0 on. Before the
  * first scan. ERR_NOT_FOUND: the file does not have so many. */
 int query_begin_at(struct query *q, uint32_t file, uint64_t object);
+
+/* ---- /find ---------------------------------------------------------------------------------------------------------- */
+
+/* Selected objects with ts in the order of time (those of one time by file and place): which comes next, or came last. */
+struct find_options {
+    bool backward;                   /* the last one before, not the first one after                     */
+    bool has_at;                     /* else the first or last of all                                    */
+    int64_t at_ns;                   /* this time counts as after and as before                          */
+    bool has_place;                  /* has_at: strictly after or before the object there                */
+    uint32_t file;                   /* position in the snapshot                                         */
+    uint64_t object;
+};
+struct find_found {
+    uint64_t objects, untimed;       /* selected ones with ts; without                                   */
+    uint64_t position;               /* of the found one among them, from 1 on; 0: there is none          */
+    uint32_t file;
+    uint64_t object;                 /* of the file: how many stand before it                            */
+    struct query_counters counters;
+    bool complete;
+};
+/* One scan of what is selected. ERR_MEMORY_LIMIT ... */
+int query_find(struct query *q, const struct find_options *o, struct find_found *ret, struct err *err);
 
 /* ---- following: what comes after an answer ------------------------------------------------------------------- */
 

@@ -84,6 +84,18 @@ static int check_column(struct request *rq, const char *column)
     return rc;
 }
 
+/* What the request said was right: a column that is a word of the language is what is left to be wrong. */
+static int open_narrowed(struct request *rq, struct state *s, const struct selection *chosen)
+{
+    int rc = selection_open(rq, chosen, &s->query);
+
+    if (rc != ERR_QUERY_SYNTAX)
+        return rc;
+    err_done(&rq->err);
+    return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is no column",
+                         request_text(rq, "column"));
+}
+
 static int open_values(struct request *rq, struct state *s, struct selection *chosen)
 {
     static const char *const told[] = {"@count=count"}, *const order[] = {"-@count"};
@@ -103,10 +115,10 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
         s->query = NULL;
     }
     rc = rc < 0 ? rc : narrow(rq, s, chosen);
-    rc = rc < 0 ? rc : selection_open(rq, chosen, &s->query);
+    rc = rc < 0 ? rc : open_narrowed(rq, s, chosen);
     rc = rc < 0 ? rc : aggregate_open(s->query, &o, &rq->err, &s->aggregate);
     if (rc == ERR_PARAM && strcmp(rq->err.param, "group_by") == 0) {
-        rq->err = (struct err){0};
+        err_done(&rq->err);
         err_set_param(&rq->err, rc, "column", "`column`: no event has \"%.100s\"", column[0]);
     }
     return rc;

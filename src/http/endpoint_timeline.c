@@ -184,6 +184,7 @@ static void write_lane(struct state *s, struct jw *j)
         jw_value(j, &lane->keys[i]);
     jw_end(j, ']');
     jw_put_uint(j, "count", lane->count);
+    jw_put_uint(j, "before", lane->before);
     put_time(j, "busy", lane->busy_ns);
     jw_key(j, "cells");
     jw_begin(j, '[');

@@ -24,6 +24,7 @@ static const struct answer {
     {"/timeline", "Timeline", NULL, NULL},
     {"/histogram", "Histogram", NULL, NULL},
     {"/event", "Event", NULL, NULL},
+    {"/find", "Find", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
     {"/progress", NULL, NULL, "text/event-stream"},
     {"/read", "ReadCheck", NULL, NULL},

@@ -11,6 +11,9 @@ static const struct {
     {"/read", "file", "'run1/rank_0.pfw.gz'"},
     {"/event", "file", "'run1/rank_0.pfw.gz'"},
     {NULL, "object", "12"},
+    {NULL, "at", "'1781800000000000'"},
+    {NULL, "at_file", "'run1/rank_0.pfw.gz'"},
+    {NULL, "at_object", "12"},
     {NULL, "id", "12"},
     {NULL, "column", "'name'"},
     {NULL, "prefix", "'r'"},
@@ -73,6 +76,7 @@ static const struct {
     {"/timeline", "{'dir':['run1'],'time_range':'0,5s','width':500,'color':'name','events':100}"},
     {"/histogram", "{'dir':['run1'],'column':'size','scale':'linear','bins':20}"},
     {"/event", "{'file':'run1/rank_0.pfw.gz','object':12}"},
+    {"/find", "{'query':'dur > 1s','at':'1781800000000000'}"},
     {"/suggest", "{'column':'name','prefix':'r'}"},
     {"/organize", "{'groups':['io:cat == \\'POSIX\\'','other:'],'chunk_size':'64MiB'}"},
     {"/reconstruct", "{'dir':'organized','compress':'as_was'}"},
@@ -133,10 +137,12 @@ static const struct {
                   "'file':'run1/rank_0-fork.pfw.gz','finished':false,'children':[]}]}]}"},
     {"Timeline", "{'generation':7,'complete':true,'files':1,'damaged_files':0,'from':1000,'to':1999,'column':500,'columns':2,'count':3,'busy':740,"
                  "'untimed':0,'group_by':['host','pid','tid'],'color':'cat','colors':[{'value':'POSIX','count':3,'busy':740}],'lanes_total':1,"
-                 "'lanes_offset':0,'lanes':[{'keys':['node-0',12,12],'count':3,'busy':740,'cells':[[0,2,500,0],[1,1,240,0]]}],'events_complete':false,"
+                 "'lanes_offset':0,'lanes':[{'keys':['node-0',12,12],'count':3,'before':0,'busy':740,'cells':[[0,2,500,0],[1,1,240,0]]}],'events_complete':false,"
                  "'events':[{'lane':0,'color':0,'ts':1000,'dur':600,'name':'read','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':12}]}"},
     {"Histogram", "{'generation':7,'complete':true,'column':'dur','files':1,'damaged_files':0,'count':16,'values':16,'outside':0,'histogram':["
                   "{'lo':128,'hi':256,'count':4},{'lo':256,'hi':512,'count':12}]}"},
+    {"Find", "{'generation':7,'complete':true,'files':1,'damaged_files':0,'count':16,'untimed':0,'position':3,'event':{'host':'node-0','rank':0,'pid':12,"
+             "'tid':12,'ts':1000,'dur':600,'name':'read','cat':'POSIX','ph':'X','file':'run1/rank_0.pfw.gz','object':12}}"},
     {"Event", "{'generation':7,'columns':{'host':'node-0','pid':12,'tid':12,'ts':1000,'te':1600,'dur':600,'name':'read','cat':'POSIX'},'event':{'id':12,"
               "'name':'read','cat':'POSIX','pid':12,'tid':12,'ts':1000,'dur':600,'ph':'X','args':{'ret':4096}},'callers':[],'callers_total':0,'previous':null,"
               "'next':{'ts':1700,'dur':40,'name':'close','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':13}}"},

@@ -32,6 +32,7 @@ static const struct endpoint *const table[] = {
     &endpoint_timeline,
     &endpoint_histogram,
     &endpoint_event,
+    &endpoint_find,
     &endpoint_suggest,
     &endpoint_progress,
     NULL,

@@ -195,6 +195,7 @@ static void add_totals(struct timeline *t, const struct placed *p)
         color->busy_ns += busy;
         t->facts.busy_ns += busy;
     }
+    lane->before += w.parts[t->plan.columns].count;
 }
 
 static int make_lanes(struct timeline *t)
@@ -275,13 +276,14 @@ static int compare_picks(const void *a, const void *b)
     return pick_before(a, b) ? -1 : pick_before(b, a);
 }
 
-static uint64_t object_of(const struct index_file *f, const struct timeline_pick *p)
+uint64_t timeline_object(struct query *q, uint32_t file, uint32_t chunk, uint32_t row)
 {
+    const struct index_file *f = snapshot_file(query_snapshot(q), file);
     uint64_t before = 0;
 
-    for (uint32_t i = 0; i < p->chunk; i++)
+    for (uint32_t i = 0; i < chunk; i++)
         before += f->chunks[i].rows;
-    return before + p->row;
+    return before + row;
 }
 
 static int make_events(struct timeline *t)
@@ -305,7 +307,7 @@ static int make_events(struct timeline *t)
         query_key_value(t->plan.query, names[0], &e->name);
         query_key_value(t->plan.query, names[1], &e->cat);
         e->file = pick->file;
-        e->object = object_of(snapshot_file(query_snapshot(t->plan.query), pick->file), pick);
+        e->object = timeline_object(t->plan.query, pick->file, pick->chunk, pick->row);
     }
     t->facts.events = p->count;
     return 0;

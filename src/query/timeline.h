@@ -13,7 +13,7 @@ enum { TIMELINE_KEYS_MAX = 16 };
 
 /* What objects of a group have in a column. */
 struct timeline_part {
-    uint64_t busy;   /* ns of those that begin or end in it                                       */
+    uint64_t busy;   /* ns of those that begin or end in it; whole columns of it may be in `cover` */
     uint32_t count;  /* that begin in it                                                          */
     int32_t cover;   /* that cover it wholly, less those that cover the column before it wholly    */
 };
@@ -28,6 +28,8 @@ struct timeline_picks {
     bool full;            /* least: the last that is wanted                                        */
     struct timeline_pick least;
 };
+/* How many objects of the file stand before it. */
+uint64_t timeline_object(struct query *q, uint32_t file, uint32_t chunk, uint32_t row);
 /* Whether `a` is told rather than `b`: the longer, then the earlier, then by place. */
 bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b);
 /* Leaves the `most` that come first, in any order. */
@@ -35,7 +37,7 @@ void picks_cut(struct timeline_picks *p);
 
 struct timeline_found {
     struct group_table groups, tuples; /* keys of the lane and the color; name and cat             */
-    struct timeline_part **parts;      /* by group: `columns` each                                 */
+    struct timeline_part **parts;      /* by group: `columns` each, and one whose count are those that began before the window */
     size_t parts_cap, charged;
     struct timeline_picks picks;
     uint64_t objects, untimed;

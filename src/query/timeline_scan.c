@@ -98,7 +98,7 @@ static void picks_add(struct timeline_picks *p, const struct timeline_pick *pick
 static struct timeline_part *parts_of(struct timeline_found *f, const struct timeline_plan *plan,
                                       uint32_t group, int *rc)
 {
-    size_t bytes = plan->columns * sizeof(**f->parts);
+    size_t bytes = (plan->columns + 1ul) * sizeof(**f->parts);
 
     if (group >= f->parts_cap) {
         size_t cap = f->parts_cap * 2 > group ? f->parts_cap * 2 : group + 64u;
@@ -121,7 +121,7 @@ static struct timeline_part *parts_of(struct timeline_found *f, const struct tim
         if (*rc < 0)
             return NULL;
         f->charged += bytes;
-        f->parts[group] = calloc(plan->columns, sizeof(**f->parts));
+        f->parts[group] = calloc(plan->columns + 1ul, sizeof(**f->parts));
         *rc = f->parts[group] ? 0 : -ENOMEM;
     }
     return f->parts[group];
@@ -151,6 +151,20 @@ static uint32_t column_at(const struct worker *w, uint64_t offset)
     return (uint32_t)c;
 }
 
+/* Where 64 bits of ns are not enough, whole columns of it count as covered. */
+static void add_busy(const struct timeline_plan *p, struct timeline_part *parts, uint32_t column,
+                     uint64_t ns)
+{
+    unsigned __int128 sum = (unsigned __int128)parts[column].busy + ns;
+
+    if (sum > UINT64_MAX) {
+        parts[column].cover += (int32_t)(sum / p->step);
+        parts[column + 1].cover -= (int32_t)(sum / p->step);
+        sum %= p->step;
+    }
+    parts[column].busy = (uint64_t)sum;
+}
+
 static void add_part(const struct worker *w, struct timeline_part *parts, int64_t ts, int64_t te)
 {
     const struct timeline_plan *p = w->job->plan;
@@ -160,12 +174,13 @@ static void add_part(const struct worker *w, struct timeline_part *parts, int64_
     uint32_t a = column_at(w, from), b = to - from < 1 ? a : column_at(w, to);
 
     parts[a].count++;
+    parts[p->columns].count += ts < p->from;
     if (a == b) {
-        parts[a].busy += to - from;
+        add_busy(p, parts, a, to - from);
         return;
     }
-    parts[a].busy += (a + 1ull) * p->step - from;
-    parts[b].busy += to - b * p->step;
+    add_busy(p, parts, a, (a + 1ull) * p->step - from);
+    add_busy(p, parts, b, to - b * p->step);
     parts[a + 1].cover++;
     parts[b].cover--;
 }
@@ -298,8 +313,8 @@ static int add_parts(const struct job *job, const struct timeline_part *from, ui
     int rc = 0;
     struct timeline_part *to = parts_of(job->found, job->plan, group, &rc);
 
-    for (uint32_t i = 0; to && i < job->plan->columns; i++) {
-        to[i].busy += from[i].busy;
+    for (uint32_t i = 0; to && i <= job->plan->columns; i++) {
+        add_busy(job->plan, to, i, from[i].busy);
         to[i].count += from[i].count;
         to[i].cover += from[i].cover;
     }

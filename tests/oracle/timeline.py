@@ -102,7 +102,7 @@ def timeline(root, params):
         "untimed": len(objects) - len(seen), "group_by": paths, "color": params.get("color", "cat"),
         "colors": [{"value": values[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
         "lanes_total": len(lanes), "lanes_offset": first,
-        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
+        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": sum(s.of.ts < w.start for s in seen if lanes[lane_key(s)] == i), "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
                   for i in range(first, end)],
         "events_complete": len(told) == len(seen),
         "events": [told_event(s, lanes, colors) for s in told if first <= lanes[lane_key(s)] < end],

@@ -303,6 +303,109 @@ static int ask_text(void *arg, struct buf *answer)
     return settle(rc, NULL, &budget, &err, answer);
 }
 
+/* ---- for viewers ---- */
+
+static void put_values(struct buf *answer, const struct value *v, size_t count)
+{
+    struct jw j;
+
+    jw_init(&j, answer, false);
+    for (size_t i = 0; i < count; i++)
+        jw_value(&j, &v[i]);
+}
+
+static int put_lanes(struct timeline *t, struct buf *answer)
+{
+    const struct timeline_facts *f = timeline_facts(t);
+    struct timeline_cell *cells = calloc(f->columns + 1, sizeof(*cells));
+
+    for (uint32_t i = 0; cells && i < f->lanes; i++) {
+        const struct timeline_lane *lane = &timeline_lanes(t)[i];
+        size_t n = timeline_cells(t, i, cells);
+
+        put_values(answer, lane->keys, 2);
+        buf_printf(answer, " %" PRIu64 " %" PRIu64 ":", lane->count, lane->before);
+        for (size_t k = 0; k < n; k++)
+            buf_printf(answer, " %u %u %" PRIu64 " %" PRIi64, cells[k].column, cells[k].color,
+                       cells[k].count, (int64_t)cells[k].busy_ns);
+    }
+    for (uint32_t i = 0; i < f->events; i++)
+        put_values(answer, &timeline_events(t)[i].name, 1);
+    free(cells);
+    return cells ? 0 : -ENOMEM;
+}
+
+static int ask_timeline(void *arg, struct buf *answer)
+{
+    static const char *const lanes[] = {"host", "tid"};
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct timeline *t = NULL;
+    struct timeline_options options = {.group_by = lanes,
+                                       .group_by_count = 2,
+                                       .color = a->group_by,
+                                       .has_window = a->offset,
+                                       .from_ns = (int64_t)a->offset,
+                                       .to_ns = 10000000,
+                                       .width = 50,
+                                       .events = 100};
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : timeline_open(q, &options, &err, &t);
+    rc = rc ? rc : put_lanes(t, answer);
+    timeline_close(t);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+static int ask_histogram(void *arg, struct buf *answer)
+{
+    const struct question *a = arg;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct value_histogram *h = NULL;
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : histogram_run(q, a->group_by, (uint32_t)a->offset, &err, &h);
+    for (size_t i = 0; rc == 0 && i < h->count; i++)
+        buf_printf(answer, "%g-%g %" PRIu64 " ", h->bins[i].lo, h->bins[i].hi, h->bins[i].count);
+    histogram_free(h);
+    return settle(rc, q, &budget, &err, answer);
+}
+
+/* A match, and the row of what was found. */
+static int ask_find(void *arg, struct buf *answer)
+{
+    static const char *const columns[] = {"ts", "name", "args.t"};
+    const struct question *a = arg;
+    const struct find_options options = {
+        .backward = a->ordered, .has_at = true, .at_ns = (int64_t)a->offset};
+    const struct rows_options one = {.columns = columns, .column_count = 3, .limit = 1};
+    struct budget budget = {0};
+    struct err err = {0};
+    struct query *q = NULL;
+    struct rows *rows = NULL;
+    struct find_found found;
+    const struct value *values;
+    size_t count = 0;
+    int rc = open_query(a, &budget, &err, &q);
+
+    rc = rc ? rc : query_find(q, &options, &found, &err);
+    if (rc == 0)
+        buf_printf(answer, "%" PRIu64 " of %" PRIu64 " ", found.position, found.objects);
+    query_close(q);
+    q = NULL;
+    rc = rc ? rc : open_query(&(struct question){.name = "all"}, &budget, &err, &q);
+    rc = rc ? rc : query_begin_at(q, found.file, found.object);
+    rc = rc ? rc : rows_open(q, &one, &err, &rows);
+    rc = rc ? rc : rows_next(rows, &err, &values, &count);
+    put_values(answer, values, rc == 0 && count ? 3 : 0);
+    rows_close(rows);
+    return settle(rc, q, &budget, &err, answer);
+}
+
 /* ---- questions ---- */
 
 static const struct {
@@ -354,6 +457,12 @@ static const struct {
       .report = STATS_DETAILED,
       .group_by = "dur",
       .within = "name == 'write' and dur < 300"}},
+    {ask_timeline, {.name = "timeline", .group_by = "cat", .query = "dur > 5us"}},
+    {ask_timeline, {.name = "timeline of a window", .group_by = "args.t", .offset = 4000000}},
+    {ask_histogram, {.name = "histogram", .group_by = "dur", .query = "name == 'read'"}},
+    {ask_histogram, {.name = "histogram of doubles", .group_by = "args.d", .offset = 7}},
+    {ask_find, {.name = "next match", .query = "name ~* 'WR'", .offset = 5000000}},
+    {ask_find, {.name = "previous match", .ordered = true, .offset = 5000000}},
     {ask_rows, {.name = "rows within", .within = "host == 'node2'", .format = FORMAT_CSV}},
 };
 

@@ -1,0 +1,184 @@
+/* endpoint_find.c - /find: the next match of a search in the order of time, and how many there are. */
+#include "endpoint.h"
+
+#include <string.h>
+
+static const enum format formats[] = {FORMAT_JSON};
+
+static const struct param_spec own_params[] = {
+    {"direction", PARAM_CHOICE, false, "next", "next|previous",
+     "the first object after the place, or the last one before it"},
+    {"at", PARAM_TEXT, false, NULL, NULL,
+     "the place is this time (microseconds); what begins at it is found, too"},
+    {"at_file", PARAM_TEXT, false, NULL, NULL,
+     "the place is an object of this trace file; itself it is not found"},
+    {"at_object", PARAM_UINT, false, NULL, NULL,
+     "with at_file: how many objects of the file stand before it"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
+                                                  NULL};
+
+static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "dur",
+                                      "name", "cat",  "ph",  "file", "object"};
+enum { READ = 9, OF_TS = 4 }; /* the columns that rows have */
+
+struct state {
+    struct query *query, *one;
+    struct rows *rows;
+    const struct value *values;
+    struct find_found found;
+};
+
+/* The row of one object of one file. */
+static int open_object(struct request *rq, struct state *s, const char *file, uint64_t object,
+                       uint32_t *ret_file)
+{
+    const struct rows_options o = {.columns = columns, .column_count = READ, .limit = 1};
+    struct selection one;
+    const uint32_t *files;
+    size_t count;
+
+    selection_init(&one);
+    one.files = &file;
+    one.file_count = 1;
+    one.phases = PHASE_ANY;
+    int rc = selection_open(rq, &one, &s->one);
+    if (rc == 0 && query_files(s->one, &files) != 1)
+        return err_set_param(&rq->err, ERR_PARAM, "at_file", "`at_file` is to be one trace file");
+    if (rc == 0)
+        *ret_file = files[0];
+    rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
+    rc = rc < 0 ? rc : rows_open(s->one, &o, &rq->err, &s->rows);
+    rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
+    if (rc == ERR_NOT_FOUND || rc == ERR_END || (rc == 0 && count == 0))
+        return err_set_param(&rq->err, ERR_NOT_FOUND, "at_object", "there is none such");
+    return rc;
+}
+
+static void close_object(struct state *s)
+{
+    rows_close(s->rows);
+    query_close(s->one);
+    s->rows = NULL;
+    s->one = NULL;
+}
+
+static int64_t clamp(__int128 ns)
+{
+    return ns < INT64_MIN ? INT64_MIN : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+static int read_place(struct request *rq, struct state *s, struct find_options *o)
+{
+    const struct param *object = request_param(rq, "at_object");
+    const char *file = request_text(rq, "at_file");
+
+    if (request_param(rq, "at")->set)
+        return err_set_param(&rq->err, ERR_PARAM, "at", "either `at` or `at_file`");
+    if (!file || !object->set)
+        return err_set_param(&rq->err, ERR_PARAM, "at_object",
+                             "`at_file` and `at_object` go together");
+    int rc = open_object(rq, s, file, object->number, &o->file);
+    if (rc == 0 && s->values[OF_TS].type != VALUE_TIME)
+        rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "that object has no time");
+    o->has_at = o->has_place = true;
+    o->at_ns = rc < 0 ? 0 : clamp(s->values[OF_TS].wide);
+    o->object = object->number;
+    close_object(s);
+    return rc;
+}
+
+static int read_options(struct request *rq, struct state *s, struct find_options *o)
+{
+    const struct param *at = request_param(rq, "at");
+
+    *o = (struct find_options){.backward = request_text(rq, "direction")[0] == 'p'};
+    if (request_text(rq, "at_file") || request_param(rq, "at_object")->set)
+        return read_place(rq, s, o);
+    o->has_at = at->set;
+    if (at->set && num_parse_duration(at->text, 1000, &o->at_ns) < 0)
+        return err_set_param(&rq->err, ERR_PARAM, "at", "bad value \"%.100s\" for `at`: a time",
+                             at->text.ptr);
+    return 0;
+}
+
+static int open_find(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct find_options o;
+    struct selection chosen;
+    uint32_t file;
+
+    if (!s)
+        return -ENOMEM;
+    int rc = selection_read(rq, &chosen);
+    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
+    rc = rc < 0 ? rc : read_options(rq, s, &o);
+    rc = rc < 0 ? rc : query_find(s->query, &o, &s->found, &rq->err);
+    if (rc < 0 || !s->found.position)
+        return rc;
+    return open_object(rq, s, snapshot_file(rq->snapshot, s->found.file)->name, s->found.object,
+                       &file);
+}
+
+static void write_event(const struct request *rq, const struct state *s, struct jw *j)
+{
+    jw_begin(j, '{');
+    for (unsigned i = 0; i < READ; i++)
+        jw_put_value(j, columns[i], &s->values[i]);
+    jw_put_str(j, columns[READ], snapshot_file(rq->snapshot, s->found.file)->name);
+    jw_put_uint(j, columns[READ + 1], s->found.object);
+    jw_end(j, '}');
+}
+
+static int next_find(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    const struct find_found *f = &s->found;
+    struct jw j;
+
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_put_uint(&j, "generation", f->counters.generation);
+    jw_put_bool(&j, "complete", f->complete);
+    jw_put_uint(&j, "files", f->counters.files);
+    jw_put_uint(&j, "damaged_files", f->counters.damaged_files);
+    jw_put_uint(&j, "count", f->objects);
+    jw_put_uint(&j, "untimed", f->untimed);
+    jw_key(&j, "position");
+    if (f->position)
+        jw_uint(&j, f->position);
+    else
+        jw_null(&j);
+    jw_key(&j, "event");
+    if (f->position)
+        write_event(rq, s, &j);
+    else
+        jw_null(&j);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+static void close_find(struct request *rq)
+{
+    struct state *s = rq->state;
+
+    if (!s)
+        return;
+    close_object(s);
+    query_close(s->query);
+}
+
+const struct endpoint endpoint_find = {
+    .path = "/find",
+    .summary = "the next match of a search in the order of time, and how many there are",
+    .methods = METHOD_GET | METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .open = open_find,
+    .next = next_find,
+    .close = close_find,
+};
