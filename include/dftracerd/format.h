@@ -83,6 +83,9 @@ int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *a
 /* What a batch of rows begins with; then arrow_batch_column for each of its columns, in order. -ENOMEM. */
 int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out);
 void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data, struct buf *out);
+/* The same without a copy, where nothing is null and `out` is empty: it takes *values, which is malloced and has room for so many
+ * bytes, and *values is memory of that size with anything in it. False: nothing was done. */
+bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room, struct buf *out);
 void arrow_end(struct arrow *a, struct buf *out);
 void arrow_free(struct arrow *a);
 

@@ -326,7 +326,7 @@ struct aggregate_vector {
 struct aggregate_block { size_t count; uint64_t part; };
 int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);  /* ERR_END; as aggregate_next */
 /* Of the block at hand. False: *ret is anything, as are its numbers, and the column has to be told as values. */
-bool aggregate_block_column(const struct aggregate *a, size_t column, struct aggregate_vector *ret);
+bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret);
 /* Values as aggregate_next has them. */
 int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret);
 /* Keys of a column by rank, in the part of the block at hand or in one below aggregate_whole_parts; borrowed until the next

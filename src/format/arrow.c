@@ -17,6 +17,8 @@ struct arrow {
     size_t dictionary_count, batch_count, batch_cap;
 };
 
+enum { GIVEN_LEAST = 65536 }; /* less is copied sooner than room for the next values is made */
+
 static size_t padded(size_t bytes)
 {
     return (bytes + 7) & ~(size_t)7;
@@ -171,6 +173,25 @@ void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data 
     if (b[0].length)
         put_padded(out, data->valid, (size_t)b[0].length);
     put_padded(out, data->values, (size_t)b[1].length);
+}
+
+bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room,
+                              struct buf *out)
+{
+    const struct arrow_buffer *b = &a->buffers[2 * column];
+    size_t length = (size_t)b[1].length, bytes = padded(length);
+
+    if (out->len || out->error || b[0].length || bytes < GIVEN_LEAST || bytes > room)
+        return false;
+    void *other = out->cap >= room ? out->data : malloc(room);
+    if (!other)
+        return false;
+    if (other != out->data)
+        free(out->data);
+    memset((char *)*values + length, 0, bytes - length);
+    *out = (struct buf){.data = *values, .len = bytes, .cap = room};
+    *values = other;
+    return true;
 }
 
 void arrow_end(struct arrow *a, struct buf *out)

@@ -137,6 +137,16 @@ static int next_dictionary(struct arrow_rows *r, struct buf *out)
                             out);
 }
 
+static void put_column(struct arrow_rows *r, size_t column, struct buf *out)
+{
+    struct arrow_staged *c = &r->columns[column];
+    size_t room = ARROW_BATCH * width_of(r->types[column].type);
+    struct arrow_data data = data_of(c);
+
+    if (!arrow_batch_column_given(r->arrow, column, &c->values, room, out))
+        arrow_batch_column(r->arrow, column, &data, out);
+}
+
 int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out)
 {
     if (!r->begun) {
@@ -150,8 +160,7 @@ int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out)
     if (r->dictionary < r->count)
         return next_dictionary(r, out);
     if (r->part < r->count) {
-        struct arrow_data data = data_of(&r->columns[r->part]);
-        arrow_batch_column(r->arrow, r->part++, &data, out);
+        put_column(r, r->part++, out);
         return out->error;
     }
     int rc = read_batch(r, err);

@@ -280,7 +280,7 @@ int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_
     return 0;
 }
 
-bool aggregate_block_column(const struct aggregate *a, size_t column, struct aggregate_vector *ret)
+bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret)
 {
     return column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
 }

@@ -38,11 +38,6 @@ static const struct extent *extent_at(const struct column_block *b, size_t i)
     return (const struct extent *)(b->records + i * b->stride);
 }
 
-/* What cells have in common. */
-struct alike {
-    uint32_t large, nano, micro; /* beyond 64 bits; values by their units */
-};
-
 static inline void look_at_cell(struct alike *a, const struct cell *c)
 {
     bool some = c->count > 0;
@@ -62,20 +57,24 @@ static void copy_numbers(const struct column_block *b, size_t offset, int64_t *t
         memcpy(to + i, from + i * stride, sizeof(*to));
 }
 
-static void look_at_cells(const struct column_block *b, unsigned measure, struct alike *ret,
-                          size_t *ret_nulls)
+/* Sum, minimum and maximum are columns one after the other. */
+static void look_at_cells(struct column_block *b, unsigned measure)
 {
     const size_t n = b->count;
     struct alike a = {0};
     size_t nulls = 0;
 
+    if (b->looked && b->of == measure)
+        return;
     for (size_t i = 0; i < n; i++) {
         const struct cell *c = &record_at(b, i)->cells[measure];
         look_at_cell(&a, c);
         nulls += c->count == 0;
     }
-    *ret = a;
-    *ret_nulls = nulls;
+    b->looked = true;
+    b->of = measure;
+    b->alike = a;
+    b->nulls = nulls;
 }
 
 static void mark_nulls(const struct column_block *b, unsigned measure, struct aggregate_vector *v)
@@ -93,23 +92,22 @@ static size_t place_in_cell(enum tell what)
                               : offsetof(struct cell, max);
 }
 
-static bool fill_measure(const struct teller_state *t, const struct column_block *b,
+static bool fill_measure(const struct teller_state *t, struct column_block *b,
                          const struct teller *what, struct aggregate_vector *v)
 {
-    struct alike a;
-
     if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set])
         return false;
-    look_at_cells(b, what->of, &a, &v->nulls);
-    if (a.large || (a.nano && a.micro))
+    look_at_cells(b, what->of);
+    if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
+    v->nulls = b->nulls;
     copy_numbers(b,
                  b->head + offsetof(struct record, cells) + what->of * sizeof(struct cell) +
                      place_in_cell(what->what),
                  v->i);
     if (v->nulls)
         mark_nulls(b, what->of, v);
-    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT : a.nano ? VECTOR_NS : VECTOR_US;
+    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT : b->alike.nano ? VECTOR_NS : VECTOR_US;
     return true;
 }
 
@@ -131,8 +129,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
 }
 
 bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
-                 const struct column_block *b, const struct teller *what,
-                 struct aggregate_vector *v)
+                 struct column_block *b, const struct teller *what, struct aggregate_vector *v)
 {
     v->nulls = 0;
     switch (what->what) {
@@ -191,6 +188,7 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     b->stride = stride;
     b->head = s->head;
     b->last = 0;
+    b->looked = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
             record_look(s, rows[k].group);

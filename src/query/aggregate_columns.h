@@ -14,11 +14,15 @@ struct column_block {
     uint32_t last;              /* the greatest number of a group */
     char *records;
     size_t stride_cap;
+    bool looked;                /* at the cells of the measure `of`: what they have in common, and how many are null */
+    unsigned of;
+    struct alike { uint32_t large, nano, micro; } alike; /* beyond 64 bits; values by their units          */
+    size_t nulls;
 };
 /* n: at most AGGREGATE_BLOCK. -ENOMEM. */
 int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows, size_t n);
 /* False: the column is for aggregate_tell, and *v is anything. */
-bool column_fill(const struct teller_state *t, const struct aggregate_order *o, const struct column_block *b,
+bool column_fill(const struct teller_state *t, const struct aggregate_order *o, struct column_block *b,
                  const struct teller *what, struct aggregate_vector *v);
 /* The same as values, each `stride` behind the one before. */
 int column_values(const struct teller_state *t, const struct aggregate_order *o, const struct column_block *b,
