@@ -114,10 +114,10 @@ void spool_free(struct spool *s);
 /* Its regular files; ustar, pax and GNU's long names; directories are passed over. Files are found below the directory where
  * provenance.zst is. Memory: about 100 bytes a member, of which there are at most 100,000, and 32 MiB of names. */
 struct archive;
-/* *new*; all are borrowed until archive_free. The size of the tar is charged to `budget` (may be NULL) once more: files that are found
- * are copies. ERR_PARAM: it is no tar, damaged or cut off, a name is absolute, has a `..` or comes twice, a member is a link or
- * device (err.text says which); -ENOSPC, -errno, -ENOMEM. */
-int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *budget, struct err *err,
+/* *new*; all but the budget are borrowed until archive_free. The size of the tar is charged to `disk` (may be NULL) once more: files
+ * that are found are copies. ERR_PARAM: it is no tar, damaged or cut off, a name is absolute, has a `..` or comes twice, a member is a
+ * link or device (err.text says which); -ENOSPC, -errno, -ENOMEM, why the budget says to stop. */
+int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *disk, struct budget *budget, struct err *err,
                  struct archive **ret);
 /* Descriptor, *new*, of a file without a name; -ENOENT: it is not in the tar, or was found before; -errno, -ENOMEM, why the
  * budget says to stop. */

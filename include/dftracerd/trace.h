@@ -187,18 +187,20 @@ struct trace_tar_member {
                                   * OTHER: devices, pieces of another volume                                      */
     uint64_t offset, size;       /* its bytes in the archive's (uncompressed) text, which may end before them     */
     int64_t mtime_s;
+    bool absolute;               /* its name began with "/"                                           */
 };
 struct trace_tar;
 struct trace_tar *trace_tar_new(void);   /* *new*, or NULL */
 void trace_tar_free(struct trace_tar *t);
 /* Offset of the text that is wanted next: what lies before it is of no use. */
 uint64_t trace_tar_wants(const struct trace_tar *t);
-/* Nothing of a next member has come: the archive may end here, if without its mark. */
+/* Nothing of a next member has come: the archive may end here (without its mark, where that has not been told). */
 bool trace_tar_is_between(const struct trace_tar *t);
 /* `len` (any number of) bytes of the archive's text, from trace_tar_wants on. 1 and a member, before its text; 0: these are
  * used, or the next wanted lie behind them; ERR_END: the mark at the end; ERR_CORRUPT: no header where one has to be, or a bad
  * record (no more calls then); -ENOMEM. */
 int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct trace_tar_member *ret);
+const char *trace_tar_error(const struct trace_tar *t); /* after ERR_CORRUPT: why, in a few words */
 const char *trace_tar_kind_name(enum trace_tar_kind kind);  /* "file", "directory" ... */
 
 /* ---- events ------------------------------------------------------------------------------------- */

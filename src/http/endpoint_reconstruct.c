@@ -65,7 +65,7 @@ static int open_input(struct request *rq, struct state *s)
     if (dir->set)
         return err_set_param(&rq->err, ERR_PARAM, "dir", "either `dir` or a tar, not both");
     return archive_open(rq->upload, index_path(rq->http->options->index), rq->http->spools,
-                        &rq->err, &s->archive);
+                        &rq->budget, &rq->err, &s->archive);
 }
 
 static int open_reconstruct(struct request *rq)

@@ -31,6 +31,7 @@ struct trace_tar {
     int64_t time_s;
     struct buf name; /* of the member told                                              */
     struct trace_tar_member member;
+    const char *why; /* it is corrupt */
 };
 
 struct trace_tar *trace_tar_new(void)
@@ -60,6 +61,17 @@ const char *trace_tar_kind_name(enum trace_tar_kind kind)
 {
     static const char *const names[] = {"file", "directory", "link", "sparse", "other"};
     return kind <= TRACE_TAR_OTHER ? names[kind] : "unknown";
+}
+
+const char *trace_tar_error(const struct trace_tar *t)
+{
+    return t->why;
+}
+
+static int corrupt(struct trace_tar *t, const char *why)
+{
+    t->why = why;
+    return ERR_CORRUPT;
 }
 
 bool trace_tar_is_between(const struct trace_tar *t)
@@ -148,7 +160,7 @@ static int take_records(struct trace_tar *t)
     struct text records = {t->piece.data, t->piece.len}, key, value;
     while (records.len) {
         if (!take_record(&records, &key, &value))
-            return ERR_CORRUPT;
+            return corrupt(t, "a bad pax record");
         bool of_sparse = text_eq(key, TEXT("GNU.sparse.name"));
         t->sparse = t->sparse || text_starts(key, TEXT("GNU.sparse"));
         if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
@@ -158,7 +170,7 @@ static int take_records(struct trace_tar *t)
         } else if (text_eq(key, TEXT("size"))) {
             t->sized = true;
             if (num_parse_u64(value, &t->longer_size) < 0)
-                return ERR_CORRUPT;
+                return corrupt(t, "a bad pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
             take_time(t, value);
         }
@@ -184,12 +196,12 @@ static void gather(struct trace_tar *t, enum walk_state state, size_t need)
     buf_clear(&t->piece);
 }
 
-static bool skip(struct trace_tar *t, uint64_t size)
+static int skip(struct trace_tar *t, uint64_t size)
 {
     if (size > INT64_MAX - 2 * BLOCK - t->at)
-        return false;
+        return corrupt(t, "it is cut off"); /* there are no such files */
     t->at += (size + BLOCK - 1) / BLOCK * BLOCK;
-    return true;
+    return 0;
 }
 
 /* As tar would unpack it: without "/" and "./" before it, and no "/" behind. */
@@ -206,6 +218,7 @@ static int put_name(struct trace_tar *t, const struct header *h)
     if (t->name.error)
         return t->name.error;
     name = (struct text){t->name.data, t->name.len - 1};
+    t->member.absolute = text_starts(name, TEXT("/"));
     while (text_starts(name, TEXT("/")) || text_starts(name, TEXT("./"))) {
         size_t n = *name.ptr == '/' ? 1 : 2;
         name.ptr += n;
@@ -247,8 +260,9 @@ static bool has_text(char type)
 static int tell(struct trace_tar *t, struct trace_tar_member *ret)
 {
     t->member.offset = t->at;
-    if (!skip(t, t->member.size))
-        return ERR_CORRUPT;
+    int rc = skip(t, t->member.size);
+    if (rc < 0)
+        return rc;
     buf_clear(&t->longer);
     t->sized = t->timed = t->sparse = t->named = false;
     gather(t, WALK_HEADER, BLOCK);
@@ -281,18 +295,24 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
     struct header h;
     uint64_t size;
     memcpy(&h, t->piece.data, BLOCK);
-    if (is_zero(&h))
+    if (is_zero(&h)) {
+        buf_clear(&t->piece);
         return ERR_END;
-    if (!is_sound(&h) || !take_number(h.size, sizeof(h.size), &size))
-        return ERR_CORRUPT;
+    }
+    if (!is_sound(&h))
+        return corrupt(t, t->at == BLOCK
+                              ? "it is no tar archive, or packed in a way that is not read"
+                              : "a damaged header");
+    if (!take_number(h.size, sizeof(h.size), &size))
+        return corrupt(t, "a bad size");
     bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
     if (!records && !name && h.type != 'K' && h.type != 'g')
         return take_member(t, &h, size, ret);
     gather(t, WALK_HEADER, BLOCK);
     if (!records && !name)
-        return skip(t, size) ? 0 : ERR_CORRUPT;
+        return skip(t, size);
     if (!size || size > RECORDS_MOST)
-        return ERR_CORRUPT;
+        return corrupt(t, size ? "a record of names is too long" : "an empty record of names");
     gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)size);
     return 0;
 }

@@ -119,7 +119,7 @@ static int reconstruct(void *arg, struct buf *answer)
     if (rc == 0)
         rc = spool_write(spool, (struct text){organized.data, organized.len}, &err);
     if (rc == 0)
-        rc = archive_open(spool, folder, &disk, &err, &archive);
+        rc = archive_open(spool, folder, &disk, &(struct budget){0}, &err, &archive);
     if (rc == 0)
         rc = put_together(archive, arg ? *(const size_t *)arg : 0, answer, &err);
     archive_free(archive);
@@ -174,7 +174,7 @@ static void found_once(void)
     CHECK_INT(organize(NULL, &organized), 0);
     CHECK_INT(spool_new(folder, NULL, &err, &spool), 0);
     CHECK_INT(spool_write(spool, (struct text){organized.data, organized.len}, &err), 0);
-    CHECK_INT(archive_open(spool, folder, NULL, &err, &archive), 0);
+    CHECK_INT(archive_open(spool, folder, NULL, &budget, &err, &archive), 0);
     budget_cancel(&stopped, ERR_CANCELLED);
     CHECK_INT(archive_find(archive, "provenance.zst", &stopped), ERR_CANCELLED);
     int fd = archive_find(archive, "manifest.json", &budget);
