@@ -1,3 +1,307 @@
+// The timeline: lanes over time, of any number of events.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { getJson, isAbort, type Params } from "../api";
+import { both, count, exact, label, literal, time } from "../format";
+import { generation } from "../live";
+import { shown } from "../shown";
+import { extra, selection, selectionParams, setSelection } from "../state";
+import { dark } from "../theme";
+import { listen } from "./input";
+import { ask, filterOf, LANES_MOST, layoutOf, LAYOUTS, type Answer, type Key, type Node } from "./model";
+import { EventPanel, type Place } from "./panel";
+import { Search, type Match } from "./search";
+import { Stage, type Under } from "./stage";
+import "./timeline.css";
+
+const lanes = extra("lanes", "threads");
+const color = extra("color", "cat");
+const at = extra("at", "");
+const picked = extra("event", "");
+
+/** What is asked, besides the window. */
+function baseParams(): Params {
+  return selectionParams({ ...selection.value, from: null, to: null });
+}
+
+/** The lanes of everything, once for each selection; and again when the index changes. */
+function useStage(): { stage: Stage | null; error: Error | null; first: Answer | null } {
+  const [state, set] = useState<{ stage: Stage | null; error: Error | null; first: Answer | null }>({ stage: null, error: null, first: null });
+  const s = selection.value, key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
+  useEffect(() => {
+    const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value);
+    ask({ ...base, group_by: layout.flat().join(","), color: color.value, width: 1, events: 0, limit: LANES_MOST }, control.signal).then((first) => {
+      const old = kept.current.stage;
+      if (old && kept.current.key === key) {
+        old.renew(first);
+        set({ stage: old, error: null, first });
+        return;
+      }
+      old?.stop();
+      const stage = new Stage(layout, first, base, color.value);
+      keepWindow(stage, old);
+      kept.current = { key, stage };
+      set({ stage, error: null, first });
+    }, (error) => { if (!isAbort(error)) set({ stage: null, error: error as Error, first: null }); });
+    return () => control.abort();
+  }, [key, generation.value]);
+  useEffect(() => () => kept.current.stage?.stop(), []);
+  void s;
+  return state;
+}
+
+/** The window of the address, of the stage before, of the selection, else all. */
+function keepWindow(stage: Stage, old: Stage | null): void {
+  const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
+  if (old) stage.show(stage.clock.ns(old.clock.us(old.window.from)), stage.clock.ns(old.clock.us(old.window.to)));
+  else if (at.peek() && Number.isFinite(from) && Number.isFinite(to)) stage.show(stage.clock.ns(from as number), stage.clock.ns(to as number));
+  else if (s.from != null && s.to != null) stage.show(stage.clock.ns(s.from), stage.clock.ns(s.to));
+  else stage.fit();
+}
+
+/** What the window has, exactly; asked once it stands still. */
+function useFacts(stage: Stage): Answer | null {
+  const [facts, set] = useState<Answer | null>(null);
+  const stamp = `${stage.moved.value}.${generation.value}`;
+  useEffect(() => {
+    const control = new AbortController();
+    const timer = setTimeout(() => {
+      const { from, to } = stage.window;
+      shown.value = { path: "/timeline", params: { ...stage.base, color: stage.color, time_range: stage.clock.range(from, to) }, ctl: ["view", "--no-metadata"] };
+      at.value = stage.window.from <= stage.whole.from && stage.window.to >= stage.whole.to ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`;
+      ask({ ...stage.base, group_by: "", color: stage.color, width: 1, events: 0, time_range: stage.clock.range(from, to) }, control.signal)
+        .then(set, (e) => { if (!isAbort(e)) set(null); });
+    }, 200);
+    return () => { clearTimeout(timer); control.abort(); };
+  }, [stage, stamp]);
+  return facts;
+}
+
+// ---- around the canvas ----
+
+function Legend({ stage, facts }: { stage: Stage; facts: Answer | null }) {
+  const told = [...(facts?.colors ?? [])].sort((a, b) => b.busy - a.busy || b.count - a.count);
+  const only = (value: Key) => setSelection({ query: both(selection.value.query, value == null ? `${stage.color} is null` : `${stage.color} == ${literal(value)}`) });
+  return (
+    <ul class="legend" aria-label={`Colours: ${stage.color}`}>
+      {told.slice(0, 24).map((c) => (
+        <li key={String(c.value)}>
+          <button class="quiet" onClick={() => only(c.value)} title={`${exact(c.count)} events, ${exact(c.busy)} µs in this window. Click: only these`}>
+            <i style={{ background: stage.palette.text(stage.palette.number(c.value)) }} />{label(c.value, 40)} <small>{count(c.count)}</small>
+          </button>
+        </li>
+      ))}
+      {told.length > 24 && <li><small>and {told.length - 24} more</small></li>}
+    </ul>
+  );
+}
+
+function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; first: Answer }) {
+  void stage.loaded.value;
+  const { from, to } = stage.window, failed = stage.tiles.failed;
+  return (
+    <p class="timeline-status" role="status" aria-live="polite">
+      <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> events in <b>{time((to - from) / 1000)}</b>
+      {" of "}<span title={`${exact(first.count)} events`}>{count(first.count)} in {time((stage.whole.to - stage.whole.from) / 1000)}</span>,
+      {" "}{exact(first.lanes_total)} lanes
+      {first.untimed > 0 && <>, {exact(first.untimed)} without a time not shown</>}
+      {stage.tree.truncated > 0 && <strong>, the first {exact(LANES_MOST)} lanes are listed: filter, or show processes or hosts</strong>}
+      {!first.complete && <>, still indexing</>}
+      {failed && <strong class="bad"> {failed.message}</strong>}
+    </p>
+  );
+}
+
+const HEIGHTS = { auto: 0, small: 14, medium: 24, large: 72 };
+const height = extra("height", "auto");
+
+function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match) => void; onHelp: () => void }) {
+  useEffect(() => stage.setHeight(HEIGHTS[height.value as keyof typeof HEIGHTS] ?? 0), [stage, height.value]);
+  const custom = !(lanes.value in LAYOUTS);
+  return (
+    <div class="timeline-bar">
+      <label>Lanes <select aria-label="Lanes" value={custom ? "custom" : lanes.value}
+        onChange={(e) => { const v = e.currentTarget.value; lanes.value = v === "custom" ? "host,cat" : v; }}>
+        {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">columns …</option>
+      </select></label>
+      {custom && <input aria-label="Columns of lanes" value={lanes.value} size={16} onChange={(e) => { lanes.value = e.currentTarget.value || "threads"; }} />}
+      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={color.value} size={10}
+        onChange={(e) => { color.value = e.currentTarget.value || "cat"; }} /></label>
+      <Columns />
+      <label>Height <select aria-label="Height of lanes" value={height.value} onChange={(e) => { height.value = e.currentTarget.value; }}>
+        {Object.keys(HEIGHTS).map((h) => <option key={h}>{h}</option>)}
+      </select></label>
+      <Search base={stage.base} onMatch={onMatch} from={() => stage.clock.us((stage.window.from + stage.window.to) / 2)} />
+      <span class="timeline-zoom">
+        <button aria-label="Zoom out" title="Zoom out: S or -" onClick={() => stage.zoom(1.6)}>−</button>
+        <button aria-label="Zoom in" title="Zoom in: W or +" onClick={() => stage.zoom(1 / 1.6)}>+</button>
+        <button title="Show all: 0" onClick={() => stage.fit()}>Fit</button>
+        <button title="Keys: ?" aria-label="Keys" onClick={onHelp}>?</button>
+      </span>
+    </div>
+  );
+}
+
+function Columns() {
+  const [names, set] = useState<string[]>(["cat", "name", "host", "rank", "pid", "tid", "file"]);
+  useEffect(() => {
+    const control = new AbortController();
+    getJson<{ values: { value: string }[] }>("/suggest", { limit: 200 }, control.signal).then((a) => set(a.values.map((v) => v.value)), () => undefined);
+    return () => control.abort();
+  }, []);
+  return <datalist id="timeline-columns">{names.map((n) => <option key={n} value={n} />)}</datalist>;
+}
+
+function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number; y: number }) {
+  const { box, cell } = under, right = x > (stage.shown?.width ?? 0) * 0.65;
+  return (
+    <div class="timeline-tip" style={{ top: `${y + 14}px`, ...(right ? { right: `${(stage.shown?.width ?? 0) - x + 12}px` } : { left: `${x + 12}px` }) }}>
+      {box ? <>
+        <b>{label(box.name, 80)}</b> <span>{label(box.cat, 40)}</span>
+        <div>{box.dur == null ? "instant" : time(box.dur)} at {time((box.start - stage.whole.from) / 1000, 7)}</div>
+      </> : <b>{under.row.node.title}</b>}
+      {cell && <div class="soft">{exact(cell.count)} begin in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
+        {cell.count + cell.busy > 0 && <>, most {label(stage.palette.values[cell.colour], 40)}</>}</div>}
+    </div>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ["W / S, + / −, Ctrl + wheel", "zoom"], ["A / D, ← / →, Shift + wheel, Shift + drag", "move in time"], ["↑ / ↓", "next lane"],
+  ["Enter", "open or close; the longest event of the lane in the window"], ["Drag", "choose time and lanes; on the ruler: time"],
+  ["/", "search; n, p: next, previous match"], ["[ and ]", "event before, after in its thread"], ["g", "next long gap"],
+  ["z", "zoom to what is chosen"], ["x", "ask all views about it"], ["0", "show all"], ["Esc", "give up what is chosen"],
+];
+
+function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <div class="timeline-help" role="dialog" aria-label="Keys">
+      <button class="quiet" aria-label="Close" onClick={onClose}>✕</button>
+      <dl>{KEYS.map(([k, what]) => <><dt>{k}</dt><dd>{what}</dd></>)}</dl>
+    </div>
+  );
+}
+
+// ---- what is chosen ----
+
+/** The nodes of the rows of an area; titles of what stands below them are none. */
+function nodesIn(stage: Stage): Node[] {
+  const a = stage.area;
+  return a ? stage.rows.slice(a.first, a.last + 1).filter((r) => !r.head).map((r) => r.node) : [];
+}
+
+/** null: all lanes. */
+function queryOf(stage: Stage): string {
+  const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter((r) => !r.head).length;
+  if (all || !nodes.length) return "";
+  const levels = [...new Set(nodes.map((n) => n.level))];
+  const told = levels.map((l) => filterOf(stage.tree, nodes.filter((n) => n.level === l)));
+  return told.length > 1 ? told.map((t) => `(${t})`).join(" or ") : told[0] ?? "";
+}
+
+function useChoice(stage: Stage): { area: Stage["area"]; version: number; changed: () => void } {
+  const [version, set] = useState(0);
+  return { area: stage.area, version, changed: () => set((v) => v + 1) };
+}
+
+export function takeArea(stage: Stage): void {
+  const a = stage.area;
+  if (!a) return;
+  setSelection({ from: Math.floor(stage.clock.us(a.from)), to: Math.ceil(stage.clock.us(a.to)), query: both(selection.value.query, queryOf(stage)) });
+}
+
+function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
+  const a = stage.area, [facts, set] = useState<Answer | null>(null), query = queryOf(stage);
+  const key = a ? `${a.from},${a.to},${query}` : "";
+  useEffect(() => {
+    set(null);
+    if (!a) return;
+    const control = new AbortController();
+    const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", color: stage.color, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
+    const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
+    return () => { clearTimeout(timer); control.abort(); };
+  }, [key]);
+  if (!a) return null;
+  return (
+    <div class="timeline-area" role="group" aria-label="What is chosen">
+      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {nodesIn(stage).length} lanes: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> events{facts && <>, busy {time(facts.busy)}</>}</span>
+      <button class="main" onClick={() => takeArea(stage)} title="x">Ask all views about it</button>
+      <button onClick={() => stage.show(a.from, a.to)} title="z">Zoom</button>
+      <button class="quiet" onClick={onClear} title="Esc">Clear</button>
+    </div>
+  );
+}
+
+// ---- the view ----
+
+const placeOf = (text: string): Place | null => {
+  const i = text.indexOf(" ");
+  return i > 0 ? { object: Number(text.slice(0, i)), file: text.slice(i + 1) } : null;
+};
+
+function Shown({ stage, first }: { stage: Stage; first: Answer }) {
+  const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage), choice = useChoice(stage);
+  const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
+  const pick = (p: Place | null) => { picked.value = p ? `${p.object} ${p.file}` : ""; };
+  useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
+  useEffect(() => {
+    const s = selection.value;
+    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to), first: 0, last: stage.rows.length - 1 } : null;
+    stage.redraw();
+    choice.changed();
+  }, [stage, selection.value.from, selection.value.to]);
+  useEffect(() => {
+    const c = canvas.current as HTMLCanvasElement;
+    stage.attach(c);
+    const observer = new ResizeObserver(() => stage.resize());
+    observer.observe(c);
+    const off = listen(stage, c, {
+      hover: (under, x, y) => setHover(under && { under, x, y }),
+      pick: (p) => pick(p),
+      clear: () => { stage.area = null; if (selection.peek().from != null) setSelection({ from: null, to: null }); pick(null); setHelp(false); stage.redraw(); choice.changed(); },
+      area: choice.changed,
+      take: () => takeArea(stage),
+      help: () => setHelp((h) => !h),
+    });
+    Object.assign(window, { timelineStage: stage });
+    return () => { observer.disconnect(); off(); };
+  }, [stage]);
+  useEffect(() => stage.themed(), [dark.value]);
+  const match = (m: Match) => {
+    stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
+    const row = stage.rows.find((r) => !r.head && r.node.keys.every((k, i) => k === m.keys(stage.columns())[i]));
+    if (row) { stage.focus = row.node.id; stage.showRow(row); }
+    pick(m);
+  };
+  const place = placeOf(picked.value), rows = stage.visible().filter((r) => !r.head);
+  void stage.loaded.value;
+  return (
+    <div class="timeline">
+      <Toolbar stage={stage} onMatch={match} onHelp={() => setHelp(!help)} />
+      <Legend stage={stage} facts={facts} />
+      <div class="timeline-body">
+        <div class="timeline-left">
+          <div class="timeline-stage">
+            <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" aria-label="Timeline. Press ? for its keys." aria-describedby="timeline-text" />
+            {hover && <Tooltip stage={stage} {...hover} />}
+            {help && <Help onClose={() => setHelp(false)} />}
+          </div>
+          <AreaBar stage={stage} onClear={() => { stage.area = null; setSelection({ from: null, to: null }); stage.redraw(); choice.changed(); }} />
+          <Status stage={stage} facts={facts} first={first} />
+        </div>
+        {place && <EventPanel place={place} base={stage.base} onGo={match} onClose={() => pick(null)} />}
+      </div>
+      <div id="timeline-text" class="unseen">
+        {facts && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
+        {rows.slice(0, 40).map((r) => `${r.node.title}: ${exact(r.node.count)} events, busy ${time(r.node.busy)}. `).join("")}
+      </div>
+    </div>
+  );
+}
+
 export function TimelineView() {
-  return <p class="empty">The timeline is not there yet.</p>;
+  const { stage, error, first } = useStage();
+  if (error) return <p class="empty bad" role="alert">{error.message}</p>;
+  if (!stage || !first) return <p class="empty" role="status">Reading the lanes …</p>;
+  if (!first.count) return <p class="empty">No event with a time is selected{first.untimed > 0 ? `; ${exact(first.untimed)} have none` : ""}.</p>;
+  return <Shown stage={stage} first={first} key={stage.base["query"] + stage.color} />;
 }

@@ -1,0 +1,251 @@
+// How the timeline looks: everything here only paints, from what is loaded.
+import { clock as clockText, label, time } from "../format";
+import { colour } from "../theme";
+import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
+import type { Row } from "./model";
+import type { Palette } from "./palette";
+import { COLUMNS, type Tile } from "./tiles";
+
+export const RULER = 26;
+export const GUTTER = 196;
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
+
+export interface Scene {
+  g: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+  gutter: number;
+  from: number;
+  to: number;
+  scroll: number;
+  us: (ns: number) => number;
+}
+export const xOf = (s: Scene, ns: number): number => s.gutter + ((ns - s.from) / (s.to - s.from)) * (s.width - s.gutter);
+export const nsOf = (s: Scene, x: number): number => s.from + ((x - s.gutter) / (s.width - s.gutter)) * (s.to - s.from);
+export const yOf = (s: Scene, row: Row): number => RULER + row.y - s.scroll;
+
+/** The variables of style.css, read once a frame. */
+export type Colours = Record<"bg" | "panel" | "text" | "soft" | "line" | "hover" | "accent" | "accent-soft", string>;
+export const coloursNow = (): Colours =>
+  Object.fromEntries(["bg", "panel", "text", "soft", "line", "hover", "accent", "accent-soft"].map((n) => [n, colour(n)])) as Colours;
+
+// ---- density ----
+
+/** A pixel a column and lane. How busy it is, is how opaque; what only begins there can still be seen. */
+export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasElement {
+  if (tile.image && tile.painted === theme) return tile.image;
+  const image = tile.image ?? document.createElement("canvas");
+  let slots = 1;
+  for (const lane of tile.lanes.values()) slots = Math.max(slots, lane.slot + 1);
+  image.width = COLUMNS;
+  image.height = slots;
+  const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(COLUMNS, slots), all = tile.step / 1000;
+  for (const lane of tile.lanes.values()) {
+    for (let i = 0; i < lane.columns.length; i++) {
+      const at = (lane.slot * COLUMNS + (lane.columns[i] as number)) * 4, [r, gr, b] = palette.parts(lane.colours[i] as number);
+      const share = Math.min(1, (lane.busy[i] as number) / all);
+      pixels.data.set([r, gr, b, 60 + Math.round(195 * Math.sqrt(share))], at);
+    }
+  }
+  g.putImageData(pixels, 0, 0);
+  tile.image = image;
+  tile.painted = theme;
+  return image;
+}
+
+function density(s: Scene, tile: Tile, node: string, y: number, height: number, palette: Palette, theme: number): void {
+  const lane = tile.lanes.get(node);
+  if (!lane) return;
+  const image = paint(tile, palette, theme);
+  const from = Math.max(tile.from, s.from), to = Math.min(tile.to, s.to);
+  if (to <= from) return;
+  s.g.drawImage(image, (from - tile.from) / tile.step, lane.slot, (to - from) / tile.step, 1, xOf(s, from), y, xOf(s, to) - xOf(s, from), height);
+}
+
+// ---- boxes ----
+
+const widths = new Map<string, number>();
+function widthOf(g: CanvasRenderingContext2D, text: string): number {
+  let w = widths.get(text);
+  if (w === undefined) {
+    if (widths.size > 5000) widths.clear();
+    widths.set(text, (w = g.measureText(text).width));
+  }
+  return w;
+}
+
+/** As much of a text as there is room for. */
+function clipped(g: CanvasRenderingContext2D, text: string, room: number): string {
+  if (widthOf(g, text) <= room) return text;
+  const n = Math.floor((text.length * room) / widthOf(g, text)) - 1;
+  return n > 1 ? text.slice(0, n) + "…" : "";
+}
+
+export interface BoxLook {
+  y: number;
+  height: number;
+}
+export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Placed): BoxLook {
+  const room = (row.height - 3) * (all.complete ? 1 : 0.6), each = Math.max(4, Math.min(22, room / Math.max(1, all.levels)));
+  const y = Math.min(box.depth * each, Math.max(0, row.height - 3 - each));
+  return { y: yOf(s, row) + 1 + y, height: Math.max(2, each - 1) };
+}
+
+function luminous([r, g, b]: [number, number, number]): boolean {
+  return r * 0.299 + g * 0.587 + b * 0.114 > 150;
+}
+
+function drawBoxes(s: Scene, row: Row, all: RowBoxes, palette: Palette, picked: string): void {
+  const { g } = s, least = all.complete ? 0 : 1.5;
+  for (const box of all.boxes) {
+    if (box.start > s.to) break;
+    if (box.end < s.from) continue;
+    const x0 = Math.max(s.gutter - 1, xOf(s, box.start)), x1 = Math.min(s.width + 1, xOf(s, box.end)), width = x1 - x0;
+    if (width < least) continue;
+    const look = lookOf(s, row, all, box);
+    g.fillStyle = palette.text(box.colour);
+    g.fillRect(x0, look.y, Math.max(1, width - (width > 4 ? 1 : 0)), look.height);
+    if (picked === `${box.object} ${box.file}`) {
+      g.strokeStyle = colour("text");
+      g.lineWidth = 2;
+      g.strokeRect(x0, look.y, Math.max(2, width), look.height);
+    }
+    if (width < 26 || look.height < 11) continue;
+    const text = clipped(g, label(box.name, 200), width - 8);
+    if (!text) continue;
+    g.fillStyle = luminous(palette.parts(box.colour)) ? "#101318" : "#fff";
+    g.fillText(text, x0 + 4, look.y + look.height / 2 + 0.5);
+  }
+}
+
+// ---- rows, ruler, what is chosen ----
+
+export interface Look {
+  colours: Colours;
+  palette: Palette;
+  theme: number;
+  tiles: (row: Row) => Tile[];
+  boxes: (row: Row) => RowBoxes;
+  focus: string;
+  picked: string;
+  closed: ReadonlySet<string>;
+  gaps: boolean;
+}
+
+function drawGaps(s: Scene, row: Row, gaps: Gap[], c: Colours): void {
+  const { g } = s, least = (s.to - s.from) / 100;
+  g.fillStyle = c.soft;
+  g.globalAlpha = 0.22;
+  for (const gap of gaps) if (gap.end - gap.start >= least) g.fillRect(xOf(s, gap.start), yOf(s, row) + 2, xOf(s, gap.end) - xOf(s, gap.start), row.height - 4);
+  g.globalAlpha = 1;
+}
+
+export function drawRow(s: Scene, row: Row, look: Look): void {
+  const { g } = s, c = look.colours, y = yOf(s, row);
+  if (row.head) {
+    g.fillStyle = c.bg;
+    g.fillRect(s.gutter, y, s.width, row.height);
+  } else {
+    const tiles = look.tiles(row), boxes = look.boxes(row);
+    g.imageSmoothingEnabled = false;
+    if (!boxes.complete) for (const tile of tiles) density(s, tile, row.node.id, y + 1, row.height - 3, look.palette, look.theme);
+    if (look.gaps) drawGaps(s, row, gapsOf(tiles, row.node.id, "", s.from, s.to), c);
+    g.save();
+    g.beginPath();
+    g.rect(s.gutter, y, s.width - s.gutter, row.height);
+    g.clip();
+    drawBoxes(s, row, boxes, look.palette, look.picked);
+    g.restore();
+  }
+  g.fillStyle = c.line;
+  g.globalAlpha = 0.6;
+  g.fillRect(0, y + row.height - 1, s.width, 1);
+  g.globalAlpha = 1;
+  drawTitle(s, row, look);
+}
+
+function drawTitle(s: Scene, row: Row, look: Look): void {
+  const { g } = s, c = look.colours, y = yOf(s, row);
+  g.fillStyle = look.focus === row.node.id ? c["accent-soft"] : row.head ? c.bg : c.panel;
+  g.fillRect(0, y, s.gutter - 1, row.height - 1);
+  const x = 8 + row.depth * 12, branch = row.node.children.length > 0 && (row.head || look.closed.has(row.node.id));
+  g.fillStyle = c.soft;
+  if (branch) {
+    g.beginPath();
+    const m = y + row.height / 2;
+    if (row.head) { g.moveTo(x, m - 2); g.lineTo(x + 7, m - 2); g.lineTo(x + 3.5, m + 3); }
+    else { g.moveTo(x + 1, m - 4); g.lineTo(x + 6, m); g.lineTo(x + 1, m + 4); }
+    g.fill();
+  }
+  if (row.height < 11) return;
+  g.fillStyle = row.head ? c.soft : c.text;
+  g.fillText(clipped(g, row.node.title, s.gutter - x - 20), x + 12, y + row.height / 2);
+}
+
+const SECOND = 1e9;
+const LONG = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+/** About so many marks, at round times; beyond a second those of clocks. */
+export function marks(from: number, to: number, most: number): { step: number; first: number } {
+  const least = (to - from) / Math.max(1, most), power = 10 ** Math.floor(Math.log10(least));
+  const short = (least > SECOND / 2 && LONG.map((n) => n * SECOND).find((n) => n >= least)) || 0;
+  const step = short || power * ([1, 2, 5, 10].find((n) => power * n >= least) ?? 10);
+  return { step, first: Math.ceil(from / step) * step };
+}
+
+/** A time of the ruler, as exact as its marks; from a minute on as clocks tell it. */
+export function markText(ns: number, step: number): string {
+  const us = ns / 1000, digits = Math.max(0, Math.ceil(-Math.log10(step / SECOND) - 1e-9));
+  if (Math.abs(ns) < 60 * SECOND) return ns === 0 ? "0" : time(us, Math.max(1, Math.ceil(Math.log10(Math.abs(ns) / step) - 1e-9) + 1));
+  const sign = ns < 0 ? "−" : "", s = Math.abs(ns) / SECOND, two = (n: number) => String(n).padStart(2, "0");
+  const rest = (s % 60).toFixed(Math.min(9, digits)), whole = Math.floor(s / 60);
+  return `${sign}${whole >= 60 ? `${Math.floor(whole / 60)}:${two(whole % 60)}` : whole}:${Number(rest) < 10 ? "0" : ""}${rest}`;
+}
+
+export function drawRuler(s: Scene, c: Colours): void {
+  const { g } = s, { step, first } = marks(s.from, s.to, (s.width - s.gutter) / 110);
+  g.fillStyle = c.panel;
+  g.fillRect(0, 0, s.width, RULER);
+  g.fillStyle = c.line;
+  g.fillRect(0, RULER - 1, s.width, 1);
+  for (let t = first; t <= s.to; t += step) {
+    const x = Math.round(xOf(s, t));
+    g.fillStyle = c.line;
+    g.fillRect(x, RULER - 7, 1, 7);
+    g.globalAlpha = 0.35;
+    g.fillRect(x, RULER, 1, s.height);
+    g.globalAlpha = 1;
+    g.fillStyle = c.soft;
+    g.fillText(markText(t, step), x + 4, RULER / 2 - 2);
+  }
+  g.fillStyle = c.panel;
+  g.fillRect(0, 0, s.gutter - 1, RULER - 1);
+  g.fillStyle = c.soft;
+  g.fillText(clipped(g, clockText(s.us(s.from)), s.gutter - 12), 8, RULER / 2);
+  g.fillStyle = c.line;
+  g.fillRect(s.gutter - 1, 0, 1, s.height);
+}
+
+/** Time and rows that are being chosen, or are. */
+export function drawArea(s: Scene, area: { from: number; to: number; top: number; bottom: number } | null, c: Colours): void {
+  if (!area) return;
+  const { g } = s, x0 = Math.max(s.gutter, xOf(s, area.from)), x1 = Math.min(s.width, xOf(s, area.to));
+  const y0 = Math.max(RULER, area.top - s.scroll), y1 = Math.min(s.height, area.bottom - s.scroll);
+  if (x1 < s.gutter || x0 > s.width || y1 <= y0) return;
+  g.globalAlpha = 0.14;
+  g.fillStyle = c.accent;
+  g.fillRect(x0, y0, x1 - x0, y1 - y0);
+  g.globalAlpha = 1;
+  g.strokeStyle = c.accent;
+  g.lineWidth = 1;
+  g.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 1), y1 - y0 - 1);
+  g.fillStyle = c.accent;
+  g.fillRect(x0, RULER - 4, Math.max(1, x1 - x0), 3);
+}
+
+export function begin(s: Scene, c: Colours, ratio: number): void {
+  s.g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  s.g.fillStyle = c.panel;
+  s.g.fillRect(0, 0, s.width, s.height);
+  s.g.font = FONT;
+  s.g.textBaseline = "middle";
+}

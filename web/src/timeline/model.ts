@@ -1,0 +1,169 @@
+// What the timeline is about: answers of /timeline, the tree of lanes, time as nanoseconds from the origin.
+import { getJson, type Params } from "../api";
+import { equals, label, literal } from "../format";
+
+/** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
+export type Cell = [number, number, number, number, number?];
+export type Key = string | number | boolean | null;
+export interface Answer {
+  generation: number;
+  complete: boolean;
+  from: number | null;
+  to: number | null;
+  count: number;
+  busy: number;
+  untimed: number;
+  colors: { value: Key; count: number; busy: number }[];
+  lanes_total: number;
+  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[] }[];
+  events_complete: boolean;
+  events: Told[];
+}
+export interface Told {
+  lane: number;
+  color: number;
+  ts: number;
+  dur: number | null;
+  name: string | null;
+  cat: string | null;
+  file: string;
+  object: number;
+}
+
+/** How lanes stand below each other: each level has its columns. */
+export const LAYOUTS: Record<string, string[][]> = {
+  threads: [["host"], ["rank", "pid"], ["tid"]],
+  processes: [["host"], ["rank", "pid"]],
+  hosts: [["host"]],
+  categories: [["cat"]],
+  names: [["name"]],
+};
+/** A layout by name, or columns with commas between. */
+export const layoutOf = (text: string): string[][] =>
+  LAYOUTS[text] ?? text.split(",").map((c) => c.trim()).filter(Boolean).map((c) => [c]);
+
+/** More lanes than these are not listed; the page says so. */
+export const LANES_MOST = 20000;
+
+/** A line of the tree: all objects whose first columns have these values. */
+export interface Node {
+  id: string;
+  level: number;
+  keys: Key[];
+  title: string;
+  count: number;
+  busy: number;
+  children: Node[];
+  /** Of all nodes of its level. */
+  position: number;
+}
+export interface Tree {
+  layout: string[][];
+  roots: Node[];
+  levels: Node[][];
+  truncated: number;
+}
+
+export const idOf = (keys: readonly Key[]): string => JSON.stringify(keys);
+export const columnsOf = (layout: string[][], level: number): string[] => layout.slice(0, level + 1).flat();
+
+function titleOf(columns: string[], keys: Key[]): string {
+  if (columns.length === 2) return keys[0] == null ? `process ${label(keys[1], 60)}` : `rank ${label(keys[0], 20)} · ${label(keys[1], 40)}`;
+  const column = columns[0] as string;
+  if (keys[0] == null) return `no ${column}`;
+  return column === "tid" ? `thread ${label(keys[0], 60)}` : label(keys[0], 80);
+}
+
+/** The tree of what an answer with all columns has for lanes. */
+export function treeOf(layout: string[][], answer: Answer): Tree {
+  const levels: Node[][] = layout.map(() => []);
+  const known = new Map<string, Node>();
+  const roots: Node[] = [];
+  for (const lane of answer.lanes) {
+    let parent: Node | null = null, taken = 0;
+    layout.forEach((columns, level) => {
+      const keys = lane.keys.slice(0, taken + columns.length), id = idOf(keys);
+      let node = known.get(id);
+      if (!node) {
+        node = { id, level, keys, title: titleOf(columns, keys.slice(taken)), count: 0, busy: 0, children: [], position: (levels[level] as Node[]).length };
+        known.set(id, node);
+        (levels[level] as Node[]).push(node);
+        (parent ? parent.children : roots).push(node);
+      }
+      node.count += lane.count;
+      node.busy += lane.busy;
+      taken += columns.length;
+      parent = node;
+    });
+  }
+  return { layout, roots, levels, truncated: answer.lanes_total - answer.lanes.length };
+}
+
+/** What a question about these nodes adds to the query. Values that are there once are said once. */
+export function filterOf(tree: Tree, nodes: readonly Node[]): string {
+  const columns = columnsOf(tree.layout, nodes[0]?.level ?? 0);
+  if (nodes.length === 1) return columns.map((c, i) => equals(c, nodes[0]?.keys[i])).join(" and ");
+  const parts: string[] = [];
+  columns.forEach((column, i) => {
+    const values = [...new Set(nodes.map((n) => n.keys[i]))];
+    const some = values.filter((v) => v != null).map(literal);
+    const told = some.length ? [some.length === 1 ? `${column} == ${some[0]}` : `${column} in [${some.join(", ")}]`] : [];
+    if (some.length < values.length) told.push(`${column} is null`);
+    parts.push(told.length > 1 ? `(${told.join(" or ")})` : told.join(""));
+  });
+  return parts.join(" and ");
+}
+
+/** A row of the screen. */
+export interface Row {
+  node: Node;
+  /** Only the title of what stands below it. */
+  head: boolean;
+  depth: number;
+  y: number;
+  height: number;
+}
+
+/** A node with one child only is shown as that child. */
+function shownAs(node: Node): Node {
+  let n = node;
+  while (n.children.length === 1 && n.level > 0) n = n.children[0] as Node;
+  return n;
+}
+
+export function rowsOf(tree: Tree, closed: ReadonlySet<string>, laneHeight: number, headHeight: number): Row[] {
+  const rows: Row[] = [];
+  let y = 0;
+  const add = (node: Node, depth: number): void => {
+    const shown = shownAs(node), open = shown.children.length > 0 && !closed.has(node.id);
+    const height = open ? headHeight : laneHeight;
+    const title = shown === node ? shown : { ...shown, title: node.title };
+    rows.push({ node: open ? node : shown.children.length ? node : title, head: open, depth, y, height });
+    y += height;
+    if (open) for (const child of shown.children) add(child, depth + 1);
+  };
+  for (const root of tree.roots) add(root, 0);
+  return rows;
+}
+
+/** Times: microseconds since 1970 are too large to tell nanoseconds apart, so all is kept from an origin on. */
+export class Clock {
+  readonly origin: number;
+  constructor(from: number) {
+    this.origin = Math.floor(from);
+  }
+  /** Nanoseconds from the origin on. */
+  ns(us: number): number {
+    return (us - this.origin) * 1000;
+  }
+  us(ns: number): number {
+    return this.origin + ns / 1000;
+  }
+  /** `time_range` from one to before the other, to the nanosecond. */
+  range(from: number, to: number): string {
+    const origin = BigInt(this.origin) * 1000n;
+    return `${origin + BigInt(Math.floor(from))}ns,${origin + BigInt(Math.max(Math.ceil(to), Math.floor(from) + 1)) - 1n}ns`;
+  }
+}
+
+export const ask = (params: Params, signal?: AbortSignal): Promise<Answer> => getJson<Answer>("/timeline", params, signal);

@@ -1,0 +1,128 @@
+// One event: what it has, what it is in, what is beside it, and how it stands among its like.
+import { useEffect, useState } from "preact/hooks";
+import { getJson, isAbort, type Params } from "../api";
+import { both, clock, equals, exact, label, time } from "../format";
+import { extra, selection, setSelection, view } from "../state";
+import type { Match } from "./search";
+import type { Key } from "./model";
+
+/** An event: how many stand before it in its file. */
+export interface Place {
+  file: string;
+  object: number;
+}
+interface Near extends Place {
+  ts: number;
+  dur: number | null;
+  name: string | null;
+  cat: string | null;
+}
+interface Event {
+  columns: Record<string, Key>;
+  event: Record<string, unknown>;
+  callers: Near[];
+  callers_total: number;
+  previous: Near | null;
+  next: Near | null;
+}
+interface Peers {
+  count: number;
+  values: number;
+  histogram: { lo: number; hi: number; count: number }[];
+}
+
+function useEvent(place: Place, base: Params): { event: Event | null; peers: Peers | null; error: string } {
+  const [state, set] = useState<{ event: Event | null; peers: Peers | null; error: string }>({ event: null, peers: null, error: "" });
+  useEffect(() => {
+    const control = new AbortController();
+    void (async () => {
+      try {
+        const event = await getJson<Event>("/event", { file: place.file, object: place.object }, control.signal);
+        set({ event, peers: null, error: "" });
+        const like = both(equals("name", event.columns["name"]), equals("cat", event.columns["cat"]));
+        const peers = await getJson<Peers>("/histogram", { ...base, query: both(String(base["query"] ?? ""), like), column: "dur" }, control.signal);
+        set({ event, peers, error: "" });
+      } catch (e) {
+        if (!isAbort(e)) set((s) => ({ ...s, error: (e as Error).message }));
+      }
+    })();
+    return () => control.abort();
+  }, [place.file, place.object, base["query"]]);
+  return state;
+}
+
+/** Nested objects as paths with dots. */
+function flat(value: unknown, path: string, into: [string, unknown][]): [string, unknown][] {
+  if (value && typeof value === "object" && !Array.isArray(value)) {
+    for (const [k, v] of Object.entries(value)) flat(v, path ? `${path}.${k}` : k, into);
+  } else into.push([path, value]);
+  return into;
+}
+
+function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
+  const bins = peers.histogram, most = Math.max(1, ...bins.map((b) => b.count));
+  const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
+  const below = bins.slice(0, Math.max(0, own)).reduce((n, b) => n + b.count, 0);
+  if (!bins.length) return null;
+  return (
+    <figure class="peers">
+      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && <>: longer than at least {Math.floor((100 * below) / peers.values)} %</>}</figcaption>
+      <div role="img" aria-label={bins.map((b) => `${time(b.lo)} to ${time(b.hi)}: ${b.count}`).join(", ")}>
+        {bins.map((b, i) => (
+          <span key={b.lo} class={i === own ? "own" : ""} title={`${time(b.lo)} – ${time(b.hi)}: ${exact(b.count)}`}
+            style={{ height: `${Math.max(3, (100 * Math.log1p(b.count)) / Math.log1p(most))}%` }} />
+        ))}
+      </div>
+      <small><span>{time(bins[0]?.lo)}</span><span>{time(bins[bins.length - 1]?.hi)}</span></small>
+    </figure>
+  );
+}
+
+const toMatch = (n: Near, columns: Record<string, Key>): Match => ({ ...n, keys: (wanted) => wanted.map((c) => (c === "name" ? n.name : c === "cat" ? n.cat : columns[c] ?? null)) });
+
+function Values({ rows }: { rows: [string, unknown][] }) {
+  return (
+    <table class="values"><tbody>
+      {rows.map(([k, v]) => {
+        const long = typeof v === "object" ? JSON.stringify(v) : String(v);
+        return <tr key={k}><th scope="row">{label(k, 60)}</th><td title={long.length > 300 ? undefined : label(long, 300)}>{label(v, 300)}</td></tr>;
+      })}
+    </tbody></table>
+  );
+}
+
+export function EventPanel({ place, base, onGo, onClose }: { place: Place; base: Params; onGo: (m: Match) => void; onClose: () => void }) {
+  const { event, peers, error } = useEvent(place, base);
+  if (!event) return <aside class="event-panel">{error ? <p class="bad" role="alert">{error}</p> : <p class="empty">…</p>}</aside>;
+  const c = event.columns, dur = c["dur"] as number | null, go = (n: Near | null) => { if (n) onGo(toMatch(n, c)); };
+  const own = Object.entries(c).filter(([k, v]) => v != null && !["name", "cat", "ts", "te", "dur"].includes(k)) as [string, unknown][];
+  const args = flat(event.event["args"] ?? {}, "", []);
+  return (
+    <aside class="event-panel" aria-label="Event">
+      <header>
+        <h2>{label(c["name"], 200)}</h2><span class="chip">{label(c["cat"], 60)}</span>
+        <button class="quiet" aria-label="Close" title="Esc" onClick={onClose}>✕</button>
+      </header>
+      <p><b title={`${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
+      <p class="buttons">
+        <button id="event-previous" title="Before it in its thread: [" disabled={!event.previous} onClick={() => go(event.previous)}>← before</button>
+        <button id="event-next" title="After it in its thread: ]" disabled={!event.next} onClick={() => go(event.next)}>after →</button>
+        <button onClick={() => onGo(toMatch({ ...place, ts: c["ts"] as number, dur, name: null, cat: null }, c))}>Show</button>
+      </p>
+      {peers && <Distribution peers={peers} dur={dur} />}
+      <p class="buttons">
+        <button onClick={() => setSelection({ query: both(selection.value.query, equals("name", c["name"])) })}>Only this name</button>
+        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Calls of it</button>
+      </p>
+      {event.callers.length > 0 && <>
+        <h3>In {event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)} calls</h3>
+        <ol class="callers">{event.callers.map((n) => (
+          <li key={`${n.object} ${n.file}`}><button class="link" onClick={() => go(n)}>{label(n.name, 100)}</button> <small>{label(n.cat, 40)} {time(n.dur)}</small></li>
+        ))}</ol>
+      </>}
+      <h3>Where</h3>
+      <Values rows={[...own, ["trace", place.file], ["object", place.object]]} />
+      {args.length > 0 && <><h3>Arguments</h3><Values rows={args} /></>}
+    </aside>
+  );
+}

@@ -1,0 +1,60 @@
+// Search over all data, on the daemon: the next and the previous match, and which of how many it is.
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, getJson, isAbort, type Params } from "../api";
+import { both, exact, literal } from "../format";
+import { extra } from "../state";
+import type { Key } from "./model";
+import type { Place } from "./panel";
+
+export interface Match extends Place {
+  ts: number;
+  dur: number | null;
+  /** Its values of these columns. */
+  keys: (columns: string[]) => Key[];
+}
+interface Found {
+  count: number;
+  position: number | null;
+  event: (Place & { ts: number; dur: number | null } & Record<string, Key>) | null;
+}
+
+const text = extra("find", "");
+const OPERATOR = /[=<>~!]|\b(in|like|ilike|is|not)\b/;
+
+/** A query as it stands; other text is part of a name. */
+export const searchQuery = (t: string): string => (OPERATOR.test(t) ? t : `name ilike ${literal(`%${t.replace(/[%_]/g, "\\$&")}%`)}`);
+
+export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Match) => void; from: () => number }) {
+  const [found, set] = useState<Found | null>(null), [error, setError] = useState(""), [last, setLast] = useState<Found["event"]>(null);
+  useEffect(() => { set(null); setLast(null); setError(""); }, [text.value, base["query"]]);
+  const go = async (direction: "next" | "previous") => {
+    if (!text.value.trim()) return;
+    const params = { ...base, query: both(String(base["query"] ?? ""), searchQuery(text.value)), direction };
+    try {
+      let answer = await getJson<Found>("/find", { ...params, ...(last ? { at_file: last.file, at_object: last.object } : { at: Math.floor(from()) }) });
+      if (!answer.event && answer.count) answer = await getJson<Found>("/find", params);
+      set(answer);
+      setError("");
+      setLast(answer.event);
+      const e = answer.event;
+      if (e) onMatch({ file: e.file, object: e.object, ts: e.ts, dur: e.dur, keys: (columns) => columns.map((c) => e[c] ?? null) });
+    } catch (e) {
+      if (!isAbort(e)) setError(e instanceof ApiError ? e.message.split("\n")[0] as string : String(e));
+    }
+  };
+  const keys = (e: KeyboardEvent) => {
+    if (e.key === "Enter") void go(e.shiftKey ? "previous" : "next");
+    else if (e.key === "Escape") (e.currentTarget as HTMLInputElement).blur();
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <span class="timeline-search" role="search">
+      <input id="timeline-search" type="search" aria-label="Search all events" placeholder="Search names, or a query: dur > 1s" spellcheck={false}
+        value={text.value} onInput={(e) => { text.value = e.currentTarget.value; }} onKeyDown={keys} />
+      <button id="timeline-previous" aria-label="Previous match" title="Previous match: p" disabled={!text.value} onClick={() => void go("previous")}>↑</button>
+      <button id="timeline-next" aria-label="Next match" title="Next match: n" disabled={!text.value} onClick={() => void go("next")}>↓</button>
+      <output role="status" class={error ? "bad" : ""}>{error || (found && (found.count ? `${exact(found.position)} of ${exact(found.count)}` : "no match"))}</output>
+    </span>
+  );
+}

@@ -1,0 +1,298 @@
+// The timeline's state and its clockwork: window, rows, tiles, frames, and what is under the pointer.
+import { signal } from "@preact/signals";
+import type { Params } from "../api";
+import { dark } from "../theme";
+import { gapsOf, place, type Gap, type Placed, type RowBoxes } from "./boxes";
+import * as draw from "./draw";
+import { Clock, columnsOf, rowsOf, treeOf, type Answer, type Row, type Tree } from "./model";
+import { Palette } from "./palette";
+import { Tiles, type Tile } from "./tiles";
+
+/** Rows and time that are chosen, nanoseconds from the origin on; y of the rows' list. */
+export interface Area {
+  from: number;
+  to: number;
+  first: number;
+  last: number;
+}
+export interface Under {
+  row: Row;
+  ns: number;
+  box: Placed | null;
+  cell: { from: number; to: number; count: number; busy: number; colour: number } | null;
+}
+
+const HEAD = 20;
+
+export class Stage {
+  readonly clock: Clock;
+  readonly palette = new Palette();
+  tree: Tree;
+  tiles: Tiles;
+  rows: Row[] = [];
+  closed = new Set<string>();
+  whole: { from: number; to: number };
+  scroll = 0;
+  focus = "";
+  picked = "";
+  gaps = false;
+  area: Area | null = null;
+  laneHeight = 0;
+  /** Counts changes of the window, for what is asked once it stands still. */
+  readonly moved = signal(0);
+  /** Counts answers. */
+  readonly loaded = signal(0);
+  private scene: draw.Scene | null = null;
+  private canvas: HTMLCanvasElement | null = null;
+  private frame = 0;
+  private theme = 0;
+  private placed = new Map<string, { of: Tile[]; boxes: RowBoxes }>();
+  private chosenHeight = 0;
+  /** Milliseconds of the last frames, for tests. */
+  readonly frames: number[] = [];
+
+  constructor(readonly layout: string[][], answer: Answer, readonly base: Params, readonly color: string) {
+    const from = answer.from ?? 0, to = answer.to ?? from;
+    this.clock = new Clock(from);
+    this.whole = { from: this.clock.ns(from), to: Math.max(this.clock.ns(to), this.clock.ns(from) + 1000) };
+    for (const c of [...answer.colors].sort((a, b) => b.busy - a.busy || b.count - a.count)) this.palette.number(c.value);
+    this.tree = treeOf(layout, answer);
+    this.tiles = new Tiles(this.tree, this.clock, this.palette, base, color, () => this.answered());
+    this.window = { ...this.whole };
+  }
+
+  window: { from: number; to: number };
+
+  get shown(): draw.Scene | null {
+    return this.scene;
+  }
+
+  // ---- rows ----
+
+  setHeight(height: number): void {
+    this.chosenHeight = height;
+    this.layRows();
+    this.redraw();
+  }
+
+  layRows(): void {
+    const room = (this.scene?.height ?? 500) - draw.RULER;
+    let n = 0;
+    for (const level of this.tree.levels) n = level.length;
+    this.laneHeight = this.chosenHeight || Math.max(15, Math.min(72, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n))));
+    this.rows = rowsOf(this.tree, this.closed, this.laneHeight, HEAD);
+    this.setScroll(this.scroll);
+  }
+
+  get height(): number {
+    const last = this.rows[this.rows.length - 1];
+    return last ? last.y + last.height : 0;
+  }
+
+  setScroll(y: number): void {
+    this.scroll = Math.max(0, Math.min(y, this.height - (this.scene?.height ?? 0) + draw.RULER));
+    this.redraw();
+  }
+
+  toggle(id: string): void {
+    if (!this.closed.delete(id)) this.closed.add(id);
+    this.layRows();
+    this.redraw();
+  }
+
+  visible(): Row[] {
+    const top = this.scroll, bottom = this.scroll + (this.scene?.height ?? 0) - draw.RULER;
+    return this.rows.filter((r) => r.y + r.height > top && r.y < bottom);
+  }
+
+  rowAt(y: number): Row | null {
+    return this.rows.find((r) => y - draw.RULER + this.scroll >= r.y && y - draw.RULER + this.scroll < r.y + r.height) ?? null;
+  }
+
+  focusRow(step: number): Row | null {
+    const i = this.rows.findIndex((r) => r.node.id === this.focus);
+    const row = this.rows[Math.max(0, Math.min(this.rows.length - 1, i < 0 ? 0 : i + step))];
+    if (!row) return null;
+    this.focus = row.node.id;
+    this.showRow(row);
+    return row;
+  }
+
+  showRow(row: Row): void {
+    const room = (this.scene?.height ?? 0) - draw.RULER;
+    if (row.y < this.scroll) this.setScroll(row.y);
+    else if (row.y + row.height > this.scroll + room) this.setScroll(row.y + row.height - room);
+    this.redraw();
+  }
+
+  // ---- window ----
+
+  /** Doubles tell times of today's clocks apart by a quarter of a microsecond. */
+  private get least(): number {
+    return Math.max(100, Math.abs(this.clock.origin) * 1000 * 2 ** -52 * 100);
+  }
+
+  show(from: number, to: number): void {
+    const whole = this.whole.to - this.whole.from;
+    const span = Math.max(this.least, Math.min(to - from, whole * 1.1)), middle = (from + to) / 2;
+    let start = middle - span / 2;
+    start = Math.max(this.whole.from - span * 0.5, Math.min(start, this.whole.to - span * 0.5));
+    this.window = { from: start, to: start + span };
+    this.moved.value++;
+    this.redraw();
+  }
+
+  zoom(factor: number, at = (this.window.from + this.window.to) / 2): void {
+    const { from, to } = this.window;
+    this.show(at - (at - from) * factor, at + (to - at) * factor);
+  }
+
+  pan(share: number): void {
+    const by = (this.window.to - this.window.from) * share;
+    this.show(this.window.from + by, this.window.to + by);
+  }
+
+  fit(): void {
+    const pad = (this.whole.to - this.whole.from) * 0.01;
+    this.show(this.whole.from - pad, this.whole.to + pad);
+  }
+
+  /** So that it can be seen, with something around it where it is not in the window. */
+  reveal(from: number, to: number): void {
+    if (from >= this.window.from && to <= this.window.to && to - from > (this.window.to - this.window.from) / 200) return;
+    const span = Math.max((to - from) * 4, this.least);
+    const now = this.window.to - this.window.from, fits = span <= now && to - from > now / 200;
+    const half = (fits ? now : span) / 2, middle = (from + to) / 2;
+    this.show(middle - half, middle + half);
+  }
+
+  // ---- tiles ----
+
+  private get level(): number {
+    const s = this.scene;
+    return Tiles.level((this.window.to - this.window.from) / Math.max(1, s ? s.width - s.gutter : 1000));
+  }
+
+  private readonly tilesOf = (row: Row): Tile[] => this.tiles.find(row.node, this.level, this.window.from, this.window.to);
+
+  readonly boxesOf = (row: Row): RowBoxes => {
+    const tiles = this.tilesOf(row), known = this.placed.get(row.node.id);
+    if (known && known.of.length === tiles.length && known.of.every((t, i) => t === tiles[i])) return known.boxes;
+    if (this.placed.size > 500) this.placed.clear();
+    const boxes = place(tiles, row.node.id);
+    this.placed.set(row.node.id, { of: tiles, boxes });
+    return boxes;
+  };
+
+  private answered(): void {
+    this.loaded.value++;
+    this.redraw();
+  }
+
+  /** The index has changed: lanes may be new, and tiles are asked for again; until then the old ones stay. */
+  renew(answer: Answer): void {
+    this.tree = treeOf(this.layout, answer);
+    const to = this.clock.ns(answer.to ?? 0), from = this.clock.ns(answer.from ?? 0);
+    const all = this.window.from <= this.whole.from && this.window.to >= this.whole.to;
+    this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
+    this.tiles.stop();
+    this.tiles = new Tiles(this.tree, this.clock, this.palette, this.base, this.color, () => this.answered());
+    this.layRows();
+    if (all) this.fit();
+    else this.redraw();
+  }
+
+  gapsShown(): Gap[] {
+    return this.visible().filter((r) => !r.head)
+      .flatMap((r) => gapsOf(this.tilesOf(r), r.node.id, r.node.title, this.window.from, this.window.to))
+      .sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, 200);
+  }
+
+  // ---- frames ----
+
+  attach(canvas: HTMLCanvasElement): void {
+    this.canvas = canvas;
+    this.resize();
+  }
+
+  resize(): void {
+    const c = this.canvas;
+    if (!c) return;
+    const width = c.clientWidth, height = c.clientHeight, ratio = devicePixelRatio || 1;
+    c.width = Math.round(width * ratio);
+    c.height = Math.round(height * ratio);
+    const g = c.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+    this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, from: 0, to: 1, scroll: 0, us: (ns) => this.clock.us(ns) };
+    this.layRows();
+    this.moved.value++;
+    this.redraw();
+  }
+
+  themed(): void {
+    this.theme++;
+    this.palette.forget();
+    this.redraw();
+  }
+
+  redraw(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
+  }
+
+  private paint(): void {
+    const s = this.scene;
+    if (!s || !this.canvas) return;
+    const began = performance.now(), rows = this.visible();
+    Object.assign(s, this.window, { scroll: this.scroll });
+    this.tiles.want(rows.filter((r) => !r.head).map((r) => r.node), this.level, Math.max(this.window.from, this.whole.from), Math.min(this.window.to, this.whole.to + 1));
+    const colours = draw.coloursNow();
+    const look: draw.Look = { colours, palette: this.palette, theme: this.theme * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf,
+      focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
+    draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
+    for (const row of rows) draw.drawRow(s, row, look);
+    draw.drawRuler(s, colours);
+    draw.drawArea(s, this.areaPixels(), colours);
+    this.frames.push(performance.now() - began);
+    if (this.frames.length > 600) this.frames.shift();
+  }
+
+  private areaPixels(): Parameters<typeof draw.drawArea>[1] {
+    const a = this.area, first = a && this.rows[a.first], last = a && this.rows[a.last];
+    return a && first && last ? { from: a.from, to: a.to, top: draw.RULER + first.y, bottom: draw.RULER + last.y + last.height } : null;
+  }
+
+  // ---- what is under the pointer ----
+
+  under(x: number, y: number): Under | null {
+    const s = this.scene, row = this.rowAt(y);
+    if (!s || !row || row.head || x < s.gutter || y < draw.RULER) return null;
+    const ns = draw.nsOf(s, x), all = this.boxesOf(row), slack = (3 / (s.width - s.gutter)) * (s.to - s.from);
+    let box: Placed | null = null;
+    for (const b of all.boxes) {
+      if (b.start - slack > ns) break;
+      const look = draw.lookOf(s, row, all, b), wide = draw.xOf(s, b.end) - draw.xOf(s, b.start) >= 1.5;
+      const end = Math.max(b.end, b.start + slack);
+      if (ns >= b.start && ns <= end && y >= look.y && y <= look.y + look.height && (wide || all.complete)) box = b;
+    }
+    return { row, ns, box, cell: this.cellAt(row, ns) };
+  }
+
+  private cellAt(row: Row, ns: number): Under["cell"] {
+    const tile = this.tilesOf(row).find((t) => ns >= t.from && ns < t.to), lane = tile?.lanes.get(row.node.id);
+    if (!tile || !lane) return null;
+    const column = Math.floor((ns - tile.from) / tile.step), from = tile.from + column * tile.step, at = lane.columns.indexOf(column);
+    if (at < 0) return { from, to: from + tile.step, count: 0, busy: 0, colour: 0 };
+    return { from, to: from + tile.step, count: lane.counts[at] as number, busy: lane.busy[at] as number, colour: lane.colours[at] as number };
+  }
+
+  columns(): string[] {
+    return columnsOf(this.layout, this.layout.length - 1);
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.frame);
+    this.tiles.stop();
+  }
+}

@@ -1,0 +1,208 @@
+// What was asked of /timeline, kept as tiles: so many columns of a power of two of nanoseconds, for a block of lanes.
+import type { Params } from "../api";
+import { both } from "../format";
+import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Told, type Tree } from "./model";
+import type { Palette } from "./palette";
+
+export const COLUMNS = 1024;
+export const BLOCK = 64;
+const EVENTS = 1000;
+const AT_ONCE = 4;
+/** What all tiles may take, in bytes as counted by sizeOf. */
+export const MOST_BYTES = 48 << 20;
+
+export interface Box extends Told {
+  /** Nanoseconds from the origin on. */
+  start: number;
+  end: number;
+  node: string;
+  colour: number;
+}
+/** Cells of a lane that are not empty, by column. */
+export interface Lane {
+  node: string;
+  slot: number;
+  columns: Uint16Array;
+  counts: Float64Array;
+  busy: Float64Array;
+  colours: Uint16Array;
+}
+export interface Tile {
+  key: string;
+  level: number;
+  from: number;
+  to: number;
+  step: number;
+  lanes: Map<string, Lane>;
+  boxes: Box[];
+  complete: boolean;
+  image: HTMLCanvasElement | null;
+  painted: number;
+  bytes: number;
+  used: number;
+  generation: number;
+}
+interface Wanted {
+  key: string;
+  level: number;
+  index: number;
+  k: number;
+  nodes: Node[];
+  whole: boolean;
+}
+
+const sizeOf = (t: Tile): number => {
+  let bytes = 400 + t.boxes.length * 300 + t.lanes.size * COLUMNS * 4;
+  for (const lane of t.lanes.values()) bytes += 300 + lane.columns.length * 20;
+  return bytes;
+};
+
+function laneOf(told: Answer["lanes"][number], slot: number, colours: number[]): Lane {
+  let n = 0;
+  for (const c of told.cells) n += c[4] ?? 1;
+  const lane: Lane = { node: idOf(told.keys), slot, columns: new Uint16Array(n), counts: new Float64Array(n), busy: new Float64Array(n), colours: new Uint16Array(n) };
+  let i = 0;
+  for (const [column, count, busy, colour, run] of told.cells) {
+    for (let k = 0; k < (run ?? 1); k++, i++) {
+      lane.columns[i] = column + k;
+      // What began before the tile is of the tile before.
+      lane.counts[i] = count - (column + k === 0 ? told.before : 0);
+      lane.busy[i] = busy;
+      lane.colours[i] = colours[colour] as number;
+    }
+  }
+  return lane;
+}
+
+export class Tiles {
+  readonly kept = new Map<string, Tile>();
+  private running = new Map<string, AbortController>();
+  private wanted: Wanted[] = [];
+  private clockwork = 0;
+  private bytes = 0;
+  generation = 0;
+  /** The last answers' milliseconds, for the curious and for tests. */
+  readonly took: number[] = [];
+  failed: Error | null = null;
+
+  constructor(private tree: Tree, private clock: Clock, private palette: Palette, private base: Params, private color: string,
+    private changed: () => void) {}
+
+  get asking(): number {
+    return this.running.size + this.wanted.length;
+  }
+  get size(): number {
+    return this.bytes;
+  }
+
+  static level(nsPerPixel: number): number {
+    return Math.max(0, Math.ceil(Math.log2(nsPerPixel)));
+  }
+
+  private block(node: Node): { nodes: Node[]; number: number; whole: boolean } {
+    const all = this.tree.levels[node.level] as Node[], number = Math.floor(node.position / BLOCK);
+    const whole = all.length <= BLOCK && !this.tree.truncated;
+    return { nodes: whole ? all : all.slice(number * BLOCK, (number + 1) * BLOCK), number, whole };
+  }
+
+  private key(node: Node, k: number, index: number): string {
+    return `${node.level}/${this.block(node).number}/${k}/${index}`;
+  }
+
+  /** The best that is there for a node and a stretch of time, coarser where it must be: from left to right. */
+  find(node: Node, k: number, from: number, to: number): Tile[] {
+    const span = COLUMNS * 2 ** k, found: Tile[] = [];
+    for (let i = Math.floor(from / span); i * span < to; i++) {
+      const tile = this.nearest(node, k, i);
+      if (tile && found[found.length - 1] !== tile) found.push(tile);
+    }
+    return found;
+  }
+
+  private nearest(node: Node, k: number, index: number): Tile | null {
+    for (let up = 0; up < 50; up++) {
+      const tile = this.kept.get(this.key(node, k + up, Math.floor(index / 2 ** up)));
+      if (tile) {
+        tile.used = ++this.clockwork;
+        return tile;
+      }
+    }
+    return null;
+  }
+
+  /** Asks for what of this is not there; what was asked for before and is not wanted any more is given up. */
+  want(nodes: Node[], k: number, from: number, to: number): void {
+    const span = COLUMNS * 2 ** k, wanted = new Map<string, Wanted>();
+    for (const node of nodes) {
+      const { nodes: block, whole } = this.block(node);
+      for (let i = Math.floor(from / span); i * span < to; i++) {
+        const key = this.key(node, k, i), have = this.kept.get(key);
+        if (!wanted.has(key) && have?.generation !== this.generation) wanted.set(key, { key, level: node.level, index: i, k, nodes: block, whole });
+      }
+    }
+    for (const [key, control] of this.running) if (!wanted.has(key)) { control.abort(); this.running.delete(key); }
+    this.wanted = [...wanted.values()].filter((w) => !this.running.has(w.key));
+    this.next();
+  }
+
+  private next(): void {
+    while (this.running.size < AT_ONCE && this.wanted.length) void this.fetch(this.wanted.shift() as Wanted);
+  }
+
+  private params(w: Wanted, from: number, to: number): Params {
+    return { ...this.base, query: w.whole ? this.base["query"] : both(String(this.base["query"] ?? ""), filterOf(this.tree, w.nodes)),
+      group_by: columnsOf(this.tree.layout, w.level).join(","), color: this.color, width: COLUMNS, events: EVENTS, time_range: this.clock.range(from, to) };
+  }
+
+  private async fetch(w: Wanted): Promise<void> {
+    const span = COLUMNS * 2 ** w.k, from = w.index * span, control = new AbortController(), began = performance.now(), generation = this.generation;
+    this.running.set(w.key, control);
+    try {
+      const answer = await ask(this.params(w, from, from + span), control.signal);
+      this.took.push(performance.now() - began);
+      if (this.took.length > 500) this.took.shift();
+      this.keep(this.made(w, from, answer, generation));
+      this.failed = null;
+    } catch (e) {
+      if (control.signal.aborted) return;
+      this.failed = e as Error;
+    }
+    if (this.running.get(w.key) === control) this.running.delete(w.key);
+    this.next();
+    this.changed();
+  }
+
+  private made(w: Wanted, from: number, answer: Answer, generation: number): Tile {
+    const colours = answer.colors.map((c) => this.palette.number(c.value)), lanes = new Map<string, Lane>();
+    const slots = new Map(w.nodes.map((n, i) => [n.id, i]));
+    answer.lanes.forEach((told) => {
+      const slot = slots.get(idOf(told.keys));
+      if (slot !== undefined) lanes.set(idOf(told.keys), laneOf(told, slot, colours));
+    });
+    const boxes = answer.events.map((e): Box => {
+      const start = this.clock.ns(e.ts);
+      return { ...e, start, end: start + (e.dur ?? 0) * 1000, node: idOf(answer.lanes[e.lane]?.keys ?? []), colour: colours[e.color] as number };
+    });
+    const step = 2 ** w.k;
+    return { key: w.key, level: w.k, from, to: from + step * COLUMNS, step, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
+      used: ++this.clockwork, generation };
+  }
+
+  private keep(tile: Tile): void {
+    tile.bytes = sizeOf(tile);
+    this.bytes += tile.bytes - (this.kept.get(tile.key)?.bytes ?? 0);
+    this.kept.set(tile.key, tile);
+    if (this.bytes <= MOST_BYTES) return;
+    for (const old of [...this.kept.values()].sort((a, b) => a.used - b.used)) {
+      if (this.bytes <= MOST_BYTES * 0.8 || old === tile) break;
+      this.bytes -= old.bytes;
+      this.kept.delete(old.key);
+    }
+  }
+
+  stop(): void {
+    for (const control of this.running.values()) control.abort();
+    this.running.clear();
+    this.wanted = [];
+  }
+}
