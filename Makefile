@@ -16,6 +16,7 @@
 #   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
 #   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
 #   tests/unit/test_x.c       -> $(BUILD)/tests/test_x
+#   failpoint.h               -> $(BUILD)/fail/bin, two programs for tests/fault
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
 # The first line of a unit test or fuzz target names its room: /* room: trace */. It is linked with
 # that room and those below it only, so a wrong arrow does not link.
@@ -209,8 +210,25 @@ $(FUZZ): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(FUZZ_MAIN) \
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    $(filter %.a,$^) $(DFT_LIBS)
 
+# Programs in which tests make things fail: sources that name a failpoint once more, before the libraries that hold them as they are.
+FAIL_SOURCES := $(shell grep -l 'failpoint\.h' src/*/*.c) tests/fault/failpoint.c
+FAIL_OBJECTS := $(FAIL_SOURCES:%.c=$(B)/fail/%.o)
+FAIL_PROGRAMS := $(B)/fail/bin/dftracerd $(B)/fail/bin/dftracerd-inspect
+
+$(B)/fail/%.o: %.c $(B)/config.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -DDFT_FAILPOINTS $(DFT_CPPFLAGS) $(DFT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/fail/bin/dftracerd: $(FAIL_OBJECTS) $$(call objects_of,$$(filter-out $(FAIL_SOURCES),$$(call sources_of,daemon))) \
+    $$(call libs_to,http)
+$(B)/fail/bin/dftracerd-inspect: $(filter-out $(B)/fail/src/http/% $(B)/fail/src/daemon/%,$(FAIL_OBJECTS)) \
+    $$(call objects_of,$$(call tool_parts,src/tools/dftracerd_inspect)) $$(call libs_to,tools)
+$(FAIL_PROGRAMS):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
+
 .PHONY: programs
-programs: all $(UNIT) $(FUZZ)
+programs: all $(UNIT) $(FUZZ) $(FAIL_PROGRAMS)
 
 # Every suite is a call of tests/run; the first test of a suite is that what it needs can be built.
 # TALLY, set by `check`, is where the counts of the suites are added up.
@@ -254,7 +272,7 @@ check-lint:
 	@$(RUN_SUITE) lint $(call executables,tests/lint/*)
 
 check-http check-golden check-fault: check-%: $(B)/config.mk
-	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all' \
+	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all $(if $(filter fault,$*),$(FAIL_PROGRAMS))' \
 	    $(call SCRIPTS_RUN,$(call executables,tests/$*/test_*))
 
 # Every answer that the tests of http get, held against /openapi.json when they have ended.
@@ -492,4 +510,4 @@ deb-of: all
 .PHONY: FORCE
 FORCE:
 
--include $(wildcard $(B)/obj/src/*/*.d $(B)/obj/src/tools/*/*.d $(B)/obj/tests/*/*.d)
+-include $(wildcard $(B)/fail/*/*/*.d $(B)/obj/src/*/*.d $(B)/obj/src/tools/*/*.d $(B)/obj/tests/*/*.d)

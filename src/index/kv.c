@@ -1,6 +1,8 @@
 /* kv.c - the only caller of LMDB. See kv.h for the contract. */
 #include "kv_batch.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +136,7 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         mdb_env_set_maxreaders(kv->env, READERS_MAX);
         if (!kv->read_only)
             mdb_env_set_mapsize(kv->env, map_size);
-        rc = mdb_env_open(kv->env, kv->path, flags, 0600);
+        rc = failpoint("kv.open") ? errno : mdb_env_open(kv->env, kv->path, flags, 0600);
         if (rc == 0)
             return 0;
         mdb_env_close(kv->env);
@@ -164,7 +166,11 @@ static int open_tables(struct kv *kv, struct err *err)
             rc = MDB_INVALID; /* read-only: made by something else, or never finished */
         return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }
-    rc = mdb_txn_commit(txn);
+    rc = failpoint("kv.tables") ? errno : 0;
+    if (rc)
+        mdb_txn_abort(txn);
+    else
+        rc = mdb_txn_commit(txn);
     return rc ? err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
 }
 
@@ -291,12 +297,13 @@ static int apply_op(struct kv *kv, MDB_txn *txn, const struct op *op)
 
     switch (op->kind) {
     case OP_PUT:
-        return mdb_put(txn, kv->dbi[op->table], &key, &value, 0);
+        return failpoint("kv.put") ? errno : mdb_put(txn, kv->dbi[op->table], &key, &value, 0);
     case OP_DELETE:
-        rc = mdb_del(txn, kv->dbi[op->table], &key, NULL);
+        rc = failpoint("kv.delete") ? errno : mdb_del(txn, kv->dbi[op->table], &key, NULL);
         return rc == MDB_NOTFOUND ? 0 : rc;
     default:
-        return delete_prefix(txn, kv->dbi[op->table], &op->key);
+        return failpoint("kv.delete_prefix") ? errno
+                                             : delete_prefix(txn, kv->dbi[op->table], &op->key);
     }
 }
 
@@ -309,11 +316,15 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
         return rc;
     for (size_t i = 0; i < b->count && rc == 0; i++)
         rc = apply_op(kv, txn, &b->ops[i]);
+    if (rc == 0 && failpoint("kv.commit"))
+        rc = errno;
     if (rc) {
         mdb_txn_abort(txn);
         return rc;
     }
-    return mdb_txn_commit(txn);
+    rc = mdb_txn_commit(txn);
+    /* To be told that it failed although it is there is harmless: the batch is applied again. */
+    return rc == 0 && failpoint("kv.committed") ? errno : rc;
 }
 
 static void close_gate(struct kv *kv)
@@ -359,7 +370,9 @@ static int grow_map(struct kv *kv, uint64_t need)
     size = kv_map_size(kv);
     while (size < need)
         size *= 2;
-    rc = mdb_env_set_mapsize(kv->env, size < kv->map_top ? size : kv->map_top);
+    rc = failpoint("kv.grow")
+             ? errno
+             : mdb_env_set_mapsize(kv->env, size < kv->map_top ? size : kv->map_top);
     open_gate(kv);
     return rc;
 }

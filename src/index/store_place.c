@@ -1,6 +1,7 @@
 /* store_place.c - the directory of the index: whether LMDB may live there, whose it is, and that it is ours alone. */
 #include "store_place.h"
 
+#include "dftracerd/failpoint.h"
 #include "dftracerd/index.h"
 
 #include <dirent.h>
@@ -85,7 +86,7 @@ int place_prepare(const char *path, bool read_only, struct err *err)
         rc = make_parents(path);
         if (rc)
             return err_set(err, rc, "%s: %s", path, err_text(rc));
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        if ((failpoint("place.make") || mkdir(path, 0700) < 0) && errno != EEXIST)
             return err_set(err, -errno, "%s: %s", path, strerror(errno));
     }
     if (lstat(path, &st) < 0 || statfs(path, &fs) < 0)
@@ -116,7 +117,7 @@ int place_lock(const char *path, struct err *err, int *ret_fd)
 
     if (snprintf(name, sizeof name, "%s/dftracerd.lock", path) >= (int)sizeof name)
         return err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
-    fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = failpoint("place.lock") ? -1 : open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set(err, -errno, "%s: %s", name, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -144,7 +145,7 @@ int place_clear(const char *path)
     for (size_t i = 0; i < 2; i++) {
         if (snprintf(name, sizeof name, "%s/%s", path, files[i]) >= (int)sizeof name)
             return -ENAMETOOLONG;
-        if (unlink(name) < 0 && errno != ENOENT)
+        if ((failpoint("place.clear") || unlink(name) < 0) && errno != ENOENT)
             return -errno;
     }
     return 0;

@@ -1,6 +1,8 @@
 /* archive.c - a tar that came as one piece: which files are in it, and each as a file of its own. */
 #include "outlet.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +158,7 @@ static int charge(struct archive *a, struct err *err)
     if (!a->budget)
         return 0;
     a->charged = true;
-    uint64_t used = a->budget->used += a->size;
+    uint64_t used = atomic_fetch_add(&a->budget->used, a->size) + a->size;
     if (!a->budget->limit || used <= a->budget->limit)
         return 0;
     return err_set(err, -ENOSPC,
@@ -203,7 +205,9 @@ static int copy_out(const struct archive *a, const struct member *m, struct budg
         if (n <= 0)
             return n ? -errno : -EIO;
         for (ssize_t put = 0, some; put < n; put += some) {
-            some = pwrite(fd, piece + put, (size_t)(n - put), (off_t)(done + (uint64_t)put));
+            some = failpoint("archive.write")
+                       ? -1
+                       : pwrite(fd, piece + put, (size_t)(n - put), (off_t)(done + (uint64_t)put));
             if (some < 0 && errno != EINTR)
                 return -errno;
             some = some < 0 ? 0 : some;

@@ -10,6 +10,8 @@
  */
 #include "beneath.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -112,14 +114,16 @@ static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f
     char name[24];
     f->number = d->files++;
     num_format_u64(f->number, name);
-    f->fd = openat(d->making_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    f->fd = failpoint("outlet.make")
+                ? -1
+                : openat(d->making_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return f->fd < 0 ? failed(err, "made", "a file in the output directory", errno) : 0;
 }
 
 static int dir_file_write(struct outlet_file *f, struct text data, struct err *err)
 {
     while (data.len) {
-        ssize_t n = write(f->fd, data.ptr, data.len);
+        ssize_t n = failpoint("outlet.write") ? -1 : write(f->fd, data.ptr, data.len);
         if (n < 0 && errno != EINTR)
             return failed(err, "written", "a file in the output directory", errno);
         if (n > 0) {
@@ -144,13 +148,15 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     num_format_u64(f->number, number);
     if (!(f->name = strdup(name)))
         return -ENOMEM;
-    if (fsync(f->fd) < 0)
+    if (failpoint("outlet.sync") || fsync(f->fd) < 0)
         return failed(err, "written", name, errno);
     const char *last;
     int into = beneath_parent(d->made_fd, name, true, &last);
     if (into < 0)
         return failed(err, "made", name, -into);
-    int rc = renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
+    int rc = failpoint("outlet.finish")
+                 ? -1
+                 : renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
     if (rc < 0 && errno == EINVAL) /* a file system that cannot tell: names come once */
         rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
@@ -183,7 +189,7 @@ static int replace(const struct dir_outlet *d, int target, const char *name)
     int from = beneath_parent(d->made_fd, name, false, &last);
     int into = from < 0 ? from : beneath_parent(target, name, true, &last);
     int rc = into < 0 ? into : 0;
-    if (rc == 0 && renameat(from, last, into, last) < 0)
+    if (rc == 0 && (failpoint("outlet.replace") || renameat(from, last, into, last) < 0))
         rc = -errno;
     if (rc == 0)
         fsync(into);
@@ -210,7 +216,8 @@ static int replace_all(const struct dir_outlet *d, int parent, const char *last,
 static int rename_new(const struct dir_outlet *d, int parent, const char *last)
 {
     struct stat st;
-    if (renameat2(d->run_fd, "made", parent, last, RENAME_NOREPLACE) == 0)
+    if (!failpoint("outlet.rename") &&
+        renameat2(d->run_fd, "made", parent, last, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL)
         return -errno;
@@ -237,6 +244,7 @@ static int dir_end(struct outlet *o, struct buf *out, struct err *err)
     if (rc == 0)
         fsync(parent);
     close(parent);
+    failpoint("outlet.end");
     remove_tree(d->place, d->run); /* now: who is told that it is done finds nothing else */
     d->run[0] = '\0';
     return rc;
@@ -271,7 +279,7 @@ static const struct outlet_ops dir_ops = {
 
 static int make_and_open(int at, const char *name)
 {
-    if (mkdirat(at, name, 0777) < 0)
+    if (failpoint("outlet.run") || mkdirat(at, name, 0777) < 0)
         return -1;
     int fd = beneath_dir(at, text_of(name), false);
     errno = fd < 0 ? -fd : errno;

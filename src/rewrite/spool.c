@@ -1,4 +1,5 @@
 /* spool.c - a nameless file for bytes whose number must be known before the first is sent. */
+#include "dftracerd/failpoint.h"
 #include "dftracerd/rewrite.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ int spool_new(const char *dir, struct disk_budget *budget, struct err *err, stru
     buf_printf(&path, "%s/spool-XXXXXX", dir);
     buf_putc(&path, '\0');
     int rc = !s || path.error ? -ENOMEM : 0;
-    if (rc == 0 && (s->fd = mkostemp(path.data, O_CLOEXEC)) < 0)
+    if (rc == 0 && (s->fd = failpoint("spool.make") ? -1 : mkostemp(path.data, O_CLOEXEC)) < 0)
         rc = failed(err, "made", errno);
     if (rc == 0)
         unlink(path.data);
@@ -47,7 +48,7 @@ static int charge(struct spool *s, uint64_t len, struct err *err)
     struct disk_budget *b = s->budget;
     if (!b)
         return 0;
-    uint64_t used = b->used += len;
+    uint64_t used = atomic_fetch_add(&b->used, len) + len;
     if (!b->limit || used <= b->limit)
         return 0;
     b->used -= len;
@@ -63,7 +64,8 @@ int spool_write(struct spool *s, struct text data, struct err *err)
     if (rc < 0)
         return rc;
     while (data.len) {
-        ssize_t n = pwrite(s->fd, data.ptr, data.len, (off_t)s->size);
+        ssize_t n =
+            failpoint("spool.write") ? -1 : pwrite(s->fd, data.ptr, data.len, (off_t)s->size);
         if (n < 0 && errno != EINTR) {
             rc = failed(err, "written", errno);
             if (s->budget)
@@ -93,7 +95,7 @@ int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err)
     char *room = buf_reserve(out, want);
     if (!room)
         return -ENOMEM;
-    ssize_t n = pread(s->fd, room, want, (off_t)s->read);
+    ssize_t n = failpoint("spool.read") ? -1 : pread(s->fd, room, want, (off_t)s->read);
     if (n < 0 && errno == EINTR)
         return 0;
     if (n <= 0)
@@ -105,7 +107,7 @@ int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err)
 
 int spool_clear(struct spool *s, struct err *err)
 {
-    if (ftruncate(s->fd, 0) < 0)
+    if (failpoint("spool.clear") || ftruncate(s->fd, 0) < 0)
         return failed(err, "emptied", errno);
     release(s);
     s->size = s->read = 0;
