@@ -159,6 +159,18 @@ size_t num_format_milli128(__int128 value, char *out);
 int64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
 
+/* ---- pulses: does a thread that works get on? ------------------------------------------------- */
+
+/* What belongs to one thread, which beats and rests; others look at it. A thread without one may call all the same. */
+struct pulse { _Atomic int64_t beat_ns; atomic_int tid; };          /* zero-initialise; beat_ns 0: it waits */
+#define PULSE_USUAL_NS 1000000000                            /* about the longest silence that means nothing */
+void pulse_own(struct pulse *p);             /* of the calling thread from now on; must outlive it */
+void pulse_beat(void);                       /* it works, and has got on: budget_check does that, too */
+void pulse_beat_at(int64_t now_ns);          /* the same, for who knows the time (clock_mono_ns) */
+void pulse_rest(void);                       /* it waits for work or for other threads */
+/* How long it has worked without a beat. 0 while it waits, and while a file system does not answer it. Any thread. */
+int64_t pulse_silence_ns(const struct pulse *p);
+
 /* ---- budget: what a query may still cost ---------------------------------------------------- */
 
 /* Shared by the request, its workers and http. All members may be read and written by any thread. */
@@ -196,6 +208,7 @@ int pool_submit(struct pool *p, pool_job *job, void *arg);            /* FIFO, u
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
 unsigned pool_threads(const struct pool *p);
+int64_t pool_silence_ns(const struct pool *p);                        /* the longest of its threads' pulses */
 void pool_free(struct pool *p);                                       /* runs what is queued, then joins */
 
 /* ---- CPU ------------------------------------------------------------------------------------ */

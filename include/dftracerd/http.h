@@ -77,6 +77,8 @@ struct http_settings {
 int http_reload(struct http *h, const struct http_settings *settings);
 /* How long no request has been here: 0 while there is one. Any thread. */
 int64_t http_idle_ns(struct http *h);
+/* The longest time that one of its workers, or the tick, has worked without getting on. Any thread. */
+int64_t http_silence_ns(const struct http *h);
 /* Stops accepting. For at most `drain_ms` requests that are being worked for go on, as long as one of them does: not those
  * that wait for the index, nor those whose clients stand still; what comes now is refused. Then cancels and resumes
  * everything, waits at most `grace_ms` for clients to be told, frees. */

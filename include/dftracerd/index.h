@@ -99,6 +99,8 @@ struct index_progress {
                                      * when there is room, which forgotten files make at once                  */
 };
 void index_progress(struct index *ix, struct index_progress *ret);
+/* The longest time that a thread which makes columns has worked without getting on. */
+int64_t index_silence_ns(const struct index *ix);
 struct index_file;
 uint64_t index_file_done(const struct index_file *file); /* compressed bytes of a snapshot's file that are indexed  */
 /* Called (from index threads, must not block) after each commit and state change; one watcher. */

@@ -7,9 +7,12 @@ int budget_check(struct budget *b)
 {
     int code = atomic_load_explicit(&b->cancelled, memory_order_relaxed);
 
+    int64_t now = clock_mono_ns();
+
+    pulse_beat_at(now);
     if (code != 0)
         return code;
-    if (b->deadline_ns == 0 || clock_mono_ns() < b->deadline_ns)
+    if (b->deadline_ns == 0 || now < b->deadline_ns)
         return 0;
     /* Recorded, so that all workers stop for the same reason. */
     budget_cancel(b, ERR_DEADLINE);

@@ -14,17 +14,24 @@ struct work {
     void *arg;
 };
 
+struct member {
+    pthread_t thread;
+    struct pool *pool;
+    struct pulse pulse;
+};
+
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct work *first, **last; /* last: where the next one is hooked in */
     bool stopping;
     unsigned count;
-    pthread_t threads[];
+    struct member members[];
 };
 
 static struct work *take(struct pool *p)
 {
+    pulse_rest();
     pthread_mutex_lock(&p->lock);
     while (!p->first && !p->stopping)
         pthread_cond_wait(&p->wake, &p->lock);
@@ -35,15 +42,17 @@ static struct work *take(struct pool *p)
             p->last = &p->first;
     }
     pthread_mutex_unlock(&p->lock);
+    pulse_beat();
     return work;
 }
 
 static void *worker(void *arg)
 {
-    struct pool *p = arg;
+    struct member *self = arg;
 
+    pulse_own(&self->pulse);
     for (;;) {
-        struct work *work = take(p);
+        struct work *work = take(self->pool);
         if (!work)
             return NULL;
         work->job(work->arg);
@@ -63,12 +72,14 @@ static int start_thread(struct pool *p, const char *name)
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&p->threads[p->count], NULL, worker, p);
+    struct member *m = &p->members[p->count];
+    m->pool = p;
+    int rc = pthread_create(&m->thread, NULL, worker, m);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
         return -rc;
     snprintf(label, sizeof(label), "%.12s-%u", name, p->count);
-    pthread_setname_np(p->threads[p->count], label);
+    pthread_setname_np(m->thread, label);
     p->count++;
     return 0;
 }
@@ -79,7 +90,7 @@ int pool_new(unsigned threads, const char *name, struct pool **ret)
 
     if (threads == 0)
         threads = cpu_count();
-    struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
+    struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->members[0]));
     if (!p)
         return -ENOMEM;
     pthread_mutex_init(&p->lock, NULL);
@@ -104,7 +115,7 @@ void pool_free(struct pool *p)
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->count; i++)
-        pthread_join(p->threads[i], NULL);
+        pthread_join(p->members[i].thread, NULL);
     assert(!p->first);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
@@ -114,6 +125,17 @@ void pool_free(struct pool *p)
 unsigned pool_threads(const struct pool *p)
 {
     return p->count;
+}
+
+int64_t pool_silence_ns(const struct pool *p)
+{
+    int64_t most = 0;
+
+    for (unsigned i = 0; i < p->count; i++) {
+        int64_t silence = pulse_silence_ns(&p->members[i].pulse);
+        most = silence > most ? silence : most;
+    }
+    return most;
 }
 
 int pool_submit(struct pool *p, pool_job *job, void *arg)
@@ -224,10 +246,12 @@ int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), voi
     run->references = 1;
     call_helpers(p, run);
     run_some(run);
+    pulse_rest();
     pthread_mutex_lock(&run->lock);
     while (run->done < run->n)
         pthread_cond_wait(&run->all_done, &run->lock);
     pthread_mutex_unlock(&run->lock);
+    pulse_beat();
     run_release(run);
     return 0;
 }

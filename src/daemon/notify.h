@@ -9,7 +9,7 @@
 
 /* Lines like "READY=1\nSTATUS=..."; nothing happens without a $NOTIFY_SOCKET. Main thread. */
 void notify_send(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Half of what $WATCHDOG_USEC allows, 0 when nobody watches us. */
+/* $WATCHDOG_USEC: the longest time between two WATCHDOG=1; 0 when nobody watches us. */
 uint64_t notify_watchdog_us(void);
 /* The inherited listening sockets of $LISTEN_FDS that are meant for us; at most `most`. Once: the variables go. */
 size_t notify_inherited(int *ret, size_t most);

@@ -2,6 +2,8 @@
  * there already or being made by another request, open(). */
 #include "etag.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -133,7 +135,7 @@ static int open_and_begin(struct exchange *x, struct buf *fresh)
 {
     int rc = budget_check(&x->rq.budget);
     if (rc == 0)
-        rc = x->rq.endpoint->open(&x->rq);
+        rc = failpoint("query.open") ? -errno : x->rq.endpoint->open(&x->rq);
     return rc < 0 ? rc : exchange_step(x, true, fresh);
 }
 

@@ -229,6 +229,12 @@ int64_t http_idle_ns(struct http *h)
     return table_empty(h) ? clock_mono_ns() - atomic_load(&h->last_request_ns) : 0;
 }
 
+int64_t http_silence_ns(const struct http *h)
+{
+    int64_t workers = pool_silence_ns(h->pool), tick = pulse_silence_ns(&h->tick_pulse);
+    return workers > tick ? workers : tick;
+}
+
 /* ---- stop ---- */
 
 static void cancel_all(struct http *h, bool cut)

@@ -57,6 +57,7 @@ struct http {
     atomic_uint opens;                   /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
+    struct pulse tick_pulse;
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;

@@ -151,11 +151,13 @@ static void *run(void *arg)
 {
     struct http *h = arg;
     int64_t ticked_ns = 0, looked_ns = 0;
+    pulse_own(&h->tick_pulse);
     pthread_mutex_lock(&h->tick_lock);
     while (wait_for_tick(h, ticked_ns)) {
         h->tick_now = false;
         pthread_mutex_unlock(&h->tick_lock);
         ticked_ns = clock_mono_ns();
+        pulse_beat_at(ticked_ns);
         tick(h);
         rate_tick(&h->metrics.rate, h->options.index, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {

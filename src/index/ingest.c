@@ -44,6 +44,19 @@ bool ingest_stopping(struct ingest *in)
     return stopping;
 }
 
+int64_t index_silence_ns(const struct index *ix)
+{
+    const struct ingest *in = ix->ingest;
+    int64_t most = 0;
+
+    for (unsigned i = 0; in && i < in->worker_count; i++) {
+        int64_t silence = pulse_silence_ns(&in->workers[i].pulse);
+
+        most = silence > most ? silence : most;
+    }
+    return most;
+}
+
 int ingest_take_credits(struct ingest *in, size_t bytes)
 {
     int rc;
@@ -124,7 +137,10 @@ int ingest_start(struct index *ix, struct err *err)
     rc = pthread_create(&in->writer, NULL, ingest_writer_main, in);
     in->writer_started = rc == 0;
     for (; rc == 0 && in->worker_count < n; in->worker_count++) {
-        rc = pthread_create(&in->workers[in->worker_count], NULL, ingest_worker_main, in);
+        struct ingest_worker *w = &in->workers[in->worker_count];
+
+        w->in = in;
+        rc = pthread_create(&w->thread, NULL, ingest_worker_main, w);
         if (rc)
             break;
     }
@@ -160,7 +176,7 @@ void ingest_stop(struct index *ix)
     pthread_cond_broadcast(&in->jobs_cond);
     pthread_mutex_unlock(&in->lock);
     for (unsigned i = 0; i < in->worker_count; i++)
-        pthread_join(in->workers[i], NULL);
+        pthread_join(in->workers[i].thread, NULL);
     pthread_mutex_lock(&in->lock);
     in->workers_gone = true;
     pthread_cond_broadcast(&in->mail_cond);

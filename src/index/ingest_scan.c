@@ -1,6 +1,8 @@
 /* ingest_scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
 #include "store.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +210,7 @@ static void work(struct worker *w, struct result *r)
         r->part = part_new();
         r->error = r->part ? prepare(w, r->run->terms) : -ENOMEM;
         if (r->error == 0)
-            r->error = scan(w, r);
+            r->error = failpoint("ingest.scan") ? -errno : scan(w, r);
         if (r->error == 0)
             r->error = encode(w, r);
     }
@@ -235,8 +237,10 @@ static struct result *next_job(struct worker *w)
 
     pthread_mutex_lock(&in->lock);
     while (!in->jobs && !in->readers_gone) {
+        pulse_beat();
         if (ahead_help(in))
             continue;
+        pulse_rest();
         if (w->builder && pthread_cond_timedwait(&in->jobs_cond, &in->lock, &ts) == ETIMEDOUT)
             drop_tools(w);
         else if (!w->builder)
@@ -249,16 +253,19 @@ static struct result *next_job(struct worker *w)
             in->jobs_end = &in->jobs;
     }
     pthread_mutex_unlock(&in->lock);
+    pulse_beat();
     return r;
 }
 
 void *ingest_worker_main(void *arg)
 {
-    struct ingest *in = arg;
+    struct ingest_worker *self = arg;
+    struct ingest *in = self->in;
     struct worker w = {.in = in, .ix = in->ix};
     struct result *r;
 
     pthread_setname_np(pthread_self(), "dft-scan");
+    pulse_own(&self->pulse);
     while ((r = next_job(&w))) {
         ingest_yield(in);
         work(&w, r);

@@ -342,6 +342,11 @@ struct result {
     int error;
     size_t credits;
 };
+struct ingest_worker {
+    pthread_t thread;
+    struct ingest *in;
+    struct pulse pulse;
+};
 struct ingest {
     struct index *ix;
     pthread_mutex_t lock;
@@ -354,7 +359,8 @@ struct ingest {
     bool stopping, readers_gone, workers_gone;
     unsigned active; /* runs and jobs not yet with the writer */
     unsigned reading; /* runs that readers are at */
-    pthread_t *readers, *workers, writer;
+    pthread_t *readers, writer;
+    struct ingest_worker *workers;
     unsigned reader_count, worker_count;
     bool writer_started;
 };
@@ -376,7 +382,7 @@ void ahead_end(struct trace_ahead *a);
 /* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False: nothing was to be done. */
 bool ahead_help(struct ingest *in);
 /* ingest_scan.c */
-void *ingest_worker_main(void *ingest);
+void *ingest_worker_main(void *ingest_worker);
 void result_free(struct result *r);
 /* ingest_write.c */
 void *ingest_writer_main(void *ingest);

@@ -215,6 +215,16 @@ static void fill(struct ahead *a, unsigned window)
 
 /* ---- handing out --------------------------------------------------------------------------------------- */
 
+/* Until something is done that others make. Caller holds the lock. */
+static void wait_others(struct ahead *a, struct slot *wanted)
+{
+    a->wanted = wanted;
+    pulse_rest();
+    pthread_cond_wait(&a->done, &a->lock);
+    pulse_beat();
+    a->wanted = NULL;
+}
+
 /* Makes it, or others of those that are wanted next, until it is done. Caller holds the lock. */
 static void wait_done(struct ahead *a, struct slot *slot)
 {
@@ -226,9 +236,7 @@ static void wait_done(struct ahead *a, struct slot *slot)
             run_slot(a, mine, &tools);
             continue;
         }
-        a->wanted = slot;
-        pthread_cond_wait(&a->done, &a->lock);
-        a->wanted = NULL;
+        wait_others(a, slot);
     }
     tools_give(a, tools);
 }
@@ -239,10 +247,8 @@ static void drop_ahead(struct ahead *a)
     for (uint64_t n = a->next; n < a->filled; n++) {
         struct slot *slot = &a->slot[n % a->slots];
         a->queued -= slot->state == SLOT_QUEUED;
-        a->wanted = slot;
         while (slot->state == SLOT_RUNNING)
-            pthread_cond_wait(&a->done, &a->lock);
-        a->wanted = NULL;
+            wait_others(a, slot);
         void *item = slot->state == SLOT_DONE ? slot->item : NULL;
         slot->state = SLOT_FREE;
         if (item)
