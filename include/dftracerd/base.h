@@ -173,12 +173,20 @@ int64_t pulse_silence_ns(const struct pulse *p);
 
 /* ---- budget: what a query may still cost ---------------------------------------------------- */
 
+/* Memory that several budgets may have together: of a client's requests, of all. */
+struct budget_share {
+    atomic_size_t used;            /* bytes                                                     */
+    size_t limit;                  /* 0 = none                                                  */
+    struct budget_share *of;       /* a larger one, or NULL; borrowed                           */
+};
 /* Shared by the request, its workers and http. All members may be read and written by any thread. */
 struct budget {
     atomic_int cancelled;          /* set to ERR_CANCELLED (or another code) to stop the query  */
     _Atomic int64_t deadline_ns;   /* clock_mono_ns, 0 = none; may be moved while the query runs  */
     size_t memory_limit;           /* bytes, 0 = none                                           */
     atomic_size_t memory_used;
+    struct budget_share *share;    /* set before the first charge, or NULL; borrowed            */
+    atomic_bool crowded;           /* a charge was refused for the share's sake                 */
 };
 int budget_check(struct budget *b);                 /* 0, or why to stop (the first reason stays): call per batch */
 int budget_charge(struct budget *b, size_t bytes);  /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */

@@ -19,22 +19,50 @@ int budget_check(struct budget *b)
     return atomic_load_explicit(&b->cancelled, memory_order_relaxed);
 }
 
-int budget_charge(struct budget *b, size_t bytes)
+static bool take(atomic_size_t *at, size_t limit, size_t bytes)
 {
-    size_t used = atomic_load_explicit(&b->memory_used, memory_order_relaxed);
+    size_t used = atomic_load_explicit(at, memory_order_relaxed);
 
     do {
-        if (bytes > SIZE_MAX - used || (b->memory_limit && used + bytes > b->memory_limit))
-            return ERR_MEMORY_LIMIT;
-    } while (!atomic_compare_exchange_weak(&b->memory_used, &used, used + bytes));
+        if (bytes > SIZE_MAX - used || (limit && used + bytes > limit))
+            return false;
+    } while (!atomic_compare_exchange_weak(at, &used, used + bytes));
+    return true;
+}
+
+static void give_back(atomic_size_t *at, size_t bytes)
+{
+    size_t before = atomic_fetch_sub(at, bytes);
+
+    assert(before >= bytes);
+}
+
+/* From the share of the budget up to `end`. */
+static void leave_shares(struct budget *b, const struct budget_share *end, size_t bytes)
+{
+    for (struct budget_share *s = b->share; s != end; s = s->of)
+        give_back(&s->used, bytes);
+}
+
+int budget_charge(struct budget *b, size_t bytes)
+{
+    if (!take(&b->memory_used, b->memory_limit, bytes))
+        return ERR_MEMORY_LIMIT;
+    for (struct budget_share *s = b->share; s; s = s->of) {
+        if (take(&s->used, s->limit, bytes))
+            continue;
+        leave_shares(b, s, bytes);
+        give_back(&b->memory_used, bytes);
+        atomic_store(&b->crowded, true);
+        return ERR_MEMORY_LIMIT;
+    }
     return 0;
 }
 
 void budget_release(struct budget *b, size_t bytes)
 {
-    size_t before = atomic_fetch_sub(&b->memory_used, bytes);
-
-    assert(before >= bytes);
+    leave_shares(b, NULL, bytes);
+    give_back(&b->memory_used, bytes);
 }
 
 void budget_cancel(struct budget *b, int code)

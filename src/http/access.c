@@ -128,34 +128,50 @@ static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockad
     return rc;
 }
 
-static enum access_role unix_peer(int fd, const struct http_options *o)
+static uid_t unix_peer_uid(int fd)
 {
     struct ucred cred;
     socklen_t len = sizeof cred;
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
-    return known ? role_of_uid(cred.uid, o) : ACCESS_NONE;
+    return known && access_is_somebody(cred.uid) ? cred.uid : ACCESS_NOBODY;
 }
 
-enum access_role access_peer_of(int fd, const struct http_options *o, uid_t *ret_tcp_uid)
+static void read_address(const struct sockaddr_storage *a, unsigned char ret[16])
+{
+    if (a->ss_family == AF_INET6) {
+        memcpy(ret, &((const struct sockaddr_in6 *)a)->sin6_addr, 16);
+        return;
+    }
+    ret[10] = ret[11] = 0xff;
+    memcpy(ret + 12, &((const struct sockaddr_in *)a)->sin_addr, 4);
+}
+
+void access_peer_find(int fd, struct access_peer *ret)
 {
     struct sockaddr_storage local = {0}, peer = {0};
     socklen_t n = sizeof local, m = sizeof peer;
     uid_t uid;
-    *ret_tcp_uid = (uid_t)-1;
-    if (getsockname(fd, (struct sockaddr *)&local, &n) < 0)
-        return ACCESS_NONE;
-    if (local.ss_family == AF_UNIX)
-        return unix_peer(fd, o);
-    if (getpeername(fd, (struct sockaddr *)&peer, &m) < 0)
-        return ACCESS_NONE;
-    if (!access_is_loopback((struct sockaddr *)&peer))
-        return o->no_auth && o->insecure ? ACCESS_READ : ACCESS_NONE;
-    enum access_role role = ACCESS_NONE;
-    if (tcp_peer_uid(&peer, &local, &uid) == 0) {
-        *ret_tcp_uid = uid;
-        role = role_of_uid(uid, o);
+    *ret = (struct access_peer){.uid = ACCESS_NOBODY};
+    if (getsockname(fd, (struct sockaddr *)&local, &n) < 0 ||
+        getpeername(fd, (struct sockaddr *)&peer, &m) < 0)
+        return;
+    if (local.ss_family == AF_UNIX) {
+        ret->place = ACCESS_UNIX;
+        ret->uid = unix_peer_uid(fd);
+        return;
     }
-    return o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;
+    read_address(&peer, ret->address);
+    ret->place = access_is_loopback((struct sockaddr *)&peer) ? ACCESS_LOOPBACK : ACCESS_BEYOND;
+    if (ret->place == ACCESS_LOOPBACK && tcp_peer_uid(&peer, &local, &uid) == 0 &&
+        access_is_somebody(uid))
+        ret->uid = uid;
+}
+
+enum access_role access_peer_role(const struct access_peer *p, const struct http_options *o)
+{
+    enum access_role role = role_of_uid(p->uid, o);
+    bool open = p->place == ACCESS_LOOPBACK || (p->place == ACCESS_BEYOND && o->insecure);
+    return open && o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;
 }
 
 static bool is_token(const char *given, const char *token)

@@ -19,9 +19,16 @@ bool access_is_loopback(const struct sockaddr *a);
 bool access_is_somebody(uid_t uid);
 /* What is missing for listening beyond loopback, in words, or NULL: TLS, and peers that can be told apart. */
 const char *access_lacks_beyond(const struct http_options *o);
-/* What may be told from the socket alone. */
-/* ... and `ret_tcp_uid`: the user of a loopback TCP peer, (uid_t)-1 where that is not known. */
-enum access_role access_peer_of(int fd, const struct http_options *o, uid_t *ret_tcp_uid);
+/* The other end of a connection, as far as the socket alone tells. */
+enum access_place { ACCESS_NOWHERE /* no longer connected */, ACCESS_UNIX, ACCESS_LOOPBACK, ACCESS_BEYOND };
+#define ACCESS_NOBODY ((uid_t)-1)
+struct access_peer {
+    enum access_place place;
+    uid_t uid;                           /* ACCESS_NOBODY: not known, or not of this machine             */
+    unsigned char address[16];           /* IPv6, or IPv4 within it; zero for a unix socket              */
+};
+void access_peer_find(int fd, struct access_peer *ret);
+enum access_role access_peer_role(const struct access_peer *p, const struct http_options *o);
 /* `authorization`: the header's value or NULL. Constant time in the content of the tokens. */
 enum access_role access_token_role(const char *authorization, const struct http_options *o);
 /* Host header (may carry a port) against localhost, loopback addresses, the bound ones and the allowed ones. */

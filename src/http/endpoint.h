@@ -90,6 +90,8 @@ struct spool;
 struct stored;
 struct stored_query;
 struct viewer;
+struct client;
+struct http;
 /* What the server knows, for all endpoints. */
 struct http_context {
     const struct http_options *options;
@@ -99,6 +101,7 @@ struct http_context {
     struct cache *cache;       /* of whole answers; NULL in unit tests                                  */
     struct disk_budget *spools;/* of all files in the making                                            */
     struct stored *stored;     /* questions with a path of their own; NULL in unit tests                */
+    struct http *server;       /* NULL in unit tests                                                    */
 };
 
 /* One request as an endpoint sees it. */
@@ -115,6 +118,7 @@ struct request {
     struct spool *upload;      /* the body, where it is application/x-tar; else NULL                     */
     bool admin;                /* it comes from the daemon's own user, or with the admin token          */
     struct viewer *viewer;     /* sees only what it may read; NULL: everything                          */
+    struct client *client;     /* who asks                                                              */
     const struct stored_query *stored; /* that the path names, or NULL                                  */
     struct budget budget;
     struct err err;            /* why open or next failed                                               */
@@ -205,6 +209,6 @@ extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, e
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
     endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
     endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip, endpoint_organize, endpoint_reconstruct,
-    endpoint_timeline, endpoint_histogram, endpoint_event, endpoint_find, endpoint_suggest, endpoint_progress;
+    endpoint_timeline, endpoint_histogram, endpoint_event, endpoint_find, endpoint_suggest, endpoint_progress, endpoint_cancel;
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define STILL_NS 1000000000ll /* a client that takes nothing for so long is not waited for */
 #define REST_NS (3 * 1000000000ll)
@@ -41,6 +42,7 @@ static void exchange_free(struct exchange *x)
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
     viewer_unref(x->rq.viewer);
+    http_leave(x);
     encoder_free(x->encoder);
     spool_free(x->rq.upload);
     err_done(&x->rq.err);
@@ -354,19 +356,44 @@ static void stop_work(struct exchange *x, int code)
         budget_cancel(&x->rq.budget, code);
     if (joined) {
         x->refs--;
-        http_opening(x->http, -1);
+        http_opening(x, -1);
     }
 }
 
-void exchange_cancel(struct exchange *x, int code, bool client_gone)
+/* Caller holds the lock. */
+static void cancel(struct exchange *x, int code, bool client_gone)
 {
-    pthread_mutex_lock(&x->lock);
     stop_work(x, code);
     x->gone |= client_gone;
     if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED || x->phase == EXCHANGE_WORKING)
         exchange_answer_now(x, code);
     else if (client_gone)
         http_resume(x);
+}
+
+void exchange_cancel(struct exchange *x, int code, bool client_gone)
+{
+    pthread_mutex_lock(&x->lock);
+    cancel(x, code, client_gone);
+    pthread_mutex_unlock(&x->lock);
+}
+
+void exchange_end(struct exchange *x)
+{
+    pthread_mutex_lock(&x->lock);
+    x->ended_ns = clock_mono_ns();
+    cancel(x, ERR_CANCELLED, false);
+    pthread_mutex_unlock(&x->lock);
+}
+
+void exchange_cut_ended(struct exchange *x, int64_t now)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->ended_ns && now - x->ended_ns > STILL_NS && x->connection && !x->gone) {
+        x->gone = true;
+        http_resume(x);
+        shutdown(x->fd, SHUT_RDWR);
+    }
     pthread_mutex_unlock(&x->lock);
 }
 

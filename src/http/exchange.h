@@ -37,7 +37,7 @@ enum exchange_phase {
 struct http;
 struct exchange {
     struct http *http;
-    struct request rq;
+    struct request rq;                /* rq.client: *owned*, a reference                              */
     char id[72];                      /* X-Request-Id                                                 */
     const char *method;               /* as sent; borrowed from libmicrohttpd                         */
     char *uri;                        /* raw, with the query string                                   */
@@ -76,6 +76,7 @@ struct exchange {
     bool gone;                        /* the client went away                                         */
     bool abandoned;                   /* answered without waiting for the job of open()               */
     bool unready;                     /* ... while it was parked                                      */
+    int64_t ended_ns;                 /* POST /cancel has ended it then, or 0                         */
     int error;                        /* 0 or why the answer broke                                    */
     struct buf pending;               /* bytes ready for the client from `read_at` on                   */
     size_t read_at;
@@ -109,6 +110,10 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max);
 /* Stops the request's work (unless others wait for it, too). If it has no answer yet, it is answered with `code` at once,
  * without waiting for the job of open(). Caller does not hold the lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
+/* The same, because somebody asked for it (POST /cancel). */
+void exchange_end(struct exchange *x);
+/* A client that does not take the last words of a request that was ended loses its connection. */
+void exchange_cut_ended(struct exchange *x, int64_t now_ns);
 /* It is being computed, or its client takes it. Caller does not hold the lock. */
 bool exchange_is_moving(struct exchange *x, int64_t now_ns);
 /* libmicrohttpd is done with it. Caller holds the lock. */
@@ -143,6 +148,7 @@ void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if 
 bool http_is_ready(struct exchange *x);
 void http_want(struct exchange *x);
 uint64_t http_changes(struct http *h);      /* grows with every change of the index, after it can be seen */
-void http_opening(struct http *h, int delta); /* open jobs submitted and not finished: admission */
+void http_opening(struct exchange *x, int delta); /* open jobs submitted and not finished: admission */
+void http_leave(struct exchange *x);        /* gives back rq.client and what memory is still charged to it */
 
 #endif

@@ -81,10 +81,10 @@ static void job_open(void *arg);
 static void open_alone(struct exchange *x)
 {
     exchange_set_deadline(x);
-    http_opening(x->http, 1);
+    http_opening(x, 1);
     if (submit(x, EXCHANGE_WORKING, job_open) == 0)
         return;
-    http_opening(x->http, -1);
+    http_opening(x, -1);
     exchange_answer_now(x, ERR_CANCELLED);
 }
 
@@ -92,7 +92,7 @@ static void open_alone(struct exchange *x)
 static void on_settled(struct cache_place *place, struct cache_answer *answer)
 {
     struct exchange *x = (struct exchange *)((char *)place - offsetof(struct exchange, place));
-    http_opening(x->http, -1);
+    http_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     if (x->phase == EXCHANGE_JOINED && answer) {
         take_whole(x, cache_answer_ref(answer));
@@ -119,7 +119,7 @@ static bool needs_work(struct exchange *x)
         x->phase = EXCHANGE_READY;
         return false;
     }
-    http_opening(x->http, 1);
+    http_opening(x, 1);
     if (turn == CACHE_JOIN) {
         x->refs++;
         x->phase = EXCHANGE_JOINED;
@@ -162,7 +162,7 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
                          : rc; /* the daemon is stopping, or there is an answer already */
     if (!whole)
         exchange_gather(x, &fresh, rc);
-    http_opening(x->http, -1);
+    http_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     if (x->abandoned) {
@@ -287,6 +287,6 @@ int exchange_start(struct exchange *x, bool park)
         return 0;
     int rc = submit(x, EXCHANGE_WORKING, job_open);
     if (rc < 0)
-        http_opening(x->http, -1);
+        http_opening(x, -1);
     return rc;
 }

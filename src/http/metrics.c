@@ -5,8 +5,9 @@
 #include "endpoint.h"
 
 /* Other statuses are told as code="other". */
-static const int codes[METRICS_CODES - 1] = {200, 204, 304, 400, 401, 403, 404, 405, 406, 408,
-                                             413, 414, 415, 421, 431, 500, 501, 503, 504, 505};
+static const int codes[METRICS_CODES - 1] = {200, 204, 304, 400, 401, 403, 404, 405,
+                                             406, 408, 409, 413, 414, 415, 421, 429,
+                                             431, 499, 500, 501, 503, 504, 505};
 static const struct {
     int64_t ns;
     const char *text;

@@ -5,6 +5,7 @@
 #include "readiness.h"
 #include "viewer.h"
 
+#include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,33 +62,31 @@ static void set_id(struct exchange *x, const char *given)
     hash128_hex(new_id(), x->id);
 }
 
-static enum access_role find_peer(struct exchange *x, struct viewer **ret_viewer)
+static enum access_role role_of(struct exchange *x, const struct access_peer *peer)
 {
     const struct http_options *o = &x->http->options;
-    uid_t uid;
     pthread_rwlock_rdlock(&x->http->access_lock);
-    enum access_role peer = access_peer_of(x->fd, o, &uid);
+    enum access_role role = access_peer_role(peer, o);
     pthread_rwlock_unlock(&x->http->access_lock);
-    if (peer < ACCESS_READ && o->tls.client_ca && tls_knows_client(x->connection))
-        peer = ACCESS_READ;
-    *ret_viewer = o->file_permissions ? viewer_of(x->fd, uid) : NULL;
-    return peer;
+    if (role < ACCESS_READ && o->tls.client_ca && tls_knows_client(x->connection))
+        role = ACCESS_READ;
+    return role;
 }
 
-/* Who the peer is, found out once a connection, and again when other users are allowed. */
-static enum access_role peer_of(struct exchange *x, struct MHD_Connection *c)
+/* Who asks, and what they may: found out once a connection, and again when other users are allowed. */
+static enum access_role meet(struct exchange *x, struct connection *known)
 {
-    struct connection *known = connection_of(c);
+    const struct http_options *o = &x->http->options;
     unsigned epoch = atomic_load(&x->http->access_epoch);
-    if (!known)
-        return find_peer(x, &x->rq.viewer);
-    if (known->peer == ACCESS_UNKNOWN || known->peer_epoch != epoch) {
+    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch) {
+        known->role = role_of(x, &known->peer);
         viewer_unref(known->viewer);
-        known->peer = find_peer(x, &known->viewer);
+        known->viewer = o->file_permissions ? viewer_of(x->fd, &known->peer) : NULL;
     }
-    known->peer_epoch = epoch;
+    known->role_epoch = epoch;
     x->rq.viewer = viewer_ref(known->viewer);
-    return known->peer;
+    x->rq.client = clients_find(x->http->clients, &known->peer);
+    return known->role;
 }
 
 static int begin(struct exchange *x, struct MHD_Connection *c, const char *method,
@@ -96,13 +95,20 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct exchange_refusal why = {0};
+    struct connection *known = connection_of(c);
     x->connection = c;
     metrics_begun(&x->http->metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
     x->rq.http = &x->http->context;
     set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
-    if (!request_check(x, c, version, peer_of(x, c), &why))
+    enum access_role role = known ? meet(x, known) : ACCESS_NONE;
+    if (!x->rq.client) {
+        why = (struct exchange_refusal){
+            .status = 503, .close = true, .detail = "out of memory", .err = {.code = -ENOMEM}};
+        return response_refuse(x, c, &why);
+    }
+    if (!request_check(x, c, version, role, &why))
         return response_refuse(x, c, &why);
     return MHD_YES;
 }
@@ -336,6 +342,8 @@ static void connection_begins(struct http *h, struct MHD_Connection *c, void **c
     if (!known)
         return;
     known->fd = info ? info->connect_fd : -1;
+    access_peer_find(known->fd, &known->peer);
+    known->client = clients_find(h->clients, &known->peer);
     atomic_store(&known->since_ns, clock_mono_ns());
     atomic_store(&known->state, CONNECTION_ARRIVING);
     pthread_mutex_lock(&h->connections_lock);
@@ -358,6 +366,7 @@ static void connection_ends(struct http *h, void **context)
         known->next->prev = known->prev;
     pthread_mutex_unlock(&h->connections_lock);
     viewer_unref(known->viewer);
+    clients_release(h->clients, known->client);
     free(known);
 }
 

@@ -93,9 +93,15 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.err = x->rq.err;
     if (!why.err.code)
         why.err.code = code;
-    if (code == ERR_CANCELLED)
+    if (code == ERR_CANCELLED && x->ended_ns) {
+        why.status = 499;
+        why.detail = "the request was ended by POST /cancel";
+    } else if (code == ERR_CANCELLED)
         why.detail = "the daemon is stopping";
-    else if (code == ERR_DEADLINE && x->unready)
+    else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.crowded)) {
+        why.status = 503;
+        why.detail = "the queries that are being answered leave no memory for this one; try again";
+    } else if (code == ERR_DEADLINE && x->unready)
         why.detail = "the index was not ready in time; /readyz tells how far it is";
     else if (x->unready)
         why.detail = "indexing has stopped, so waiting for it would be in vain";
@@ -104,9 +110,41 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
     return response_refuse(x, c, &why);
 }
 
+static ssize_t read_nothing(void *arg, uint64_t at, char *out, size_t max)
+{
+    (void)arg, (void)at, (void)out, (void)max;
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* Without a body, where that of another answer is meant, whose length is not known. libmicrohttpd 0.9.75 would tell
+ * `Content-Length: 0`, or send a last chunk; only to what speaks like HTTP/1.0, and is closed, it does neither. */
+static struct MHD_Response *body_of_another(void)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_nothing, NULL, NULL);
+    if (r)
+        MHD_set_response_options(r, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    return r;
+}
+
+/* The same with the length of that answer; the connection stays. */
+static struct MHD_Response *body_of_kept(const struct cache_answer *a)
+{
+    char length[24];
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return NULL;
+    num_format_u64(a->len, length);
+    MHD_set_response_options(r, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
+    MHD_add_response_header(r, "Content-Length", length);
+    return r;
+}
+
 static int answer_not_modified(struct exchange *x, struct MHD_Connection *c)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    struct cache_answer *kept = x->shared ? cache_find(x->rq.http->cache, &x->key) : NULL;
+    struct MHD_Response *r = kept ? body_of_kept(kept) : body_of_another();
+    cache_answer_release(kept);
     if (!r)
         return MHD_NO;
     common_headers(x, c, r);
@@ -188,22 +226,12 @@ static struct MHD_Response *whole(struct exchange *x)
     return MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
 }
 
-/* HEAD of an answer that would be streamed: no body and, its length being unknown, no Content-Length either. A callback
- * response will not do: libmicrohttpd 0.9.75 ends it with a chunk. */
-static struct MHD_Response *head_of_stream(void)
-{
-    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    if (r)
-        MHD_set_response_options(r, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
-    return r;
-}
-
 static struct MHD_Response *body_of(struct exchange *x, bool whole_answer)
 {
     if (whole_answer)
         return whole(x);
     if (x->head)
-        return head_of_stream();
+        return body_of_another();
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
 }
 

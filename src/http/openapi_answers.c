@@ -26,6 +26,7 @@ static const struct answer {
     {"/event", "Event", NULL, NULL},
     {"/find", "Find", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
+    {"/cancel", "Cancelled", NULL, NULL},
     {"/progress", NULL, NULL, "text/event-stream"},
     {"/read", "ReadCheck", NULL, NULL},
     {"/metrics", NULL, NULL, "text/plain"},

@@ -63,6 +63,7 @@ static const struct {
     const char *path, *json;
 } bodies[] = {
     {"/info", "{'dir':['run1'],'detail':'files'}"},
+    {"/cancel", "{'id':'my-query-17'}"},
     {"/stats", "{'query':'cat == \\'POSIX\\'','report':'detailed','group_by':['cat','name'],'top_n':20}"},
     {"/view", "{'preset':'io','min_duration':'10ms','select':['ts','name','dur'],'order':'ts','limit':100}"},
     {"/event-count", "{'preset':'io','format':'json'}"},
@@ -146,6 +147,7 @@ static const struct {
     {"Event", "{'generation':7,'columns':{'host':'node-0','pid':12,'tid':12,'ts':1000,'te':1600,'dur':600,'name':'read','cat':'POSIX'},'event':{'id':12,"
               "'name':'read','cat':'POSIX','pid':12,'tid':12,'ts':1000,'dur':600,'ph':'X','args':{'ret':4096}},'callers':[],'callers_total':0,'previous':null,"
               "'next':{'ts':1700,'dur':40,'name':'close','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':13}}"},
+    {"Cancelled", "{'id':'my-query-17','ended':1}"},
     {"Suggest", "{'column':'name','values':[{'value':'read','count':34}]}"},
     {"Organized", "{'version':2,'tool':'dftracerd organize','complete':true,'chunk_size':268435456,'groups':[{'name':'io','query':"
                   "'cat == \\'POSIX\\'','events':16,'lines':20,'files':[{'path':'io/trace-1.pfw.gz','events':16,'lines':20,'text_bytes':4096,"

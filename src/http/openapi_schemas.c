@@ -259,6 +259,7 @@ const char openapi_schemas[] =
 "'Find':{'type':'object','additionalProperties':false,'required':['generation','complete','files','damaged_files','count','untimed','position','event'],"
     "'properties':{'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT ",'damaged_files':" COUNT ",'count':" COUNT ",'untimed':" COUNT ","
     "'position':{'type':['integer','null'],'minimum':1},'event':{'type':['object','null']}}},"
+"'Cancelled':{'type':'object','additionalProperties':false,'required':['id','ended'],'properties':{'id':{'type':'string'},'ended':" COUNT "}},"
 "'Suggest':{'type':'object','additionalProperties':false,'required':['column','values'],'properties':{'column':" TEXT_OR_NULL ",'values':{'type':'array',"
     "'items':{'type':'object','additionalProperties':false,'required':['value','count'],'properties':{'value':" ANY ",'type':{'type':'string'},"
     "'count':{'type':['integer','null']}}}}}},"

@@ -35,6 +35,7 @@ static const struct endpoint *const table[] = {
     &endpoint_find,
     &endpoint_suggest,
     &endpoint_progress,
+    &endpoint_cancel,
     NULL,
 };
 

@@ -44,10 +44,18 @@ void http_want(struct exchange *x)
     readiness_want(x);
 }
 
-void http_opening(struct http *h, int delta)
+void http_opening(struct exchange *x, int delta)
 {
-    atomic_fetch_add(&h->opens, (unsigned)delta);
-    metrics_queued(&h->metrics, delta);
+    atomic_fetch_add(&x->http->opens, (unsigned)delta);
+    if (x->rq.client)
+        atomic_fetch_add(&x->rq.client->opens, (unsigned)delta);
+    metrics_queued(&x->http->metrics, delta);
+}
+
+void http_leave(struct exchange *x)
+{
+    budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
+    clients_release(x->http->clients, x->rq.client);
 }
 
 /* ---- the table of unfinished requests ---- */
@@ -93,6 +101,20 @@ void server_end_exchange(struct exchange *x)
         x->listed = false;
     }
     pthread_mutex_unlock(&h->table_lock);
+}
+
+unsigned server_end_requests(struct http *h, const char *id, const struct client *client)
+{
+    unsigned ended = 0;
+    pthread_mutex_lock(&h->table_lock);
+    for (struct exchange *x = h->table; x; x = x->next) {
+        if (strcmp(x->id, id) != 0 || (client && x->rq.client != client))
+            continue;
+        exchange_end(x);
+        ended++;
+    }
+    pthread_mutex_unlock(&h->table_lock);
+    return ended;
 }
 
 bool server_admits(struct http *h)
@@ -151,8 +173,10 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
         .cache = cache,
         .spools = &h->spools,
         .stored = stored_new(),
+        .server = h,
     };
-    return h->context.stored ? 0 : -ENOMEM;
+    h->clients = clients_new();
+    return h->context.stored && h->clients ? 0 : -ENOMEM;
 }
 
 int http_start(const struct http_options *options, struct err *err, struct http **ret)
@@ -292,6 +316,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
             MHD_stop_daemon(h->daemons[i]);
     cache_free(h->context.cache);
     stored_free(h->context.stored);
+    clients_free(h->clients);
     listen_close(h);
     if (h->options.tls.cert)
         tls_use(&(struct http_tls){0}, NULL);

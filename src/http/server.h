@@ -2,7 +2,7 @@
 #ifndef DFT_HTTP_SERVER_H
 #define DFT_HTTP_SERVER_H
 
-#include "access.h"
+#include "clients.h"
 #include "exchange.h"
 #include "metrics.h"
 
@@ -19,11 +19,13 @@ struct MHD_Daemon;
 struct MHD_Connection;
 
 enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
-/* What is known of a connection. */
+/* What is known of a connection. The first five are used by its own thread only. */
 struct connection {
-    enum access_role peer;               /* used by the connection's own thread only                  */
-    struct viewer *viewer;               /* found out with it, where files have permissions; else NULL */
-    unsigned peer_epoch;                 /* the access_epoch that peer was found out in               */
+    struct access_peer peer;
+    struct client *client;
+    struct viewer *viewer;               /* where files have permissions; else NULL                   */
+    enum access_role role;               /* found out with the first request, and again...            */
+    unsigned role_epoch;                 /* ... when this is not the access_epoch                     */
     int fd;
     atomic_int state;
     atomic_llong since_ns;               /* it is in this state                                       */
@@ -36,6 +38,7 @@ struct http {
     struct metrics metrics;
     struct disk_budget spools;
     struct pool *pool;
+    struct clients *clients;
     struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
     int fds[HTTP_LISTENERS_MAX];
     bool is_tls[HTTP_LISTENERS_MAX];     /* ... of fds                                                */
@@ -73,6 +76,8 @@ struct http {
 bool server_start_exchange(struct exchange *x, bool park);
 void server_end_exchange(struct exchange *x);        /* out of the table */
 bool server_admits(struct http *h);                  /* room in the queue and in the memory of all queries */
+/* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone (NULL). How many there were. */
+unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests and connections */
 struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls);

@@ -63,6 +63,7 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING) {
+        exchange_cut_ended(x, pace->now);
         exchange_wake(x, pace->now, pace->wake_gap);
         if (exchange_rest(x, pace->now))
             x->http->tick_trim = 2;

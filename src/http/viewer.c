@@ -1,6 +1,5 @@
 /* viewer.c - which files a peer could read itself. */
 #include "viewer.h"
-#include "access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +7,7 @@
 #include <limits.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +22,13 @@
 struct viewer {
     atomic_int refs;
     uid_t uid;
+    pthread_mutex_t lock;
+    bool known; /* the groups are; under the lock, and fixed from then on */
     size_t group_count;
-    gid_t groups[];
+    gid_t *groups;
 };
-static struct viewer nobody = {.refs = 1, .uid = VIEWER_NOBODY};
+static struct viewer nobody = {
+    .refs = 1, .uid = ACCESS_NOBODY, .lock = PTHREAD_MUTEX_INITIALIZER, .known = true};
 
 struct viewer *viewer_ref(struct viewer *v)
 {
@@ -36,78 +39,86 @@ struct viewer *viewer_ref(struct viewer *v)
 
 void viewer_unref(struct viewer *v)
 {
-    if (v && atomic_fetch_sub(&v->refs, 1) == 1)
-        free(v);
+    if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
+        return;
+    pthread_mutex_destroy(&v->lock);
+    free(v->groups);
+    free(v);
 }
 
 bool viewer_same_user(const struct viewer *a, const struct viewer *b)
 {
-    return a && b && a->uid == b->uid && a->uid != VIEWER_NOBODY;
+    return a && b && a->uid == b->uid && a->uid != ACCESS_NOBODY;
 }
 
 /* ---- who it is ---- */
 
-static struct viewer *viewer_new(uid_t uid, size_t groups)
+/* Without memory it has no groups. */
+static void set_groups(struct viewer *v, const gid_t *groups, size_t count)
 {
-    struct viewer *v = malloc(sizeof *v + groups * sizeof(gid_t));
+    v->known = true;
+    v->groups = count ? malloc(count * sizeof *groups) : NULL;
+    v->group_count = v->groups ? count : 0;
+    if (v->groups)
+        memcpy(v->groups, groups, count * sizeof *groups);
+}
+
+static struct viewer *viewer_new(uid_t uid)
+{
+    struct viewer *v = calloc(1, sizeof *v);
     if (!v)
         return viewer_ref(&nobody);
     atomic_init(&v->refs, 1);
+    pthread_mutex_init(&v->lock, NULL);
     v->uid = uid;
-    v->group_count = groups;
     return v;
 }
 
-static struct viewer *of_unix(int fd, const struct ucred *cred)
+/* Of the process at the other end: never more than NGROUPS_MAX. */
+static void read_unix_groups(struct viewer *v, int fd)
 {
-    gid_t few[64], *list = few, *more = NULL;
-    socklen_t bytes = sizeof few;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, few, &bytes) < 0) {
-        more = errno == ERANGE ? malloc(bytes) : NULL;
-        list = more;
-        if (!more || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, more, &bytes) < 0)
-            bytes = 0;
+    struct ucred cred;
+    socklen_t len = sizeof cred, bytes = NGROUPS_MAX * sizeof(gid_t);
+    gid_t *list = malloc(bytes + sizeof *list);
+    if (!list || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
+        free(list);
+        set_groups(v, NULL, 0);
+        return;
     }
-    size_t n = bytes / sizeof(gid_t);
-    struct viewer *v = viewer_new(cred->uid, n + 1);
-    if (v->group_count) {
-        v->groups[0] = cred->gid;
-        if (n)
-            memcpy(v->groups + 1, list, n * sizeof(gid_t));
-    }
-    free(more);
-    return v;
+    list[0] = cred.gid;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, list + 1, &bytes) < 0)
+        bytes = 0;
+    set_groups(v, list, 1 + bytes / sizeof *list);
+    free(list);
 }
 
-/* The user's groups as a login would have them. Without an entry for the user there are none. */
-static struct viewer *of_user(uid_t uid)
+/* As a login would have them. Without an entry for the user there are none. May block for long. */
+static void read_account_groups(struct viewer *v)
 {
     char texts[4096];
     struct passwd entry, *found = NULL;
     gid_t list[1024];
     int n = sizeof list / sizeof *list;
-    if (getpwuid_r(uid, &entry, texts, sizeof texts, &found) != 0 || !found ||
+    if (getpwuid_r(v->uid, &entry, texts, sizeof texts, &found) != 0 || !found ||
         getgrouplist(entry.pw_name, entry.pw_gid, list, &n) < 0)
-        return viewer_new(uid, 0);
-    struct viewer *v = viewer_new(uid, (size_t)n);
-    memcpy(v->groups, list, v->group_count * sizeof *list);
-    return v;
+        n = 0;
+    set_groups(v, list, (size_t)n);
 }
 
-struct viewer *viewer_of(int fd, uid_t tcp_uid)
+static void know_groups(struct viewer *v)
 {
-    struct ucred cred;
-    socklen_t len = sizeof cred;
-    int family = 0;
-    socklen_t n = sizeof family;
-    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &n) < 0)
-        return viewer_ref(&nobody);
-    if (family == AF_UNIX)
-        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-                       access_is_somebody(cred.uid)
-                   ? of_unix(fd, &cred)
-                   : viewer_ref(&nobody);
-    return access_is_somebody(tcp_uid) ? of_user(tcp_uid) : viewer_ref(&nobody);
+    pthread_mutex_lock(&v->lock);
+    if (!v->known)
+        read_account_groups(v);
+    pthread_mutex_unlock(&v->lock);
+}
+
+struct viewer *viewer_of(int fd, const struct access_peer *peer)
+{
+    struct viewer *v = peer->uid == ACCESS_NOBODY ? viewer_ref(&nobody) : viewer_new(peer->uid);
+    if (v != &nobody && peer->place == ACCESS_UNIX)
+        read_unix_groups(v, fd);
+    return v;
 }
 
 /* ---- what it may ---- */
@@ -234,12 +245,13 @@ static bool sees(void *arg, const struct index_file *f)
     return may_read(arg, f);
 }
 
-struct snapshot *viewer_snapshot(const struct viewer *v, struct index *ix)
+struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix)
 {
     struct snapshot *all = index_snapshot(ix);
     if (!v)
         return all;
-    struct snapshot *part = snapshot_filter(all, sees, (void *)(uintptr_t)v);
+    know_groups(v);
+    struct snapshot *part = snapshot_filter(all, sees, v);
     snapshot_release(all);
     return part;
 }

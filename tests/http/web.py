@@ -53,6 +53,18 @@ def write_trace(path, events=100, repeat=1):
     return events * repeat
 
 
+def many_rows(path):
+    """800,000 short events in a file of a few hundred KiB: one member again and again."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    lines = b"".join(b'{"name":"a","cat":"b","pid":1,"tid":1,"ts":%d,"dur":%d,"ph":"X"}\n' % (i, i * 7 % 16384) for i in range(5000))
+    with open(path, "wb") as f:
+        f.write(gzip.compress(lines) * 160)
+
+
+# For these it takes seconds.
+HARD_QUERY = " or ".join("(dur > %d and dur < %d)" % (3 * i, 3 * i + 2) for i in range(4900))
+
+
 class Folder:
     """A scratch directory: with Folder() as f: f.path("traces")"""
 
@@ -169,6 +181,10 @@ class Web:
     def in_flight(self):
         """How many requests are being answered, but for the one that asks."""
         return int(re.search(r"^dftracerd_http_requests_in_flight (\d+)$", self.get("/metrics").text(), re.M).group(1)) - 1
+
+    def queued(self):
+        """How many answers are begun, or wait to be."""
+        return int(re.search(r"^dftracerd_http_requests_queued (\d+)$", self.get("/metrics").text(), re.M).group(1))
 
     def connect(self, small_buffer=False):
         s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)

@@ -73,6 +73,31 @@ static void charge_some(void *arg, unsigned i)
     }
 }
 
+/* What several may have together; whoever is refused takes nothing anywhere. */
+static void budgets_share(void)
+{
+    struct budget_share all = {.limit = 150}, one = {.limit = 100, .of = &all};
+    struct budget a = {.memory_limit = 90, .share = &one}, b = {.share = &one}, c = {.share = &all};
+
+    CHECK_INT(budget_charge(&a, 91), ERR_MEMORY_LIMIT);
+    CHECK(!a.crowded);
+    CHECK_INT(budget_charge(&a, 60), 0);
+    CHECK_INT(budget_charge(&b, 41), ERR_MEMORY_LIMIT);
+    CHECK(b.crowded && b.memory_used == 0);
+    CHECK_INT(budget_charge(&b, 40), 0);
+    CHECK_INT(budget_charge(&c, 51), ERR_MEMORY_LIMIT);
+    CHECK(c.crowded && c.memory_used == 0);
+    CHECK_INT((int)one.used, 100);
+    CHECK_INT((int)all.used, 100);
+    budget_release(&a, 60);
+    CHECK_INT(budget_charge(&c, 110), 0);
+    CHECK_INT(budget_charge(&b, 1), ERR_MEMORY_LIMIT); /* room of its own, but not in all */
+    CHECK_INT((int)one.used, 40);
+    budget_release(&b, 40);
+    budget_release(&c, 110);
+    CHECK(one.used == 0 && all.used == 0);
+}
+
 static void budget_is_shared(void)
 {
     struct budget b = {.memory_limit = 10};
@@ -442,6 +467,7 @@ static const struct check_test tests[] = {
     {"clocks_go_on", clocks_go_on},
     {"budget_tells_why", budget_tells_why},
     {"budget_counts_memory", budget_counts_memory},
+    {"budgets_share", budgets_share},
     {"budget_is_shared", budget_is_shared},
     {"queue_keeps_order", queue_keeps_order},
     {"closed_queue_drains", closed_queue_drains},

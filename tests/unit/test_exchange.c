@@ -31,9 +31,14 @@ void http_resume(struct exchange *x)
     atomic_fetch_add(&resumed, 1);
 }
 
-void http_opening(struct http *h, int delta)
+void http_opening(struct exchange *x, int delta)
 {
-    (void)h, (void)delta;
+    (void)x, (void)delta;
+}
+
+void http_leave(struct exchange *x)
+{
+    (void)x;
 }
 
 uint64_t http_changes(struct http *h)

@@ -1,0 +1,28 @@
+/* clients.h - who asks, and what all requests of one client take together.
+ *
+ * A client is a user of this machine where the kernel names it, else a network address (of IPv6 its first 64 bits: a host
+ * has the rest to choose from). One that is asked for again is the same object as long as anybody has it.
+ * Threads: any. */
+#ifndef DFT_HTTP_CLIENTS_H
+#define DFT_HTTP_CLIENTS_H
+
+#include "access.h"
+
+struct client {
+    uid_t uid;                           /* ACCESS_NOBODY: it is an address                              */
+    unsigned char address[16];
+    unsigned refs;                       /* guarded by the table's lock                                  */
+    atomic_uint connections;
+    atomic_uint opens;                   /* jobs that begin an answer, submitted and not finished        */
+    struct budget_share memory;          /* of all its requests                                          */
+    struct client *next;
+};
+
+struct clients;
+struct clients *clients_new(void);       /* *new* or NULL */
+void clients_free(struct clients *c);    /* NULL-safe; all of them must have been released */
+/* *new* reference or NULL: no memory. */
+struct client *clients_find(struct clients *c, const struct access_peer *peer);
+void clients_release(struct clients *c, struct client *one); /* NULL-safe */
+
+#endif

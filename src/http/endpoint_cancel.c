@@ -1,0 +1,57 @@
+/* endpoint_cancel.c - /cancel: ends a request that is being answered, by its id. */
+#include "server.h"
+
+static const struct param_spec own_params[] = {
+    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request that is to end"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+};
+static const struct param_spec *const params[] = {own_params, NULL};
+static const enum format formats[] = {FORMAT_JSON};
+
+struct state {
+    const char *id;
+    unsigned ended;
+};
+
+static int open_cancel(struct request *rq)
+{
+    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    s->id = request_text(rq, "id");
+    if (!s->id)
+        return err_set_param(&rq->err, ERR_PARAM, "id",
+                             "`id` is needed: the X-Request-Id of a request");
+    s->ended = server_end_requests(rq->http->server, s->id, rq->admin ? NULL : rq->client);
+    if (s->ended)
+        return 0;
+    return err_set(&rq->err, ERR_NOT_FOUND, "no request of that id is being answered%s",
+                   rq->admin ? "" : ", or it is not yours");
+}
+
+static int next_cancel(struct request *rq, struct buf *out)
+{
+    const struct state *s = rq->state;
+    struct jw j;
+    jw_init(&j, out, rq->pretty);
+    jw_begin(&j, '{');
+    jw_put_str(&j, "id", s->id);
+    jw_put_uint(&j, "ended", s->ended);
+    jw_end(&j, '}');
+    jw_finish(&j);
+    return ERR_END;
+}
+
+const struct endpoint endpoint_cancel = {
+    .path = "/cancel",
+    .summary = "ends a request that is being answered",
+    .methods = METHOD_POST,
+    .params = params,
+    .formats = formats,
+    .format_count = 1,
+    .immediate = true,
+    .changes = true,
+    .open = open_cancel,
+    .next = next_cancel,
+};
