@@ -191,6 +191,26 @@ class Daemon:
         self.later = whole[0] - early[0], whole[1] - early[1]
         return early if first_byte else whole
 
+    def told(self, endpoint):
+        """(requests, their seconds) of an endpoint: from a request's header to the last byte of its answer."""
+        said, found = self.get("/metrics").decode(), []
+        for what in ("count", "sum"):
+            match = re.search(r'^dftracerd_http_request_duration_seconds_%s{endpoint="%s"} (\S+)$' % (what, re.escape(endpoint)), said, re.M)
+            found.append(float(match.group(1)) if match else 0.0)
+        return tuple(found)
+
+    def serve(self, path, **params):
+        """(wall, cpu) of one answer, both as the daemon has them: what the peers, which answer within their own process, are
+        compared with. self.client: the wall time of this client, which asks over HTTP."""
+        count, before = self.told(path)
+        self.client, cpu = self.ask(path, **params)
+        for _ in range(1000):
+            now, seconds = self.told(path)
+            if now == count + 1:  # it is counted when its last byte is sent, a moment after the client has it
+                return seconds - before, cpu
+            time.sleep(0.001)
+        raise RuntimeError("%s: %d requests were counted instead of one" % (path, now - count))
+
     def curl(self, path):
         """(wall, cpu of the daemon) of an answer that curl reads: a client that costs little."""
         before, begin = self.cpu(), time.perf_counter()
