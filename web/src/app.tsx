@@ -56,11 +56,12 @@ function State() {
 }
 
 function Notices() {
+  if (!host.error && online.value) return null;
   return (
-    <>
+    <section aria-label="Notices">
       {host.error && <p class="notice bad" role="alert">{host.error}</p>}
       {!online.value && <p class="notice bad" role="alert">The daemon cannot be reached. What is shown is what it said last; the page goes on by itself when it is back.</p>}
-    </>
+    </section>
   );
 }
 
@@ -94,12 +95,10 @@ export function App() {
         </div>
       </header>
       <Notices />
-      {wantsToken.value ? <TokenForm /> : (
-        <>
-          <SelectionBar />
-          <main id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} data-view={view.value}><Shown key={view.value} /></main>
-        </>
-      )}
+      {!wantsToken.value && <SelectionBar />}
+      <main data-view={view.value}>
+        <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`}>{wantsToken.value ? <TokenForm /> : <Shown key={view.value} />}</div>
+      </main>
     </>
   );
 }

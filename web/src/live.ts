@@ -64,10 +64,20 @@ export function followProgress(): void {
 
 /** When the first event of all begins: times are told from there. */
 export const begin = signal<number | null>(null);
+/** The directories that are served, on the daemon's machine. */
+export const roots = signal<string[]>([]);
 effect(() => {
   void [generation.value, epoch.value];
-  getJson<{ totals: { min_ts: number | null } }>("/info").then((info) => { begin.value = info.totals.min_ts; }, () => undefined);
+  getJson<{ totals: { min_ts: number | null }; roots: { path: string }[] }>("/info").then((info) => {
+    begin.value = info.totals.min_ts;
+    roots.value = info.roots.map((r) => r.path);
+  }, () => undefined);
 });
+
+/** Where something below the root is, for programs on the daemon's machine. With several roots a path says which by a label, and
+ * only the daemon knows these. */
+export const placeOf = (path: string): string => (roots.value.length === 1 && !path.startsWith("/") ? `${roots.value[0]}/${path}`.replace(/\/\.?$/, "") : path);
+
 
 /** What charts call 0: the beginning of the bucket in which the first event of all is. `first` where that is not known. */
 export function originOf(first: number, step: number): number {

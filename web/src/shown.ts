@@ -2,13 +2,14 @@
 import { signal } from "@preact/signals";
 import { addressOf, pathOf, postJson, urlOf, type Params } from "./api";
 import { both } from "./format";
+import { placeOf } from "./live";
 import { selectionParams, type Selection } from "./state";
 
 export interface Request {
   path: string;
   params: Params;
-  /** Words of dftracerctl that answer the same, but for the selection and the daemon. */
-  ctl: string[];
+  /** Words of dftracerctl that answer the same, but for the selection and the daemon; null where it cannot. */
+  ctl: string[] | null;
 }
 /** The request behind the view that is shown. */
 export const shown = signal<Request | null>(null);
@@ -28,12 +29,17 @@ export function curlLine(r: Request): string {
   return words.map(quoted).join(" ");
 }
 
-/** Arguments for the client. Those that it takes for options are not told apart by it, so they come last. */
-export function ctlLine(r: Request, s: Selection): string {
-  const words = ["dftracerctl", ...r.ctl, "--url", addressOf("")], query = r.ctl.includes("--query") ? "" : wholeQuery(s);
+/** What `view` of the client takes for everything: it wants a query. */
+const ANY = 'ph != "M"';
+
+/** The line for dftracerctl; null where it has no options for what is asked. */
+export function ctlLine(r: Request, s: Selection): string | null {
+  if (!r.ctl) return null;
+  const words = ["dftracerctl", ...r.ctl, "--url", addressOf("")], said = r.ctl.includes("--query");
+  const query = said ? "" : wholeQuery(s) || (r.ctl[0] === "view" ? ANY : "");
   if (query) words.push("--query", query);
-  if (s.file) words.push("--files", s.file);
-  else if (s.dir) words.push("-d", s.dir);
+  if (s.file) words.push("--files", placeOf(s.file));
+  else if (s.dir) words.push("-d", placeOf(s.dir));
   return words.map(quoted).join(" ");
 }
 

@@ -1,6 +1,6 @@
 // What the page shows, as its address has it behind the #: a link shows another person the same.
 import { effect, signal, type Signal } from "@preact/signals";
-import type { Params } from "./api";
+import { host, type Params } from "./api";
 
 export const VIEWS = ["overview", "timeline", "calls", "groups", "compare", "query"] as const;
 export type View = (typeof VIEWS)[number];
@@ -66,7 +66,7 @@ function read(): void {
   const p = new URLSearchParams(location.hash.slice(1));
   const wanted = p.get("view") as View;
   view.value = VIEWS.includes(wanted) ? wanted : "overview";
-  selection.value = { query: p.get("query") ?? "", dir: p.get("dir") ?? "", file: p.get("file") ?? "",
+  selection.value = { query: p.get("query") ?? "", dir: p.get("dir") ?? "", file: p.get("file") ?? host.file ?? "",
     from: numberOf(p.get("from")), to: numberOf(p.get("to")) };
   for (const [name, e] of extras) e.value.value = p.get(name) ?? e.fallback;
   waiting = new URLSearchParams([...p].filter(([name]) => !extras.has(name) && !OWN.includes(name)));

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { epoch, getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { after, clock, exact, label, percent } from "../format";
-import { generation, useAnswer } from "../live";
+import { generation, placeOf, roots, useAnswer } from "../live";
 import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
@@ -75,6 +75,13 @@ function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
   return state;
 }
 
+/** The client takes a path for each side, and no query or time of its own. */
+function ctlOf(a: Selection, b: Selection): string[] | null {
+  if ([a, b].some((s) => s.query || s.from != null)) return null;
+  const [of, to] = [a, b].map((s) => placeOf(s.file || s.dir || "."));
+  return ["comparator", "--baseline", of as string, "--variant", to as string, "--group-by", by.value, "--query", common.value];
+}
+
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 
 function Result({ a, b }: { a: Selection; b: Selection }) {
@@ -82,8 +89,8 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
   const { rows, error, busy } = useRows(key, a, b, true);
   useEffect(() => {
     const request = requestOf(a, b, by.value, common.value);
-    shown.value = { path: "/compare", params: request, ctl: ["comparator", "--baseline", a.file || a.dir || ".", "--variant", b.file || b.dir || ".", "--group-by", by.value] };
-  }, [key]);
+    shown.value = { path: "/compare", params: request, ctl: ctlOf(a, b) };
+  }, [key, roots.value]);
   const wanted = (r: Row) => metrics.value === "all" || isSummary(r) || FEW.includes(r.metric);
   const chosen = rows?.filter(wanted) ?? [];
   return (

@@ -47,7 +47,7 @@ export function SelectionBar() {
     setSelection({ query: query.trim() });
   };
   return (
-    <div class="selection">
+    <div class="selection" role="search" aria-label="Selection">
       <QueryInput id="query-text" name="Query: which events" value={text} bad={error != null} onInput={setText} onEnter={apply}
         placeholder={'Filter all views, for instance: cat == "POSIX" and dur > 10ms   ( / )'} />
       <button type="button" class={text !== s.query ? "main" : ""} onClick={() => apply(text)}>Filter</button>

@@ -12,6 +12,7 @@ import { ColumnInput } from "./columns";
 type Row = Record<string, unknown>;
 const columns = extra("columns", "ts,dur,name,cat,rank,pid,tid,size,file"), order = extra("order", "ts"), from = extra("row", "0");
 const PAGE = 100;
+const VIEW_WORDS = ["view", "--no-metadata"];
 
 function requestOf(): Params {
   const select = columns.value.split(",").map((c) => c.trim()).filter(Boolean).join(",");
@@ -56,7 +57,7 @@ function look(row: Row): void {
 function Table({ rows, names }: { rows: Row[]; names: string[] }) {
   const timed = (row: Row) => typeof row["ts"] === "number";
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Events"><table class="events">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table of events"><table class="events">
       <thead><tr>{names.map((n) => <th key={n} class={RIGHT.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
       <tbody>{rows.map((row, i) => (
         <tr key={i}>{names.map((n) => <td key={n} class={RIGHT.has(n) || typeof row[n] === "number" ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
@@ -69,7 +70,7 @@ function Table({ rows, names }: { rows: Row[]; names: string[] }) {
 function Longest() {
   const request = { ...selectionParams(selection.value), group_by: "rank,host,pid,tid", width: 1, events: PAGE };
   const { data, error, loading } = useAnswer<Timeline>("/timeline", request);
-  useEffect(() => { shown.value = { path: "/timeline", params: request, ctl: ["view", "--no-metadata"] }; }, [JSON.stringify(request)]);
+  useEffect(() => { shown.value = { path: "/timeline", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="empty">…</p>;
   const rows = [...data.events].sort((a, b) => b.dur - a.dur).map((e) => {
@@ -81,7 +82,7 @@ function Longest() {
 
 function Rows({ request }: { request: Params }) {
   const { rows, error } = useRows(request), start = Number(from.value) || 0;
-  useEffect(() => { shown.value = { path: "/view", params: request, ctl: ["view", "--no-metadata"] }; }, [JSON.stringify(request)]);
+  useEffect(() => { shown.value = { path: "/view", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!rows) return <p class="empty">…</p>;
   return (

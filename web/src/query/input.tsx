@@ -32,7 +32,7 @@ export function QueryInput(p: Props) {
     }
     const control = new AbortController(), place = placeOf(text, caret);
     const timer = window.setTimeout(() => {
-      proposals(place, control.signal).then((items) => setOpen({ place, items, at: -1 }), (e) => { if (!isAbort(e)) setOpen(CLOSED); });
+      proposals(place, control.signal).then((items) => { if (!control.signal.aborted) setOpen({ place, items, at: -1 }); }, (e) => { if (!isAbort(e)) setOpen(CLOSED); });
     }, PAUSE_MS);
     waiting.current = { timer, control };
   };
