@@ -127,16 +127,18 @@ static struct MHD_Response *body_of_another(void)
     return r;
 }
 
-/* The same with the length of that answer; the connection stays. */
-static struct MHD_Response *body_of_kept(const struct cache_answer *a)
+static void release_answer(void *answer)
 {
-    char length[24];
-    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    cache_answer_release(answer);
+}
+
+/* Takes the reference. Of a 304, and where a HEAD asked, its length is told and no more. */
+static struct MHD_Response *body_of_kept(struct cache_answer *a)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
+        a->len, a->data ? a->data : (void *)"", release_answer, a);
     if (!r)
-        return NULL;
-    num_format_u64(a->len, length);
-    MHD_set_response_options(r, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
-    MHD_add_response_header(r, "Content-Length", length);
+        cache_answer_release(a);
     return r;
 }
 
@@ -144,7 +146,6 @@ static int answer_not_modified(struct exchange *x, struct MHD_Connection *c)
 {
     struct cache_answer *kept = x->shared ? cache_find(x->rq.http->cache, &x->key) : NULL;
     struct MHD_Response *r = kept ? body_of_kept(kept) : body_of_another();
-    cache_answer_release(kept);
     if (!r)
         return MHD_NO;
     common_headers(x, c, r);
@@ -194,27 +195,13 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static void release_answer(void *answer)
-{
-    cache_answer_release(answer);
-}
-
-static struct MHD_Response *kept(struct exchange *x)
-{
-    struct cache_answer *a = cache_answer_ref(x->whole);
-    x->sent = x->head ? 0 : a->len;
-    struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
-        a->len, a->data ? a->data : (void *)"", release_answer, a);
-    if (!r)
-        cache_answer_release(a);
-    return r;
-}
-
 /* The whole answer is there: a body with a length. No job runs any more. */
 static struct MHD_Response *whole(struct exchange *x)
 {
-    if (x->whole)
-        return kept(x);
+    if (x->whole) {
+        x->sent = x->head ? 0 : x->whole->len;
+        return body_of_kept(cache_answer_ref(x->whole));
+    }
     size_t len = x->pending.len;
     char *data = x->pending.data;
     x->pending = (struct buf){0};
