@@ -348,12 +348,13 @@ bench bench-quick: all
 	@if [ -x bench/run ]; then exec bench/run $@; else echo "bench/run is not there"; exit 1; fi
 
 # An hour (MINUTES=) of changing traces and clients of all kinds; then everything indexed anew 100 times,
-# a million rows in Perfetto, ten in Arrow, and 500 kills.
+# 100,000 files, a million rows in Perfetto, ten in Arrow, and 500 kills.
 soak: all
 	@bad=0; tests/soak/run --minutes $(if $(filter file,$(origin MINUTES)),60,$(MINUTES)) || bad=1; \
 	REINDEX_CYCLES=100 tests/fault/test_reindex_size || bad=1; \
 	PERFETTO_ROWS=1000000 tests/http/test_perfetto || bad=1; \
 	ARROW_ROWS=10000000 tests/http/test_arrow || bad=1; \
+	WATCH_FILES=100000 tests/fault/test_watch many_files || bad=1; \
 	KILL9_RUNS=500 tests/fault/test_kill9 || bad=1; exit $$bad
 
 # ---- running ---------------------------------------------------------------------------------------
@@ -379,8 +380,8 @@ DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libgnutls28-dev li
         curl tar gzip python3
 NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
-# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open).
-DEPS_IF_KNOWN := libclang-rt-dev chromium
+# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system).
+DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs
 DEPS_BENCH := hyperfine pigz isal $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.

@@ -1,6 +1,8 @@
 /* watch_notify.c - inotify events become names to look at. */
 #include "watch_notify.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +196,8 @@ bool notify_read(struct notify *n)
     _Alignas(struct inotify_event) char events[64 << 10];
     ssize_t len;
 
+    if (failpoint("watch.read"))
+        n->lost = true;
     while ((len = read(n->fd, events, sizeof events)) > 0) {
         for (char *p = events; p < events + len;) {
             const struct inotify_event *e = (const void *)p;

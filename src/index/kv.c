@@ -41,8 +41,7 @@ struct kv {
      * thread may hold two reads. So that the map moves all the same while there always is one, new readers wait at the
      * turnstile; not for ever, since one who holds a read may be waiting for them. */
     pthread_rwlock_t gate;
-    pthread_mutex_t turnstile;
-    atomic_bool moving;
+    atomic_bool moving; /* the turnstile is closed */
     pthread_mutex_t pool_lock;
     MDB_txn *pool[POOL_MAX];
     unsigned pooled;
@@ -208,7 +207,6 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
         return err_set(err, -ENOMEM, "no memory");
     }
     pthread_rwlock_init(&kv->gate, NULL);
-    pthread_mutex_init(&kv->turnstile, NULL);
     pthread_mutex_init(&kv->pool_lock, NULL);
     kv->read_only = options->read_only;
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
@@ -243,7 +241,6 @@ void kv_close(struct kv *kv)
     if (kv->env)
         mdb_env_close(kv->env);
     pthread_rwlock_destroy(&kv->gate);
-    pthread_mutex_destroy(&kv->turnstile);
     pthread_mutex_destroy(&kv->pool_lock);
     free(kv->path);
     free(kv);
@@ -330,7 +327,6 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
 static void close_gate(struct kv *kv)
 {
     atomic_store(&kv->moving, true);
-    pthread_mutex_lock(&kv->turnstile);
     pthread_rwlock_wrlock(&kv->gate);
 }
 
@@ -338,21 +334,16 @@ static void open_gate(struct kv *kv)
 {
     atomic_store(&kv->moving, false);
     pthread_rwlock_unlock(&kv->gate);
-    pthread_mutex_unlock(&kv->turnstile);
 }
 
-/* `held`: by the calling thread, which therefore must not wait. */
+/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that would be the clock on the wall. */
 static void pass_gate(struct kv *kv, const struct kv_read *held)
 {
-    struct timespec until;
-
     if (atomic_load(&kv->moving) && !held) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += TURNSTILE_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        if (pthread_mutex_timedlock(&kv->turnstile, &until) == 0)
-            pthread_mutex_unlock(&kv->turnstile);
+        int64_t until = clock_mono_ns() + TURNSTILE_NS;
+
+        while (atomic_load(&kv->moving) && clock_mono_ns() < until)
+            nanosleep(&(struct timespec){0, 500000}, NULL);
     }
     pthread_rwlock_rdlock(&kv->gate);
 }

@@ -3,6 +3,8 @@
  * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given back.
  */
 #include "inflate.h"
+
+#include "dftracerd/failpoint.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +40,10 @@ ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset)
 {
     ssize_t n;
     do {
-        n = in->source ? trace_source_read(in->source, out, len, offset)
-                       : pread(in->fd, out, len, (off_t)offset);
+        if (in->source)
+            n = trace_source_read(in->source, out, len, offset);
+        else
+            n = failpoint("trace.read") ? -1 : pread(in->fd, out, len, (off_t)offset);
         if (n < 0 && !in->source)
             n = -errno;
     } while (n == -EINTR);

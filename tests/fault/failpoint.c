@@ -4,7 +4,7 @@
  *   DFTRACERD_FAIL=@FILE         the same text, read anew whenever a point is met: a test changes it while the program runs
  *
  * name=action[@n[+]]: at the n-th time that the point is met (from then on: +; each time: without @). Actions: a name of errno,
- * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds. Besides those of the sources there are the calls by which LMDB writes
+ * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold (until another rule stands in FILE). Besides those of the sources there are the calls by which LMDB writes
  * data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta.
  *
  *   DFTRACERD_FAIL_LIST=FILE     at the end `name count` of all points that were met is appended to it
@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -112,6 +113,16 @@ static void wait_ms(unsigned long ms)
         ;
 }
 
+static void hold(const char *name)
+{
+    char action[32] = "hold";
+
+    while (strcmp(action, "hold") == 0) {
+        wait_ms(20);
+        find_action(name, ULONG_MAX, action);
+    }
+}
+
 /* A test that names what there is not must not pass. */
 static bool act(const char *name, const char *action)
 {
@@ -123,6 +134,10 @@ static bool act(const char *name, const char *action)
     }
     if (strncmp(action, "delay:", 6) == 0) {
         wait_ms(strtoul(action + 6, NULL, 10));
+        return false;
+    }
+    if (strcmp(action, "hold") == 0) {
+        hold(name);
         return false;
     }
     if (strcmp(action, "kill") != 0)
