@@ -609,7 +609,7 @@ static uint64_t commit_bytes(const struct writer *w)
 /* What is scanned last is waited for by nobody but this thread: the less is left for then, the sooner all is stored. */
 static bool commit_is_due(struct writer *w, bool idle)
 {
-    uint64_t due = w->reading ? commit_bytes(w) : commit_bytes(w) / 4;
+    uint64_t due = w->reading ? commit_bytes(w) : commit_bytes(w) / 2;
 
     if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= due)
         return true;
