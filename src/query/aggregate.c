@@ -1,5 +1,5 @@
 /* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or, where memory does not suffice
- * for them, part after part while rows are taken (aggregate_passes.h). */
+ * for them, part after part while rows are taken (aggregate_passes.h); with `top`, or `sort` then, the best rows of all parts. */
 #include "aggregate_columns.h"
 #include "aggregate_passes.h"
 #include "aggregate_rows.h"
@@ -29,6 +29,9 @@ struct aggregate {
     struct pass pass;
     uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
     unsigned passes;
+    struct best_rows *best;     /* NULL: rows are told from groups */
+    struct value *kept;         /* all rows by their values, when they are known; NULL */
+    size_t kept_count, kept_at; /* rows; the first of the block at hand */
 };
 
 static int explain(const struct aggregate *a, int rc, struct err *err)
@@ -47,8 +50,11 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
         return err_set(err, rc,
                        "the groups need more than the %llu MiB of memory that a query may have; "
                        "choose fewer columns, "
-                       "longer intervals or fewer objects",
-                       (unsigned long long)(a->plan.budget->memory_limit >> 20));
+                       "longer intervals or fewer objects%s",
+                       (unsigned long long)(a->plan.budget->memory_limit >> 20),
+                       a->best ? ", or fewer rows: of groups beyond that only those that `top`, or "
+                                 "`limit` with `sort`, asks for are kept"
+                               : "");
     }
     return err_set(err, rc, "%s", err_text(rc));
 }
@@ -80,10 +86,10 @@ static int name_system_columns(struct aggregate *a, const struct aggregate_found
 /* ---- the groups of one scan -------------------------------------------------------------------------- */
 
 /* Rows that the cursor gives of those at hand. */
-static void set_cursor(struct aggregate *a)
+static void set_cursor(struct aggregate *a, size_t count)
 {
-    uint64_t skipped = a->skip < a->order.count ? a->skip : a->order.count;
-    uint64_t told = a->left < a->order.count - skipped ? a->left : a->order.count - skipped;
+    uint64_t skipped = a->skip < count ? a->skip : count;
+    uint64_t told = a->left < count - skipped ? a->left : count - skipped;
 
     a->skip -= skipped;
     a->left -= told;
@@ -102,7 +108,7 @@ static int prepare(struct aggregate *a, const struct aggregate_options *o, struc
         rc = process_table_new(p, err, &a->teller.processes);
     if (rc == 0)
         rc = teller_begin(&a->teller);
-    return rc == 0 && p->general ? rows_choose(&a->teller, o, &a->order.rows, &a->order.count, err)
+    return rc == 0 && p->general ? rows_choose(&a->teller, o, a->order.rows, &a->order.count, err)
                                  : rc;
 }
 
@@ -115,7 +121,7 @@ static int scan_groups(struct aggregate *a, const struct aggregate_options *o, s
     a->teller.fine = &a->fine;
     rc = rc < 0 ? rc : prepare(a, o, err);
     if (rc == 0)
-        set_cursor(a);
+        set_cursor(a, a->order.count);
     return rc;
 }
 
@@ -137,11 +143,10 @@ static bool is_too_much(int rc)
     return rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
 }
 
-/* All rows are needed at once to sort them otherwise. A limit of groups that somebody has set is one. */
-static bool may_be_parted(const struct aggregate *a, const struct aggregate_options *o, int rc)
+/* A limit of groups that somebody has set is one. */
+static bool may_be_parted(const struct aggregate *a, int rc)
 {
-    return is_too_much(rc) && a->plan.width > 0 && o->sort_count == 0 && o->top == 0 &&
-           !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
+    return is_too_much(rc) && a->plan.width > 0 && !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
 }
 
 static uint64_t capacity_of(const struct aggregate_plan *p)
@@ -208,8 +213,80 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     a->options.having = o->having ? arena_strdup(&a->arena, text_of(o->having)) : NULL;
     if (rc == 0 && o->having && !a->options.having)
         rc = -ENOMEM;
-    rc = rc < 0 ? rc : next_pass(a, err);
+    a->options.sort_count = 0; /* of rows of all parts */
+    return rc;
+}
+
+/* ---- the best rows ------------------------------------------------------------------------------------- */
+
+/* Calls `each` with the groups of one part after the other, or with those at hand where these are all. */
+static int for_parts(struct aggregate *a, int (*each)(struct aggregate *a, void *arg), void *arg,
+                     struct err *err)
+{
+    int rc;
+
+    if (!a->prefixes)
+        return each(a, arg);
+    drop_groups(a);
+    a->pass.from = a->pass.to = 0;
+    a->skip = 0;
+    a->left = UINT64_MAX;
+    while ((rc = next_pass(a, err)) == 0 && (rc = each(a, arg)) == 0)
+        continue;
     return rc == ERR_END ? 0 : rc;
+}
+
+static int add_best(struct aggregate *a, void *arg)
+{
+    (void)arg;
+    return best_add(a->best, &a->teller, a->order.rows, a->order.count);
+}
+
+static int add_others(struct aggregate *a, void *arg)
+{
+    return others_add(arg, &a->teller, a->best, a->order.rows, a->order.count);
+}
+
+/* All groups but the best as one row behind them. */
+static int tell_others(struct aggregate *a, struct err *err)
+{
+    struct others *others;
+    int rc = others_new(&a->plan, &others);
+
+    if (rc < 0)
+        return rc;
+    rc = best_choose(a->best);
+    rc = rc < 0 ? rc : for_parts(a, add_others, others, err);
+    rc = rc < 0 ? rc : others_tell(others, a->kept + a->kept_count * a->plan.column_count);
+    a->kept_count += rc == 0;
+    others_free(others);
+    return rc;
+}
+
+static uint64_t rows_to_keep(const struct aggregate_options *o)
+{
+    if (o->top)
+        return o->top;
+    return o->limit < UINT64_MAX - o->offset ? o->offset + o->limit : UINT64_MAX;
+}
+
+static int keep_best(struct aggregate *a, const struct aggregate_options *o, struct err *err)
+{
+    struct sort_key *keys;
+    size_t width;
+    int rc = rows_sort_keys(&a->plan, o, &keys, &width, err);
+
+    rc = rc < 0 ? rc : best_new(&a->plan, keys, width, rows_to_keep(o), &a->best);
+    rc = rc < 0 ? rc : for_parts(a, add_best, NULL, err);
+    rc = rc < 0 ? rc : best_take(a->best, &a->kept, &a->kept_count);
+    if (rc == 0 && o->top && !best_has_all(a->best))
+        rc = tell_others(a, err);
+    rc = rc < 0 || !o->top ? rc : rows_sort_values(&a->plan, o, a->kept, a->kept_count, err);
+    if (rc < 0)
+        return rc;
+    drop_groups(a);
+    aggregate_rewind(a);
+    return 0;
 }
 
 /* ---- the door -------------------------------------------------------------------------------------------- */
@@ -219,9 +296,14 @@ static int find_groups(struct aggregate *a, const struct aggregate_options *o, s
     a->options.offset = a->skip = o->offset;
     a->options.limit = a->left = o->limit;
     int rc = scan_groups(a, o, err);
-    if (may_be_parted(a, o, rc))
+    bool parted = may_be_parted(a, rc);
+    if (parted)
         rc = begin_passes(a, o, err);
-    if (rc < 0)
+    if (rc == 0 && (o->top || (parted && o->sort_count)))
+        rc = keep_best(a, o, err);
+    else if (rc == 0 && parted)
+        rc = next_pass(a, err);
+    if (rc < 0 && rc != ERR_END)
         return rc;
     a->values = malloc((AGGREGATE_BLOCK * a->plan.column_count + 1) * sizeof(*a->values));
     a->done = calloc(a->plan.column_count + 1, sizeof(*a->done));
@@ -257,19 +339,30 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
+/* Of rows that are values already. */
+static int next_kept(struct aggregate *a, size_t n, struct aggregate_block *ret)
+{
+    a->kept_at = a->at;
+    a->at += n;
+    *ret = (struct aggregate_block){n, 0};
+    return 0;
+}
+
 int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret)
 {
     int rc = 0;
 
     if (a->at == a->end)
-        rc = a->prefixes ? next_pass(a, err) : ERR_END;
+        rc = a->prefixes && !a->kept ? next_pass(a, err) : ERR_END;
     if (rc < 0)
         return rc == ERR_END ? rc : explain(a, rc, err);
     rc = budget_check(a->plan.budget);
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
-    const struct row_id *rows = a->order.rows + a->at;
     size_t n = a->end - a->at < a->want ? a->end - a->at : a->want;
+    if (a->kept)
+        return next_kept(a, n, ret);
+    const struct row_id *rows = a->order.rows + a->at;
     while (rows[n - 1].set != rows->set)
         n--;
     rc = block_gather(a->found, &a->block, rows, n);
@@ -282,7 +375,7 @@ int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_
 
 bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret)
 {
-    return column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
+    return !a->kept && column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
 }
 
 /* A column that is left out, or is known as such; what is left is for aggregate_tell. */
@@ -308,14 +401,14 @@ int aggregate_block_values(struct aggregate *a, struct err *err, const struct va
     bool all = true;
     int rc = 0;
 
-    for (size_t c = 0; c < a->plan.column_count && rc == 0; c++) {
+    *ret = a->kept ? a->kept + a->kept_at * a->plan.column_count : a->values;
+    for (size_t c = 0; c < a->plan.column_count && rc == 0 && !a->kept; c++) {
         rc = tell_column(a, c, &a->done[c]);
         all &= a->done[c];
     }
-    for (size_t i = 0; i < a->block.count && !all && rc == 0; i++)
+    for (size_t i = 0; i < a->block.count && !all && rc == 0 && !a->kept; i++)
         rc = aggregate_tell(&a->teller, a->block.rows[i], a->done,
                             a->values + i * a->plan.column_count);
-    *ret = a->values;
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
@@ -344,7 +437,7 @@ static bool is_whole(const struct aggregate *a)
 
     for (unsigned i = 0; i < SETS; i++)
         groups += a->found ? a->found->set[i].map.table.count : 0;
-    return !a->prefixes && a->at == 0 && a->end == groups;
+    return !a->prefixes && !a->kept && a->at == 0 && a->end == groups;
 }
 
 unsigned aggregate_whole_parts(const struct aggregate *a)
@@ -365,7 +458,7 @@ uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t co
 int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret)
 {
     memset(known, 0, a->plan.column_count * sizeof(*known));
-    if (a->prefixes)
+    if (a->prefixes || a->kept)
         return 0;
     return columns_survey(&a->teller, a->order.rows + a->at, a->end - a->at, is_whole(a), known,
                           ret);
@@ -380,8 +473,8 @@ void aggregate_rewind(struct aggregate *a)
 {
     a->skip = a->options.offset;
     a->left = a->options.limit;
-    if (!a->prefixes) {
-        set_cursor(a);
+    if (!a->prefixes || a->kept) {
+        set_cursor(a, a->kept ? a->kept_count : a->order.count);
         return;
     }
     drop_groups(a);
@@ -402,6 +495,8 @@ void aggregate_close(struct aggregate *a)
         return;
     drop_groups(a);
     process_table_free(a->teller.processes);
+    best_free(a->best);
+    free(a->kept);
     prefixes_free(a->prefixes);
     pass_done(&a->pass);
     free(a->values);

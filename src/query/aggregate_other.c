@@ -1,67 +1,147 @@
-/* aggregate_other.c - many groups as one row, "(other)". */
+/* aggregate_other.c - many groups as one row, "(other)": summed up in the order of their keys, so that doubles are the same to
+ * the last bit however many parts the groups were found in. */
 #include "aggregate_rows.h"
 #include "plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int join_fine(struct teller_state *t, const struct row_id *rows, size_t count,
-                     const uint64_t *keys)
-{
-    const struct aggregate_plan *p = t->plan;
-    struct aggregate_fine *d = t->fine;
-    const struct group_table *groups = &t->found->set[0].map.table;
+struct others {
+    struct aggregate_found *found; /* of one group */
+    struct aggregate_fine fine;
+    bool *joined; /* by group at hand */
+};
 
-    if (!d->fine[0])
-        return 0;
-    int64_t to = group_table_add(&d->table[0], keys);
-    int rc = to < 0 ? (int)to : fine_grow(p, d, 0, d->table[0].count);
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        int64_t from = group_table_find(&d->table[0], group_table_keys(groups, rows[i].group));
-        for (unsigned m = 0; from >= 0 && m < p->measure_count; m++)
-            fine_merge(&d->fine[0][m][to], &d->fine[0][m][from]);
+static const uint64_t *other_keys(const struct others *o)
+{
+    return group_table_keys(&o->found->set[0].map.table, 0);
+}
+
+int others_new(const struct aggregate_plan *p, struct others **ret)
+{
+    uint64_t keys[GROUP_KEYS_MAX] = {key_make((enum key_tag)KEY_OTHER, 0)};
+    struct others *o = calloc(1, sizeof(*o));
+
+    if (!o)
+        return -ENOMEM;
+    int rc = found_new(p, &o->found);
+    group_table_init(&o->fine.table[0], p->width, 0, p->budget);
+    if (rc == 0) {
+        int64_t group = group_table_add(&o->found->set[0].map.table, keys);
+        rc = group < 0 ? (int)group : set_grow(o->found, 0);
     }
+    if (rc < 0)
+        others_free(o);
+    else
+        *ret = o;
     return rc;
 }
 
-static int join_lists(struct aggregate_found *f, const bool *joined, uint32_t to)
+void others_free(struct others *o)
 {
-    for (unsigned k = 0; k < f->plan->keep_count; k++) {
-        struct group_table *t = &f->distinct[k];
-        for (uint32_t i = 0, n = t->count; i < n; i++) {
-            const uint64_t *pair = group_table_keys(t, i);
-            uint64_t copy[2] = {to, pair[1]};
-            int64_t rc = joined[pair[0]] ? group_table_add(t, copy) : 0;
-            if (rc < 0)
-                return (int)rc;
-        }
-    }
-    for (size_t i = 0; i < f->interval_count; i++) {
-        if (joined[f->intervals[i].group])
-            f->intervals[i].group = to;
-    }
-    return 0;
+    if (!o)
+        return;
+    if (o->found)
+        fine_done(o->found->plan, &o->fine);
+    else
+        group_table_done(&o->fine.table[0]);
+    found_free(o->found);
+    free(o->joined);
+    free(o);
 }
 
-int others_join(struct teller_state *t, const struct row_id *rows, size_t count, struct row_id *ret)
+static int join_fine(struct others *o, const struct teller_state *t, const uint64_t *keys)
 {
-    struct aggregate_found *f = t->found;
-    uint64_t keys[GROUP_KEYS_MAX] = {key_make((enum key_tag)KEY_OTHER, 0)};
-    int64_t to = group_table_add(&f->set[0].map.table, keys);
-    int rc = to < 0 ? (int)to : set_grow(f, 0);
-    bool *joined = calloc(f->set[0].map.table.count + 1, sizeof(*joined));
+    const struct aggregate_plan *p = t->plan;
+    const struct aggregate_fine *from = t->fine;
+    int64_t group = from->fine[0] ? group_table_find(&from->table[0], keys) : -ENOENT;
 
-    rc = rc == 0 && !joined ? -ENOMEM : rc;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        joined[rows[i].group] = true;
-        rc = merge_group(f, f, 0, (uint32_t)to, rows[i].group, NULL);
+    if (group < 0)
+        return 0;
+    int64_t to = group_table_add(&o->fine.table[0], other_keys(o));
+    int rc = to < 0 ? (int)to : fine_grow(p, &o->fine, 0, o->fine.table[0].count);
+    for (unsigned m = 0; m < p->measure_count && rc == 0; m++)
+        fine_merge(&o->fine.fine[0][m][to], &from->fine[0][m][group]);
+    return rc;
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Only their union is asked for. */
+static void unite_intervals(struct aggregate_found *f)
+{
+    size_t kept = 0;
+
+    if (f->interval_count)
+        qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    for (size_t i = 0; i < f->interval_count; i++) {
+        struct interval *v = &f->intervals[i], *last = kept ? &f->intervals[kept - 1] : NULL;
+        if (last && v->from <= last->to)
+            last->to = v->to > last->to ? v->to : last->to;
+        else
+            f->intervals[kept++] = *v;
     }
-    rc = rc < 0 ? rc : join_fine(t, rows, count, keys);
-    rc = rc < 0 ? rc : join_lists(f, joined, (uint32_t)to);
-    free(joined);
-    if (rc < 0)
-        return rc;
-    *ret = (struct row_id){.group = (uint32_t)to};
-    teller_done(t); /* what was made of the groups as they were */
-    return teller_begin(t);
+    f->interval_count = kept;
+}
+
+static int join_lists(struct others *o, const struct aggregate_found *from)
+{
+    int rc = 0;
+
+    for (unsigned k = 0; k < from->plan->keep_count; k++) {
+        const struct group_table *t = &from->distinct[k];
+        for (uint32_t i = 0; i < t->count; i++) {
+            const uint64_t *pair = group_table_keys(t, i);
+            uint64_t copy[2] = {0, pair[1]};
+            int64_t added = o->joined[pair[0]] ? group_table_add(&o->found->distinct[k], copy) : 0;
+            if (added < 0)
+                return (int)added;
+        }
+    }
+    for (size_t i = 0; i < from->interval_count && rc == 0; i++) {
+        const struct interval *v = &from->intervals[i];
+        if (o->joined[v->group])
+            rc = interval_add(o->found, 0, v->from, v->to);
+        if (i % 0x10000 == 0xffff)
+            unite_intervals(o->found);
+    }
+    unite_intervals(o->found);
+    return rc;
+}
+
+int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
+               const struct row_id *rows, size_t count)
+{
+    const struct group_table *groups = &t->found->set[0].map.table;
+    int rc = 0;
+
+    free(o->joined);
+    o->joined = calloc(groups->count + 1, sizeof(*o->joined));
+    if (!o->joined)
+        return -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const uint64_t *keys = group_table_keys(groups, rows[i].group);
+        if (best_has(best, keys))
+            continue;
+        o->joined[rows[i].group] = true;
+        rc = i % 0x1000 ? 0 : budget_check(t->plan->budget);
+        rc = rc < 0 ? rc : merge_group(o->found, t->found, 0, 0, rows[i].group, NULL);
+        rc = rc < 0 ? rc : join_fine(o, t, keys);
+    }
+    return rc < 0 ? rc : join_lists(o, t->found);
+}
+
+int others_tell(struct others *o, struct value *values)
+{
+    struct teller_state t = {.plan = o->found->plan, .found = o->found, .fine = &o->fine};
+    int rc = teller_begin(&t);
+
+    rc = rc < 0 ? rc : aggregate_tell(&t, (struct row_id){0}, NULL, values);
+    teller_done(&t);
+    return rc;
 }

@@ -1,4 +1,4 @@
-/* aggregate_rows.c - having (a filter on rows), top (the rest as one row) and sort. */
+/* aggregate_rows.c - having (a filter on rows) and sort. */
 #include "aggregate_rows.h"
 #include "dsl.h"
 #include "plan.h"
@@ -159,10 +159,6 @@ static int apply_having(struct teller_state *t, const char *having, struct value
 
 /* ---- sort ------------------------------------------------------------------------------------------------- */
 
-struct sort_key {
-    unsigned column;
-    bool descending;
-};
 struct sorter {
     const struct sort_key *keys;
     size_t width;
@@ -212,58 +208,90 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
     return rc;
 }
 
-static int apply_sort(struct teller_state *t, const struct aggregate_options *o,
-                      struct value *values, struct row_id *rows, size_t count, struct err *err)
+static int sort_key(const struct aggregate_plan *p, const char *param, struct text name,
+                    struct sort_key *ret, struct err *err)
 {
-    struct sort_key *keys = arena_alloc(t->plan->arena, (o->sort_count + 1) * sizeof(*keys));
-
-    if (!keys)
-        return -ENOMEM;
-    for (size_t i = 0; i < o->sort_count; i++) {
-        struct text name = text_of(o->sort[i]);
-        keys[i].descending = name.len > 1 && name.ptr[0] == '-' && find_column(t->plan, name) < 0;
-        if (keys[i].descending)
-            name = (struct text){name.ptr + 1, name.len - 1};
-        int column = find_column(t->plan, name);
-        if (column < 0)
-            return unknown(t->plan, err, "sort", name);
-        keys[i].column = (unsigned)column;
-    }
-    return o->sort_count ? sort_rows(t, keys, o->sort_count, values, rows, count) : 0;
+    ret->descending = name.len > 1 && name.ptr[0] == '-' && find_column(p, name) < 0;
+    if (ret->descending)
+        name = (struct text){name.ptr + 1, name.len - 1};
+    int column = find_column(p, name);
+    if (column < 0)
+        return unknown(p, err, param, name);
+    ret->column = (unsigned)column;
+    return 0;
 }
 
-/* ---- top --------------------------------------------------------------------------------------------------- */
-
-static int apply_top(struct teller_state *t, const struct aggregate_options *o,
-                     struct value *values, struct row_id **rows, size_t *count, struct err *err)
+static int keys_of_sort(const struct aggregate_plan *p, const struct aggregate_options *o,
+                        struct sort_key **ret, struct err *err)
 {
-    int column = o->top_by ? find_column(t->plan, text_of(o->top_by)) : -1;
+    struct sort_key *keys = *ret = arena_alloc(p->arena, (o->sort_count + 1) * sizeof(*keys));
+    int rc = keys ? 0 : -ENOMEM;
 
-    if (column < 0)
-        return unknown(t->plan, err, "by", text_of(o->top_by ? o->top_by : ""));
-    struct sort_key key = {(unsigned)column, true};
-    int rc = sort_rows(t, &key, 1, values, *rows, *count);
-    if (rc < 0 || *count <= o->top)
-        return rc;
-    struct row_id other;
-    rc = others_join(t, *rows + o->top, *count - o->top, &other);
-    (*rows)[o->top] = other;
-    *count = o->top + 1;
+    for (size_t i = 0; i < o->sort_count && rc == 0; i++)
+        rc = sort_key(p, "sort", text_of(o->sort[i]), &keys[i], err);
     return rc;
 }
 
-int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id **rows,
+int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o,
+                   struct sort_key **ret, size_t *ret_width, struct err *err)
+{
+    int rc = keys_of_sort(p, o, ret, err);
+
+    *ret_width = o->sort_count;
+    if (rc < 0 || o->top == 0)
+        return rc;
+    struct text name = text_of(o->top_by ? o->top_by : "");
+    int column = find_column(p, name);
+    if (column < 0)
+        return unknown(p, err, "by", name);
+    **ret = (struct sort_key){(unsigned)column, true};
+    *ret_width = 1;
+    return 0;
+}
+
+int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o,
+                     struct value *values, size_t count, struct err *err)
+{
+    const size_t columns = p->column_count;
+    struct sort_key *keys;
+    int rc = keys_of_sort(p, o, &keys, err);
+
+    if (rc < 0 || o->sort_count == 0)
+        return rc;
+    struct sorter s = {keys, o->sort_count, malloc((count * o->sort_count + 1) * sizeof(*values))};
+    struct value *before = malloc((count * columns + 1) * sizeof(*before));
+    size_t *order = malloc((count + 1) * sizeof(*order));
+    rc = s.values && before && order ? 0 : -ENOMEM;
+    if (rc == 0) {
+        memcpy(before, values, count * columns * sizeof(*before));
+        for (size_t i = 0; i < count; i++) {
+            order[i] = i;
+            for (size_t k = 0; k < s.width; k++)
+                s.values[i * s.width + k] = values[i * columns + keys[k].column];
+        }
+        qsort_r(order, count, sizeof(*order), compare_rows, &s);
+        for (size_t i = 0; i < count; i++)
+            memcpy(values + i * columns, before + order[i] * columns, columns * sizeof(*values));
+    }
+    free(s.values);
+    free(before);
+    free(order);
+    return rc;
+}
+
+int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows,
                 size_t *count, struct err *err)
 {
     struct value *values = malloc((t->plan->column_count + 1) * sizeof(*values));
+    struct sort_key *keys;
     int rc = values ? 0 : -ENOMEM;
 
     if (rc == 0 && o->having)
-        rc = apply_having(t, o->having, values, *rows, count, err);
-    if (rc == 0 && o->top)
-        rc = apply_top(t, o, values, rows, count, err);
-    if (rc == 0)
-        rc = apply_sort(t, o, values, *rows, *count, err);
+        rc = apply_having(t, o->having, values, rows, count, err);
+    if (rc == 0 && o->sort_count && !o->top) {
+        rc = keys_of_sort(t->plan, o, &keys, err);
+        rc = rc < 0 ? rc : sort_rows(t, keys, o->sort_count, values, rows, *count);
+    }
     free(values);
     return rc;
 }
