@@ -21,10 +21,10 @@ export interface FlameProps {
 
 const palette = new Palette();
 
-/** Red took longer than in the other tree, blue less; how much of it decides how strongly. */
+/** Red took longer than in the other tree, blue less; how much of it decides how strongly, as far as the text on it can be read. */
 function difference(c: Call): string {
   const a = c.other?.total ?? 0, b = c.total, most = Math.max(a, b), share = most > 0 ? (b - a) / most : 0;
-  const strength = Math.round(Math.min(1, Math.abs(share)) * 70) + (share ? 12 : 0);
+  const strength = Math.round(Math.min(1, Math.abs(share)) * 50) + (share ? 12 : 0);
   return `color-mix(in srgb, ${share > 0 ? "#c62828" : "#1c64c8"} ${strength}%, var(--panel))`;
 }
 
