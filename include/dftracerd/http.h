@@ -18,7 +18,14 @@ struct http_limits {
     size_t query_memory, total_memory; /* bytes, 0 = 1 GiB and 4 GiB                                            */
     size_t answer_memory;            /* of answers that are kept, 0 = 64 MiB; one may have an eighth            */
     uint64_t spool_bytes;            /* disk space of files in the making, 0 = 16 GiB                           */
-    unsigned connections;            /* 0 = 10,000                                                              */
+    unsigned connections;            /* 0 = 16,384                                                              */
+    /* What one client may have: a user, or an address where the user is not known. Admins have no such limits.          */
+    unsigned client_requests;        /* queries that begin or wait, 0 = half of requests and queue; more get 429 */
+    size_t client_memory;            /* of its queries, 0 = half of total_memory                                */
+    unsigned client_connections;     /* 0 = half of connections; more are closed                                */
+    int64_t arrival_ms;              /* a request must be there so long after it began, 0 = 60,000              */
+    int64_t idle_ms;                 /* a connection without progress is closed, in whole seconds, 0 = 120,000  */
+    int64_t link_ms;                 /* a path below /q is good for so long, 0 = 900,000                        */
 };
 /* PEM texts. `cert` NULL: plain HTTP, else all TCP sockets speak TLS and nothing else. */
 struct http_tls {

@@ -26,6 +26,7 @@ struct options {
     const char *output_dir;
     uint64_t spool_size;
     uint64_t query_memory, total_memory, answer_memory, max_queries, max_queue, max_connections;
+    uint64_t client_queries, client_memory, client_connections, request_time_ms, idle_time_ms, link_time_ms;
     bool no_auth, insecure, file_permissions, no_tcp, on_demand, background, check_only, print_config, version, help;
     bool as_server;                            /* started under the name dftracer_server       */
 

@@ -280,16 +280,21 @@ static void put_roots(struct jw *j, const struct query_env *env)
     jw_end(j, ']');
 }
 
-/* Where the store is, how large, why it takes nothing, if so, and with what it is made. */
-static void put_index(struct jw *j, struct index *ix)
+/* Where the store is, how large, why it takes nothing, if so, and with what it is made. Who sees a part of the files is not
+ * told what the whole takes, nor how the daemon's user has named its directories. */
+static void put_index(struct jw *j, struct index *ix, bool all)
 {
     struct index_progress p;
 
     index_progress(ix, &p);
     jw_key(j, "index");
     jw_begin(j, '{');
-    jw_put_str(j, "path", index_path(ix));
-    jw_put_uint(j, "bytes", index_bytes(ix));
+    jw_put_str(j, "path", all ? index_path(ix) : NULL);
+    jw_key(j, "bytes");
+    if (all)
+        jw_uint(j, index_bytes(ix));
+    else
+        jw_null(j);
     jw_put_str(j, "error", p.store_error ? err_text(p.store_error) : NULL);
     jw_put_str(j, "cpu", cpu_level_name(cpu_level()));
     jw_put_str(j, "inflate", trace_engine_name(TRACE_ENGINE_AUTO));
@@ -370,7 +375,7 @@ static void put_head(struct format_info *i, const struct info_totals *t)
     jw_put_uint(j, "generation", snapshot_generation(i->snapshot));
     jw_put_bool(j, "complete", t->incomplete == 0);
     put_roots(j, i->env);
-    put_index(j, i->env->index);
+    put_index(j, i->env->index, !i->options.only_chosen);
     put_totals(j, t);
     if (i->options.detail) {
         put_duplicates(i);

@@ -10,14 +10,18 @@
 
 struct clients {
     pthread_mutex_t lock;
+    struct budget_share memory; /* of a new one */
     struct client *buckets[BUCKETS];
 };
 
-struct clients *clients_new(void)
+struct clients *clients_new(size_t memory, struct budget_share *all)
 {
     struct clients *c = calloc(1, sizeof *c);
-    if (c)
-        pthread_mutex_init(&c->lock, NULL);
+    if (!c)
+        return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->memory.limit = memory;
+    c->memory.of = all;
     return c;
 }
 
@@ -61,6 +65,8 @@ struct client *clients_find(struct clients *c, const struct access_peer *peer)
     struct client **slot = slot_of(c, &key), *one = *slot;
     if (!one && (one = calloc(1, sizeof *one))) {
         *one = key;
+        one->memory.limit = c->memory.limit;
+        one->memory.of = c->memory.of;
         *slot = one;
     }
     if (one)

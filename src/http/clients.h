@@ -19,7 +19,8 @@ struct client {
 };
 
 struct clients;
-struct clients *clients_new(void);       /* *new* or NULL */
+/* *new* or NULL. A client's memory is bounded by `memory` (bytes) and is a part of `all` (borrowed). */
+struct clients *clients_new(size_t memory, struct budget_share *all);
 void clients_free(struct clients *c);    /* NULL-safe; all of them must have been released */
 /* *new* reference or NULL: no memory. */
 struct client *clients_find(struct clients *c, const struct access_peer *peer);

@@ -132,7 +132,7 @@ static void write_query(struct jw *j, const struct stored_query *q)
     buf_printf(&path, "/open/%s", q->id);
     jw_text(j, (struct text){path.data, path.len});
     jw_key(j, "expires_s");
-    jw_int(j, STORED_SECONDS - (clock_mono_ns() - q->used_ns) / 1000000000);
+    jw_int(j, (q->until_ns - clock_mono_ns()) / 1000000000);
     jw_end(j, '}');
     j->out->error = j->out->error ? j->out->error : path.error;
     buf_done(&path);

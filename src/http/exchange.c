@@ -365,7 +365,7 @@ static void cancel(struct exchange *x, int code, bool client_gone)
 {
     stop_work(x, code);
     x->gone |= client_gone;
-    if (x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_JOINED || x->phase == EXCHANGE_WORKING)
+    if (x->phase >= EXCHANGE_PARKED && x->phase <= EXCHANGE_WORKING)
         exchange_answer_now(x, code);
     else if (client_gone)
         http_resume(x);

@@ -4,10 +4,11 @@
  * open() and then next() whenever there is room; the libmicrohttpd thread copies out what is pending. No worker waits
  * for a client: a job ends when the room is used up, and the content reader submits the next one.
  *
- *   RECEIVING -> PARKED (wait=ready) -> JOINED or WORKING (open) -> READY -> STREAMING -> closed
+ *   RECEIVING -> PARKED (wait=ready) or LOOKING -> JOINED or WORKING (open) -> READY -> STREAMING -> closed
  *
  * A parked request holds no snapshot; a short job judges, now and whenever the index has changed, whether the files that
- * it selects are ready, and then goes on to open().
+ * it selects are ready, and then goes on to open(). One that looks does not wait: its job finds out which files the viewer
+ * may see; queue, deadline and drain hold for it as for one that is worked for.
  * A stream whose next() said NEXT_WAIT is `waiting`: there is no job until the tick finds a reason to go on.
  *
  * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the request is
@@ -24,7 +25,7 @@
 #include <pthread.h>
 
 enum exchange_phase {
-    EXCHANGE_RECEIVING, EXCHANGE_PARKED,
+    EXCHANGE_RECEIVING, EXCHANGE_PARKED, EXCHANGE_LOOKING,
     EXCHANGE_JOINED,                  /* another request computes the same answer; counts as one that is opened */
     EXCHANGE_WORKING, EXCHANGE_READY, EXCHANGE_STREAMING
 };

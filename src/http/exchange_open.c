@@ -226,10 +226,11 @@ static bool judge(struct exchange *x)
 /* Nobody else touches a parked request but those who answer it under its lock. True: this job goes on to open(). */
 static bool unpark(struct exchange *x)
 {
-    exchange_set_deadline(x);
+    if (!only_looks(x)) /* its clock has begun */
+        exchange_set_deadline(x);
     exchange_validate(x);
     pthread_mutex_lock(&x->lock);
-    bool parked = x->phase == EXCHANGE_PARKED;
+    bool parked = x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_LOOKING;
     bool work = parked && !x->not_modified && needs_work(x);
     if (parked && x->not_modified) {
         x->phase = EXCHANGE_READY;
@@ -247,7 +248,7 @@ static void stay_parked(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    if (x->phase == EXCHANGE_PARKED && only_looks(x))
+    if (x->phase == EXCHANGE_LOOKING)
         exchange_answer_now(x, -ENOMEM);
     pthread_mutex_unlock(&x->lock);
 }
@@ -258,7 +259,10 @@ static void job_judge(void *arg)
     bool ready = judge(x);
     if (!ready)
         stay_parked(x);
-    if (ready && unpark(x))
+    bool work = ready && unpark(x);
+    if (only_looks(x)) /* begun by exchange_start */
+        http_opening(x, -1);
+    if (work)
         open_now(x);
     else
         exchange_unref(x);
@@ -281,11 +285,16 @@ void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
 
 int exchange_start(struct exchange *x, bool park)
 {
-    if (park)
+    bool looks = park && only_looks(x);
+    if (park && !looks)
         return submit(x, EXCHANGE_PARKED, job_judge);
-    if (!needs_work(x))
+    if (looks) {
+        exchange_set_deadline(x);
+        http_opening(x, 1);
+    } else if (!needs_work(x)) {
         return 0;
-    int rc = submit(x, EXCHANGE_WORKING, job_open);
+    }
+    int rc = looks ? submit(x, EXCHANGE_LOOKING, job_judge) : submit(x, EXCHANGE_WORKING, job_open);
     if (rc < 0)
         http_opening(x, -1);
     return rc;

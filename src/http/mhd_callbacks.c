@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
@@ -184,9 +185,12 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
     return response_answer(x, c);
 }
 
-static int refuse_busy(struct exchange *x, struct MHD_Connection *c, const char *detail, int code)
+static int refuse_busy(struct exchange *x, struct MHD_Connection *c, int status, int code)
 {
-    struct exchange_refusal why = {.status = 503, .detail = detail, .err = {.code = code}};
+    struct exchange_refusal why = {.status = status, .err = {.code = code}};
+    why.detail = status == 429 ? "your requests take all that one client may have; try again"
+                 : code        ? "the daemon is stopping"
+                               : "too many requests are waiting; try again";
     return response_refuse(x, c, &why);
 }
 
@@ -197,6 +201,7 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
     if (timeout && timeout->set)
         x->until_ns = clock_mono_ns() + timeout->ns;
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
+    x->rq.budget.share = x->rq.admin ? &x->http->memory : &x->rq.client->memory;
 }
 
 /* Whether it has to be seen first if the index is ready for it. Unpins then. */
@@ -221,12 +226,13 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
     park = park || is_to_wait(x);
     if (!park && (exchange_validate(x) || exchange_find(x)))
         return response_answer(x, c);
-    if (!server_admits(x->http))
-        return refuse_busy(x, c, "too many requests are waiting; try again", 0);
+    int refused = server_admits(x);
+    if (refused)
+        return refuse_busy(x, c, refused, 0);
     if (!park)
         exchange_set_deadline(x);
     if (!server_start_exchange(x, park))
-        return refuse_busy(x, c, "the daemon is stopping", ERR_CANCELLED);
+        return refuse_busy(x, c, 503, ERR_CANCELLED);
     return MHD_YES;
 }
 
@@ -333,6 +339,29 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     exchange_unref(x);
 }
 
+/* A client that has enough of them, and is no admin. */
+static bool is_too_many(struct http *h, struct connection *known)
+{
+    pthread_rwlock_rdlock(&h->access_lock);
+    bool admin = access_peer_role(&known->peer, &h->options) == ACCESS_ADMIN;
+    pthread_rwlock_unlock(&h->access_lock);
+    unsigned before = known->client ? atomic_fetch_add(&known->client->connections, 1) : 0;
+    return !admin && before >= h->options.limits.client_connections;
+}
+
+/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told nothing. */
+static void turn_away(struct http *h, const struct connection *known)
+{
+    static const char text[] =
+        "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\n"
+        "Content-Type: application/problem+json\r\nContent-Length: 111\r\n\r\n"
+        "{\"type\":\"about:blank\",\"title\":\"Too Many Requests\",\"status\":429,"
+        "\"detail\":\"one client has too many connections\"}\n";
+    if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
+        (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(known->fd, SHUT_RDWR);
+}
+
 static void connection_begins(struct http *h, struct MHD_Connection *c, void **context)
 {
     const union MHD_ConnectionInfo *info =
@@ -344,6 +373,8 @@ static void connection_begins(struct http *h, struct MHD_Connection *c, void **c
     known->fd = info ? info->connect_fd : -1;
     access_peer_find(known->fd, &known->peer);
     known->client = clients_find(h->clients, &known->peer);
+    if (is_too_many(h, known))
+        turn_away(h, known);
     atomic_store(&known->since_ns, clock_mono_ns());
     atomic_store(&known->state, CONNECTION_ARRIVING);
     pthread_mutex_lock(&h->connections_lock);
@@ -366,6 +397,8 @@ static void connection_ends(struct http *h, void **context)
         known->next->prev = known->prev;
     pthread_mutex_unlock(&h->connections_lock);
     viewer_unref(known->viewer);
+    if (known->client)
+        atomic_fetch_sub(&known->client->connections, 1);
     clients_release(h->clients, known->client);
     free(known);
 }
@@ -416,6 +449,6 @@ struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls)
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
         NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
-        120u, MHD_OPTION_CONNECTION_LIMIT, h->options.limits.connections, MHD_OPTION_ARRAY, secure,
-        MHD_OPTION_END);
+        (unsigned)((h->options.limits.idle_ms + 999) / 1000), MHD_OPTION_CONNECTION_LIMIT,
+        h->options.limits.connections, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }

@@ -50,7 +50,7 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
         MHD_add_response_header(r, "Allow", why->allow);
     if (why->status == 401)
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer realm=\"dftracerd\"");
-    if (why->status == 503)
+    if (why->status == 503 || why->status == 429)
         MHD_add_response_header(r, "Retry-After", "1");
     if (why->close)
         MHD_add_response_header(r, "Connection", "close");

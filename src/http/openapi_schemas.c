@@ -80,7 +80,7 @@ const char openapi_schemas[] =
     "'additionalProperties':false,'required':['path'],'properties':{'path':{'type':'string'},'label':{'type':'string'},"
     "'network':{'type':'string','description':'a network file system: changes are seen by walking only'}}}},"
     "'index':{'type':'object','additionalProperties':false,'required':['path','bytes','error','cpu','inflate'],'properties':{"
-    "'path':{'type':'string'},'bytes':" COUNT ",'error':" TEXT_OR_NULL ","
+    "'path':" TEXT_OR_NULL ",'bytes':{'type':['integer','null'],'minimum':0},'error':" TEXT_OR_NULL ","
     "'cpu':{'enum':['portable','avx2']},'inflate':{'enum':['zlib','isal']}}},"
     "'totals':{'$ref':'#/components/schemas/InfoTotals'},"
     "'duplicates':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['path','duplicate_of'],"

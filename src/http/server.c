@@ -117,15 +117,17 @@ unsigned server_end_requests(struct http *h, const char *id, const struct client
     return ended;
 }
 
-bool server_admits(struct http *h)
+int server_admits(const struct exchange *x)
 {
+    struct http *h = x->http;
+    struct client *c = x->rq.client;
     const struct http_limits *l = &h->options.limits;
-    size_t memory = 0;
-    pthread_mutex_lock(&h->table_lock);
-    for (struct exchange *x = h->table; x; x = x->next)
-        memory += atomic_load(&x->rq.budget.memory_used);
-    pthread_mutex_unlock(&h->table_lock);
-    return atomic_load(&h->opens) < l->requests + l->queue && memory < l->total_memory;
+    if (!x->rq.admin && (atomic_load(&c->opens) >= l->client_requests ||
+                         atomic_load(&c->memory.used) >= l->client_memory))
+        return 429;
+    bool room = atomic_load(&h->opens) < l->requests + l->queue &&
+                atomic_load(&h->memory.used) < l->total_memory;
+    return room ? 0 : 503;
 }
 
 /* ---- start ---- */
@@ -139,7 +141,18 @@ static void fill_limits(struct http_limits *l, unsigned workers)
     l->total_memory = l->total_memory ? l->total_memory : (size_t)4 << 30;
     l->spool_bytes = l->spool_bytes ? l->spool_bytes : SPOOL_BYTES;
     l->answer_memory = l->answer_memory ? l->answer_memory : CACHE_BYTES;
-    l->connections = l->connections ? l->connections : 10000;
+    l->connections = l->connections ? l->connections : 16384;
+    l->arrival_ms = l->arrival_ms ? l->arrival_ms : 60000;
+    l->idle_ms = l->idle_ms ? l->idle_ms : 120000;
+    l->link_ms = l->link_ms ? l->link_ms : 900000;
+}
+
+static void fill_shares(struct http_limits *l)
+{
+    l->client_requests = l->client_requests ? l->client_requests : (l->requests + l->queue + 1) / 2;
+    l->client_memory = l->client_memory ? l->client_memory : l->total_memory / 2;
+    l->client_connections =
+        l->client_connections ? l->client_connections : (l->connections + 1) / 2;
 }
 
 static int prepare(struct http *h, const struct http_options *o, struct err *err)
@@ -147,6 +160,8 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     unsigned workers = o->workers ? o->workers : cpu_count();
     h->options = *o;
     fill_limits(&h->options.limits, workers);
+    fill_shares(&h->options.limits);
+    h->memory.limit = h->options.limits.total_memory;
     atomic_store(&h->last_request_ns, clock_mono_ns());
     pthread_rwlock_init(&h->access_lock, NULL);
     pthread_mutex_init(&h->table_lock, NULL);
@@ -172,10 +187,10 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
         .metrics = &h->metrics,
         .cache = cache,
         .spools = &h->spools,
-        .stored = stored_new(),
+        .stored = stored_new(h->options.limits.link_ms),
         .server = h,
     };
-    h->clients = clients_new();
+    h->clients = clients_new(h->options.limits.client_memory, &h->memory);
     return h->context.stored && h->clients ? 0 : -ENOMEM;
 }
 

@@ -13,8 +13,6 @@
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_BODY_MAX (1u << 20)
 
-#define HTTP_ARRIVAL_NS (60 * 1000000000ll) /* a request that has begun to arrive must be there by then */
-
 struct MHD_Daemon;
 struct MHD_Connection;
 
@@ -39,6 +37,7 @@ struct http {
     struct disk_budget spools;
     struct pool *pool;
     struct clients *clients;
+    struct budget_share memory;          /* of all queries                                            */
     struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
     int fds[HTTP_LISTENERS_MAX];
     bool is_tls[HTTP_LISTENERS_MAX];     /* ... of fds                                                */
@@ -75,7 +74,8 @@ struct http {
  * daemon stops. */
 bool server_start_exchange(struct exchange *x, bool park);
 void server_end_exchange(struct exchange *x);        /* out of the table */
-bool server_admits(struct http *h);                  /* room in the queue and in the memory of all queries */
+/* 0, or the status that tells why it cannot begin: 429 for its client's share of queue and memory, 503 for those of all. */
+int server_admits(const struct exchange *x);
 /* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone (NULL). How many there were. */
 unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
 

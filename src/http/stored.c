@@ -10,15 +10,18 @@
 
 struct stored {
     pthread_mutex_t lock;
-    struct stored_query queries[STORED_MOST]; /* by last use; their texts are the table's own */
+    struct stored_query queries[STORED_MOST]; /* by age; their texts are the table's own */
     size_t count;
+    int64_t life_ns;
 };
 
-struct stored *stored_new(void)
+struct stored *stored_new(int64_t life_ms)
 {
     struct stored *s = calloc(1, sizeof *s);
-    if (s)
-        pthread_mutex_init(&s->lock, NULL);
+    if (!s)
+        return NULL;
+    pthread_mutex_init(&s->lock, NULL);
+    s->life_ns = life_ms * 1000000;
     return s;
 }
 
@@ -47,8 +50,8 @@ static void take_out(struct stored *s, size_t at)
 
 static void forget_old(struct stored *s, size_t room)
 {
-    int64_t before = clock_mono_ns() - STORED_SECONDS * 1000000000ll;
-    while (s->count && (s->queries[0].used_ns < before || s->count + room > STORED_MOST)) {
+    int64_t time = clock_mono_ns();
+    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MOST)) {
         free_texts(&s->queries[0]);
         take_out(s, 0);
     }
@@ -73,9 +76,9 @@ int stored_add(struct stored *s, struct stored_query *q)
         return rc;
     }
     own.viewer = viewer_ref(q->viewer);
-    own.used_ns = clock_mono_ns();
+    own.until_ns = clock_mono_ns() + s->life_ns;
     memcpy(q->id, own.id, sizeof q->id);
-    q->used_ns = own.used_ns;
+    q->until_ns = own.until_ns;
     pthread_mutex_lock(&s->lock);
     forget_old(s, 1);
     s->queries[s->count++] = own;
@@ -109,13 +112,9 @@ int stored_find(struct stored *s, struct text id, struct arena *arena, struct st
     pthread_mutex_lock(&s->lock);
     forget_old(s, 0);
     for (size_t i = 0; i < s->count && rc == ERR_NOT_FOUND; i++) {
-        struct stored_query q = s->queries[i];
-        if (!same_id(q.id, id))
+        if (!same_id(s->queries[i].id, id))
             continue;
-        take_out(s, i);
-        q.used_ns = clock_mono_ns();
-        s->queries[s->count++] = q;
-        rc = copy(&q, arena, ret);
+        rc = copy(&s->queries[i], arena, ret);
         if (rc == 0)
             viewer_ref(ret->viewer);
     }

@@ -68,7 +68,7 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
         if (exchange_rest(x, pace->now))
             x->http->tick_trim = 2;
     }
-    if (phase != EXCHANGE_PARKED && phase != EXCHANGE_JOINED && phase != EXCHANGE_WORKING)
+    if (phase < EXCHANGE_PARKED || phase > EXCHANGE_WORKING)
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
         exchange_cancel(x, ERR_DEADLINE, false);
@@ -118,7 +118,7 @@ static void cut_dead_connections(struct http *h)
         int64_t age = now - atomic_load(&c->since_ns);
         if (state == CONNECTION_BUSY || age < DEAD_NS)
             continue;
-        bool late = state == CONNECTION_ARRIVING && age > HTTP_ARRIVAL_NS;
+        bool late = state == CONNECTION_ARRIVING && age > h->options.limits.arrival_ms * 1000000;
         if (late || is_closed_by_peer(c->fd))
             shutdown(c->fd, SHUT_RDWR);
     }
