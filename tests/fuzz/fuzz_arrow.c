@@ -309,7 +309,7 @@ static void write_all(struct input *in, struct table *t, bool file, struct buf *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct input in = {data, size};
+    struct input in = {size ? data : (const uint8_t *)"", size};
     struct table *t = calloc(1, sizeof *t);
     struct buf out = {0};
     bool file = take(&in) % 2;

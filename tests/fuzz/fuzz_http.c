@@ -207,7 +207,7 @@ static void read_header(struct text line, struct answer *a, struct text all)
 /* Takes a head off the front. False: it is not whole. */
 static bool take_head(struct text *from, struct answer *ret)
 {
-    const char *stop = memmem(from->ptr, from->len, "\r\n\r\n", 4);
+    const char *stop = from->len ? memmem(from->ptr, from->len, "\r\n\r\n", 4) : NULL;
     struct text all = *from;
 
     if (!stop)
@@ -309,6 +309,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static unsigned runs;
     struct buf got = {0};
 
+    if (!size)
+        data = (const uint8_t *)"";
     if (!server)
         begin();
     talk(data, size, &got);

@@ -141,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buf file = {0};
 
+    if (!size)
+        data = (const uint8_t *)"";
     if (!place[0])
         begin();
     if (size && data[0] % 2)

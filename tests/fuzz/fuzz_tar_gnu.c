@@ -82,8 +82,8 @@ static bool list_by_tar(const void *data, size_t size, struct buf *out)
     assert(f);
     while ((n = fread(piece, 1, sizeof piece, f)) > 0)
         buf_append(&said, piece, n);
-    bool good = pclose(f) == 0 && !memmem(said.data, said.len, "tar: ", 5) &&
-                !memchr(said.data ? said.data : "", '\\', said.len);
+    bool good = pclose(f) == 0 && said.len && !memmem(said.data, said.len, "tar: ", 5) &&
+                !memchr(said.data, '\\', said.len);
     close(fd);
     struct text rest = {said.data, said.len}, line;
     while (good && rest.ptr && text_split(&rest, '\n', &line))
