@@ -167,14 +167,20 @@ static struct view *failed_view(struct run *run)
     return v;
 }
 
-/* A file that cannot be read is tried each minute: that alone is no news. */
-static bool failed_as_before(const struct run *run)
+/* A file that cannot be read is tried each minute: that alone is no news. Whoever forgets the file meanwhile gives it
+ * another view. */
+static bool failed_as_before(struct index *ix, const struct run *run)
 {
-    const struct view *now = run->entry->view;
+    const struct view *now;
+    bool same;
 
-    return now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
+    pthread_mutex_lock(&ix->lock);
+    now = run->entry->view;
+    same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
            strcmp(now->pub.error, err_text(run->error)) == 0 &&
            identity_same(&now->body->identity, &run->identity);
+    pthread_mutex_unlock(&ix->lock);
+    return same;
 }
 
 /* What answers cannot be shown must not be stored either. */
@@ -205,7 +211,7 @@ static struct view *store_read_run(struct writer *w, struct run *run)
                    ? need(w, view_empty(run->entry->name, run->entry->path, INDEX_PENDING))
                    : NULL;
     }
-    if (state == INDEX_FAILED && failed_as_before(run))
+    if (state == INDEX_FAILED && failed_as_before(w->ix, run))
         return NULL;
     if (state == INDEX_FAILED) {
         if (run->id && (run->stored || !run->fresh))
