@@ -21,16 +21,19 @@ export const view: Signal<View> = signal("overview");
 export const selection: Signal<Selection> = signal(EVERYTHING);
 
 const extras = new Map<string, { value: Signal<string>; fallback: string }>();
+/** How many there are: those of views that come later are written, too. */
+const known = signal(0);
 /** Parameters of views that were not shown yet. */
 let waiting = new URLSearchParams();
 
 /** A signal that is bound to one parameter of the address. The same name is the same signal. */
 export function extra(name: string, fallback: string): Signal<string> {
-  const known = extras.get(name);
-  if (known) return known.value;
+  const there = extras.get(name);
+  if (there) return there.value;
   const value = signal(waiting.get(name) ?? fallback);
   waiting.delete(name);
   extras.set(name, { value, fallback });
+  known.value++;
   return value;
 }
 
@@ -38,6 +41,13 @@ export function extra(name: string, fallback: string): Signal<string> {
 export function setSelection(patch: Partial<Selection>, replace = false): void {
   replaceNext = replace;
   selection.value = { ...selection.value, ...patch };
+}
+
+/** Without a step of its own in the browser's history. */
+export function quietly(change: () => void): void {
+  replaceNext = true;
+  change();
+  replaceNext = false;
 }
 
 /** What of a request says which events. */
@@ -51,7 +61,7 @@ function numberOf(text: string | null): number | null {
 }
 
 function addressOf(): string {
-  const p = new URLSearchParams(), s = selection.value;
+  const p = new URLSearchParams(), s = known.value >= 0 ? selection.value : EVERYTHING;
   if (view.value !== "overview") p.set("view", view.value);
   for (const key of ["query", "dir", "file"] as const) if (s[key]) p.set(key, s[key]);
   for (const key of ["from", "to"] as const) if (s[key] != null) p.set(key, String(s[key]));

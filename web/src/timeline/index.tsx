@@ -4,7 +4,7 @@ import { getJson, isAbort, type Params } from "../api";
 import { both, count, exact, label, literal, time } from "../format";
 import { generation } from "../live";
 import { shown } from "../shown";
-import { extra, selection, selectionParams, setSelection } from "../state";
+import { extra, quietly, selection, selectionParams, setSelection } from "../state";
 import { dark } from "../theme";
 import { listen } from "./input";
 import { ask, filterOf, LANES_MOST, layoutOf, LAYOUTS, type Answer, type Key, type Node } from "./model";
@@ -67,7 +67,8 @@ function useFacts(stage: Stage): Answer | null {
     const timer = setTimeout(() => {
       const { from, to } = stage.window;
       shown.value = { path: "/timeline", params: { ...stage.base, color: stage.color, time_range: stage.clock.range(from, to) }, ctl: ["view", "--no-metadata"] };
-      at.value = stage.window.from <= stage.whole.from && stage.window.to >= stage.whole.to ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`;
+      const all = from <= stage.whole.from && to >= stage.whole.to;
+      quietly(() => { at.value = all ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
       ask({ ...stage.base, group_by: "", color: stage.color, width: 1, events: 0, time_range: stage.clock.range(from, to) }, control.signal)
         .then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);

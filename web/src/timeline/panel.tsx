@@ -1,6 +1,6 @@
 // One event: what it has, what it is in, what is beside it, and how it stands among its like.
 import { useEffect, useState } from "preact/hooks";
-import { getJson, isAbort, type Params } from "../api";
+import { getJson, isAbort, request, type Params } from "../api";
 import { both, clock, equals, exact, label, time } from "../format";
 import { extra, selection, setSelection, view } from "../state";
 import type { Match } from "./search";
@@ -31,13 +31,21 @@ interface Peers {
   histogram: { lo: number; hi: number; count: number }[];
 }
 
+/** Numbers of arguments that doubles do not hold (addresses, hashes) stay as they were written. */
+function parsed(text: string): Event {
+  const times = new Set(["ts", "te", "dur"]);
+  const asWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === "number" && !times.has(key) && context?.source && String(value) !== context.source ? context.source : value;
+  return JSON.parse(text, asWritten as (key: string, value: unknown) => unknown) as Event;
+}
+
 function useEvent(place: Place, base: Params): { event: Event | null; peers: Peers | null; error: string } {
   const [state, set] = useState<{ event: Event | null; peers: Peers | null; error: string }>({ event: null, peers: null, error: "" });
   useEffect(() => {
     const control = new AbortController();
     void (async () => {
       try {
-        const event = await getJson<Event>("/event", { file: place.file, object: place.object }, control.signal);
+        const event = parsed(await (await request("/event", { file: place.file, object: place.object }, control.signal)).text());
         set({ event, peers: null, error: "" });
         const like = both(equals("name", event.columns["name"]), equals("cat", event.columns["cat"]));
         const peers = await getJson<Peers>("/histogram", { ...base, query: both(String(base["query"] ?? ""), like), column: "dur" }, control.signal);
