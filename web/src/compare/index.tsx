@@ -40,7 +40,7 @@ const MEANINGS: Record<string, string> = { none: "no test sees a difference", bo
 
 function Table({ rows }: { rows: Row[] }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Comparison"><table class="comparison">
+    <div class="scroll long" tabIndex={0} role="region" aria-label="Comparison"><table class="comparison">
       <thead><tr><th>operation</th><th>metric</th><th class="r">A</th><th class="r">B</th><th class="r">B − A</th><th class="r">change</th><th>effect</th><th class="r">p</th><th>difference</th></tr></thead>
       <tbody>{rows.map((r) => {
         const [as, unit] = formatOf(r.metric), p = r.welch_p_holm, class_ = weightOf(r) > 0 ? (r.is_regression ? "worse" : "better") : "";
@@ -91,7 +91,7 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
     const request = requestOf(a, b, by.value, common.value);
     shown.value = { path: "/compare", params: request, ctl: ctlOf(a, b) };
   }, [key, roots.value]);
-  const wanted = (r: Row) => metrics.value === "all" || isSummary(r) || FEW.includes(r.metric);
+  const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
   const chosen = rows?.filter(wanted) ?? [];
   return (
     <>
