@@ -45,16 +45,17 @@ static struct text plain(struct text name)
     return name;
 }
 
-/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only, as "12 name". */
-static void add_listed(struct text line, struct buf *out)
+/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only, as "12 name". False: a time that is no usual one, behind which are
+ * more blanks, so that there is no telling where the name begins. */
+static bool add_listed(struct text line, struct buf *out)
 {
     struct text part, size = {NULL, 0};
 
     if (!text_starts(line, TEXT("-")))
-        return;
+        return true;
     for (int i = 0; i < 5;) {
         if (!text_split(&line, ' ', &part))
-            return;
+            return false;
         i += part.len > 0;
         if (i == 3 && part.len)
             size = part;
@@ -63,6 +64,7 @@ static void add_listed(struct text line, struct buf *out)
     buf_putc(out, ' ');
     buf_text(out, plain(line));
     buf_putc(out, '\n');
+    return !text_starts(line, TEXT(" "));
 }
 
 /* False: tar complained, or what it says cannot be compared. */
@@ -87,7 +89,7 @@ static bool list_by_tar(const void *data, size_t size, struct buf *out)
     close(fd);
     struct text rest = {said.data, said.len}, line;
     while (good && rest.ptr && text_split(&rest, '\n', &line))
-        add_listed(line, out);
+        good = add_listed(line, out);
     buf_done(&said);
     return good;
 }
