@@ -609,8 +609,11 @@ static uint64_t commit_bytes(const struct writer *w)
 /* What is scanned last is waited for by nobody but this thread: the less is left for then, the sooner all is stored. */
 static bool commit_is_due(struct writer *w, bool idle)
 {
-    uint64_t due = w->reading ? commit_bytes(w) : commit_bytes(w) / 2;
+    uint64_t due = commit_bytes(w);
 
+    if (!w->reading &&
+        !deletes_file(w)) /* where files are replaced, commits are small ones already */
+        due /= 2;
     if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= due)
         return true;
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
