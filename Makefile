@@ -355,6 +355,7 @@ soak: all
 	PERFETTO_ROWS=1000000 tests/http/test_perfetto || bad=1; \
 	ARROW_ROWS=10000000 tests/http/test_arrow || bad=1; \
 	WATCH_FILES=100000 tests/fault/test_watch many_files || bad=1; \
+	tests/soak/load || bad=1; \
 	KILL9_RUNS=500 tests/fault/test_kill9 || bad=1; exit $$bad
 
 # ---- running ---------------------------------------------------------------------------------------
