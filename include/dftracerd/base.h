@@ -39,7 +39,8 @@ enum {
     ERR_STALE = -1013,        /* the file changed since the index was made                    */
     ERR_FORMAT = -1014,       /* representation not available for this answer (406)           */
     ERR_END = -1015,          /* a cursor has no more                                         */
-    ERR_LAST = -1015
+    ERR_NO_ARCHIVE = -1016,   /* a file that is named like a tar archive is none              */
+    ERR_LAST = -1016
 };
 
 /* One message for people. Caller-owned; zero-initialise. The first message wins. */

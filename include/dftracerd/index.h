@@ -119,15 +119,37 @@ struct index_chunk {
     uint32_t text_len;
     uint64_t text_offset;           /* of the chunk's text in the file's text                            */
 };
+/* A member of an archive, as its header tells it. */
+enum index_skip {
+    INDEX_SKIP_NOT,                 /* it is a file of the index: ARCHIVE/MEMBER                          */
+    INDEX_SKIP_KIND,                /* a directory, a link, a device, or a file with holes                */
+    INDEX_SKIP_NO_TRACE,            /* named neither *.pfw nor *.pfw.gz                                   */
+    INDEX_SKIP_NAME,                /* has "..", control characters, or is too long                       */
+    INDEX_SKIP_REPLACED,            /* another one of that name comes later                               */
+    INDEX_SKIP_COMING               /* its text is not all there yet                                      */
+};
+const char *index_skip_name(enum index_skip skip);   /* why, in words; NULL for INDEX_SKIP_NOT           */
+struct index_member {
+    struct text name;
+    uint8_t kind;                   /* enum trace_tar_kind                                                */
+    uint8_t skip;                   /* enum index_skip                                                    */
+    bool cut;                       /* the archive ends before it does; size is what is there             */
+    uint64_t offset, size;          /* in the archive's text                                              */
+    int64_t mtime_s;
+};
+bool index_is_archive(struct text name);             /* *.tar.gz, *.tgz, *.tar                            */
 /* Everything /info tells of a file. Immutable within a snapshot. Strings borrowed from the snapshot. */
 struct index_file {
     uint32_t id;                    /* new for each (re)indexing; 0: of what is unread                   */
     enum index_state state;
     bool damaged;                   /* damage_count > 0 (invalid lines are not damage)                   */
-    const char *name, *path;
+    const char *name, *path;        /* path: of a member, that of its archive                             */
+    const char *archive;            /* of a member: the archive's name; NULL                              */
+    bool is_archive;                /* it has members instead of chunks                                   */
     const char *error;              /* why FAILED, or the first damage in words; NULL                    */
     enum trace_format format;
     uint64_t device, inode, compressed_bytes, text_bytes, members, index_bytes, checkpoint_size;
+    uint64_t file_bytes;            /* of the file at `path`: of a member more than compressed_bytes       */
     int64_t mtime_ns, ctime_ns;
     struct trace_counts counts;
     bool has_time;                  /* min_ts and max_te are over *events* with a ts                     */
@@ -143,6 +165,8 @@ struct index_file {
     const struct index_name *names; /* sorted by (kind, hash, position)                                  */
     uint32_t process_count;
     const struct index_process *processes; /* sorted by (host, pid)                                       */
+    uint32_t archive_member_count;
+    const struct index_member *archive_members; /* in the order of the archive                            */
 };
 /* Nothing of it has been read: pending, failed, or the first look at it has not come to an end yet. Its format is unknown. */
 static inline bool index_file_is_unread(const struct index_file *f) { return f->id == 0; }
@@ -158,6 +182,10 @@ uint64_t snapshot_generation(const struct snapshot *s);
 const char *snapshot_uuid(const struct snapshot *s);     /* of the store and what is kept of it, for ETags */
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */
+/* All archives, ordered by name bytes. One that is ready and whole is no file of the snapshot, only its members are. */
+uint32_t snapshot_archive_count(const struct snapshot *s);
+const struct index_file *snapshot_archive(const struct snapshot *s, uint32_t i);
+const struct index_file *snapshot_find_archive(const struct snapshot *s, const char *name); /* or NULL */
 
 /* Files that are known but answer nothing, by name: X.gz with the text of X, another name of a file, or one that has
  * vanished. *new*; names borrowed until index_close. Of the present moment. -ENOMEM. */
@@ -289,6 +317,8 @@ int column_entry_ids(struct chunk_view *v, const struct column *c, const uint32_
 /* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. The caller ends
  * with trace_text_close and close(*ret_fd), before it releases the snapshot. */
 int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file, struct trace_text **ret, int *ret_fd);
+/* From how many places its text can be read; 0 where there is no telling. */
+uint64_t index_checkpoints(struct index *ix, const struct index_file *file);
 /* After reading from ret_fd: is that still the text of which the chunks were made? A file that is written anew in place
  * shows only now. 0, ERR_STALE, -errno, -ENOMEM. Cheap where the file has not changed since. */
 int index_text_check(const struct index_file *file, int fd);

@@ -98,6 +98,10 @@ int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
 int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
                        struct err *err, uint32_t **ret, size_t *ret_count);
 
+/* The choice of archives: those that are chosen themselves, and those that hold what is. */
+int query_select_archives(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
+                          struct err *err, uint32_t **ret, size_t *ret_count);
+
 /* A directory as `dir` names it: *new* descriptor; -ENOENT: there is none in a root; -errno. */
 int query_open_dir(const struct query_env *env, const char *dir);
 

@@ -28,6 +28,7 @@ static const struct {
     {ERR_STALE, "stale", "the file changed since it was indexed"},
     {ERR_FORMAT, "not_acceptable", "this answer has no such representation"},
     {ERR_END, "end", "no more"},
+    {ERR_NO_ARCHIVE, "no_archive", "no tar archive, or packed in a way that is not read"},
 };
 
 static int find_code(int code)

@@ -57,7 +57,9 @@ static bool ends_with(const char *s, const char *tail)
 
 static bool is_trace_name(const char *name)
 {
-    return strncmp(name, ".nfs", 4) != 0 && (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz"));
+    return strncmp(name, ".nfs", 4) != 0 &&
+           (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz") ||
+            index_is_archive(text_of(name)));
 }
 
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
@@ -237,17 +239,23 @@ static void forget_gone(struct watch *w)
     }
 }
 
+static void forget_unseen(struct watch *w, const struct index_file *f)
+{
+    int64_t id = intern_find(w->names, text_of(f->name));
+    if ((id < 0 || w->seen[id] != w->round) && !w->unreadable[root_of(w, text_of(f->name))])
+        forget(w, f->name);
+}
+
 /* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With every walk, for a root may
  * not be there at first, and a duplicate shows only when the other one is gone. */
 static void forget_from_before(struct watch *w)
 {
     struct snapshot *s = index_snapshot(w->index);
-    for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
-        const struct index_file *f = snapshot_file(s, i);
-        int64_t id = intern_find(w->names, text_of(f->name));
-        if ((id < 0 || w->seen[id] != w->round) && !w->unreadable[root_of(w, text_of(f->name))])
-            forget(w, f->name);
-    }
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
+        if (!snapshot_file(s, i)->archive) /* it goes with its archive */
+            forget_unseen(w, snapshot_file(s, i));
+    for (uint32_t i = 0; i < snapshot_archive_count(s); i++)
+        forget_unseen(w, snapshot_archive(s, i));
     snapshot_release(s);
 }
 

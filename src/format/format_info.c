@@ -248,6 +248,9 @@ static void put_file(struct jw *j, const struct index_file *f)
 
     jw_begin(j, '{');
     jw_put_str(j, "path", f->name);
+    if (f->archive) {
+        jw_put_str(j, "archive", f->archive);
+    }
     jw_put_str(j, "state", info_state(f));
     jw_put_str(j, "error", f->error);
     jw_put_str(j, "format", f->format == TRACE_GZIP ? "gzip" : "plain");

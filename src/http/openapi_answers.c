@@ -36,6 +36,7 @@ static const struct answer {
     {"/reconstruct", "Reconstructed", NULL, NULL},
     {"/merge", "Repacked", NULL, NULL},
     {"/split", "Repacked", NULL, NULL},
+    {"/tar", "Archives", NULL, NULL},
     {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
     {"/q", "StoredQueries", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},

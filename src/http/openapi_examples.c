@@ -66,6 +66,7 @@ static const struct {
     {"/cancel", "{'id':'my-query-17'}"},
     {"/stats", "{'query':'cat == \\'POSIX\\'','report':'detailed','group_by':['cat','name'],'top_n':20}"},
     {"/view", "{'preset':'io','min_duration':'10ms','select':['ts','name','dur'],'order':'ts','limit':100}"},
+    {"/tar", "{'list':false}"},
     {"/event-count", "{'preset':'io','format':'json'}"},
     {"/aggregate", "{'group_by':['name'],'agg':['count','p99:dur'],'preset':'io','sort':['-count'],'format':'json'}"},
     {"/call-tree", "{'dir':['run1'],'analyze':true,'max_depth':5,'min_total':'1ms'}"},
@@ -115,6 +116,10 @@ static const struct {
               ",'size':" MEASURED ",'bandwidth':" MEASURED ",'offset':{'count':0,'sum':0,'mean':null,'std':null,'min':null,"
               "'max':null,'p10':null,'p25':null,'p50':null,'p75':null,'p90':null,'p95':null,'p99':null}}],'groups_total':1}"},
     {"View", "{'count':112}"},
+    {"Archives", "{'generation':7,'complete':true,'archives':[{'path':'run1.tar.gz','state':'ready','error':null,'format':'tar.gz','compressed_bytes':3921,"
+                 "'uncompressed_bytes':20480,'checkpoints':1,'member_count':2,'traces':1,'trace_bytes':16214,'trace_lines':70,'trace_events':66,'members':["
+                 "{'name':'run1','kind':'directory','size':0,'mtime':1781800000,'skipped':'no file','cut':false},"
+                 "{'name':'run1/rank_0.pfw','kind':'file','size':16214,'mtime':1781800000,'skipped':null,'cut':false}]}]}"},
     {"EventCount", "{'events':70,'files':[{'path':'rank_0.pfw.gz','events':33},{'path':'rank_1.pfw.gz','events':37}]}"},
     {"Schema", "{'columns':[{'path':'dur','type':'int','rows':16,'distinct':16,'distinct_exact':true,'min':210,'max':16912,"
                "'bloom':false}]}"},

@@ -79,11 +79,10 @@ static bool is_current(const struct request *rq, const struct index_file *f)
     int64_t age = clock_mono_ns() - rq->started_ns;
     if (f->state == INDEX_FAILED || age > FRESH_NS || stat(f->path, &st) < 0)
         return true;
-    if (f->inode == st.st_ino && f->device == st.st_dev &&
-        f->compressed_bytes == (uint64_t)st.st_size && f->mtime_ns == time_ns(st.st_mtim) &&
-        f->ctime_ns == time_ns(st.st_ctim))
+    if (f->inode == st.st_ino && f->device == st.st_dev && f->file_bytes == (uint64_t)st.st_size &&
+        f->mtime_ns == time_ns(st.st_mtim) && f->ctime_ns == time_ns(st.st_ctim))
         return true;
-    index_offer(rq->http->options->index, f->name, f->path);
+    index_offer(rq->http->options->index, f->archive ? f->archive : f->name, f->path);
     return f->ctime_ns >= clock_real_ns() - age;
 }
 

@@ -20,6 +20,7 @@ static const struct endpoint *const table[] = {
     &endpoint_merge,
     &endpoint_split,
     &endpoint_pgzip,
+    &endpoint_tar,
     &endpoint_gen_fake_trace,
     &endpoint_store,
     &endpoint_stored,

@@ -48,6 +48,8 @@ static void hide(struct view *v)
                                  .state = v->pub.state,
                                  .name = v->pub.name,
                                  .path = v->pub.path,
+                                 .archive = v->pub.archive,
+                                 .is_archive = v->pub.is_archive,
                                  .checkpoint_size = v->pub.checkpoint_size};
 }
 
@@ -75,14 +77,16 @@ struct view *view_hidden(struct view *old)
     return v;
 }
 
-struct view *view_empty(const char *name, const char *path, enum index_state state)
+struct view *view_empty(const struct entry *e, enum index_state state)
 {
     struct body *b = body_new();
 
     if (!b)
         return NULL;
-    b->pub.name = name;
-    b->pub.path = path;
+    b->pub.name = e->name;
+    b->pub.path = e->path;
+    b->pub.archive = e->archive ? e->archive->name : NULL;
+    b->pub.is_archive = e->is_archive;
     return view_of_body(b, state);
 }
 
@@ -147,6 +151,12 @@ static bool has_text_of(const struct view *a, const struct view *b)
            a->body->text_sum.low == b->body->text_sum.low;
 }
 
+/* Its members answer for it. */
+static bool is_whole_archive(const struct entry *e)
+{
+    return e->is_archive && e->view->pub.state == INDEX_READY && !e->view->pub.damaged;
+}
+
 const struct entry *catalog_duplicate_of(const struct entry *e)
 {
     if (e->link_of)
@@ -157,14 +167,21 @@ const struct entry *catalog_duplicate_of(const struct entry *e)
 bool catalog_is_hidden(const struct entry *e)
 {
     return e->view->pub.state == INDEX_MISSING || (e->unsettled && e->view->pub.id == 0) ||
-           catalog_duplicate_of(e);
+           catalog_duplicate_of(e) || is_whole_archive(e) ||
+           (e->archive && catalog_duplicate_of(e->archive));
 }
 
 bool catalog_is_news(const struct entry *e, int64_t mono_ns)
 {
     const struct index_file *f = &e->view->pub;
-    bool same = identity_same(&e->view->body->identity, &e->seen);
+    const struct body *b = e->view->body;
+    bool same =
+        identity_same(&b->identity, &e->seen) &&
+        (!e->archive || (b->member.offset == e->member.offset && b->member.size == e->member.size));
 
+    /* One that is written to is walked from its start each time. */
+    if (e->is_archive && f->state == INDEX_GROWING)
+        return mono_ns >= e->check_ns;
     if (f->state == INDEX_FAILED || f->state == INDEX_GROWING)
         return !same || mono_ns >= e->check_ns;
     if (f->state == INDEX_READY)
@@ -184,10 +201,12 @@ static struct entry *entry_new(struct index *ix, int64_t id, const char *name, c
         goto fail;
     if (!e->name || !e->path || !ARRAY_ROOM(ix->entries, ix->entry_count, ix->entry_cap))
         goto fail;
-    e->view = view_empty(e->name, e->path, INDEX_PENDING);
+    e->is_archive = index_is_archive(text_of(name));
+    e->view = view_empty(e, INDEX_PENDING);
     if (!e->view)
         goto fail;
     ix->entries[ix->entry_count++] = e;
+    ix->archive_count += e->is_archive;
     ix->by_id[id] = e;
     pair_up(ix, e);
     ix->sorted = false;
@@ -275,8 +294,49 @@ void catalog_show_size(struct index *ix, struct entry *e)
 
     if (!v)
         return;
-    v->pub.compressed_bytes = e->seen.size;
+    v->pub.file_bytes = e->seen.size;
+    v->pub.compressed_bytes = e->archive ? e->member.size : e->seen.size;
+    v->pub.path = e->path;
+    v->pub.archive = e->archive ? e->archive->name : NULL;
     catalog_publish(ix, e, v);
+}
+
+int catalog_forget(struct index *ix, struct entry *e)
+{
+    struct view *v = view_with_state(e->view, INDEX_MISSING);
+
+    if (!v)
+        return -ENOMEM;
+    v->state_before = (uint8_t)e->view->pub.state;
+    v->missing_since_ns = clock_real_ns();
+    catalog_publish(ix, e, v);
+    if (!e->record_dirty) {
+        e->record_dirty = true;
+        ix->records_dirty++;
+    }
+    e->offered = false;
+    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
+    ix->forgotten = true;
+    return 0;
+}
+
+void catalog_revive(struct index *ix, struct entry *e, const struct identity *now)
+{
+    enum index_state before = e->view->state_before;
+    bool known = e->view->pub.id != 0,
+         same = !e->view->hidden && identity_same(&e->view->body->identity, now);
+    struct view *v = known && !same ? view_hidden(e->view)
+                                    : view_with_state(e->view, known ? before : INDEX_PENDING);
+
+    if (!v)
+        return;
+    e->replaced = known && !same;
+    e->rebuild = e->rebuild || e->replaced;
+    catalog_publish(ix, e, v);
+    if (!e->record_dirty) {
+        e->record_dirty = true;
+        ix->records_dirty++;
+    }
 }
 
 void catalog_notify(struct index *ix)
@@ -325,6 +385,9 @@ static void destroy_snapshot(struct snapshot *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
         view_release(s->views[i]);
+    for (uint32_t i = 0; i < s->archive_count; i++)
+        view_release(s->archives[i]);
+    free(s->archives);
     resolver_free(s->resolver);
     root_release(s->root);
     pthread_mutex_destroy(&s->lock);
@@ -394,6 +457,11 @@ int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
     return list ? 0 : -ENOMEM;
 }
 
+static bool is_known_archive(const struct entry *e)
+{
+    return e->view->pub.state != INDEX_MISSING && !e->unsettled && !catalog_duplicate_of(e);
+}
+
 static struct snapshot *make_snapshot(struct index *ix)
 {
     struct snapshot *s = calloc(1, sizeof *s);
@@ -401,15 +469,22 @@ static struct snapshot *make_snapshot(struct index *ix)
     if (!s)
         return NULL;
     s->views = malloc((ix->entry_count + 1) * sizeof *s->views);
-    if (!s->views) {
+    s->archives = malloc((ix->archive_count + 1) * sizeof *s->archives);
+    if (!s->views || !s->archives) {
+        free(s->views);
+        free(s->archives);
         free(s);
         return NULL;
     }
     sort_entries(ix);
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entry_count; i++) {
-        if (!catalog_is_hidden(ix->entries[i]))
-            s->views[s->count++] = view_ref(ix->entries[i]->view);
+        const struct entry *e = ix->entries[i];
+
+        if (!catalog_is_hidden(e))
+            s->views[s->count++] = view_ref(e->view);
+        if (e->is_archive && is_known_archive(e))
+            s->archives[s->archive_count++] = view_ref(e->view);
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->resolver_lock, NULL);
@@ -451,6 +526,10 @@ static char *name_part(const struct snapshot *s)
         if (!f->id) /* not read yet */
             buf_append(&ids, f->name, strlen(f->name) + 1);
     }
+    for (uint32_t i = 0; i < s->archive_count; i++) {
+        const struct index_file *f = &s->archives[i]->pub;
+        buf_append(&ids, f->name, strlen(f->name) + 1);
+    }
     struct hash128 h = text_hash128((struct text){ids.data, ids.len});
     buf_printf(&name, "%s-%016llx%016llx", s->ix->uuid, (unsigned long long)h.high,
                (unsigned long long)h.low);
@@ -486,16 +565,21 @@ struct snapshot *snapshot_filter(struct snapshot *s,
     if (!part)
         return NULL;
     part->views = malloc((s->count + 1) * sizeof *part->views);
-    for (uint32_t i = 0; part->views && i < s->count; i++)
+    part->archives = malloc((s->archive_count + 1) * sizeof *part->archives);
+    bool room = part->views && part->archives;
+    for (uint32_t i = 0; room && i < s->count; i++)
         if (keep(arg, &s->views[i]->pub))
             part->views[part->count++] = view_ref(s->views[i]);
+    for (uint32_t i = 0; room && i < s->archive_count; i++)
+        if (keep(arg, &s->archives[i]->pub))
+            part->archives[part->archive_count++] = view_ref(s->archives[i]);
     part->ix = s->ix;
     part->generation = s->generation;
-    part->part_uuid = part->views ? name_part(part) : NULL;
+    part->part_uuid = room ? name_part(part) : NULL;
     pthread_mutex_init(&part->lock, NULL);
     pthread_mutex_init(&part->resolver_lock, NULL);
     atomic_init(&part->refs, 1);
-    if (!part->part_uuid || part->count == s->count) {
+    if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
         bool all = part->part_uuid != NULL;
         destroy_snapshot(part);
         return all ? snapshot_ref(s) : NULL;
@@ -545,6 +629,33 @@ uint32_t snapshot_file_count(const struct snapshot *s)
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i)
 {
     return &s->views[i]->pub;
+}
+
+uint32_t snapshot_archive_count(const struct snapshot *s)
+{
+    return s->archive_count;
+}
+
+const struct index_file *snapshot_archive(const struct snapshot *s, uint32_t i)
+{
+    return &s->archives[i]->pub;
+}
+
+const struct index_file *snapshot_find_archive(const struct snapshot *s, const char *name)
+{
+    uint32_t from = 0, to = s->archive_count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int cmp = strcmp(s->archives[middle]->pub.name, name);
+        if (cmp == 0)
+            return &s->archives[middle]->pub;
+        if (cmp < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
 }
 
 const char *index_state_name(enum index_state s)

@@ -1,6 +1,6 @@
 /* catalog_gone.c - names that are gone for good leave the catalog: a host sees new ones every day, for months. Their bytes
  * stay (ix->strings, entry_names), for snapshots may still tell them; what is freed is fifteen times as much. */
-#include "store.h"
+#include "archive_members.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static bool is_gone(const struct entry *e)
 
 static bool is_free(const struct entry *e)
 {
-    return is_gone(e) && !e->run && !e->queued && !e->record_dirty && !e->link_of;
+    return is_gone(e) && !e->run && !e->queued && !e->record_dirty && !e->link_of && !e->members;
 }
 
 static void entry_free(struct index *ix, struct entry *e)
@@ -21,6 +21,8 @@ static void entry_free(struct index *ix, struct entry *e)
 
     ix->by_id[id] = NULL;
     ix->link_count -= e->linked;
+    ix->archive_count -= e->is_archive;
+    archive_attach(e, NULL);
     terms_release(e->terms);
     view_release(e->view);
     free(e);

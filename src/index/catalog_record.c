@@ -86,6 +86,35 @@ static void encode_processes(struct index *ix, const struct view *v, struct buf 
     }
 }
 
+static void encode_members(const struct index_file *f, struct buf *out)
+{
+    rec_put_u(out, f->archive_member_count);
+    for (uint32_t i = 0; i < f->archive_member_count; i++) {
+        const struct index_member *m = &f->archive_members[i];
+
+        rec_put_u(out, (unsigned)m->skip << 4 | (unsigned)m->cut << 3 | m->kind);
+        rec_put_u(out, m->offset);
+        rec_put_u(out, m->size);
+        rec_put_i(out, m->mtime_s);
+        rec_put_text(out, m->name);
+    }
+}
+
+static void encode_place(const struct body *b, struct buf *out)
+{
+    const struct index_file *f = &b->pub;
+
+    rec_put_u(out, (unsigned)f->is_archive << 1 | (f->archive != NULL));
+    if (f->archive) {
+        rec_put_text(out, text_of(f->archive));
+        rec_put_u(out, b->member.offset);
+        rec_put_u(out, b->member.size);
+        rec_put_u(out, b->member.cut);
+    }
+    if (f->is_archive)
+        encode_members(f, out);
+}
+
 void file_encode(struct index *ix, const struct view *v, struct buf *out)
 {
     const struct body *b = v->body;
@@ -121,6 +150,7 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     terms_encode(b->terms, ix->terms, out);
     for (unsigned i = 0; i < b->terms->dimension_count; i++)
         rec_put_text(out, (struct text){(const char *)b->filters[i].bits, b->filters[i].len});
+    encode_place(b, out);
 }
 
 /* ---- decoding ---- */
@@ -243,6 +273,50 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
     return 0;
 }
 
+static int decode_members(struct rec *r, struct body *b)
+{
+    uint64_t count = rec_count(r, 5);
+    struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < count && !r->bad; i++) {
+        uint64_t flags = rec_choice(r, INDEX_SKIP_COMING << 4 | 15);
+
+        list[i].skip = (uint8_t)(flags >> 4);
+        list[i].cut = flags >> 3 & 1;
+        list[i].kind = flags & 7;
+        list[i].offset = rec_u(r);
+        list[i].size = rec_u(r);
+        list[i].mtime_s = rec_i(r);
+        struct text name = rec_text(r);
+        list[i].name = (struct text){arena_strdup(&b->arena, name), name.len};
+        if (!list[i].name.ptr)
+            return -ENOMEM;
+        r->bad = r->bad || list[i].kind > TRACE_TAR_OTHER;
+    }
+    b->pub.archive_members = list;
+    b->pub.archive_member_count = (uint32_t)count;
+    return 0;
+}
+
+static int decode_place(struct rec *r, struct body *b)
+{
+    uint64_t flags = rec_choice(r, 3);
+
+    b->pub.is_archive = flags >> 1;
+    b->pub.file_bytes = b->pub.compressed_bytes = b->identity.size;
+    if (flags & 1) {
+        b->pub.archive = arena_strdup(&b->arena, rec_text(r));
+        b->member.offset = rec_u(r);
+        b->member.size = b->pub.compressed_bytes = rec_u(r);
+        b->member.cut = rec_choice(r, 1) != 0;
+        if (!b->pub.archive)
+            return -ENOMEM;
+    }
+    return b->pub.is_archive ? decode_members(r, b) : 0;
+}
+
 static const char *keep(struct body *b, struct text t)
 {
     return t.len ? arena_strdup(&b->arena, t) : NULL;
@@ -280,9 +354,9 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     rc = decode_damage(r, b);
     rc = rc ? rc : decode_processes(ix, r, b);
     rc = rc ? rc : decode_filters(ix, r, b);
+    rc = rc ? rc : decode_place(r, b);
     f->device = b->identity.device;
     f->inode = b->identity.inode;
-    f->compressed_bytes = b->identity.size;
     f->mtime_ns = b->identity.mtime_ns;
     f->ctime_ns = b->identity.ctime_ns;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
@@ -370,12 +444,11 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
 
     if (rc)
         return rc;
-    rc = lines_register(ix,
-                        &(struct line_range){.file = b->pub.id,
-                                             .chunk = chunk->number,
-                                             .version = chunk->version,
-                                             .count = n},
-                        &first);
+    rc = lines_register(
+        ix,
+        &(struct line_range){
+            .file = b->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
+        &first);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         if (!ARRAY_ROOM(*all, *count, *cap)) {
             rc = -ENOMEM;

@@ -1,6 +1,9 @@
 /* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
 #include "store.h"
 
+#include <errno.h>
+#include <string.h>
+
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
 {
     rec_put_u(out, c->file_offset);
@@ -54,4 +57,24 @@ int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
     kv_key_u64(&key, text_offset);
     rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &k, &v);
     return rc ? rc : checkpoint_decode(k, v, ret);
+}
+
+int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset, char *room, size_t len,
+                    struct trace_checkpoint *ret)
+{
+    struct kv_read *r;
+    int rc = kv_read_begin(ix->kv, &r);
+
+    if (rc)
+        return rc;
+    rc = checkpoint_find(r, file, text_offset, ret);
+    if (rc == 0 && ret->window_len > len)
+        rc = ERR_CORRUPT;
+    if (rc == 0) {
+        if (ret->window_len)
+            memcpy(room, ret->window, ret->window_len);
+        ret->window = (const uint8_t *)room;
+    }
+    kv_read_end(r);
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
 }

@@ -379,6 +379,25 @@ static void dump_checkpoints(struct dump *d, uint32_t file)
     kv_read_end(r);
 }
 
+static void dump_archive(struct dump *d, const struct index_file *f)
+{
+    struct buf *o = d->out;
+
+    buf_puts(o, "archive ");
+    put_text(o, text_of(f->name));
+    buf_printf(o, " state %s size %" PRIu64 " text %" PRIu64 " damage %u\n",
+               index_state_name(f->state), f->file_bytes, f->text_bytes, f->damage_count);
+    for (uint32_t i = 0; i < f->archive_member_count; i++) {
+        const struct index_member *m = &f->archive_members[i];
+
+        buf_printf(o, "  member %d %d %d at %" PRIu64 " size %" PRIu64 " ", m->kind, m->skip,
+                   m->cut, m->offset, m->size);
+        put_text(o, m->name);
+        buf_putc(o, '\n');
+    }
+    dump_checkpoints(d, f->id);
+}
+
 static void dump_summary_name(struct dump *d, const struct summary_name *n)
 {
     static const double quantiles[] = {0.1, 0.5, 0.9, 0.99};
@@ -462,6 +481,10 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
         for (uint32_t k = 0; k < v->pub.chunk_count && d.rc == 0; k++)
             dump_chunk(&d, &v->pub, k, rows);
         dump_summary(&d, i);
+        flush(&d, FLUSH_AT);
+    }
+    for (uint32_t i = 0; i < d.s->archive_count && d.rc == 0; i++) {
+        dump_archive(&d, &d.s->archives[i]->pub);
         flush(&d, FLUSH_AT);
     }
     flush(&d, 0);

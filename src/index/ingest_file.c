@@ -1,6 +1,6 @@
 /* ingest_file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
+#include "archive_members.h"
 #include "bloom.h"
-#include "store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -265,7 +265,11 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     struct index_file *f = &b->pub;
 
     b->identity = r->identity;
-    b->text_sum = p->text_sum;
+    if (!r->entry->is_archive)
+        b->text_sum = p->text_sum;
+    else if (r->ended)
+        b->text_sum = r->text_sum;
+    b->member = r->member;
     b->ix = ix;
     b->terms = terms_ref(r->terms);
     b->run_version = r->version;
@@ -279,7 +283,9 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     f->format = r->info.format;
     f->device = r->identity.device;
     f->inode = r->identity.inode;
-    f->compressed_bytes = r->identity.size;
+    f->is_archive = r->entry->is_archive;
+    f->file_bytes = r->identity.size;
+    f->compressed_bytes = run_bytes(r);
     f->mtime_ns = r->identity.mtime_ns;
     f->ctime_ns = r->identity.ctime_ns;
     f->text_bytes = r->info.text_offset;
@@ -305,10 +311,15 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     int rc = p->error;
 
     copy_facts(ix, b, r, p);
+    if (r->archive) {
+        b->pub.archive = arena_strdup(&b->arena, text_of(r->archive->pub.name));
+        rc = b->pub.archive ? rc : -ENOMEM;
+    }
     rc = rc ? rc : copy_chunks(b, r);
     rc = rc ? rc : copy_names(b, r);
     rc = rc ? rc : copy_processes(ix, b, p);
     rc = rc ? rc : copy_damage(b, r);
+    rc = rc || !r->entry->is_archive ? rc : archive_settle(b, r);
     for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;
          i++)
         rc = r->hashes[i] ? make_filter(b, i, r->hashes[i]) : 0;

@@ -1,5 +1,7 @@
 /* ingest_read.c - a reader: decides what is to be done with a file, and reads its text chunk by chunk. */
-#include "store.h"
+#include "ingest_read.h"
+
+#include "archive_members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,22 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct reader {
-    struct ingest *in;
-    struct index *ix;
-    struct run *run;
-    int fd;
-    struct trace_reader *trace;
-    struct trace_chunker *chunker;
-    struct trace_checkpoint from;
-    bool resumed, finish;
-    uint64_t skip_to, seq;
-    uint32_t kept; /* stored chunks that the run goes on behind */
-    size_t checkpoints_taken, damage_taken;
-    struct trace_ahead *ahead;
-    char *edge; /* EDGE_BYTES */
-};
 
 /* ---- identity ---- */
 
@@ -95,23 +81,36 @@ static bool settled(struct reader *r, const struct identity *now)
 }
 
 /* Everything is covered by the hashes, or ends in a checksum of everything. */
-static bool edges_prove(const struct view *old)
+static bool edges_prove(const struct index_file *f)
 {
-    const struct index_file *f = &old->pub;
-
-    return f->compressed_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
+    return f->file_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
 }
 
 /* How the file as it is now relates to what is known of it. */
 enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
 
+/* A file as before, or the same part of the same archive. */
+static bool is_same_place(const struct run *run)
+{
+    const struct index_file *old = &run->old->pub;
+    const struct body_member *was = &run->old->body->member, *is = &run->member;
+
+    if (!run->archive)
+        return !old->archive;
+    return old->archive && was->offset == is->offset && was->size == is->size &&
+           was->cut == is->cut;
+}
+
 static int relate(struct reader *r, const struct identity *now, enum relation *ret)
 {
-    const struct identity *known = &r->run->old->body->identity;
+    const struct view *old = r->run->old, *archive = r->run->archive;
+    const struct identity *known = &old->body->identity;
     struct identity edges;
     int rc;
 
     *ret = OTHER;
+    if (!is_same_place(r->run))
+        return 0;
     if (identity_same(known, now)) {
         *ret = SAME;
         return 0;
@@ -123,7 +122,10 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
         return rc;
     if (now->size > known->size)
         *ret = GROWN;
-    else if (now->mtime_ns == known->mtime_ns || edges_prove(r->run->old))
+    else if (now->mtime_ns == known->mtime_ns || edges_prove(archive ? &archive->pub : &old->pub))
+        *ret = SAME_CONTENT;
+    /* A member does not grow with its archive. */
+    if (archive && *ret == GROWN)
         *ret = SAME_CONTENT;
     return 0;
 }
@@ -282,10 +284,11 @@ static void publish_indexing(struct reader *r)
     struct view *v;
 
     pthread_mutex_lock(&ix->lock);
-    if (run->fresh) {
-        v = view_empty(run->entry->name, run->entry->path, INDEX_INDEXING);
+    if (run->fresh && !(run->entry->is_archive && run->old_id)) {
+        v = view_empty(run->entry, INDEX_INDEXING);
         if (v) {
-            v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
+            v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
+            v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
             v->pub.checkpoint_size = run->terms->checkpoint_size;
         }
     } else {
@@ -294,6 +297,16 @@ static void publish_indexing(struct reader *r)
     if (v)
         catalog_publish_run(ix, run->entry, v);
     pthread_mutex_unlock(&ix->lock);
+}
+
+static int find_edges(struct reader *r)
+{
+    struct run *run = r->run;
+
+    if (!run->archive)
+        return identity_hash_edges(r->fd, r->edge, run->identity.size, &run->identity);
+    run->identity = run->archive->body->identity;
+    return 0;
 }
 
 /* Chooses the action of the run. -errno when the file cannot be read. */
@@ -312,10 +325,16 @@ static int plan(struct reader *r, bool rebuild)
     if (!S_ISREG(st.st_mode))
         return -EINVAL;
     identity_of_stat(&st, &now);
+    /* What an archive has is known when it has been walked again: then its members come again, too. */
+    if (run->archive && !identity_same(&run->archive->body->identity, &now)) {
+        run->action = RUN_NOTHING;
+        run->identity = now;
+        return 0;
+    }
     pthread_mutex_lock(&r->ix->lock); /* whoever offers the file meanwhile compares with it */
     run->identity = now;
     pthread_mutex_unlock(&r->ix->lock);
-    r->finish = settled(r, &run->identity);
+    r->finish = run->archive || settled(r, &run->identity);
     if (old->pub.id != 0 && !rebuild && state != INDEX_FAILED) {
         rc = relate(r, &run->identity, &relation);
         if (rc)
@@ -326,7 +345,7 @@ static int plan(struct reader *r, bool rebuild)
         run->action = RUN_NOTHING;
         return 0;
     }
-    rc = identity_hash_edges(r->fd, r->edge, run->identity.size, &run->identity);
+    rc = find_edges(r);
     if (rc)
         return rc;
     if (relation == SAME_CONTENT && state == INDEX_READY) {
@@ -336,7 +355,7 @@ static int plan(struct reader *r, bool rebuild)
     run->unit_fixed = run->unit_fixed || (relation != OTHER && old->body->unit_fixed);
     if (relation != OTHER) {
         run->unit = old->pub.unit;
-        if (resume(r) < 0)
+        if (run->entry->is_archive || resume(r) < 0)
             relation = OTHER; /* from the start, then */
     }
     if (relation == OTHER)
@@ -401,7 +420,7 @@ static int take_damage_below(struct reader *r, struct result *to, uint64_t below
     return 0;
 }
 
-static struct result *new_result(struct reader *r)
+struct result *reader_result(struct reader *r)
 {
     struct result *result = calloc(1, sizeof *result);
 
@@ -441,7 +460,7 @@ static int read_chunk(struct reader *r)
 
     if (rc)
         return rc;
-    result = new_result(r);
+    result = reader_result(r);
     rc = result ? trace_chunker_next(r->chunker, r->finish, &result->chunk) : -ENOMEM;
     if (rc) {
         ingest_give_credits(r->in, credits);
@@ -472,18 +491,67 @@ static int read_chunk(struct reader *r)
     return ended ? 0 : ERR_END;
 }
 
+void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset)
+{
+    if (r->extra_count < sizeof r->extra / sizeof *r->extra)
+        r->extra[r->extra_count++] =
+            (struct trace_damage){.kind = (uint8_t)kind, .text_offset = text_offset};
+}
+
+static int take_extra(struct reader *r, struct result *to)
+{
+    size_t all = to->damage_count + r->extra_count;
+    struct trace_damage *grown =
+        r->extra_count ? realloc(to->damage, all * sizeof *grown) : to->damage;
+
+    if (r->extra_count && !grown)
+        return -ENOMEM;
+    to->damage = grown;
+    while (r->extra_count)
+        to->damage[to->damage_count++] = r->extra[--r->extra_count];
+    return 0;
+}
+
+int reader_take_found(struct reader *r, struct result *to)
+{
+    int rc = take_checkpoints(r, to);
+
+    trace_reader_info(r->trace, &to->info);
+    rc = rc ? rc : take_damage_below(r, to, UINT64_MAX);
+    return rc ? rc : take_extra(r, to);
+}
+
+/* The part of the archive that a member is. */
+static int open_source(struct reader *r)
+{
+    const struct run *run = r->run;
+
+    return run->archive ? archive_source(r->ix, r->fd, run->archive->body, &run->member, &r->source)
+                        : 0;
+}
+
+int reader_open(struct reader *r)
+{
+    struct trace_reader_options options = {r->ix->options.engine, r->run->terms->checkpoint_size};
+    struct trace_reader_info at;
+    int rc = open_source(r);
+
+    options.source = r->source;
+    rc =
+        rc ? rc : trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
+    if (rc || r->source)
+        return rc;
+    trace_reader_info(r->trace, &at);
+    r->ahead = ahead_begin(r->in, r->run, r->fd, &at);
+    trace_reader_follow(r->trace, r->ahead);
+    return 0;
+}
+
 static int read_text(struct reader *r)
 {
     uint64_t size = r->run->terms->checkpoint_size;
-    struct trace_reader_options options = {r->ix->options.engine, size};
-    struct trace_reader_info at;
-    int rc = trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
+    int rc = reader_open(r);
 
-    if (rc == 0) {
-        trace_reader_info(r->trace, &at);
-        r->ahead = ahead_begin(r->in, r->run, r->fd, &at);
-        trace_reader_follow(r->trace, r->ahead);
-    }
     if (rc == 0)
         rc = trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
     while (rc == 0) {
@@ -516,21 +584,38 @@ static int hash_chunks_before(struct reader *r, struct result *end)
     return rc;
 }
 
+/* What happened to the archive where the member is; not what happened to the member's own packing. */
+static void note_archive_damage(struct reader *r)
+{
+    const struct run *run = r->run;
+    const struct index_file *a = &run->archive->pub;
+    uint64_t from = run->member.offset, to = from + run->member.size;
+    struct trace_reader_info info;
+
+    trace_reader_info(r->trace, &info);
+    for (uint32_t i = 0; i < a->damage_count && i < DAMAGE_KEPT; i++)
+        if (a->damage[i].text_offset > from && a->damage[i].text_offset < to)
+            reader_note_damage(r, (enum trace_damage_kind)a->damage[i].kind, info.text_offset);
+    if (run->member.cut && info.format == TRACE_PLAIN)
+        reader_note_damage(r, TRACE_DAMAGE_CUT, info.text_offset);
+}
+
 static void end_run(struct reader *r, int error)
 {
-    struct result *end = new_result(r);
+    struct result *end = reader_result(r);
 
     /* Without memory for the end of a run nothing can go on: wait for some. */
     while (!end) {
         usleep(10000);
-        end = new_result(r);
+        end = reader_result(r);
     }
     end->end = true;
     end->error = error;
     if (r->trace) {
         trace_reader_info(r->trace, &end->info);
-        if (error == 0 &&
-            (take_checkpoints(r, end) < 0 || take_damage_below(r, end, UINT64_MAX) < 0))
+        if (error == 0 && r->run->archive)
+            note_archive_damage(r);
+        if (error == 0 && reader_take_found(r, end) < 0)
             end->error = -ENOMEM;
     }
     if (end->error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost &&
@@ -551,12 +636,13 @@ static void read_file(struct reader *r, bool rebuild)
     r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rc = r->fd < 0 ? -errno : plan(r, rebuild);
     if (rc == 0 && r->run->action == RUN_READ)
-        rc = read_text(r);
+        rc = r->run->entry->is_archive ? reader_walk(r) : read_text(r);
     else if (rc)
         r->run->action = RUN_READ;
     end_run(r, rc);
     trace_chunker_free(r->chunker);
     trace_reader_close(r->trace);
+    trace_source_close(r->source);
     ahead_end(r->ahead);
     free((void *)r->from.window);
     if (r->fd >= 0)
@@ -570,7 +656,10 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     if (!run)
         return NULL;
     run->entry = e;
+    run->begin_ns = clock_mono_ns();
     run->old = view_ref(e->view);
+    run->archive = e->archive ? view_ref(e->archive->view) : NULL;
+    run->member = e->member;
     run->terms = e->terms               ? e->terms
                  : e->view->body->terms ? terms_ref(e->view->body->terms)
                                         : terms_ref(ix->terms);
@@ -604,7 +693,8 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
         e->queued = false;
         if (e->run)
             e->again = true;
-        else if (e->view->pub.state != INDEX_MISSING && !e->link_of)
+        else if (e->view->pub.state != INDEX_MISSING && !e->link_of &&
+                 (!e->archive || archive_is_readable(e->archive)))
             run = new_run(ix, e, ret_rebuild);
     }
     if (run) {

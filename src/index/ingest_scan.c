@@ -1,5 +1,5 @@
 /* ingest_scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
-#include "store.h"
+#include "archive_members.h"
 
 #include "dftracerd/failpoint.h"
 
@@ -27,6 +27,7 @@ void result_free(struct result *r)
     trace_chunk_done(&r->chunk);
     buf_done(&r->value);
     part_free(r->part);
+    archive_list_done(&r->members);
     for (uint32_t i = 0; i < r->checkpoint_count; i++)
         free((void *)r->checkpoints[i].window);
     free(r->checkpoints);

@@ -154,7 +154,7 @@ void drop_id(struct writer *w, uint32_t id)
 
 static struct view *failed_view(struct run *run)
 {
-    struct view *v = view_empty(run->entry->name, run->entry->path, INDEX_FAILED);
+    struct view *v = view_empty(run->entry, INDEX_FAILED);
     const char *why;
 
     if (!v)
@@ -163,7 +163,8 @@ static struct view *failed_view(struct run *run)
     v->body->identity = run->identity;
     v->body->terms = terms_ref(run->terms);
     v->pub.error = v->body->pub.error = why ? why : "no memory";
-    v->pub.compressed_bytes = v->body->pub.compressed_bytes = run->identity.size;
+    v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
+    v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
     return v;
 }
 
@@ -207,9 +208,7 @@ static struct view *store_read_run(struct writer *w, struct run *run)
             drop_id(w, run->id);
         if (run_over(run) && run->fresh && run->old_id && !run->stored)
             drop_id(w, run->old_id);
-        return run_over(run)
-                   ? need(w, view_empty(run->entry->name, run->entry->path, INDEX_PENDING))
-                   : NULL;
+        return run_over(run) ? need(w, view_empty(run->entry, INDEX_PENDING)) : NULL;
     }
     if (state == INDEX_FAILED && failed_as_before(w->ix, run))
         return NULL;
@@ -221,7 +220,7 @@ static struct view *store_read_run(struct writer *w, struct run *run)
         return need(w, failed_view(run));
     }
     /* Before the chunk that is read again is there, what was stored stays as it is. */
-    if (!run->ended && !run->has_tail)
+    if (!run->ended && !run->has_tail && !run->entry->is_archive)
         return NULL;
     v = need(w, run_view(w->ix, run, state));
     if (!v)
@@ -265,6 +264,7 @@ static struct view *touched_view(struct writer *w, struct run *run)
             f->inode = run->identity.inode;
             f->mtime_ns = run->identity.mtime_ns;
             f->ctime_ns = run->identity.ctime_ns;
+            f->file_bytes = run->identity.size;
             f->name = run->entry->name;
             f->path = run->entry->path;
             v->pub = *f;

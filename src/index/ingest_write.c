@@ -1,4 +1,5 @@
 /* ingest_write.c - the writer: applies results in the order of each file's text, commits, publishes, and cleans up. */
+#include "archive_members.h"
 #include "ingest_write.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
 #define RETRY_NS 2000000000LL /* after a failed commit */
+#define WALK_REST 10          /* times as long as it took */
 #define FAILED_RETRY_NS 60000000000LL
 
 void run_free(struct run *r)
@@ -20,6 +22,8 @@ void run_free(struct run *r)
     if (!r)
         return;
     view_release(r->old);
+    view_release(r->archive);
+    archive_list_done(&r->members);
     terms_release(r->terms);
     part_free(r->base);
     part_free(r->tail);
@@ -170,6 +174,20 @@ static int take_tail(struct run *run, struct result *r)
     return 0;
 }
 
+/* A part of an archive. */
+static int apply_walked(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    int rc = archive_list_append(&run->members, &r->members);
+
+    mark_dirty(w, run);
+    run->info = r->info;
+    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
+    if (rc == 0)
+        put_checkpoints(w, run, r);
+    return rc;
+}
+
 static int apply_chunk(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
@@ -178,6 +196,8 @@ static int apply_chunk(struct writer *w, struct result *r)
 
     if (r->error)
         return r->error;
+    if (r->walked)
+        return apply_walked(w, r);
     if (other_unit(w, run, r))
         return 0;
     mark_dirty(w, run);
@@ -300,6 +320,11 @@ static void finish_entry(struct writer *w, struct run *run)
         full_queue(run);
     e->check_ns =
         clock_mono_ns() + (run->error && !is_shortage(run->error) ? FAILED_RETRY_NS : TICK_NS);
+    /* An archive that is written to is walked from its start each time. */
+    if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
+        e->again = false;
+        e->check_ns += WALK_REST * (clock_mono_ns() - run->begin_ns);
+    }
     if (e->again && !ingest_stopping(w->in)) {
         e->again = false;
         catalog_queue(ix, e, true);
@@ -360,6 +385,17 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     buf_done(&value);
 }
 
+/* What an archive has, now that it has been walked, or nothing any more. */
+static void offer_members(struct index *ix, struct entry *archive)
+{
+    enum index_state state = archive->view->pub.state;
+
+    if (state == INDEX_FAILED || state == INDEX_MISSING || catalog_duplicate_of(archive))
+        archive_forget_members(ix, archive);
+    else
+        archive_offer_members(ix, archive);
+}
+
 void publish(struct writer *w, struct pending *list, uint32_t count, bool stored)
 {
     struct index *ix = w->ix;
@@ -372,6 +408,8 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
             catalog_publish_run(ix, list[i].run->entry, list[i].view);
         if (list[i].over)
             finish_entry(w, list[i].run);
+        if (list[i].over && list[i].run->entry->is_archive)
+            offer_members(ix, list[i].run->entry);
     }
     generation = ix->generation;
     pthread_mutex_unlock(&ix->lock);
@@ -515,7 +553,7 @@ static void purge_missing(struct writer *w)
 
         if (!may_purge(ix, e, now))
             continue;
-        v = view_empty(e->name, e->path, e->link_of ? INDEX_PENDING : INDEX_MISSING);
+        v = view_empty(e, e->link_of ? INDEX_PENDING : INDEX_MISSING);
         if (!v)
             break;
         if (!has_work(w))

@@ -4,7 +4,7 @@
  * Which names there are is known when the roots have been listed, and later a second after the last one came: until
  * then a name that might be such a one is neither seen nor read.
  */
-#include "store.h"
+#include "archive_members.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +54,12 @@ static void settle(struct index *ix, struct entry *e, const struct entry *of)
     e->unsettled = false;
     if (catalog_is_hidden(e) != was_hidden)
         catalog_changed(ix);
+    if (of && e->is_archive)
+        archive_forget_members(ix, e);
     if (of || !was_link)
         return;
+    if (e->is_archive)
+        archive_offer_members(ix, e);
     /* It answers from now on. */
     if (e->view->pub.state == INDEX_PENDING)
         catalog_show_size(ix, e);

@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    7 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    8 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT 1000
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
@@ -43,6 +43,17 @@ struct filter {
     const uint8_t *bits;
     size_t len;
 };
+/* Where a member is in the text of its archive. */
+struct body_member {
+    uint64_t offset, size;
+    bool cut; /* the archive ends before it does */
+};
+/* Members of an archive as they are met, in pieces on their way from reader to writer. */
+struct archive_list {
+    struct index_member *list; /* lengths of names only: those are in `names`, one behind the other */
+    uint32_t count, cap;
+    struct buf names;
+};
 
 /* ---- views ---- */
 
@@ -57,6 +68,7 @@ struct body {
     bool unit_fixed;           /* the trace said its unit */
     bool has_tail, tail_final; /* tail_final: ingest may go on behind the last chunk */
     uint64_t consumed;         /* bytes of the file read so far: progress */
+    struct body_member member; /* where pub.archive is */
     const struct part_fact *forks;
     uint32_t fork_count;
     struct filter filters[DIMENSIONS_MAX];
@@ -95,6 +107,12 @@ struct entry {
     int64_t stable_since_ns;     /* monotonic: when `seen` last changed */
     int64_t check_ns;            /* monotonic: not looked at before */
     struct entry *next_queued;
+    bool is_archive;
+    struct entry *members; /* of an archive */
+    struct entry *archive; /* of a member; and its neighbours: */
+    struct entry *next_member, *previous_member;
+    struct body_member member;
+    bool listed; /* by the last walk of the archive */
 };
 
 /* ---- snapshots ---- */
@@ -107,6 +125,8 @@ struct snapshot {
     uint64_t generation;
     uint32_t count;
     struct view **views;
+    uint32_t archive_count;
+    struct view **archives;
     char *part_uuid; /* of snapshot_filter(), else NULL */
     struct snapshot *older, *newer; /* living ones, under index.lock */
     /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk open, and the root
@@ -147,7 +167,7 @@ struct index {
     pthread_mutex_t lock;
     pthread_cond_t files_cond; /* the queue of files is not empty, or ingest stops */
     struct entry **entries;    /* by name, once sorted */
-    uint32_t entry_count, entry_cap;
+    uint32_t entry_count, entry_cap, archive_count;
     bool sorted;
     struct intern *entry_names; /* name -> position in by_id */
     struct entry **by_id;
@@ -210,6 +230,10 @@ uint64_t
 catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
 void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
+/* It is missing from now on; -ENOMEM. */
+int catalog_forget(struct index *ix, struct entry *e);
+/* One that was missing is there again, as a file like this. */
+void catalog_revive(struct index *ix, struct entry *e, const struct identity *now);
 /* catalog_gone.c: entries of names that are gone and not in the store are freed. */
 void catalog_drop_gone(struct index *ix);
 
@@ -221,7 +245,7 @@ view_of_body(struct body *b,
 struct view *view_with_state(struct view *v, enum index_state state);
 /* PENDING, and nothing told of it: it is of a file that had gone when another one came under its name. */
 struct view *view_hidden(struct view *old);
-struct view *view_empty(const char *name, const char *path, enum index_state state);
+struct view *view_empty(const struct entry *e, enum index_state state);
 struct view *view_ref(struct view *v);
 void view_release(struct view *v);
 static inline struct view *view_of_file(const struct index_file *f)
@@ -273,6 +297,9 @@ int checkpoint_decode(struct text key, struct text value, struct trace_checkpoin
 /* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT, ERR_STORE. */
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret);
+/* The same, its window copied to `room`, for the store must not be pinned while a file is read; there is one: else ERR_CORRUPT. */
+int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset, char *room, size_t len,
+                    struct trace_checkpoint *ret);
 
 /* ---- ingest ---- */
 
@@ -292,6 +319,11 @@ struct run {
     uint8_t action; /* enum run_action */
     struct terms *terms;
     struct view *old; /* what was known when it began */
+    int64_t begin_ns;     /* monotonic */
+    struct view *archive; /* of a member: what was known of its archive then; NULL */
+    struct body_member member;
+    struct archive_list members; /* of an archive, so far */
+    struct hash128 text_sum;     /* of an archive, at its end */
     atomic_bool cancelled;
     enum trace_unit unit;
     bool unit_fixed;
@@ -324,6 +356,8 @@ struct result {
     struct run *run;
     uint64_t seq;
     bool end;
+    bool walked; /* no chunk: what was found in an archive */
+    struct archive_list members;
     struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
     struct trace_reader_info info;
@@ -393,6 +427,11 @@ int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when 
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_post(struct ingest *in, struct result *r); /* to the writer */
 void run_free(struct run *r);
+/* Of the file, or of the archive's text where it is a member. */
+static inline uint64_t run_bytes(const struct run *r)
+{
+    return r->archive ? r->member.size : r->identity.size;
+}
 int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
 void garbage_delete(struct kv_batch *b, const struct garbage *g);
 /* ingest_file.c: a run as a view */

@@ -1,6 +1,6 @@
 /* store_files.c - files in: what the watcher says of them, how far they are, and reading what is stored of them. */
+#include "archive_members.h"
 #include "bloom.h"
-#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,25 +10,6 @@
 #include <unistd.h>
 
 /* ---- offered, gone ---- */
-
-static void revive(struct index *ix, struct entry *e, const struct identity *now)
-{
-    enum index_state before = e->view->state_before;
-    bool known = e->view->pub.id != 0,
-         same = !e->view->hidden && identity_same(&e->view->body->identity, now);
-    struct view *v = known && !same ? view_hidden(e->view)
-                                    : view_with_state(e->view, known ? before : INDEX_PENDING);
-
-    if (!v)
-        return;
-    e->replaced = known && !same;
-    e->rebuild = e->rebuild || e->replaced;
-    catalog_publish(ix, e, v);
-    if (!e->record_dirty) {
-        e->record_dirty = true;
-        ix->records_dirty++;
-    }
-}
 
 /* As stat, and whether the name itself is a symlink. */
 static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
@@ -67,9 +48,14 @@ int index_offer(struct index *ix, const char *name, const char *path)
         const char *copy = arena_strdup(&ix->strings, text_of(path));
         e->path = copy ? copy : e->path;
     }
+    if (e->archive) { /* which was replaced by a directory */
+        archive_attach(e, NULL);
+        e->rebuild = true;
+    }
     links_note(ix, e, there ? &st : NULL, symlink);
+    bool first = !e->offered;
     if (e->view->pub.state == INDEX_MISSING)
-        revive(ix, e, &now);
+        catalog_revive(ix, e, &now);
     if (!e->offered || !identity_same(&e->seen, &now)) {
         e->seen = now;
         e->stable_since_ns = mono;
@@ -81,6 +67,9 @@ int index_offer(struct index *ix, const char *name, const char *path)
         e->again = e->again || !identity_same(&e->run->identity, &now);
     else
         offer_to_readers(ix, e, mono);
+    if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
+        identity_same(&e->view->body->identity, &now))
+        archive_offer_members(ix, e);
     bool unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
     pthread_mutex_unlock(&ix->lock);
     if (unasked)
@@ -91,26 +80,15 @@ int index_offer(struct index *ix, const char *name, const char *path)
 int index_forget(struct index *ix, const char *name)
 {
     struct entry *e;
-    struct view *v = NULL;
     int rc = ERR_NOT_FOUND;
 
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    if (e && e->view->pub.state != INDEX_MISSING) {
-        v = view_with_state(e->view, INDEX_MISSING);
-        rc = v ? 0 : -ENOMEM;
-        if (v) {
-            v->state_before = (uint8_t)e->view->pub.state;
-            v->missing_since_ns = clock_real_ns();
-            catalog_publish(ix, e, v);
-            if (!e->record_dirty) {
-                e->record_dirty = true;
-                ix->records_dirty++;
-            }
-            e->offered = false;
-            ix->links_dirty = ix->links_dirty || ix->link_count > 0;
-            ix->forgotten = true;
-        }
+    /* A member goes with its archive. */
+    if (e && e->view->pub.state != INDEX_MISSING && !e->archive) {
+        rc = catalog_forget(ix, e);
+        if (rc == 0)
+            archive_forget_members(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (rc == 0) {
@@ -159,7 +137,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
         return rc;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    if (e && catalog_is_hidden(e))
+    if (e && catalog_is_hidden(e) && !e->is_archive)
         e = NULL;
     if (e) {
         terms_release(e->terms);
@@ -236,7 +214,8 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
 {
     const struct index_file *f = &e->view->pub;
 
-    if (catalog_is_hidden(e))
+    /* An archive that has changed is no file yet, but there is something to be done. */
+    if (catalog_is_hidden(e) && !(e->is_archive && (e->queued || e->run)))
         return;
     p->files++;
     if (catalog_is_unasked(ix, e)) {
@@ -347,32 +326,18 @@ bool index_is_dimension(const struct index *ix, struct text path)
 
 /* ---- text of rows ---- */
 
-/* Deflated windows of 32 KiB; copied out of the map, which must not be pinned while the file is read. The caller of
- * find_checkpoint is done with one when it asks for the next. */
+/* The caller of find_checkpoint is done with one when it asks for the next. */
 static _Thread_local char window_bytes[40 << 10];
 
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
-    struct kv_read *r;
-    int rc = kv_read_begin(b->ix->kv, &r);
 
-    if (rc)
-        return rc;
-    rc = checkpoint_find(r, b->pub.id, text_offset, ret);
-    if (rc == 0 && ret->window_len > sizeof window_bytes)
-        rc = ERR_CORRUPT;
-    if (rc == 0) {
-        if (ret->window_len)
-            memcpy(window_bytes, ret->window, ret->window_len);
-        ret->window = (const uint8_t *)window_bytes;
-    }
-    kv_read_end(r);
-    return rc == -ENOENT ? ERR_CORRUPT : rc;
+    return checkpoint_copy(b->ix, b->pub.id, text_offset, window_bytes, sizeof window_bytes, ret);
 }
 
 /* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of. */
-static int check_same(int fd, const struct index_file *file)
+static int check_same(int fd, const struct index_file *file, bool growing)
 {
     struct stat st;
     struct identity now;
@@ -380,28 +345,51 @@ static int check_same(int fd, const struct index_file *file)
     if (fstat(fd, &st) < 0)
         return -errno;
     identity_of_stat(&st, &now);
-    if (now.device != file->device || now.inode != file->inode || now.size < file->compressed_bytes)
+    if (now.device != file->device || now.inode != file->inode || now.size < file->file_bytes)
         return ERR_STALE;
     /* One that is growing has its old bytes as they were. */
-    if ((now.size != file->compressed_bytes || now.mtime_ns != file->mtime_ns) &&
-        file->state == INDEX_READY)
+    if ((now.size != file->file_bytes || now.mtime_ns != file->mtime_ns) && !growing)
         return ERR_STALE;
     return 0;
+}
+
+/* A member's text: through the checkpoints of its archive where that is the one it was read from. */
+static int open_member(struct index *ix, const struct view *v, const struct index_file *archive,
+                       int fd, struct trace_text **ret)
+{
+    const struct body *b = v->body;
+    struct trace_source *source;
+    bool same = archive && identity_same(&view_of_file(archive)->body->identity, &b->identity);
+
+    if (!same || !archive->id)
+        return ERR_STALE;
+    int rc = archive_source(ix, fd, view_of_file(archive)->body, &b->member, &source);
+    if (rc < 0)
+        return rc;
+    rc = trace_text_open_source(source, b->pub.format, ix->options.engine, find_checkpoint, v->body,
+                                ret);
+    if (rc < 0)
+        trace_source_close(source);
+    return rc;
 }
 
 int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                     struct trace_text **ret, int *ret_fd)
 {
     struct view *v = view_of_file(file);
+    const struct index_file *archive =
+        file->archive ? snapshot_find_archive(s, file->archive) : NULL;
+    bool growing = file->state != INDEX_READY || (archive && archive->state != INDEX_READY);
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
 
-    (void)s;
     if (fd < 0)
         return errno == ENOENT ? ERR_STALE : -errno;
-    rc = check_same(fd, file);
+    rc = check_same(fd, file, growing);
     if (rc == 0 && !v->body->ix)
         rc = ERR_STALE; /* nothing of it is indexed */
-    if (rc == 0)
+    if (rc == 0 && file->archive)
+        rc = open_member(ix, v, archive, fd, ret);
+    else if (rc == 0)
         rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
     if (rc) {
         close(fd);
@@ -409,4 +397,21 @@ int index_text_open(struct index *ix, const struct snapshot *s, const struct ind
     }
     *ret_fd = fd;
     return 0;
+}
+
+uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
+{
+    struct kv_key prefix = kv_key_of_u32(file->id);
+    struct kv_cursor c;
+    struct kv_read *r;
+    uint64_t n = 0;
+
+    if (!file->id || kv_read_begin(ix->kv, &r) < 0)
+        return 0;
+    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
+    while (kv_next(&c))
+        n++;
+    kv_end(&c);
+    kv_read_end(r);
+    return n;
 }

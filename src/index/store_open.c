@@ -1,5 +1,5 @@
 /* store_open.c - opening and closing the index: its options, its schema, what it knows already. */
-#include "store.h"
+#include "archive_members.h"
 #include "store_place.h"
 
 #include <errno.h>
@@ -212,6 +212,7 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
     if (ix->next_file == 0)
         ix->next_file = 1;
     rc = catalog_load(ix, r, err);
+    rc = rc ? rc : archive_link(ix);
     ix->generation = ix->generation_stored; /* loading is no change */
     return rc;
 }

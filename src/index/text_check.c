@@ -28,8 +28,8 @@ int index_text_check(const struct index_file *file, int fd)
     if (fstat(fd, &st) < 0)
         return -errno;
     identity_of_stat(&st, &now);
-    if (now.size == file->compressed_bytes && now.mtime_ns == file->mtime_ns)
+    if (now.size == file->file_bytes && now.mtime_ns == file->mtime_ns)
         return 0;
     /* What is as long as before and newer was written to in place, if only perhaps. */
-    return now.size <= file->compressed_bytes ? ERR_STALE : compare_edges(file, fd);
+    return now.size <= file->file_bytes ? ERR_STALE : compare_edges(file, fd);
 }

@@ -162,14 +162,20 @@ static int choose_dir(struct chooser *c, const char *dir)
     if (!name_of(c->env, dir, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     for (uint32_t i = 0; i < c->count; i++) {
-        const char *file = snapshot_file(c->snapshot, i)->name;
-        bool inside = is_in_dir(file, name, true);
+        const struct index_file *f = snapshot_file(c->snapshot, i);
+        const char *file = f->name;
+        /* An archive is like a directory, and where it is one of the files of another, so are its members. */
+        bool inside = is_in_dir(file, name, true) || (f->is_archive && strcmp(file, name) == 0);
+        if (f->archive && is_in_dir(f->archive, name, true))
+            file = f->archive;
         found = found || inside;
         /* Of several roots the top holds the labels; "directly in it" means directly in the roots. */
         const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
-        c->in_dir[i] = c->in_dir[i] || (inside && (recursive || is_in_dir(rest, name, false)));
+        bool direct = is_in_dir(rest, name, false) || strcmp(file, name) == 0;
+        c->in_dir[i] = c->in_dir[i] || (inside && (recursive || direct));
     }
-    if (!found && *name && !c->selection->may_vanish && !dir_exists(c->env, name))
+    if (!found && *name && !c->selection->may_vanish && !snapshot_find_archive(c->snapshot, name) &&
+        !dir_exists(c->env, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     return 0;
 }
@@ -194,12 +200,27 @@ static bool find_file(const struct chooser *c, const char *name, uint32_t *ret)
     return false;
 }
 
+/* All that an archive has. False: there is no such archive. */
+static bool choose_archive(struct chooser *c, const char *name)
+{
+    if (!snapshot_find_archive(c->snapshot, name))
+        return false;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct index_file *f = snapshot_file(c->snapshot, i);
+        bool is_of = f->archive ? strcmp(f->archive, name) == 0 : strcmp(f->name, name) == 0;
+        c->in_file[i] = c->in_file[i] || is_of;
+    }
+    return true;
+}
+
 static int choose_file(struct chooser *c, const char *file)
 {
     char name[PATH_MAX];
     uint32_t position;
     bool glob = strpbrk(file, "*?[") != NULL, inside = name_of(c->env, file, name);
 
+    if (inside && choose_archive(c, name))
+        return 0;
     if (inside && find_file(c, name, &position)) { /* a name may hold '[' */
         c->in_file[position] = true;
         return 0;
@@ -208,8 +229,11 @@ static int choose_file(struct chooser *c, const char *file)
         return 0;
     if (!inside || !glob)
         return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
-    for (uint32_t i = 0; i < c->count; i++)
-        c->in_file[i] = c->in_file[i] || glob_match(name, snapshot_file(c->snapshot, i)->name);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct index_file *f = snapshot_file(c->snapshot, i);
+        c->in_file[i] = c->in_file[i] || glob_match(name, f->name) ||
+                        (f->archive && glob_match(name, f->archive));
+    }
     return 0;
 }
 
@@ -262,5 +286,65 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
         rc = collect(&c, ret, ret_count);
     free(c.in_dir);
     free(c.in_file);
+    return rc;
+}
+
+/* ---- archives ----------------------------------------------------------------------------------------------------------------- */
+
+static bool is_archive_in_dirs(const struct query_env *env, const struct selection *s,
+                               const char *archive)
+{
+    char name[PATH_MAX];
+    bool found = s->dir_count == 0;
+
+    for (size_t i = 0; i < s->dir_count && !found; i++)
+        found = name_of(env, s->dirs[i], name) &&
+                (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
+    return found;
+}
+
+static bool is_archive_named(const struct query_env *env, const struct selection *s,
+                             const char *archive)
+{
+    char name[PATH_MAX];
+    bool found = s->file_count == 0;
+
+    for (size_t i = 0; i < s->file_count && !found; i++)
+        found = name_of(env, s->files[i], name) &&
+                (strcmp(name, archive) == 0 || glob_match(name, archive));
+    return found;
+}
+
+static bool holds_chosen(const struct snapshot *snapshot, const uint32_t *files, size_t count,
+                         const char *archive)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *of = snapshot_file(snapshot, files[i])->archive;
+        if (of && strcmp(of, archive) == 0)
+            return true;
+    }
+    return false;
+}
+
+int query_select_archives(const struct query_env *env, struct snapshot *snapshot,
+                          const struct selection *selection, struct err *err, uint32_t **ret,
+                          size_t *ret_count)
+{
+    uint32_t *files = NULL, *list = NULL;
+    size_t count = 0, n = 0;
+    int rc = query_select_files(env, snapshot, selection, err, &files, &count);
+
+    if (rc == 0 && !(list = malloc((snapshot_archive_count(snapshot) + 1) * sizeof(*list))))
+        rc = -ENOMEM;
+    for (uint32_t i = 0; rc == 0 && i < snapshot_archive_count(snapshot); i++) {
+        const char *name = snapshot_archive(snapshot, i)->name;
+        bool named =
+            is_archive_in_dirs(env, selection, name) && is_archive_named(env, selection, name);
+        if (named || (selection->file_count && holds_chosen(snapshot, files, count, name)))
+            list[n++] = i;
+    }
+    free(files);
+    *ret = list;
+    *ret_count = n;
     return rc;
 }

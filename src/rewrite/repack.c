@@ -232,7 +232,7 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
 
 bool repack_packs(const struct index_file *f)
 {
-    return f->format == TRACE_PLAIN && !index_file_is_unread(f);
+    return f->format == TRACE_PLAIN && !index_file_is_unread(f) && !f->archive && !f->is_archive;
 }
 
 static int begin_copy(struct repack *r, struct err *err)

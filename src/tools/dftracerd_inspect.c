@@ -167,23 +167,31 @@ static int offer_all(struct index *ix, const char *directory, const char *prefix
             continue;
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
             rc = offer_all(ix, path, name);
-        else if (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz"))
+        else if (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz") ||
+                 index_is_archive(text_of(name)))
             rc = index_offer(ix, name, path);
     }
     closedir(dir);
     return rc;
 }
 
+static void forget_if_vanished(struct index *ix, const char *directory, const char *name)
+{
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    if (access(path, F_OK) < 0)
+        index_forget(ix, name); /* members go with their archives */
+}
+
 static void forget_vanished(struct index *ix, const char *directory)
 {
     struct snapshot *s = index_snapshot(ix);
-    char path[8192];
 
-    for (uint32_t i = 0; i < snapshot_file_count(s); i++) {
-        snprintf(path, sizeof path, "%s/%s", directory, snapshot_file(s, i)->name);
-        if (access(path, F_OK) < 0)
-            index_forget(ix, snapshot_file(s, i)->name);
-    }
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
+        forget_if_vanished(ix, directory, snapshot_file(s, i)->name);
+    for (uint32_t i = 0; i < snapshot_archive_count(s); i++)
+        forget_if_vanished(ix, directory, snapshot_archive(s, i)->name);
     snapshot_release(s);
 }
 

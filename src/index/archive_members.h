@@ -1,0 +1,41 @@
+/* archive_members.h - archives of traces in the catalog: which of their members are files, and what they are told as.
+ *
+ * An archive is an entry of its own: a run walks it (ingest_walk.c) and stores its list of members and its checkpoints. Its members
+ * that are traces are entries, too: their runs read a part of its text, through its checkpoints (archive_text.c). Where
+ * an archive is ready and whole, answers see its members only.
+ */
+#ifndef DFTRACERD_INDEX_ARCHIVE_MEMBERS_H
+#define DFTRACERD_INDEX_ARCHIVE_MEMBERS_H
+
+#include "store.h"
+
+#define ARCHIVE_MEMBERS_MOST (1u << 20)
+#define ARCHIVE_NAMES_MOST (64u << 20) /* bytes of all names */
+
+int archive_list_add(struct archive_list *l, const struct trace_tar_member *m);
+int archive_list_append(struct archive_list *to, const struct archive_list *from);
+void archive_list_done(struct archive_list *l);
+/* What of the run's members is a file, once the archive has been walked: into the body. -ENOMEM. */
+int archive_settle(struct body *b, const struct run *r);
+
+/* ---- entries; under index.lock ---- */
+
+/* The entry's view tells members, all of them wanted: their entries are made, and queued where they are news. */
+void archive_offer_members(struct index *ix, struct entry *archive);
+/* None of them is there any more. */
+void archive_forget_members(struct index *ix, struct entry *archive);
+/* A member's archive is known well enough to read from. */
+bool archive_is_readable(const struct entry *archive);
+/* The entry is of this archive from now on; NULL: of none. */
+void archive_attach(struct entry *e, struct entry *archive);
+/* After loading: members find their archives. -ENOMEM. */
+int archive_link(struct index *ix);
+
+/* ---- archive_text.c ---- */
+
+/* Where a member is in the text of its archive: its bytes like a file's. `fd` is of the archive, which may be NULL (then its text
+ * is read from its start). *new*; what is given is borrowed until it closes. */
+int archive_source(struct index *ix, int fd, const struct body *archive, const struct body_member *m,
+                   struct trace_source **ret);
+
+#endif

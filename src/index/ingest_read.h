@@ -1,0 +1,36 @@
+/* ingest_read.h - the inside of a reader: ingest_read.c decides and reads files and members, ingest_walk.c walks archives. */
+#ifndef DFTRACERD_INDEX_INGEST_READ_H
+#define DFTRACERD_INDEX_INGEST_READ_H
+
+#include "store.h"
+
+struct reader {
+    struct ingest *in;
+    struct index *ix;
+    struct run *run;
+    int fd;
+    struct trace_reader *trace;
+    struct trace_chunker *chunker;
+    struct trace_checkpoint from;
+    bool resumed, finish;
+    uint64_t skip_to, seq;
+    uint32_t kept; /* stored chunks that the run goes on behind */
+    size_t checkpoints_taken, damage_taken;
+    struct trace_ahead *ahead;
+    char *edge; /* EDGE_BYTES */
+    struct trace_source *source;  /* of a member: its part of the archive */
+    struct trace_damage extra[4]; /* that the trace reader does not tell: for the next result */
+    unsigned extra_count;
+};
+
+/* Opens r->trace, from the start or where it goes on. 0, -ENOMEM, -errno. */
+int reader_open(struct reader *r);
+/* *new*, of r->run and r->seq; NULL without memory. */
+struct result *reader_result(struct reader *r);
+/* Checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
+int reader_take_found(struct reader *r, struct result *to);
+void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset);
+/* All of an archive, instead of chunks. 0, -EPIPE, ERR_NO_ARCHIVE, -errno, -ENOMEM. */
+int reader_walk(struct reader *r);
+
+#endif

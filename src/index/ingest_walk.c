@@ -1,0 +1,148 @@
+/* ingest_walk.c - a reader walks an archive: which members it has, where its text can be resumed, and the hash of the text. */
+#include "archive_members.h"
+#include "ingest_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 256 << 10, POST_EVERY = 64 << 20 };
+
+struct walk {
+    struct reader *reader;
+    struct trace_tar *tar;
+    struct archive_list members; /* not posted yet */
+    uint32_t count;
+    size_t names_len;
+    uint64_t text, posted; /* offsets */
+    bool ended, corrupt;
+    char *piece;
+    struct hasher hasher;
+};
+
+static int post_found(struct walk *w)
+{
+    struct result *r = reader_result(w->reader);
+    int rc = r ? reader_take_found(w->reader, r) : -ENOMEM;
+
+    if (rc < 0) {
+        if (r)
+            result_free(r);
+        return rc;
+    }
+    r->walked = true;
+    r->members = w->members;
+    w->members = (struct archive_list){0};
+    w->posted = w->text;
+    w->reader->seq++;
+    ingest_post(w->reader->in, r);
+    return 0;
+}
+
+static void note_corrupt(struct walk *w, uint64_t at)
+{
+    w->corrupt = true;
+    reader_note_damage(w->reader, TRACE_DAMAGE_TAR, at);
+}
+
+static int take_member(struct walk *w, const struct trace_tar_member *m)
+{
+    w->names_len += m->name.len;
+    if (w->count == ARCHIVE_MEMBERS_MOST || w->names_len > ARCHIVE_NAMES_MOST) {
+        note_corrupt(w, m->offset);
+        return 0;
+    }
+    w->count++;
+    return archive_list_add(&w->members, m);
+}
+
+/* `n` bytes of text at w->text. */
+static int feed(struct walk *w, size_t n)
+{
+    struct trace_tar_member m;
+    uint64_t at;
+    int rc = 0;
+
+    while (!w->ended && !w->corrupt && (at = trace_tar_wants(w->tar)) < w->text + n && rc == 0) {
+        rc = trace_tar_next(w->tar, w->piece + (at - w->text), (size_t)(w->text + n - at), &m);
+        if (rc == ERR_CORRUPT && !w->count && at < 512)
+            return ERR_NO_ARCHIVE;
+        if (rc == ERR_CORRUPT)
+            note_corrupt(w, at);
+        if (rc == ERR_CORRUPT || rc == ERR_END) {
+            w->ended = rc == ERR_END;
+            rc = 0;
+        } else if (rc == 1) {
+            rc = take_member(w, &m);
+        }
+    }
+    w->text += n;
+    return rc;
+}
+
+/* The archive is whole as it stands, whoever may still write to it. */
+static bool is_whole(const struct walk *w)
+{
+    struct trace_reader_info info;
+
+    trace_reader_info(w->reader->trace, &info);
+    return w->ended && !info.in_member;
+}
+
+/* The text has ended: without a mark, perhaps. */
+static int end_walk(struct walk *w)
+{
+    uint64_t wants = trace_tar_wants(w->tar);
+    bool between = trace_tar_is_between(w->tar) && wants <= w->text;
+
+    w->reader->run->text_sum = hasher_end(&w->hasher);
+    if (w->reader->finish && !w->count && !w->ended && w->text > 0)
+        return ERR_NO_ARCHIVE;
+    if (w->reader->finish && !w->ended && !w->corrupt && !between)
+        reader_note_damage(w->reader, TRACE_DAMAGE_CUT, w->text);
+    return 0;
+}
+
+static int read_all(struct walk *w)
+{
+    struct reader *r = w->reader;
+    bool told = false;
+
+    for (;;) {
+        if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
+            return -EPIPE;
+        ssize_t n = trace_reader_read(r->trace, w->piece, PIECE);
+        if (n < 0)
+            return (int)n;
+        r->finish = r->finish || (n == 0 && is_whole(w));
+        if (n == 0 && (told || !r->finish))
+            return end_walk(w);
+        if (n == 0) {
+            trace_reader_finish(r->trace);
+            told = true;
+            continue;
+        }
+        hasher_add(&w->hasher, w->piece, (size_t)n);
+        int rc = feed(w, (size_t)n);
+        if (rc == 0 && w->text - w->posted >= POST_EVERY) {
+            ingest_yield(r->in);
+            rc = post_found(w);
+        }
+        if (rc < 0)
+            return rc;
+    }
+}
+
+int reader_walk(struct reader *r)
+{
+    struct walk w = {.reader = r, .tar = trace_tar_new(), .piece = malloc(PIECE)};
+    int rc = w.tar && w.piece ? reader_open(r) : -ENOMEM;
+
+    hasher_begin(&w.hasher, 0);
+    rc = rc < 0 ? rc : read_all(&w);
+    rc = rc < 0 ? rc : post_found(&w);
+    archive_list_done(&w.members);
+    trace_tar_free(w.tar);
+    free(w.piece);
+    return rc;
+}
