@@ -215,6 +215,16 @@ static inline bool batch_is_valid(const uint64_t *valid, uint32_t row)
     return !valid || (valid[row / 64] >> (row % 64) & 1);
 }
 
+/* Of the selected rows. */
+static inline bool batch_all_valid(const struct scan_batch *b, const uint64_t *valid)
+{
+    uint64_t missing = 0;
+
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        missing |= b->mask[i] & ~valid[i];
+    return missing == 0;
+}
+
 /* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 

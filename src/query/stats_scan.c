@@ -237,16 +237,6 @@ struct times {
     bool ts_nano, dur_nano;
 };
 
-/* Metadata have no ts; of the selected rows nearly all have. */
-static bool all_valid(const struct scan_batch *b, const uint64_t *valid)
-{
-    uint64_t missing = 0;
-
-    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
-        missing |= b->mask[i] & ~valid[i];
-    return missing == 0;
-}
-
 static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
 {
     const uint64_t *ignored;
@@ -254,7 +244,7 @@ static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct
 
     if (rc < 0)
         return rc;
-    if (t->valid && all_valid(b, t->valid))
+    if (t->valid && batch_all_valid(b, t->valid)) /* metadata have no ts */
         t->valid = NULL;
     t->dur = NULL;
     rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);

@@ -14,7 +14,6 @@ struct worker {
     const struct job *job;
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
-    double columns_per_ns;
     uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
 };
 
@@ -137,50 +136,67 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
     memset(f, 0, sizeof(*f));
 }
 
-/* offset / step: the product with the inverse is off by one at most. */
-static uint32_t column_at(const struct worker *w, uint64_t offset)
-{
-    uint64_t step = w->job->plan->step, c = (uint64_t)((double)offset * w->columns_per_ns);
-
-    if (c >= w->job->plan->columns) /* the product with step might not fit */
-        c = w->job->plan->columns - 1;
-    if (c * step > offset)
-        c--;
-    else if (offset - c * step >= step)
-        c++;
-    return (uint32_t)c;
-}
-
 /* Where 64 bits of ns are not enough, whole columns of it count as covered. */
-static void add_busy(const struct timeline_plan *p, struct timeline_part *parts, uint32_t column,
-                     uint64_t ns)
+static void carry_busy(uint64_t step, struct timeline_part *parts, uint32_t column, uint64_t ns)
 {
     unsigned __int128 sum = (unsigned __int128)parts[column].busy + ns;
 
-    if (sum > UINT64_MAX) {
-        parts[column].cover += (int32_t)(sum / p->step);
-        parts[column + 1].cover -= (int32_t)(sum / p->step);
-        sum %= p->step;
-    }
-    parts[column].busy = (uint64_t)sum;
+    parts[column].cover += (int32_t)(sum / step);
+    parts[column + 1].cover -= (int32_t)(sum / step);
+    parts[column].busy = (uint64_t)(sum % step);
 }
 
-static void add_part(const struct worker *w, struct timeline_part *parts, int64_t ts, int64_t te)
+static inline void add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
+                            uint64_t ns)
 {
-    const struct timeline_plan *p = w->job->plan;
-    int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
-    int64_t last = te < first ? first : te > p->to ? p->to : te;
-    uint64_t from = (uint64_t)first - (uint64_t)p->from, to = (uint64_t)last - (uint64_t)p->from;
-    uint32_t a = column_at(w, from), b = to - from < 1 ? a : column_at(w, to);
+    uint64_t sum;
+
+    if (__builtin_expect(__builtin_add_overflow(parts[column].busy, ns, &sum), 0))
+        carry_busy(step, parts, column, ns);
+    else
+        parts[column].busy = sum;
+}
+
+/* The window, for a loop to keep in registers. */
+struct grid {
+    int64_t from, to;
+    uint64_t step;
+    double columns_per_ns;
+    uint32_t columns;
+};
+
+/* offset / step: the product with the inverse is off by one at most. */
+static inline uint32_t column_at(const struct grid *g, uint64_t offset)
+{
+    uint32_t c = (uint32_t)(int64_t)((double)offset * g->columns_per_ns);
+
+    if (c >= g->columns) /* the product with step might not fit */
+        c = g->columns - 1;
+    uint64_t begin = c * g->step, less = begin > offset;
+    begin -= less ? g->step : 0;
+    return (uint32_t)(c - less + (offset - begin >= g->step));
+}
+
+#define always_inline inline __attribute__((always_inline)) /* a call costs as much as these do */
+
+static always_inline void add_part(const struct grid *g, struct timeline_part *parts, int64_t ts,
+                            int64_t te)
+{
+    int64_t first = ts < g->from ? g->from : ts > g->to ? g->to : ts;
+    int64_t last = te < first ? first : te > g->to ? g->to : te;
+    uint64_t from = (uint64_t)first - (uint64_t)g->from, ns = (uint64_t)last - (uint64_t)first;
+    uint32_t a = column_at(g, from);
+    uint64_t room = g->step - (from - a * g->step);
 
     parts[a].count++;
-    parts[p->columns].count += ts < p->from;
-    if (a == b) {
-        add_busy(p, parts, a, to - from);
+    parts[g->columns].count += ts < g->from;
+    if (ns < room) {
+        add_busy(g->step, parts, a, ns);
         return;
     }
-    add_busy(p, parts, a, (a + 1ull) * p->step - from);
-    add_busy(p, parts, b, to - b * p->step);
+    uint32_t b = column_at(g, from + ns);
+    add_busy(g->step, parts, a, room);
+    add_busy(g->step, parts, b, from + ns - b * g->step);
     parts[a + 1].cover++;
     parts[b].cover--;
 }
@@ -232,47 +248,105 @@ static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct time
     return 0;
 }
 
-static int add_row(struct worker *w, const struct timeline_pick *pick, uint32_t group)
+/* The group's cells, made if there are none. */
+static always_inline int add_row(struct worker *w, const struct grid *g, uint32_t group, int64_t ts,
+                                 int64_t te)
 {
-    int64_t te;
     int rc = 0;
     struct timeline_part *parts = group < w->own.parts_cap ? w->own.parts[group] : NULL;
 
-    if (!parts)
+    if (__builtin_expect(!parts, 0))
         parts = parts_of(&w->own, w->job->plan, group, &rc);
-    if (!parts)
-        return rc;
-    if (__builtin_add_overflow(pick->ts, pick->dur < 0 ? 0 : pick->dur, &te))
-        te = INT64_MAX;
-    add_part(w, parts, pick->ts, te);
-    w->own.objects++;
-    return 0;
+    if (parts)
+        add_part(g, parts, ts, te);
+    return rc;
+}
+
+/* Of each selected row a ts, and all of it in ns and a sum of two such in 64 bits? Null rows of dur are 0. */
+static bool is_plain(const struct scan_batch *b, const struct times *ts, const struct times *dur)
+{
+    uint64_t starts = 0, lengths = 0;
+
+    if (!ts->values || (ts->valid && !batch_all_valid(b, ts->valid)))
+        return false;
+    for (uint32_t j = 0; j < b->count; j++)
+        starts |= (uint64_t)ts->values[batch_row(b, j)];
+    for (uint32_t j = 0; dur->values && j < b->count; j++)
+        lengths |= (uint64_t)dur->values[batch_row(b, j)];
+    return !(starts >> (ts->unit == 1 ? 62 : 52)) && !(lengths >> (dur->unit == 1 ? 62 : 52));
+}
+
+static int add_plain(struct worker *w, const struct grid *grid, const struct scan_batch *b,
+                     const struct times *ts, const struct times *dur)
+{
+    const struct grid g = *grid;
+    const int64_t *starts = ts->values, *lengths = dur->values;
+    const int64_t start_unit = ts->unit, length_unit = dur->unit;
+    int rc = 0;
+
+    for (uint32_t j = 0, n = b->count; j < n && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        int64_t start = starts[row] * start_unit;
+        rc = add_row(w, &g, w->group[j], start, start + (lengths ? lengths[row] * length_unit : 0));
+    }
+    w->own.objects += b->count;
+    return rc;
+}
+
+static int add_any(struct worker *w, const struct grid *g, const struct scan_batch *b,
+                   const struct times *ts, const struct times *dur)
+{
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        int64_t start, length, te;
+        if (!time_of(ts, batch_row(b, j), &start)) {
+            w->own.untimed++;
+            continue;
+        }
+        if (!time_of(dur, batch_row(b, j), &length) || length < 0)
+            length = 0;
+        if (__builtin_add_overflow(start, length, &te))
+            te = INT64_MAX;
+        rc = add_row(w, g, w->group[j], start, te);
+        w->own.objects++;
+    }
+    return rc;
+}
+
+static int offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
+                      const struct times *dur)
+{
+    const struct timeline_picks *p = &w->own.picks;
+    bool has_tuples = false;
+    int rc = 0;
+
+    for (uint32_t j = 0; p->most && j < b->count && rc == 0; j++) {
+        struct timeline_pick pick;
+        if (!time_of(dur, batch_row(b, j), &pick.dur) || pick.dur < 0)
+            pick.dur = -1;
+        if (p->full && pick.dur < p->least.dur)
+            continue;
+        if (time_of(ts, batch_row(b, j), &pick.ts))
+            rc = offer(w, b, j, &pick, &has_tuples);
+    }
+    return rc;
 }
 
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
+    const struct grid g = {p->from, p->to, p->step, 1 / (double)p->step, p->columns};
     struct times ts, dur;
-    bool has_tuples = false;
     int rc = read_times(b, p->ts, &ts);
 
     rc = rc < 0 ? rc : read_times(b, p->dur, &dur);
     rc = rc < 0 ? rc : group_map_batch(&w->groups, b, w->group);
-    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = batch_row(b, j);
-        struct timeline_pick pick;
-        if (!time_of(&ts, row, &pick.ts)) {
-            w->own.untimed++;
-            continue;
-        }
-        if (!time_of(&dur, row, &pick.dur) || pick.dur < 0)
-            pick.dur = -1;
-        rc = add_row(w, &pick, w->group[j]);
-        if (rc == 0 && (!w->own.picks.full || pick.dur >= w->own.picks.least.dur))
-            rc = offer(w, b, j, &pick, &has_tuples);
-    }
-    return rc;
+    if (rc == 0)
+        rc = is_plain(b, &ts, &dur) ? add_plain(w, &g, b, &ts, &dur)
+                                    : add_any(w, &g, b, &ts, &dur);
+    return rc < 0 ? rc : offer_rows(w, b, &ts, &dur);
 }
 
 /* ---- workers ----------------------------------------------------------------------------------------------- */
@@ -293,7 +367,6 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         return rc;
     }
     w->job = job;
-    w->columns_per_ns = 1 / (double)p->step;
     group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
     group_map_init(&w->tuples, p->names, 2, 0, p->budget);
     *ret_state = w;
@@ -314,7 +387,7 @@ static int add_parts(const struct job *job, const struct timeline_part *from, ui
     struct timeline_part *to = parts_of(job->found, job->plan, group, &rc);
 
     for (uint32_t i = 0; to && i <= job->plan->columns; i++) {
-        add_busy(job->plan, to, i, from[i].busy);
+        add_busy(job->plan->step, to, i, from[i].busy);
         to[i].count += from[i].count;
         to[i].cover += from[i].cover;
     }
