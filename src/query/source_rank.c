@@ -195,16 +195,34 @@ static int64_t rank_of_row(struct ranks *r, int64_t pid, uint32_t host)
     return m->rank;
 }
 
-static void put_rank(struct ranks *r, struct bound *b, uint32_t row, int64_t rank)
+/* To the rows from `from` to before `to`. */
+static void put_rank(struct ranks *r, struct bound *b, uint32_t from, uint32_t to, int64_t rank)
 {
     int64_t *out = b->rows_memory.data;
     uint64_t *valid = b->rows_valid.data;
 
-    out[row] = rank;
-    valid[row / 64] |= (uint64_t)1 << row % 64;
     b->min = r->found == 0 || rank < b->min ? rank : b->min;
     b->max = r->found == 0 || rank > b->max ? rank : b->max;
-    r->found++;
+    r->found += to - from;
+    for (uint32_t row = from; row < to; row++)
+        out[row] = rank;
+    for (uint32_t row = from, next; row < to; row = next) {
+        next = (row / 64 + 1) * 64 < to ? (row / 64 + 1) * 64 : to;
+        valid[row / 64] |= UINT64_MAX >> (64 - (next - row)) << row % 64;
+    }
+}
+
+/* Where the rows end that are of the process of row i. */
+static uint32_t run_end(const int64_t *pids, const uint64_t *valid, const uint32_t *codes,
+                        uint32_t i, uint32_t rows)
+{
+    const int64_t pid = pids[i];
+    const uint32_t code = codes ? codes[i] : 0;
+
+    for (i++; i < rows && pids[i] == pid && (!codes || codes[i] == code); i++)
+        if (!batch_is_valid(valid, i))
+            break;
+    return i;
 }
 
 static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch)
@@ -216,12 +234,14 @@ static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch
 
     if (rc == 0 && r->host->shape != SHAPE_NULL)
         rc = bound_codes(batch, r->host, &codes);
-    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) {
-        if (valid && !(valid[i / 64] >> i % 64 & 1))
+    for (uint32_t i = 0, end; rc == 0 && i < batch->rows; i = end) {
+        end = i + 1;
+        if (!batch_is_valid(valid, i))
             continue;
+        end = run_end(pids, valid, codes, i, batch->rows);
         int64_t rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
         if (rank != INT64_MIN)
-            put_rank(r, b, batch->first + i, rank);
+            put_rank(r, b, batch->first + i, batch->first + end, rank);
     }
     return rc;
 }
