@@ -116,6 +116,17 @@ static bool is_in_dir(const char *name, const char *dir, bool recursive)
     return recursive || !strchr(rest, '/');
 }
 
+/* An archive of which is not known yet what it has. */
+static bool is_unknown(const struct index_file *f)
+{
+    return f->is_archive && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING);
+}
+
+static bool may_hold(const struct index_file *f, const char *name)
+{
+    return is_unknown(f) && is_in_dir(name, f->name, true);
+}
+
 /* The directory of a name in the index: descriptor or -errno. A directory without traces is there, too. */
 static int open_named(const struct query_env *env, const char *name)
 {
@@ -165,13 +176,15 @@ static int choose_dir(struct chooser *c, const char *dir)
         const struct index_file *f = snapshot_file(c->snapshot, i);
         const char *file = f->name;
         /* An archive is like a directory, and where it is one of the files of another, so are its members. */
-        bool inside = is_in_dir(file, name, true) || (f->is_archive && strcmp(file, name) == 0);
+        bool below = may_hold(f, name),
+             inside = below || is_in_dir(file, name, true) ||
+                      (f->is_archive && strcmp(file, name) == 0);
         if (f->archive && is_in_dir(f->archive, name, true))
             file = f->archive;
         found = found || inside;
         /* Of several roots the top holds the labels; "directly in it" means directly in the roots. */
         const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
-        bool direct = is_in_dir(rest, name, false) || strcmp(file, name) == 0;
+        bool direct = below || is_in_dir(rest, name, false) || strcmp(file, name) == 0;
         c->in_dir[i] = c->in_dir[i] || (inside && (recursive || direct));
     }
     if (!found && *name && !c->selection->may_vanish && !snapshot_find_archive(c->snapshot, name) &&
@@ -213,6 +226,32 @@ static bool choose_archive(struct chooser *c, const char *name)
     return true;
 }
 
+static bool choose_holder(struct chooser *c, const char *name)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        bool holds = may_hold(snapshot_file(c->snapshot, i), name);
+        c->in_file[i] = c->in_file[i] || holds;
+        found = found || holds;
+    }
+    return found;
+}
+
+/* As far down as the archive is, what is looked for has its name. */
+static bool may_hold_match(const struct index_file *f, const char *glob)
+{
+    char above[PATH_MAX];
+    const char *end = glob;
+
+    while (is_unknown(f) && (end = strchr(end, '/'))) {
+        snprintf(above, sizeof(above), "%.*s", (int)(end++ - glob), glob);
+        if (glob_match(above, f->name))
+            return true;
+    }
+    return false;
+}
+
 static int choose_file(struct chooser *c, const char *file)
 {
     char name[PATH_MAX];
@@ -225,14 +264,14 @@ static int choose_file(struct chooser *c, const char *file)
         c->in_file[position] = true;
         return 0;
     }
-    if (inside && !glob && c->selection->may_vanish)
+    if (inside && !glob && (choose_holder(c, name) || c->selection->may_vanish))
         return 0;
     if (!inside || !glob)
         return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         c->in_file[i] = c->in_file[i] || glob_match(name, f->name) ||
-                        (f->archive && glob_match(name, f->archive));
+                        (f->archive && glob_match(name, f->archive)) || may_hold_match(f, name);
     }
     return 0;
 }

@@ -22,6 +22,7 @@ index             builds the index now
 merge             one trace from many
 split             traces in files of a size
 pgzip             plain traces as gzip, beside them
+tar FILE          what a tar archive of traces has: its members, their text; builds its index
 organize          traces shared out to groups by queries, each a directory of traces
 reconstruct       the original traces from what organize has written, proved by hashes
 gen_fake_trace    synthetic traces of a training
@@ -31,7 +32,7 @@ server            serves a directory over HTTP: dftracerd with the options of th
 # Every option once; parsing, --help and completion are made from this. A line has the commands that take it, short and
 # long name, argument (N: a number; COUNT, BYTES: not 0; ...: several), what to do, and the help. What to do:
 # field:X sends the value as X; set:X keeps it as $X, set:X=V keeps V; call:F calls F; none and daemon do nothing.
-reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,reader
+reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,reader,tar
 asking=$reading,index,merge,split,pgzip,organize
 choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize
 all=$asking,reconstruct,gen_fake_trace
@@ -103,6 +104,9 @@ reader -s --start N field:start first byte, or line with --mode lines; -1 = the 
 reader -e --end N field:end byte behind the last, or last line; -1 = the last there is
 reader - --mode bytes|line_bytes|lines field:mode exact bytes (default), the whole lines in them, lines by number
 reader - --check - set:check=true print nothing; exit 0 if the file is indexed as it is
+tar - --list-files - set:members=true the members of the archive, with their sizes
+tar - --info - set:brief=true what the archive is (default, unless --list-files is given)
+tar - --build-only - set:build=true build the index, print nothing
 index - --dimensions LIST field:dimensions further columns with bloom filters, comma-separated
 index -c --checkpoint-size BYTES field:checkpoint_size text of a chunk of files that are indexed now
 index - --false-positive-rate RATE field:false_positive_rate of bloom filters (default: 0.01)
@@ -166,7 +170,7 @@ organize - --estimated-file-bytes-mb N none
 comparator - --compact - none
 comparator - --baseline-index-dir DIR none
 comparator - --variant-index-dir DIR none
-reader -i --index PATH none
+reader,tar -i --index PATH none
 reader - --read-buffer-size BYTES none
 index,aggregator - --read-batch-size COUNT none
 aggregator - --chunk-size COUNT none

@@ -52,6 +52,18 @@ add_directory() {
     choose dir "$path" "$path"
 }
 
+# A file, or one in an archive.
+is_there() {
+    inside=$1
+    while ! [ -e "$inside" ]; do
+        case $inside in
+        */*) inside=${inside%/*} ;;
+        *) return 1 ;;
+        esac
+    done
+    [ "$inside" = "$1" ] || [ -f "$inside" ]
+}
+
 # A file or glob: the directory it is in is the last one on its way that exists.
 add_file() {
     case $1 in
@@ -66,7 +78,7 @@ add_file() {
     resolve "$folder/"
     case $1,$path in
     *[*?[]*,/?*) ;;
-    *) [ -e "$1" ] || missing=$1 ;;
+    *) is_there "$1" || missing=$1 ;;
     esac
     choose file "${path%/}$rest" "$path"
 }

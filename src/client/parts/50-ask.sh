@@ -272,11 +272,21 @@ prepare() {
         unwatch
     fi
     case $facts in
-    *'"totals":{"files":0,'*) die "no trace files found" ;;
+    *'"totals":{"files":0,'*) [ "$command" = tar ] || die "no trace files found" ;;
     *'"complete":false'*) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' >&2 ;;
     esac
 }
 
+
+# tell_archive: what $facts has against the archive, or nothing.
+tell_archive() {
+    case $facts in
+    *'"archives":[]'*) die "this is no tar archive" ;;
+    *'"state":"failed"'* | *'"state":"damaged"'*)
+        die "$(printf '%s\n' "$facts" | sed -n 's/.*"state":"\([a-z]*\)","error":"\([^"\\]*\)".*/the archive is \1: \2/p')"
+        ;;
+    esac
+}
 
 # put_aside FILE...: what is to be replaced, so that it is not read; back when that fails.
 aside=

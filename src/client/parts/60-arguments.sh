@@ -29,11 +29,11 @@ fi
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
-directory='' chunk_size='' gzip_only='' delete='' drop=''
+directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build=''
 [ "$command" != aggregator ] || output=aggregated_output.json
 literal=''
 case $command in
-reader) operand=take_file ;;
+reader | tar) operand=take_file ;;
 call_tree) operand=take_input ;;
 *) operand=no_operand ;;
 esac
@@ -50,7 +50,7 @@ take_file() {
 
 # Files and directories, looked at when --pattern and -r are known.
 take_input() {
-    [ -e "$1" ] || die "no such file or directory: $1"
+    is_there "$1" || die "no such file or directory: $1"
     inputs=$inputs$1$newline
 }
 

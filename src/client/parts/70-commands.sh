@@ -36,7 +36,7 @@ if [ "$command" = reconstruct ]; then # which chooses no traces
         fields=$where where=
     fi
 fi
-[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || add_directory .
+[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || [ "$command" = tar ] || add_directory .
 case $where in
 *' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
 esac
@@ -165,6 +165,16 @@ reader)
     fi
     prepare
     ask read "$where$fields" --data "wait=$wait"
+    ;;
+tar)
+    [ -n "$where" ] || wrong "FILE is needed"
+    prepare
+    facts=$(ask tar "$where" --data list=false --data "wait=$wait") || exit 1
+    case $build,$facts in
+    ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
+    *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
+    esac
+    tell_archive
     ;;
 index)
     begin=$(date +%s)
