@@ -594,7 +594,7 @@ static void note_archive_damage(struct reader *r)
 
     trace_reader_info(r->trace, &info);
     for (uint32_t i = 0; i < a->damage_count && i < DAMAGE_KEPT; i++)
-        if (a->damage[i].text_offset > from && a->damage[i].text_offset < to)
+        if (a->damage[i].text_offset >= from && a->damage[i].text_offset < to)
             reader_note_damage(r, (enum trace_damage_kind)a->damage[i].kind, info.text_offset);
     if (run->member.cut && info.format == TRACE_PLAIN)
         reader_note_damage(r, TRACE_DAMAGE_CUT, info.text_offset);
