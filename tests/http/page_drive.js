@@ -9,7 +9,7 @@ const axe = require.resolve(path.join(modules, "axe-core/axe.min.js"));
 const SECONDS = 60 * 1000;
 const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-let context, page, wrong = [], aborted = [];
+let context, page, wrong = [], aborted = [], refused = 0;
 
 function listen(p) {
   p.on("pageerror", (e) => wrong.push("error: " + e));
@@ -53,6 +53,7 @@ const verbs = {
   },
   address: () => page.url(),
   back: () => page.goBack(),
+  forward: () => page.goForward(),
   reload: () => page.reload(),
   aborted: () => aborted,
   async axe() {
@@ -69,6 +70,19 @@ const verbs = {
     await page.route(/\/(?!$|healthz)[a-z-]+(\?|$)/, (r) => r.request().headers().authorization === "Bearer " + token ? r.continue()
       : r.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ title: "Unauthorized", status: 401, detail: "wants a token" }) }));
   },
+  // Requests for this path are answered late.
+  slow: ({ path: late, ms }) => page.route((u) => u.pathname === late, async (r) => {
+    await new Promise((then) => setTimeout(then, ms));
+    await r.continue().catch(() => undefined);
+  }),
+  // Requests for this path that have this parameter are refused; how many these were, says refused.
+  async refuse({ path: bad, name, value }) {
+    refused = 0;
+    const body = JSON.stringify({ title: "Busy", status: 503, detail: "too busy" });
+    await page.route((u) => u.pathname === bad && u.searchParams.get(name) === value, (r) => { refused++; return r.fulfill({ status: 503, contentType: "application/problem+json", body }); });
+  },
+  refused: () => refused,
+  pause: ({ ms }) => page.waitForTimeout(ms),
   // Requests for this path are not answered.
   hold: ({ path: held }) => page.route((u) => u.pathname === held, () => undefined),
   free: () => page.unrouteAll({ behavior: "ignoreErrors" }),

@@ -145,14 +145,27 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
   }
 }
 
-export async function getJson<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-  return (await (await request(path, params, signal)).json()) as T;
+let open = 0;
+/** Whether an answer has not come yet, or not all of it. */
+export const asking = (): boolean => open > 0;
+
+async function counted<T>(answer: Promise<T>): Promise<T> {
+  open++;
+  return answer.finally(() => { open--; });
 }
+
+export const getJson = <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
+  counted(request(path, params, signal).then((answer) => answer.json() as Promise<T>));
 
 export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   return (await (await request(path, {}, signal, init)).json()) as T;
 }
+
+/** Numbers of arguments that doubles do not hold (addresses, counters): all their digits. */
+const exactly = (key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && key.startsWith("args.") && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source as string) : value;
+const rowOf = (line: string): unknown => JSON.parse(line, line.includes('"args.') ? (exactly as (key: string, value: unknown) => unknown) : undefined);
 
 /** Each piece that `end` ends, as it comes. */
 export async function getPieces(path: string, params: Params, end: string, onPiece: (text: string) => void, signal?: AbortSignal): Promise<void> {
@@ -169,10 +182,9 @@ export async function getPieces(path: string, params: Params, end: string, onPie
 
 /** NDJSON, row by row. An answer that breaks off has a last line that says why. */
 export async function getLines<T>(path: string, params: Params, onRow: (row: T) => void, signal?: AbortSignal): Promise<void> {
-  await getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
-    const row = JSON.parse(line);
-    const keys = Object.keys(row);
+  await counted(getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
+    const row = rowOf(line) as { error: Problem }, keys = Object.keys(row);
     if (keys.length === 1 && keys[0] === "error") throw new ApiError(500, row.error);
     onRow(row as T);
-  }, signal);
+  }, signal));
 }

@@ -75,6 +75,6 @@ export function Chart(p: Props) {
     const watch = new ResizeObserver(() => { if (at.clientWidth) plot.setSize({ width: at.clientWidth, height: p.height ?? 220 }); });
     watch.observe(at);
     return () => { watch.disconnect(); plot.destroy(); };
-  }, [p.times, p.series, isDark]);
+  }, [p.times, p.series, p.origin, isDark]);
   return <div class="chart" ref={place} role="group" aria-label={p.title} />;
 }

@@ -33,11 +33,12 @@ export const exact = (n: Amount): string => {
 };
 export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : n.toFixed(1)} %`);
 
-/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds. */
+/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds; days from a hundred hours on. */
 export function after(us: Amount, digits = 6): string {
   if (us == null) return "–";
   if (Math.abs(us) < 1e6) return time(us, digits);
   if (Math.abs(us) < 600e6) return `${trimmed(us / 1e6, digits)} s`;
+  if (Math.abs(us) >= 360000e6) return time(us, digits);
   const s = Math.floor(Math.abs(us) / 1e6), two = (n: number) => String(n % 60).padStart(2, "0");
   return `${us < 0 ? "-" : ""}${s >= 3600 ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}`;
 }
@@ -63,7 +64,7 @@ export function label(value: unknown, most = 120): string {
 
 /** A value as the query language writes it. */
 export function literal(value: unknown): string {
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (["number", "bigint", "boolean"].includes(typeof value)) return String(value);
   return `"${String(value).replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n").replace(/\t/g, "\\t").replace(/\r/g, "\\r")}"`;
 }
 /** `column == value`, or that it has none. */

@@ -1,7 +1,7 @@
 // How far indexing is, told by the daemon as it changes; and answers that follow it.
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, epoch, getJson, getPieces, isAbort, pathOf, type Params } from "./api";
+import { ApiError, asking, epoch, getJson, getPieces, isAbort, pathOf, type Params } from "./api";
 
 export interface Progress {
   generation: number;
@@ -20,14 +20,19 @@ export const following = signal(true);
 /** The generation that views show. */
 export const generation = signal(0);
 
-const REFRESH_MS = 1000;
+const REFRESH_MS = 1000, AGAIN_MS = 200;
 let timer = 0;
 
+/** What was asked for is answered first: answers that take longer than the index takes to change would never come. */
+function refresh(): void {
+  timer = 0;
+  if (!following.value || !progress.value) return;
+  if (generation.value && asking()) timer = window.setTimeout(refresh, AGAIN_MS);
+  else generation.value = progress.value.generation;
+}
+
 function changed(): void {
-  timer ||= window.setTimeout(() => {
-    timer = 0;
-    if (following.value && progress.value) generation.value = progress.value.generation;
-  }, generation.value ? REFRESH_MS : 0);
+  timer ||= window.setTimeout(refresh, generation.value ? REFRESH_MS : 0);
 }
 effect(() => {
   if (following.value && progress.value && progress.value.generation !== generation.value) changed();
@@ -77,13 +82,6 @@ effect(() => {
 /** Where something below the root is, for programs on the daemon's machine. With several roots a path says which by a label, and
  * only the daemon knows these. */
 export const placeOf = (path: string): string => (roots.value.length === 1 && !path.startsWith("/") ? `${roots.value[0]}/${path}`.replace(/\/\.?$/, "") : path);
-
-
-/** What charts call 0: the beginning of the bucket in which the first event of all is. `first` where that is not known. */
-export function originOf(first: number, step: number): number {
-  const at = begin.value;
-  return at == null || !step || at >= first + step ? first : first - Math.ceil((first - at) / step) * step;
-}
 
 export interface Answer<T> {
   data: T | null;

@@ -33,21 +33,32 @@ export function extra(name: string, fallback: string): Signal<string> {
   const value = signal(waiting.get(name) ?? fallback);
   waiting.delete(name);
   extras.set(name, { value, fallback });
-  known.value++;
+  quietly(() => { known.value++; });
   return value;
 }
 
-/** Changes a part of the selection. `replace`: no step of its own in the browser's history (while something is dragged). */
-export function setSelection(patch: Partial<Selection>, replace = false): void {
-  replaceNext = replace;
+/** Changes a part of the selection. The timeline goes where a new range of time is, unless it is what chose it. */
+export function setSelection(patch: Partial<Selection>): void {
   selection.value = { ...selection.value, ...patch };
+  if (patch.from != null && view.value !== "timeline") extra("at", "").value = "";
 }
+
+/** Shows one event in the timeline, with something around it; `place`, its object and file, picks it there. */
+export function lookAt(ts: number, dur: number, place = ""): void {
+  const pad = Math.max(dur, 100);
+  setSelection({ from: ts - pad, to: ts + dur + pad });
+  extra("event", "").value = place;
+  view.value = "timeline";
+}
+
+let silent = false;
 
 /** Without a step of its own in the browser's history. */
 export function quietly(change: () => void): void {
-  replaceNext = true;
+  const before = silent;
+  silent = true;
   change();
-  replaceNext = false;
+  silent = before;
 }
 
 /** What of a request says which events. */
@@ -82,20 +93,29 @@ function read(): void {
   waiting = new URLSearchParams([...p].filter(([name]) => !extras.has(name) && !OWN.includes(name)));
 }
 
-let replaceNext = false;
+/** What others are sent: the address, as it is now. */
+export const address = signal(location.href);
+/** How the next address comes into the browser's history; null: it is there. */
+let pending: "push" | "replace" | null = null;
 
 function write(): void {
-  const next = addressOf();
-  if (next === new URLSearchParams(location.hash.slice(1)).toString()) return;
-  try {
-    history[replaceNext ? "replaceState" : "pushState"](null, "", `#${next}`);
-  } catch {
-    // A webview may have no address of its own.
+  const next = addressOf(), how = pending;
+  pending = null;
+  if (next !== new URLSearchParams(location.hash.slice(1)).toString()) {
+    try {
+      history[how === "push" ? "pushState" : "replaceState"](null, "", `#${next}`);
+    } catch {
+      // A webview may have no address of its own.
+    }
   }
-  replaceNext = false;
+  address.value = location.href;
 }
 
-read();
-addEventListener("popstate", read);
-addEventListener("hashchange", read);
-effect(write);
+quietly(read);
+for (const event of ["popstate", "hashchange"]) addEventListener(event, () => quietly(read));
+// One step of the history for all that a click changes: written once it is over.
+quietly(() => effect(() => {
+  addressOf();
+  if (!pending) queueMicrotask(write);
+  if (pending !== "push") pending = silent ? "replace" : "push";
+}));

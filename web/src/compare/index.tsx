@@ -18,7 +18,7 @@ const metrics = extra("metrics", "");
 function Side({ title, side, onChange, files }: { title: string; side: Selection; onChange: (s: Selection) => void; files: string[] }) {
   const [query, setQuery] = useState(side.query);
   useEffect(() => setQuery(side.query), [side.query]);
-  const id = `side-${title}`;
+  const id = `side-${title[0]}`;
   return (
     <Panel title={title} tools={<button onClick={() => onChange(selection.value)} title="What the box above chooses">Take the present selection</button>}>
       <QueryInput id={id} name={`Query of ${title}`} placeholder="Query, for instance: rank == 0" value={query} onInput={setQuery} onEnter={(text) => onChange({ ...side, query: text.trim() })} />

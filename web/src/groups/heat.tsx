@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { after, type Amount } from "../format";
 import { colour, dark } from "../theme";
+import { marks } from "../timeline/draw";
 import type { Grid } from "./model";
 
 const LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
@@ -49,8 +50,9 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
   c.textAlign = "right";
   grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), LABELS - 6, y * row + Math.min(row, 13) - 2, LABELS - 8); });
   c.textAlign = "center";
-  const ticks = Math.max(1, Math.floor((width - LABELS) / 110)), apart = Math.max(1, Math.ceil(grid.times.length / ticks));
-  for (let x = 0; x < grid.times.length; x += apart) c.fillText(after((grid.times[x] as number) - p.origin), LABELS + (x + 0.5) * wide, bottom);
+  const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - LABELS) / 110);
+  if (to > from) for (let t = first; t <= to; t += step) c.fillText(after(t / 1000), LABELS + ((t - from) / 1000 / grid.step) * wide, bottom);
+  else c.fillText(after(from / 1000), LABELS + wide / 2, bottom);
 }
 
 export function HeatMap(p: Props) {
@@ -66,7 +68,7 @@ export function HeatMap(p: Props) {
     p.onCanvas(canvas);
     return () => watch.disconnect();
   }, []);
-  useEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, width, at, isDark]);
+  useEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, p.origin, width, at, isDark]);
   const cellOf = (e: MouseEvent) => {
     const x = Math.floor((e.offsetX - LABELS) / ((width - LABELS) / grid.times.length)), y = Math.floor(e.offsetY / row);
     return x >= 0 && x < grid.times.length && y >= 0 && y < grid.groups.length ? { x, y } : null;

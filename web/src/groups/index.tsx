@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { epoch, isAbort, request as send } from "../api";
 import { Chart } from "../chart";
 import { after, both, clock, count, equals, exact, label } from "../format";
-import { generation, originOf } from "../live";
+import { begin, generation } from "../live";
 import { shown, wholeQuery } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
@@ -76,7 +76,11 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
   const p = grid.peak;
   if (!p || !grid.columns.length) return null;
   const name = grid.columns.length === 1 ? `${grid.columns[0]} ${label(p.key)}` : label(p.key);
-  const look = () => setSelection({ from: p.bucket, to: p.bucket + Math.max(grid.step, 1) - 1, query: both(selection.value.query, grid.columns.map((c) => equals(c, p.group[c])).join(" and ")) });
+  const look = () => {
+    const which = both(only.value, grid.columns.map((c) => equals(c, p.group[c])).join(" and "));
+    setSelection({ from: p.bucket, to: p.bucket + Math.max(grid.step, 1) - 1, query: both(selection.value.query, which) });
+    only.value = "";
+  };
   return (
     <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {grid.step === 1e6 ? "second" : `${after(grid.step)}`} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(p.bucket - origin)}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
       {" "}<button class="link" onClick={look}>Only that</button></p>
@@ -135,14 +139,14 @@ function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin:
 export function GroupsView() {
   const q = questionOf(), { grid, error, busy, cancel } = useGrid(q);
   const canvas = useRef<HTMLCanvasElement | null>(null);
-  const m = METRICS[q.metric] as Metric, key = JSON.stringify(q);
+  const m = grid?.metric ?? (METRICS[q.metric] as Metric), key = JSON.stringify(q);
   useEffect(() => {
     const query = both(wholeQuery(selection.value), only.value);
     shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q),
       ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : []), ...(query ? ["--query", query] : [])] };
   }, [key]);
-  const origin = originOf(grid?.times[0] ?? 0, grid?.step ?? 0), drawn = grid && q.interval !== "0" && shape.value !== "table" && grid.times.length > 0;
-  const title = `${m.title}${q.by ? ` by ${q.by}` : ""}`;
+  const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
+  const by = grid ? grid.columns.join(",") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;
   return (
     <>
       <Controls />

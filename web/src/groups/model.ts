@@ -1,8 +1,8 @@
 // What the aggregate explorer asks, and the answer as a grid of groups and buckets.
-import { getJson, getLines, type Params } from "../api";
+import { getLines, type Params } from "../api";
 import { both, bytes, count, equals, rate, time, type Amount } from "../format";
 
-export type Row = Record<string, string | number | null>;
+export type Row = Record<string, string | number | bigint | null>;
 export interface Metric { agg: string; title: string; format: (n: Amount) => string; unit: string }
 
 export const METRICS: Record<string, Metric> = {
@@ -28,6 +28,8 @@ export interface Question {
 }
 export interface Cell { key: string; group: Row; bucket: number; value: number }
 export interface Grid {
+  /** What was asked: the question may be another one by now. */
+  metric: Metric;
   columns: string[];
   groups: { key: string; row: Row; total: number | null; values: (number | null)[] }[];
   groupsTotal: number;
@@ -76,16 +78,16 @@ export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
   const columns = columnsOf(q.by), totals = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
   const chosen = totals.slice(0, q.top || totals.length);
   const groups = chosen.map((row) => ({ key: nameOf(row, columns), row, total: row["value"] as number | null, values: [] as (number | null)[] }));
-  const empty: Grid = { columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: totals.length >= MOST_GROUPS };
+  const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: totals.length >= MOST_GROUPS };
   if (q.interval === "0" || !chosen.length) return empty;
   const request = bucketsRequest(q);
   const narrow = columns.length > 0 && columns.every(isPlain) && chosen.length < totals.length && chosen.length <= 50;
   const query = narrow ? both(String(request["query"] ?? ""), only(chosen, columns)) : request["query"];
   const [rows, first] = await Promise.all([
     lines({ ...request, query, limit: MOST_ROWS }, signal),
-    getJson<{ rows: Row[] }>("/aggregate", { ...request, sort: "-value", limit: 1, format: "json" }, signal),
+    lines({ ...request, sort: "-value", limit: 1 }, signal),
   ]);
-  return fill(empty, rows, first.rows[0]);
+  return fill(empty, rows, first[0]);
 }
 
 function fill(grid: Grid, rows: Row[], most: Row | undefined): Grid {

@@ -2,9 +2,9 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
-import { originOf, useAnswer } from "../live";
+import { begin, useAnswer } from "../live";
 import { shown } from "../shown";
-import { isEverything, selection, selectionParams, setSelection, view } from "../state";
+import { isEverything, lookAt, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
 import type { Group, Histogram, Info, Rows, Timeline } from "./model";
 import { Files, Quality } from "./quality";
@@ -31,12 +31,12 @@ function Activity() {
   const request = { ...params, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" };
   const answer = useAnswer<Rows<Group>>("/aggregate", request);
   useEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
-  const drawn = useMemo(() => (answer.data ? filled(answer.data.rows) : null), [answer.data]);
+  const drawn = useMemo(() => (answer.data ? filled(answer.data.rows) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}
-      note={drawn && drawn.times.length > 1 ? `one point is ${time(drawn.step)}; from ${clock(drawn.origin)}; drag to choose a range` : ""}>
+      note={drawn && drawn.times.length > 1 ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>
-        {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={drawn.origin} series={drawn.series}
+        {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={origin} series={drawn.series}
           onRange={(from, to) => setSelection({ from, to })} />}
       </Shown>
     </Panel>
@@ -60,16 +60,11 @@ function filled(rows: Group[]) {
     { label: "bytes a second", values: rates, format: rate },
     { label: "operations", values: counts, format: count, axis: "right" as const },
   ];
-  return { times, series, origin: originOf(first, Number.isFinite(step) ? step : 0), step };
+  return { times, series, step };
 }
 
 function Slowest() {
   const answer = useAnswer<Timeline>("/timeline", { ...selectionParams(selection.value), group_by: "rank,host,pid", width: 1, events: 10 });
-  const open = (ts: number, dur: number) => {
-    const pad = Math.max(dur, 100);
-    setSelection({ from: ts - pad, to: ts + dur + pad });
-    view.value = "timeline";
-  };
   return (
     <Panel title="Slowest calls" busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.events.length}>{(d) => (
@@ -79,10 +74,10 @@ function Slowest() {
             const keys = d.lanes[e.lane]?.keys ?? [];
             return (
               <tr key={`${e.file}.${e.object}`}>
-                <td><button class="link" onClick={() => open(e.ts, e.dur)} title={`${e.file}, object ${e.object}: show in the timeline`}><Name value={e.name} /></button></td>
+                <td><button class="link" onClick={() => lookAt(e.ts, e.dur, `${e.object} ${e.file}`)} title={`${e.file}, object ${e.object}: show in the timeline`}><Name value={e.name} /></button></td>
                 <td class="r"><Num value={e.dur} as={time} unit=" µs" /></td>
                 <td>{keys[0] != null ? `rank ${keys[0]}` : `${keys[1] ?? ""} ${keys[2] ?? ""}`}</td>
-                <td class="r" title={clock(e.ts)}>{after(e.ts - (d.from ?? e.ts))}</td>
+                <td class="r" title={clock(e.ts)}>{after(e.ts - (begin.value ?? d.from ?? e.ts))}</td>
               </tr>
             );
           })}</tbody>
@@ -152,7 +147,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span> in all</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
           <Totals info={d} events={sums.data?.rows[0]} />
         </>
       )}</Shown>

@@ -36,7 +36,7 @@ export function Quality({ info }: { info: Info }) {
   return (
     <Panel title="Data quality">
       {info.index.error && <p class="failure">Indexing has stopped: {info.index.error}</p>}
-      {!found.length ? <p class="good-news">Nothing is wrong with these traces: {exact(info.totals.lines)} lines read, none left out.</p> : (
+      {!info.totals.lines ? <p class="empty">Nothing was read: no .pfw or .pfw.gz files here.</p> : !found.length ? <p class="good-news">Nothing is wrong with these traces: {exact(info.totals.lines)} lines read, none left out.</p> : (
         <ul class="findings">{found.map((f) => <li key={f.what}><strong title={exact(f.number)}>{count(f.number)}</strong> {f.what} <span class="soft">{f.meaning}</span></li>)}</ul>
       )}
     </Panel>

@@ -4,7 +4,7 @@ import { isAbort, getLines, epoch, type Params } from "../api";
 import { after, bytes, clock, exact, label, time } from "../format";
 import { begin, generation, useAnswer } from "../live";
 import { shown } from "../shown";
-import { extra, selection, selectionParams, setSelection, view } from "../state";
+import { extra, lookAt, quietly, selection, selectionParams } from "../state";
 import { Failure, Name, Num, Panel } from "../ui";
 import type { Timeline } from "../overview/model";
 import { ColumnInput } from "./columns";
@@ -41,18 +41,12 @@ function Cell({ column, value }: { column: string; value: unknown }) {
     if (column === "ts" || column === "te") return <span class="num" title={`${clock(value)} (${exact(value)} µs)`}>{begin.value == null ? exact(value) : after(value - begin.value, 9)}</span>;
     if (column === "dur") return <Num value={value} as={time} unit=" µs" />;
     if (column === "size") return <Num value={value} as={bytes} unit=" B" />;
-    return <span class="num">{String(value)}</span>;
   }
+  if (typeof value === "number" || typeof value === "bigint") return <span class="num">{String(value)}</span>;
   return <Name value={value} most={200} />;
 }
 
 const RIGHT = new Set(["ts", "te", "dur", "size"]);
-
-function look(row: Row): void {
-  const ts = Number(row["ts"]), dur = Number(row["dur"] ?? 0), pad = Math.max(dur, 100);
-  setSelection({ from: ts - pad, to: ts + dur + pad });
-  view.value = "timeline";
-}
 
 function Table({ rows, names }: { rows: Row[]; names: string[] }) {
   const timed = (row: Row) => typeof row["ts"] === "number";
@@ -60,8 +54,8 @@ function Table({ rows, names }: { rows: Row[]; names: string[] }) {
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of events"><table class="events">
       <thead><tr>{names.map((n) => <th key={n} class={RIGHT.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
       <tbody>{rows.map((row, i) => (
-        <tr key={i}>{names.map((n) => <td key={n} class={RIGHT.has(n) || typeof row[n] === "number" ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
-          <td>{timed(row) && <button class="link" onClick={() => look(row)}>timeline</button>}</td></tr>
+        <tr key={i}>{names.map((n) => <td key={n} class={RIGHT.has(n) || /number|bigint/.test(typeof row[n]) ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
+          <td>{timed(row) && <button class="link" onClick={() => lookAt(Number(row["ts"]), Number(row["dur"] ?? 0))}>timeline</button>}</td></tr>
       ))}</tbody>
     </table></div>
   );
@@ -100,7 +94,7 @@ function Rows({ request }: { request: Params }) {
 export function QueryView() {
   const s = selection.value, key = JSON.stringify([s, order.value]);
   const [seen, setSeen] = useState(key);
-  useEffect(() => { if (key !== seen) { from.value = "0"; setSeen(key); } }, [key]);
+  useEffect(() => { if (key !== seen) { quietly(() => { from.value = "0"; }); setSeen(key); } }, [key]);
   return (
     <Panel title="Events" wide note={label(s.query || "all; the box above chooses", 200)}>
       <div class="choices">

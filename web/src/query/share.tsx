@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../api";
 import { ctlLine, curlLine, openInPerfetto, shown } from "../shown";
-import { selection } from "../state";
+import { address as link, selection } from "../state";
 import { Failure } from "../ui";
 
 function Line({ title, text }: { title: string; text: string }) {
@@ -26,7 +26,7 @@ export function Share() {
       {error && <Failure error={error} />}
       {address && <p class="note">Its window has a button. If none came up: <a href={address} target="_blank" rel="noopener">open it here</a>.</p>}
       {open && r && (
-        <div class="lines"><Line title="link" text={location.href} /><Line title="curl" text={curlLine(r)} />{line ? <Line title="dftracerctl" text={line} /> : <p class="note">dftracerctl compares files and directories only.</p>}</div>
+        <div class="lines"><Line title="link" text={link.value} /><Line title="curl" text={curlLine(r)} />{line ? <Line title="dftracerctl" text={line} /> : <p class="note">dftracerctl compares files and directories only.</p>}</div>
       )}
     </>
   );

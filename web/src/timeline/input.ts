@@ -25,6 +25,7 @@ class Pointer {
   private down = new Map<number, { x: number; y: number }>();
   private began: { x: number; y: number; ns: number; row: number; how: "area" | "time" | "move" | "none" } | null = null;
   private moved = false;
+  private clicks = 0;
 
   constructor(private stage: Stage, private canvas: HTMLCanvasElement, private wishes: Wishes) {}
 
@@ -108,9 +109,9 @@ class Pointer {
       if (row.node.children.length) this.stage.toggle(row.node.id);
       return;
     }
-    const under = this.stage.under(p.x, p.y);
+    const under = this.stage.under(p.x, p.y), mine = ++this.clicks;
     if (under?.box) this.wishes.pick(under.box);
-    else if (under?.cell && under.cell.count + under.cell.busy > 0) void longest(this.stage, row, under.cell.from, under.cell.to).then(this.wishes.pick, () => undefined);
+    else if (under?.cell && under.cell.count + under.cell.busy > 0) void longest(this.stage, row, under.cell.from, under.cell.to).then((found) => { if (mine === this.clicks) this.wishes.pick(found); }, () => undefined);
     else this.wishes.pick(null);
   }
 

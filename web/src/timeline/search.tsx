@@ -1,5 +1,5 @@
 // Search over all data, on the daemon: the next and the previous match, and which of how many it is.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, getJson, isAbort, type Params } from "../api";
 import { both, exact, literal } from "../format";
 import { extra } from "../state";
@@ -26,13 +26,16 @@ export const searchQuery = (t: string): string => (OPERATOR.test(t) ? t : `name 
 
 export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Match) => void; from: () => number }) {
   const [found, set] = useState<Found | null>(null), [error, setError] = useState(""), [last, setLast] = useState<Found["event"]>(null);
-  useEffect(() => { set(null); setLast(null); setError(""); }, [text.value, base["query"]]);
+  const running = useRef<AbortController | null>(null);
+  useEffect(() => { set(null); setLast(null); setError(""); return () => running.current?.abort(); }, [text.value, base["query"]]);
   const go = async (direction: "next" | "previous") => {
     if (!text.value.trim()) return;
+    running.current?.abort();
+    const control = (running.current = new AbortController());
     const params = { ...base, query: both(String(base["query"] ?? ""), searchQuery(text.value)), direction };
     try {
-      let answer = await getJson<Found>("/find", { ...params, ...(last ? { at_file: last.file, at_object: last.object } : { at: Math.floor(from()) }) });
-      if (!answer.event && answer.count) answer = await getJson<Found>("/find", params);
+      let answer = await getJson<Found>("/find", { ...params, ...(last ? { at_file: last.file, at_object: last.object } : { at: Math.floor(from()) }) }, control.signal);
+      if (!answer.event && answer.count) answer = await getJson<Found>("/find", params, control.signal);
       set(answer);
       setError("");
       setLast(answer.event);

@@ -195,8 +195,7 @@ export class Stage {
     const to = this.clock.ns(answer.to ?? 0), from = this.clock.ns(answer.from ?? 0);
     const all = this.window.from <= this.whole.from && this.window.to >= this.whole.to;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
-    this.tiles.stop();
-    this.tiles = new Tiles(this.tree, this.clock, this.palette, this.base, this.color, () => this.answered());
+    this.tiles.renew(this.tree);
     this.layRows();
     if (all) this.fit();
     else this.redraw();
@@ -294,5 +293,7 @@ export class Stage {
   stop(): void {
     cancelAnimationFrame(this.frame);
     this.tiles.stop();
+    this.tiles.kept.clear();
+    this.placed.clear();
   }
 }

@@ -8,6 +8,8 @@ export const COLUMNS = 1024;
 export const BLOCK = 64;
 const EVENTS = 1000;
 const AT_ONCE = 4;
+/** What was refused is asked for again, but not at once. */
+const RETRY_MS = 2000;
 /** What all tiles may take, in bytes as counted by sizeOf. */
 export const MOST_BYTES = 48 << 20;
 
@@ -166,6 +168,9 @@ export class Tiles {
     } catch (e) {
       if (control.signal.aborted) return;
       this.failed = e as Error;
+      this.changed();
+      await new Promise((again) => setTimeout(again, RETRY_MS));
+      if (control.signal.aborted) return;
     }
     if (this.running.get(w.key) === control) this.running.delete(w.key);
     this.next();
@@ -198,6 +203,13 @@ export class Tiles {
       this.bytes -= old.bytes;
       this.kept.delete(old.key);
     }
+  }
+
+  /** The index has changed: what is there stays until it has come anew. */
+  renew(tree: Tree): void {
+    this.stop();
+    this.tree = tree;
+    this.generation++;
   }
 
   stop(): void {
