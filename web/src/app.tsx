@@ -23,6 +23,7 @@ const SHOWN: Record<View, () => JSX.Element> = {
 };
 
 function Tabs() {
+  useEffect(() => document.getElementById(`tab-${view.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view.value]);
   const move = (e: KeyboardEvent) => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
