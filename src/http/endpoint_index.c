@@ -128,6 +128,27 @@ static int rebuild(struct request *rq, struct state *s, const struct index_file 
     return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
 }
 
+/* Archives that are whole are no files of the snapshot; they are walked anew where their members are read anew. */
+static int rebuild_archives(struct request *rq, const struct state *s, struct snapshot *snapshot)
+{
+    struct index *ix = rq->http->options->index;
+    struct selection chosen;
+    uint32_t *archives = NULL;
+    size_t count = 0;
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
+    int rc = query_select_archives(&rq->http->env, snapshot, &chosen, &rq->err, &archives, &count);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct index_file *a = snapshot_archive(snapshot, archives[i]);
+        if (a->state != INDEX_READY || a->damaged)
+            continue;
+        rc = index_rebuild(ix, a->name, s->has_options ? &s->options : NULL);
+        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+    }
+    free(archives);
+    return rc;
+}
+
 static int rebuild_chosen(struct request *rq, struct state *s)
 {
     uint32_t *files = NULL;
@@ -139,6 +160,8 @@ static int rebuild_chosen(struct request *rq, struct state *s)
     rc = choose(rq, s, snapshot, &files, &count);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = rebuild(rq, s, snapshot_file(snapshot, files[i]));
+    if (rc == 0 && request_flag(rq, "force"))
+        rc = rebuild_archives(rq, s, snapshot);
     free(files);
     snapshot_release(snapshot);
     if (rc == -EINVAL) /* what the index itself has against them */

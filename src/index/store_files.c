@@ -137,7 +137,8 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
         return rc;
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    if (e && catalog_is_hidden(e) && !e->is_archive)
+    bool gone = e && e->view->pub.state == INDEX_MISSING;
+    if (e && (gone || (catalog_is_hidden(e) && !e->is_archive)))
         e = NULL;
     if (e) {
         terms_release(e->terms);

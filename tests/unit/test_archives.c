@@ -253,6 +253,8 @@ static void odd_members(void)
     for (unsigned i = 0; i < sizeof skips; i++)
         CHECK_INT(f->archive_members[i].skip, skips[i]);
     snapshot_release(s);
+    CHECK_INT(index_forget(ix, "x.tar"), 0);
+    CHECK_INT(index_rebuild(ix, "x.tar", NULL), ERR_NOT_FOUND);
     index_close(ix);
     world_end();
 }
