@@ -603,7 +603,7 @@ int query_begin_at(struct query *q, uint32_t file, uint64_t object);
 struct find_options {
     bool backward;                   /* the last one before, not the first one after                     */
     bool has_at;                     /* else the first or last of all                                    */
-    int64_t at_ns;                   /* this time counts as after and as before                          */
+    __int128 at_ns;                  /* this time counts as after and as before                          */
     bool has_place;                  /* has_at: strictly after or before the object there                */
     uint32_t file;                   /* position in the snapshot                                         */
     uint64_t object;

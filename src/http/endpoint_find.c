@@ -64,11 +64,6 @@ static void close_object(struct state *s)
     s->one = NULL;
 }
 
-static int64_t clamp(__int128 ns)
-{
-    return ns < INT64_MIN ? INT64_MIN : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
 static int read_place(struct request *rq, struct state *s, struct find_options *o)
 {
     const struct param *object = request_param(rq, "at_object");
@@ -83,7 +78,7 @@ static int read_place(struct request *rq, struct state *s, struct find_options *
     if (rc == 0 && s->values[OF_TS].type != VALUE_TIME)
         rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "that object has no time");
     o->has_at = o->has_place = true;
-    o->at_ns = rc < 0 ? 0 : clamp(s->values[OF_TS].wide);
+    o->at_ns = rc < 0 ? 0 : s->values[OF_TS].wide;
     o->object = object->number;
     close_object(s);
     return rc;
@@ -92,14 +87,16 @@ static int read_place(struct request *rq, struct state *s, struct find_options *
 static int read_options(struct request *rq, struct state *s, struct find_options *o)
 {
     const struct param *at = request_param(rq, "at");
+    int64_t at_ns = 0;
 
     *o = (struct find_options){.backward = request_text(rq, "direction")[0] == 'p'};
     if (request_text(rq, "at_file") || request_param(rq, "at_object")->set)
         return read_place(rq, s, o);
     o->has_at = at->set;
-    if (at->set && num_parse_duration(at->text, 1000, &o->at_ns) < 0)
+    if (at->set && num_parse_duration(at->text, 1000, &at_ns) < 0)
         return err_set_param(&rq->err, ERR_PARAM, "at", "bad value \"%.100s\" for `at`: a time",
                              at->text.ptr);
+    o->at_ns = at_ns;
     return 0;
 }
 

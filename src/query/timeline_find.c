@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In the order of time. */
+/* In the order of time: ns, which may be more than 64 bits have. */
 struct spot {
-    int64_t ts;
+    __int128 ts;
     uint32_t file;
     uint64_t object;
 };
@@ -63,15 +63,6 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return 0;
 }
 
-static int64_t ns_of(int64_t value, bool nano)
-{
-    int64_t ns;
-
-    if (__builtin_mul_overflow(value, nano ? 1 : 1000, &ns))
-        return value < 0 ? INT64_MIN : INT64_MAX;
-    return ns;
-}
-
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
@@ -89,7 +80,7 @@ static int batch(void *state, struct scan_batch *b)
             w->untimed++;
             continue;
         }
-        struct spot s = {ns_of(values[row], nano), b->chunk->place.file,
+        struct spot s = {(__int128)values[row] * (nano ? 1 : 1000), b->chunk->place.file,
                          w->chunk_start + batch_place(b, row)};
         w->objects++;
         if (!is_beyond(o, &s))

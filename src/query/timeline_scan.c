@@ -180,7 +180,7 @@ static inline uint32_t column_at(const struct grid *g, uint64_t offset)
 #define always_inline inline __attribute__((always_inline)) /* a call costs as much as these do */
 
 static always_inline void add_part(const struct grid *g, struct timeline_part *parts, int64_t ts,
-                            int64_t te)
+                                   int64_t te)
 {
     int64_t first = ts < g->from ? g->from : ts > g->to ? g->to : ts;
     int64_t last = te < first ? first : te > g->to ? g->to : te;
@@ -228,6 +228,16 @@ static bool time_of(const struct times *t, uint32_t row, int64_t *ret)
     if (__builtin_mul_overflow(t->values[row], t->unit, ret))
         *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
     return true;
+}
+
+/* Of a row with ts; not the sum of two times that were made to fit. */
+static int64_t end_of(const struct times *ts, const struct times *dur, uint32_t row)
+{
+    __int128 end = (__int128)ts->values[row] * ts->unit;
+
+    if (dur->values && batch_is_valid(dur->valid, row) && dur->values[row] > 0)
+        end += (__int128)dur->values[row] * dur->unit;
+    return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
 static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct timeline_pick *pick,
@@ -299,16 +309,12 @@ static int add_any(struct worker *w, const struct grid *g, const struct scan_bat
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        int64_t start, length, te;
+        int64_t start;
         if (!time_of(ts, batch_row(b, j), &start)) {
             w->own.untimed++;
             continue;
         }
-        if (!time_of(dur, batch_row(b, j), &length) || length < 0)
-            length = 0;
-        if (__builtin_add_overflow(start, length, &te))
-            te = INT64_MAX;
-        rc = add_row(w, g, w->group[j], start, te);
+        rc = add_row(w, g, w->group[j], start, end_of(ts, dur, batch_row(b, j)));
         w->own.objects++;
     }
     return rc;
@@ -344,8 +350,7 @@ static int batch(void *state, struct scan_batch *b)
     rc = rc < 0 ? rc : read_times(b, p->dur, &dur);
     rc = rc < 0 ? rc : group_map_batch(&w->groups, b, w->group);
     if (rc == 0)
-        rc = is_plain(b, &ts, &dur) ? add_plain(w, &g, b, &ts, &dur)
-                                    : add_any(w, &g, b, &ts, &dur);
+        rc = is_plain(b, &ts, &dur) ? add_plain(w, &g, b, &ts, &dur) : add_any(w, &g, b, &ts, &dur);
     return rc < 0 ? rc : offer_rows(w, b, &ts, &dur);
 }
 
