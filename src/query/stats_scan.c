@@ -536,6 +536,7 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     for (uint32_t j = 0, n = plan->finer ? 0 : b->count; j < n; j++)
         counts[w->group[j]]++;
     spread_groups(w, b);
+    w->picked_source = NULL; /* rows picked before now have groups of the batch before */
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
     bool sized = scan_shape(b->chunk, plan->size) != SHAPE_NULL;
