@@ -189,7 +189,8 @@ static always_inline void add_part(const struct grid *g, struct timeline_part *p
     uint64_t room = g->step - (from - a * g->step);
 
     parts[a].count++;
-    parts[g->columns].count += ts < g->from;
+    if (__builtin_expect(ts < g->from, 0)) /* a store less of all others */
+        parts[g->columns].count++;
     if (ns < room) {
         add_busy(g->step, parts, a, ns);
         return;
@@ -320,21 +321,40 @@ static int add_any(struct worker *w, const struct grid *g, const struct scan_bat
     return rc;
 }
 
+/* In the unit of `dur`: no object that is shorter is wanted. Null rows are 0. */
+static int64_t least_wanted(const struct timeline_picks *p, const struct times *dur)
+{
+    if (!p->full || !dur->values || p->least.dur < 0)
+        return INT64_MIN;
+    return p->least.dur / dur->unit + (p->least.dur % dur->unit > 0);
+}
+
+static int offer_row(struct worker *w, struct scan_batch *b, uint32_t j, const struct times *ts,
+                     const struct times *dur, bool *has_tuples)
+{
+    struct timeline_pick pick;
+
+    if (!time_of(ts, batch_row(b, j), &pick.ts))
+        return 0;
+    if (!time_of(dur, batch_row(b, j), &pick.dur) || pick.dur < 0)
+        pick.dur = -1;
+    return offer(w, b, j, &pick, has_tuples);
+}
+
 static int offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
                       const struct times *dur)
 {
     const struct timeline_picks *p = &w->own.picks;
+    const int64_t *lengths = dur->values;
+    int64_t least = least_wanted(p, dur);
     bool has_tuples = false;
     int rc = 0;
 
-    for (uint32_t j = 0; p->most && j < b->count && rc == 0; j++) {
-        struct timeline_pick pick;
-        if (!time_of(dur, batch_row(b, j), &pick.dur) || pick.dur < 0)
-            pick.dur = -1;
-        if (p->full && pick.dur < p->least.dur)
+    for (uint32_t j = 0, n = p->most ? b->count : 0; j < n && rc == 0; j++) {
+        if (lengths && lengths[batch_row(b, j)] < least)
             continue;
-        if (time_of(ts, batch_row(b, j), &pick.ts))
-            rc = offer(w, b, j, &pick, &has_tuples);
+        rc = offer_row(w, b, j, ts, dur, &has_tuples);
+        least = least_wanted(p, dur);
     }
     return rc;
 }
