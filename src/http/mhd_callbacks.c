@@ -151,23 +151,42 @@ static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
         x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
 }
 
+static int pack(enum coding coding, struct text text, struct buf *out)
+{
+    struct encoder *e = NULL;
+    int rc = encoder_new(coding, &e);
+    if (rc == 0)
+        rc = encoder_put(e, text, ENCODE_FINISH, out);
+    encoder_free(e);
+    return rc < 0 ? rc : out->error;
+}
+
+/* Packing takes longer than all else about it, and anybody may ask. Appends a copy. */
+static int put_packed(struct http *h, enum coding coding, struct text text, struct buf *out)
+{
+    struct packed *p = &h->packed[coding];
+    pthread_mutex_lock(&h->packed_lock);
+    if (p->of != text.ptr) {
+        buf_done(&p->bytes);
+        p->of = pack(coding, text, &p->bytes) == 0 ? text.ptr : NULL;
+    }
+    int rc = p->of ? 0 : -ENOMEM;
+    if (rc == 0)
+        buf_append(out, p->bytes.data, p->bytes.len);
+    pthread_mutex_unlock(&h->packed_lock);
+    return rc < 0 ? rc : out->error;
+}
+
 /* An answer that is the same for all: the client may have it, or takes it packed. */
 static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
 {
-    struct buf packed = {0};
-    struct encoder *e = NULL;
     etag_of_text(x, x->rq.fixed);
     read_if_none_match(x, c);
     x->not_modified = etag_matches(x->if_none_match, x->etag);
     if (x->not_modified || x->coding == CODING_IDENTITY)
         return;
-    x->error = encoder_new(x->coding, &e);
-    if (!x->error)
-        x->error =
-            encoder_put(e, (struct text){x->pending.data, x->pending.len}, ENCODE_FINISH, &packed);
-    encoder_free(e);
     buf_done(&x->pending);
-    x->pending = packed;
+    x->error = put_packed(x->http, x->coding, x->rq.fixed, &x->pending);
 }
 
 /* Cheap endpoints: made here and now. */

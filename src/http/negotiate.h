@@ -4,7 +4,7 @@
 
 #include "endpoint.h"
 
-enum coding { CODING_IDENTITY, CODING_GZIP, CODING_ZSTD };
+enum coding { CODING_IDENTITY, CODING_GZIP, CODING_ZSTD, CODINGS };
 
 /* Chooses by `format=`, else by Accept (NULL = anything), else the endpoint's first. 0, ERR_FORMAT or ERR_PARAM. */
 int negotiate_format(struct request *rq, const char *accept);

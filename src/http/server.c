@@ -165,6 +165,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     atomic_store(&h->last_request_ns, clock_mono_ns());
     pthread_rwlock_init(&h->access_lock, NULL);
     pthread_mutex_init(&h->table_lock, NULL);
+    pthread_mutex_init(&h->packed_lock, NULL);
     pthread_mutex_init(&h->connections_lock, NULL);
     pthread_mutex_init(&h->tick_lock, NULL);
     for (size_t i = 0; i < HTTP_LISTENERS_MAX; i++)
@@ -338,8 +339,11 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     free(h->own_token);
     free(h->own_admin_token);
     free(h->own_users);
+    for (size_t i = 0; i < CODINGS; i++)
+        buf_done(&h->packed[i].bytes);
     pthread_rwlock_destroy(&h->access_lock);
     pthread_mutex_destroy(&h->table_lock);
+    pthread_mutex_destroy(&h->packed_lock);
     pthread_mutex_destroy(&h->connections_lock);
     pthread_mutex_destroy(&h->tick_lock);
     free(h);

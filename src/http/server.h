@@ -30,10 +30,18 @@ struct connection {
     struct connection *prev, *next;      /* guarded by connections_lock                               */
 };
 
+/* A text of the program in a coding: packed when it is asked for first. */
+struct packed {
+    const char *of;
+    struct buf bytes;
+};
+
 struct http {
     struct http_options options;         /* limits filled in                                          */
     struct http_context context;
     struct metrics metrics;
+    struct packed packed[CODINGS];       /* of the text that is the same for all                      */
+    pthread_mutex_t packed_lock;
     struct disk_budget spools;
     struct pool *pool;
     struct clients *clients;
