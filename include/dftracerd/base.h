@@ -168,8 +168,9 @@ struct pulse { _Atomic int64_t beat_ns; atomic_int tid; };          /* zero-init
 void pulse_own(struct pulse *p);             /* of the calling thread from now on; must outlive it */
 void pulse_beat(void);                       /* it works, and has got on: budget_check does that, too */
 void pulse_beat_at(int64_t now_ns);          /* the same, for who knows the time (clock_mono_ns) */
+void pulse_step(void);                       /* the same after one of very many small steps: of a sort, say */
 void pulse_rest(void);                       /* it waits for work or for other threads */
-/* How long it has worked without a beat. 0 while it waits, and while a file system does not answer it. Any thread. */
+/* How long it has worked without a beat. 0 while it waits, and while a file system or a service does not answer it. Any thread. */
 int64_t pulse_silence_ns(const struct pulse *p);
 
 /* ---- budget: what a query may still cost ---------------------------------------------------- */

@@ -182,6 +182,7 @@ static void run_some(struct run *run)
         if (i >= run->n)
             break;
         run->job(run->arg, i);
+        pulse_beat();
         worked++;
     }
     if (worked == 0)
@@ -234,8 +235,10 @@ int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), voi
     struct run *run = n > 1 ? calloc(1, sizeof(*run)) : NULL;
 
     if (!run) {
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = 0; i < n; i++) {
             job(arg, i);
+            pulse_beat();
+        }
         return 0;
     }
     pthread_mutex_init(&run->lock, NULL);

@@ -105,12 +105,15 @@ static void read_account_groups(struct viewer *v)
     set_groups(v, list, (size_t)n);
 }
 
+/* A name service that does not answer is no fault of the worker that waits for it. */
 static void know_groups(struct viewer *v)
 {
+    pulse_rest();
     pthread_mutex_lock(&v->lock);
     if (!v->known)
         read_account_groups(v);
     pthread_mutex_unlock(&v->lock);
+    pulse_beat();
 }
 
 struct viewer *viewer_of(int fd, const struct access_peer *peer)

@@ -240,6 +240,7 @@ static uint64_t fill(struct ahead *a, struct trace_reader *r, struct slot *s, ui
     uint64_t end = UINT64_MAX;
 
     pthread_mutex_unlock(&in->lock);
+    pulse_beat();
     ingest_yield(in);
     if (r && trace_piece_read(r, a->piece_text, stop, &p) == 0)
         end = trace_piece_end(p);

@@ -58,6 +58,7 @@ static uint32_t lane_begin(const struct order *o, unsigned lane)
 
 static int compare_keyed(const void *a, const void *b)
 {
+    pulse_step();
     return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
 }
 

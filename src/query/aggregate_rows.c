@@ -170,6 +170,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
     const struct sorter *s = arg;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
+    pulse_step();
     for (size_t i = 0; i < s->width; i++) {
         int cmp = value_cmp(&s->values[x * s->width + i], &s->values[y * s->width + i]);
         if (cmp)
@@ -191,8 +192,9 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
     struct row_id *before = malloc((count + 1) * sizeof(*before));
     rc = s.values && order && before ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = aggregate_tell(t, rows[i], NULL, values);
-        for (size_t k = 0; k < width; k++)
+        rc = i % 1024 ? 0 : budget_check(t->plan->budget);
+        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, values);
+        for (size_t k = 0; k < width && rc == 0; k++)
             s.values[i * width + k] = values[keys[k].column];
         order[i] = i;
         before[i] = rows[i];

@@ -71,6 +71,7 @@ static int compare_tuples(const void *a, const void *b, void *arg)
                        *y = r->values + (size_t) * (const uint32_t *)b * r->width;
     int cmp = 0;
 
+    pulse_step();
     for (unsigned i = 0; i < r->width && cmp == 0; i++)
         cmp = value_cmp(&x[i], &y[i]);
     return cmp;

@@ -18,6 +18,7 @@ struct keyed {
 
 static int compare_keyed(const void *a, const void *b)
 {
+    pulse_step();
     return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
 }
 

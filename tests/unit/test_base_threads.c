@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static void sleep_ms(int ms)
 {
@@ -242,6 +243,57 @@ static void close_wakes_producers(void)
     queue_free(q);
 }
 
+/* ---- pulses -------------------------------------------------------------------------------------- */
+
+struct patient {
+    struct pulse pulse;
+    int fd; /* what it reads from; -1: it waits for `open` */
+    atomic_bool open;
+};
+
+static void *be_patient(void *arg)
+{
+    struct patient *p = arg;
+    char byte;
+
+    pulse_own(&p->pulse);
+    pulse_beat();
+    if (p->fd >= 0)
+        CHECK_INT(read(p->fd, &byte, 1), 1);
+    while (p->fd < 0 && !atomic_load(&p->open))
+        sleep_ms(5);
+    pulse_rest();
+    return NULL;
+}
+
+/* Who waits for what others are to give is not judged, who only takes long is. */
+static void pulses_tell_who_is_stuck(void)
+{
+    int ends[2];
+    CHECK_STOP(pipe(ends) == 0);
+    struct patient one = {.fd = -1}, other = {.fd = ends[0]};
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, be_patient, &one);
+    pthread_create(&threads[1], NULL, be_patient, &other);
+
+    while (pulse_silence_ns(&one.pulse) <= PULSE_USUAL_NS)
+        sleep_ms(20);
+    while (!atomic_load(&other.pulse.beat_ns) ||
+           clock_mono_ns() - atomic_load(&other.pulse.beat_ns) <= PULSE_USUAL_NS)
+        sleep_ms(20);
+    sleep_ms(50); /* it sleeps by now */
+    if (access("/proc/thread-self/syscall", R_OK) == 0) /* a kernel may be built without */
+        CHECK_INT(pulse_silence_ns(&other.pulse), 0);
+    CHECK(pulse_silence_ns(&one.pulse) > PULSE_USUAL_NS);
+    atomic_store(&one.open, true);
+    CHECK_INT(write(ends[1], "", 1), 1);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_INT(pulse_silence_ns(&one.pulse), 0);
+}
+
 /* ---- pool -------------------------------------------------------------------------------------- */
 
 static void count_job(void *arg)
@@ -473,6 +525,7 @@ static const struct check_test tests[] = {
     {"closed_queue_drains", closed_queue_drains},
     {"queue_loses_nothing", queue_loses_nothing},
     {"close_wakes_producers", close_wakes_producers},
+    {"pulses_tell_who_is_stuck", pulses_tell_who_is_stuck},
     {"pool_runs_what_is_queued", pool_runs_what_is_queued},
     {"pool_keeps_order", pool_keeps_order},
     {"run_covers_every_index_once", run_covers_every_index_once},
