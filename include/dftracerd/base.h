@@ -214,6 +214,10 @@ typedef void pool_job(void *arg);
 /* threads 0 = cpu_count(). name: at most 12 letters, for ps -T. The threads block all signals but faults. */
 int pool_new(unsigned threads, const char *name, struct pool **ret);
 int pool_submit(struct pool *p, pool_job *job, void *arg);            /* FIFO, unbounded; -EPIPE when stopping */
+/* A queue of its own: threads take from all that hold jobs in turn, so nobody waits for more than one job of each of the
+ * others. Zero-initialise; the caller's, who keeps it as long as a job of it has not begun. */
+struct pool_lane { struct work *first, *last; struct pool_lane *next; };
+int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg); /* as above; NULL: the common one */
 /* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread; returns when
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);

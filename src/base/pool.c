@@ -1,4 +1,4 @@
-/* pool.c - worker threads with one FIFO. */
+/* pool.c - worker threads; lanes of jobs that they serve in turn. */
 #include "dftracerd/base.h"
 
 #include <assert.h>
@@ -23,11 +23,49 @@ struct member {
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct work *first, **last; /* last: where the next one is hooked in */
+    struct pool_lane *first, *last; /* those that hold jobs, in the order of their turns */
+    struct pool_lane common;
     bool stopping;
     unsigned count;
     struct member members[];
 };
+
+/* To the end of those whose turn comes. */
+static void line_up(struct pool *p, struct pool_lane *lane)
+{
+    lane->next = NULL;
+    if (p->first)
+        p->last->next = lane;
+    else
+        p->first = lane;
+    p->last = lane;
+}
+
+/* Nothing of the lane is touched once its last job has begun. */
+static struct work *next_work(struct pool *p)
+{
+    struct pool_lane *lane = p->first;
+
+    if (!lane)
+        return NULL;
+    struct work *work = lane->first;
+    p->first = lane->next;
+    lane->first = work->next;
+    if (lane->first)
+        line_up(p, lane);
+    return work;
+}
+
+static void put(struct pool *p, struct pool_lane *lane, struct work *work)
+{
+    if (lane->first)
+        lane->last->next = work;
+    else
+        lane->first = work;
+    lane->last = work;
+    if (lane->first == work)
+        line_up(p, lane);
+}
 
 static struct work *take(struct pool *p)
 {
@@ -35,12 +73,7 @@ static struct work *take(struct pool *p)
     pthread_mutex_lock(&p->lock);
     while (!p->first && !p->stopping)
         pthread_cond_wait(&p->wake, &p->lock);
-    struct work *work = p->first;
-    if (work) {
-        p->first = work->next;
-        if (!p->first)
-            p->last = &p->first;
-    }
+    struct work *work = next_work(p);
     pthread_mutex_unlock(&p->lock);
     pulse_beat();
     return work;
@@ -95,7 +128,6 @@ int pool_new(unsigned threads, const char *name, struct pool **ret)
         return -ENOMEM;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    p->last = &p->first;
     while (rc == 0 && p->count < threads)
         rc = start_thread(p, name);
     if (rc < 0) {
@@ -140,6 +172,11 @@ int64_t pool_silence_ns(const struct pool *p)
 
 int pool_submit(struct pool *p, pool_job *job, void *arg)
 {
+    return pool_submit_to(p, NULL, job, arg);
+}
+
+int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+{
     struct work *work = malloc(sizeof(*work));
 
     if (!work)
@@ -148,8 +185,7 @@ int pool_submit(struct pool *p, pool_job *job, void *arg)
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
     if (!stopping) {
-        *p->last = work;
-        p->last = &work->next;
+        put(p, lane ? lane : &p->common, work);
         pthread_cond_signal(&p->wake);
     }
     pthread_mutex_unlock(&p->lock);

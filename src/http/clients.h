@@ -15,6 +15,7 @@ struct client {
     atomic_uint connections;
     atomic_uint opens;                   /* jobs that begin an answer, submitted and not finished        */
     struct budget_share memory;          /* of all its requests                                          */
+    struct pool_lane lane;               /* their jobs, each of which holds a reference by its request   */
     struct client *next;
 };
 

@@ -196,7 +196,7 @@ static void want_more(struct exchange *x)
     x->job = true;
     x->rested = false;
     x->refs++;
-    if (pool_submit(http_pool(x->http), job_more, x) < 0) {
+    if (http_submit(x, job_more) < 0) {
         x->job = false;
         x->refs--;
         x->ended = true;
@@ -305,7 +305,7 @@ bool exchange_rest(struct exchange *x, int64_t now)
         buf_done(&x->spare);
         x->job = x->rested = true;
         x->refs++;
-        if (pool_submit(http_pool(x->http), job_rest, x) < 0) {
+        if (http_submit(x, job_rest) < 0) {
             x->job = rest = false;
             x->refs--;
         }
@@ -381,7 +381,8 @@ void exchange_cancel(struct exchange *x, int code, bool client_gone)
 void exchange_end(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
-    x->ended_ns = clock_mono_ns();
+    if (!x->ended_ns)
+        x->ended_ns = clock_mono_ns();
     cancel(x, ERR_CANCELLED, false);
     pthread_mutex_unlock(&x->lock);
 }

@@ -142,7 +142,7 @@ void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 bool exchange_rest(struct exchange *x, int64_t now_ns);
 
 /* What the server does for exchanges. */
-struct pool *http_pool(struct http *h);
+int http_submit(struct exchange *x, pool_job *job); /* pool_submit, in its client's turn */
 void http_suspend(struct exchange *x);      /* caller holds x->lock, on libmicrohttpd's thread */
 void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if not suspended  */
 /* The index is ready for what the request selects in its snapshot; or is asked for it. On a worker. */

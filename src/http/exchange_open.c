@@ -67,7 +67,7 @@ static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
     x->job = true;
     x->refs++;
     x->phase = phase;
-    int rc = pool_submit(http_pool(x->http), job, x);
+    int rc = http_submit(x, job);
     if (rc == 0)
         return 0;
     x->job = false;
@@ -149,7 +149,7 @@ static bool take_turn(struct exchange *x)
     if (going_on)
         exchange_set_deadline(x);
     pthread_mutex_unlock(&x->lock);
-    return going_on && pool_submit(http_pool(x->http), job_turn, x) == 0;
+    return going_on && http_submit(x, job_turn) == 0;
 }
 
 /* After a step of the job of x: takes its reference. */
@@ -271,7 +271,8 @@ static void job_judge(void *arg)
 /* Now and then without a reason, should a change have gone untold. */
 static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
 {
-    return age >= REJUDGE_NS || (age >= gap_ns && x->seen_changes != http_changes(x->http));
+    return age >= REJUDGE_NS + gap_ns ||
+           (age >= gap_ns && x->seen_changes != http_changes(x->http));
 }
 
 void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)

@@ -10,9 +10,9 @@
 
 /* ---- what exchanges ask of the server ---- */
 
-struct pool *http_pool(struct http *h)
+int http_submit(struct exchange *x, pool_job *job)
 {
-    return h->pool;
+    return pool_submit_to(x->http->pool, x->rq.client ? &x->rq.client->lane : NULL, job, x);
 }
 
 void http_suspend(struct exchange *x)

@@ -282,7 +282,8 @@ static void pulses_tell_who_is_stuck(void)
            clock_mono_ns() - atomic_load(&other.pulse.beat_ns) <= PULSE_USUAL_NS)
         sleep_ms(20);
     sleep_ms(50); /* it sleeps by now */
-    if (access("/proc/thread-self/syscall", R_OK) == 0) /* a kernel may be built without */
+    /* A kernel may be built without. */
+    if (access("/proc/thread-self/syscall", R_OK) == 0)
         CHECK_INT(pulse_silence_ns(&other.pulse), 0);
     CHECK(pulse_silence_ns(&one.pulse) > PULSE_USUAL_NS);
     atomic_store(&one.open, true);
@@ -443,6 +444,50 @@ static void run_does_not_need_the_pool(void)
     pool_free(p);
 }
 
+struct turns {
+    struct gate gate;
+    char done[16];
+    atomic_int count;
+};
+struct turn {
+    struct turns *turns;
+    char of;
+};
+
+static void take_turn(void *arg)
+{
+    struct turn *t = arg;
+
+    t->turns->done[atomic_fetch_add(&t->turns->count, 1)] = t->of;
+}
+
+/* One thread, which is busy until all is queued. */
+static void lanes_take_turns(void)
+{
+    struct turns turns = {0};
+    struct turn a = {&turns, 'a'}, b = {&turns, 'b'}, common = {&turns, '-'};
+    struct pool_lane *lane_a = calloc(1, sizeof *lane_a), lane_b = {0};
+    struct pool *p;
+    CHECK_STOP(lane_a && pool_new(1, "turns", &p) == 0);
+
+    pool_submit(p, wait_at_gate, &turns.gate);
+    while (atomic_load(&turns.gate.inside) < 1)
+        sleep_ms(1);
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(pool_submit_to(p, lane_a, take_turn, &a), 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(pool_submit_to(p, &lane_b, take_turn, &b), 0);
+    CHECK_INT(pool_submit(p, take_turn, &common), 0);
+    atomic_store(&turns.gate.open, true);
+    while (atomic_load(&turns.count) < 7)
+        sleep_ms(1);
+    CHECK_STR(turns.done, "ab-abaa");
+    free(lane_a); /* the pool does not come back to a lane that is empty */
+    CHECK_INT(pool_submit_to(p, &lane_b, take_turn, &b), 0);
+    pool_free(p);
+    CHECK_STR(turns.done, "ab-abaab");
+}
+
 struct late {
     struct pool *p;
     atomic_bool open;
@@ -531,6 +576,7 @@ static const struct check_test tests[] = {
     {"run_covers_every_index_once", run_covers_every_index_once},
     {"run_works_within_jobs", run_works_within_jobs},
     {"run_does_not_need_the_pool", run_does_not_need_the_pool},
+    {"lanes_take_turns", lanes_take_turns},
     {"stopping_pool_takes_nothing", stopping_pool_takes_nothing},
     {"threads_have_names_and_no_signals", threads_have_names_and_no_signals},
     {"pool_counts_processors", pool_counts_processors},

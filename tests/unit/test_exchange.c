@@ -12,10 +12,9 @@ static struct pool *workers;
 static atomic_ullong changes;
 static atomic_int resumed;
 
-struct pool *http_pool(struct http *h)
+int http_submit(struct exchange *x, pool_job *job)
 {
-    (void)h;
-    return workers;
+    return pool_submit(workers, job, x);
 }
 
 void http_suspend(struct exchange *x)
