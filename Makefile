@@ -383,7 +383,7 @@ NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm
 DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
 # Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system).
 DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs
-DEPS_BENCH := hyperfine pigz isal $(NODE)
+DEPS_BENCH := hyperfine pigz isal wrk $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.
 define apt_install
