@@ -169,8 +169,6 @@ int trace_text_open_source(struct trace_source *source, enum trace_format format
 /* Bytes [offset, offset + size) of `text`, which it takes when it succeeds; `done` (may be NULL) is called when it closes. -ENOMEM. */
 int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size, void (*done)(void *arg), void *arg,
                      struct trace_source **ret);
-/* Another part of the same text. */
-void trace_source_move(struct trace_source *s, uint64_t offset, uint64_t size);
 void trace_source_close(struct trace_source *s);
 /* As pread, but for the error: -errno or what the finder of checkpoints returned; -EIO where the text no longer has these bytes. */
 ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset);

@@ -27,14 +27,6 @@ int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
     return 0;
 }
 
-void trace_source_move(struct trace_source *s, uint64_t offset, uint64_t size)
-{
-    s->offset = offset;
-    s->size = size;
-    free(s->kept);
-    s->kept = NULL;
-}
-
 void trace_source_close(struct trace_source *s)
 {
     if (!s)
