@@ -9,12 +9,13 @@ const axe = require.resolve(path.join(modules, "axe-core/axe.min.js"));
 const SECONDS = 60 * 1000;
 const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-let context, page, wrong = [], aborted = [], refused = 0;
+let context, page, wrong = [], aborted = [], asked = [], refused = 0;
 
 function listen(p) {
   p.on("pageerror", (e) => wrong.push("error: " + e));
   p.on("dialog", (d) => { wrong.push("dialog: " + d.message()); d.dismiss(); });
   p.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) wrong.push("console: " + m.text()); });
+  p.on("request", (r) => asked.push(r.url()));
   p.on("requestfailed", (r) => { if (/ABORTED/.test(r.failure().errorText)) aborted.push(new URL(r.url()).pathname); });
 }
 
@@ -27,7 +28,7 @@ const verbs = {
   // A fresh tab; `before`: a script that runs first, as programs that embed the page have one.
   async open({ url, width, height, scheme, before }) {
     if (page) await page.close();
-    wrong = [], aborted = [];
+    wrong = [], aborted = [], asked = [];
     page = await context.newPage();
     await page.setViewportSize({ width: width || 1360, height: height || 900 });
     await page.emulateMedia({ colorScheme: scheme || "light" });
@@ -56,6 +57,7 @@ const verbs = {
   forward: () => page.goForward(),
   reload: () => page.reload(),
   aborted: () => aborted,
+  asked: () => asked,
   async axe() {
     await page.evaluate(require("fs").readFileSync(axe, "utf8"));
     const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));

@@ -41,6 +41,8 @@ export const online = signal(true);
 export const wantsToken = signal(false);
 /** Counts what makes all answers out of date: a token, a daemon that is back. */
 export const epoch = signal(0);
+/** The oldest state of the index that an answer was computed on since this was set to infinity. */
+export const heard = { generation: Infinity };
 
 const KEY = "dftracerd-token";
 let token = host.token ?? stored();
@@ -137,6 +139,7 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
     try {
       const answer = await send(path, params, { ...init, signal: signal ?? null });
       if (!answer.ok) throw await problemOf(answer);
+      heard.generation = Math.min(heard.generation, Number(answer.headers.get("X-Dftracer-Generation") ?? Infinity));
       return answer;
     } catch (e) {
       if (isAbort(e) || e instanceof ApiError) throw e;
@@ -144,6 +147,22 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
     }
   }
 }
+
+type Reviver = (this: unknown, key: string, value: unknown, context?: { source?: string }) => unknown;
+const LARGE = /(?<![\d.])(?:9\d{15}|\d{17})/;
+/** Integers that doubles do not hold keep all their digits where they may be an argument (an address, a counter). What else is that
+ * large is a sum, or a time: rounded. It is slow, so only texts that have one are looked through. */
+const keeping = (wanted: (key: string, holder: unknown) => boolean): Reviver => function (key, value, context) {
+  if (typeof value !== "number" || Number.isSafeInteger(value) || !/^-?\d+$/.test(context?.source ?? "")) return value;
+  return wanted(key, this) ? BigInt(context?.source as string) : value;
+};
+const ofRow = keeping((key) => key.startsWith("args."));
+const ofKeys = keeping((key, holder) => key === "value" || Array.isArray(holder));
+/** Keys are lists, as cells are. */
+const ofLanes: Reviver = function (key, value, context) {
+  return key === "cells" ? (value as unknown[][]).map((cell) => cell.map(Number)) : ofKeys.call(this, key, value, context);
+};
+const parsed = (text: string, reviver: Reviver): unknown => JSON.parse(text, LARGE.test(text) ? reviver : undefined);
 
 let open = 0;
 /** Whether an answer has not come yet, or not all of it. */
@@ -155,17 +174,12 @@ async function counted<T>(answer: Promise<T>): Promise<T> {
 }
 
 export const getJson = <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
-  counted(request(path, params, signal).then((answer) => answer.json() as Promise<T>));
+  counted(request(path, params, signal).then(async (answer) => parsed(await answer.text(), ofLanes) as T));
 
 export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   return (await (await request(path, {}, signal, init)).json()) as T;
 }
-
-/** Numbers of arguments that doubles do not hold (addresses, counters): all their digits. */
-const exactly = (key: string, value: unknown, context?: { source?: string }): unknown =>
-  typeof value === "number" && !Number.isSafeInteger(value) && key.startsWith("args.") && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source as string) : value;
-const rowOf = (line: string): unknown => JSON.parse(line, line.includes('"args.') ? (exactly as (key: string, value: unknown) => unknown) : undefined);
 
 /** Each piece that `end` ends, as it comes. */
 export async function getPieces(path: string, params: Params, end: string, onPiece: (text: string) => void, signal?: AbortSignal): Promise<void> {
@@ -183,7 +197,7 @@ export async function getPieces(path: string, params: Params, end: string, onPie
 /** NDJSON, row by row. An answer that breaks off has a last line that says why. */
 export async function getLines<T>(path: string, params: Params, onRow: (row: T) => void, signal?: AbortSignal): Promise<void> {
   await counted(getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
-    const row = rowOf(line) as { error: Problem }, keys = Object.keys(row);
+    const row = parsed(line, ofRow) as { error: Problem }, keys = Object.keys(row);
     if (keys.length === 1 && keys[0] === "error") throw new ApiError(500, row.error);
     onRow(row as T);
   }, signal));

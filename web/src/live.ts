@@ -1,7 +1,8 @@
 // How far indexing is, told by the daemon as it changes; and answers that follow it.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, asking, epoch, getJson, getPieces, isAbort, pathOf, type Params } from "./api";
+import { ApiError, asking, epoch, getJson, getPieces, heard, isAbort, pathOf, type Params } from "./api";
+import type { Info } from "./overview/model";
 
 export interface Progress {
   generation: number;
@@ -17,25 +18,26 @@ export interface Progress {
 export const progress = signal<Progress | null>(null);
 /** Whether views are asked again when the index changes. */
 export const following = signal(true);
-/** The generation that views show. */
+/** The generation for which views were asked again; 0: none yet. */
 export const generation = signal(0);
 
 const REFRESH_MS = 1000, AGAIN_MS = 200;
 let timer = 0;
 
-/** What was asked for is answered first: answers that take longer than the index takes to change would never come. */
+/** What was asked for is answered first: answers that take longer than the index takes to change would never come. Those that have
+ * come may be of the new generation already. */
 function refresh(): void {
   timer = 0;
   if (!following.value || !progress.value) return;
-  if (generation.value && asking()) timer = window.setTimeout(refresh, AGAIN_MS);
-  else generation.value = progress.value.generation;
-}
-
-function changed(): void {
-  timer ||= window.setTimeout(refresh, generation.value ? REFRESH_MS : 0);
+  const now = progress.value.generation, shown = Number.isFinite(heard.generation) ? heard.generation : generation.value;
+  if (asking()) timer = window.setTimeout(refresh, AGAIN_MS);
+  else if (shown < now) {
+    heard.generation = Infinity;
+    generation.value = now;
+  }
 }
 effect(() => {
-  if (following.value && progress.value && progress.value.generation !== generation.value) changed();
+  if (following.value && progress.value && progress.value.generation !== generation.value) timer ||= window.setTimeout(refresh, REFRESH_MS);
 });
 
 function take(piece: string): void {
@@ -67,17 +69,19 @@ export function followProgress(): void {
   turn();
 }
 
-/** When the first event of all begins: times are told from there. */
-export const begin = signal<number | null>(null);
-/** The directories that are served, on the daemon's machine. */
-export const roots = signal<string[]>([]);
+/** What is served: asked once for all views. */
+export const everything = signal<Answer<Info>>({ data: null, error: null, loading: true });
 effect(() => {
   void [generation.value, epoch.value];
-  getJson<{ totals: { min_ts: number | null }; roots: { path: string }[] }>("/info").then((info) => {
-    begin.value = info.totals.min_ts;
-    roots.value = info.roots.map((r) => r.path);
-  }, () => undefined);
+  getJson<Info>("/info").then(
+    (data) => { everything.value = { data, error: null, loading: false }; },
+    (error) => { everything.value = { ...everything.peek(), error: error as Error, loading: false }; },
+  );
 });
+/** When the first event of all begins: times are told from there. */
+export const begin = computed(() => everything.value.data?.totals.min_ts ?? null);
+/** The directories that are served, on the daemon's machine. */
+export const roots = computed(() => everything.value.data?.roots.map((r) => r.path) ?? []);
 
 /** Where something below the root is, for programs on the daemon's machine. With several roots a path says which by a label, and
  * only the daemon knows these. */

@@ -2,12 +2,12 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
-import { begin, useAnswer } from "../live";
+import { begin, everything, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
 import type { Group, Histogram, Info, Rows, Timeline } from "./model";
-import { Files, Quality } from "./quality";
+import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
 
@@ -141,7 +141,8 @@ function Durations() {
 export function OverviewView() {
   const s = selection.value;
   const where = { dir: s.dir || undefined, file: s.file || undefined };
-  const info = useAnswer<Info>("/info", where);
+  const part = useAnswer<Info>("/info", s.dir || s.file ? where : null), info = s.dir || s.file ? part : everything.value;
+  const few = (info.data?.totals.files ?? Infinity) <= MOST_FILES, detail = useAnswer<Info>("/info", few ? { detail: "files", ...where } : null);
   const sums = useAnswer<Rows<Group>>("/aggregate", { ...selectionParams(s), group_by: "", agg: "events=count,bytes=sum:size,busy=sum:dur", time_interval: 0, format: "json" });
   return (
     <>
@@ -158,9 +159,9 @@ export function OverviewView() {
         <Top title="Calls that took most" by="name" sort="time" />
         <Durations />
         <Top title="Categories" by="cat" sort="time" />
-        {info.data && <Quality info={info.data} />}
+        {info.data && <Quality info={detail.data ?? info.data} />}
       </div>
-      <Files />
+      <Files answer={detail} total={info.data?.totals.files ?? 0} />
     </>
   );
 }

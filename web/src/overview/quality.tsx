@@ -1,12 +1,12 @@
 // What is wrong with the traces, and the files with their state.
-import { progress, useAnswer } from "../live";
+import type { Answer } from "../live";
 import { bytes, count, exact, time } from "../format";
-import { selection, setSelection } from "../state";
+import { setSelection } from "../state";
 import { Name, Num, Panel, Shown } from "../ui";
 import type { Info } from "./model";
 
 /** So many files are told one by one; of more, totals only: the list would be megabytes. */
-const MOST_FILES = 2000;
+export const MOST_FILES = 2000;
 const SHOWN_FILES = 200;
 
 interface Finding { what: string; number: number; meaning: string }
@@ -25,14 +25,8 @@ function findings(info: Info): Finding[] {
   return all.filter((f) => f.number > 0);
 }
 
-function useDetail() {
-  const few = (progress.value?.files ?? 0) <= MOST_FILES, s = selection.value;
-  return useAnswer<Info>("/info", progress.value && few ? { detail: "files", dir: s.dir || undefined, file: s.file || undefined } : null);
-}
-
 export function Quality({ info }: { info: Info }) {
-  const detail = useDetail();
-  const found = findings(detail.data ?? info);
+  const found = findings(info);
   return (
     <Panel title="Data quality">
       {info.index.error && <p class="failure">Indexing has stopped: {info.index.error}</p>}
@@ -43,9 +37,7 @@ export function Quality({ info }: { info: Info }) {
   );
 }
 
-export function Files() {
-  const answer = useDetail();
-  const total = progress.value?.files ?? 0;
+export function Files({ answer, total }: { answer: Answer<Info>; total: number }) {
   if (total > MOST_FILES) return <p class="empty">{exact(total)} files: more than a list here would help with. Choose a directory or file above, or ask <code>/info?detail=files</code>.</p>;
   return (
     <Panel title="Files" wide note={`${exact(total)} files; click one to see it alone`} busy={answer.loading}>

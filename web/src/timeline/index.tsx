@@ -61,7 +61,8 @@ function keepWindow(stage: Stage, old: Stage | null): void {
 /** What the window has, exactly; asked once it stands still. */
 function useFacts(stage: Stage): Answer | null {
   const [facts, set] = useState<Answer | null>(null);
-  const stamp = `${stage.moved.value}.${generation.value}`;
+  void stage.moved.value;
+  const stamp = `${stage.window.from},${stage.window.to}.${generation.value}`;
   useEffect(() => {
     const control = new AbortController();
     const timer = setTimeout(() => {

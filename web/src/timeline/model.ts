@@ -4,7 +4,7 @@ import { equals, label, literal } from "../format";
 
 /** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
 export type Cell = [number, number, number, number, number?];
-export type Key = string | number | boolean | null;
+export type Key = string | number | bigint | boolean | null;
 export interface Answer {
   generation: number;
   complete: boolean;
@@ -64,7 +64,7 @@ export interface Tree {
   truncated: number;
 }
 
-export const idOf = (keys: readonly Key[]): string => JSON.stringify(keys);
+export const idOf = (keys: readonly Key[]): string => JSON.stringify(keys, (_, key) => (typeof key === "bigint" ? [String(key)] : key as unknown));
 export const columnsOf = (layout: string[][], level: number): string[] => layout.slice(0, level + 1).flat();
 
 function titleOf(columns: string[], keys: Key[]): string {
