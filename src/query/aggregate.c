@@ -30,7 +30,7 @@ struct aggregate {
     uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
     unsigned passes;
     struct best_rows *best;     /* NULL: rows are told from groups */
-    struct value *kept;         /* all rows by their values, when they are known; NULL */
+    struct value *kept;         /* all rows by their values, of `best`, when they are known; NULL */
     size_t kept_count, kept_at; /* rows; the first of the block at hand */
 };
 
@@ -496,7 +496,6 @@ void aggregate_close(struct aggregate *a)
     drop_groups(a);
     process_table_free(a->teller.processes);
     best_free(a->best);
-    free(a->kept);
     prefixes_free(a->prefixes);
     pass_done(&a->pass);
     free(a->values);

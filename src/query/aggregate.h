@@ -280,6 +280,7 @@ struct teller_state {               /* all that rows are told from              
     struct process_table *processes;
     int64_t *busy;                  /* ns by group of set 0; NULL                                     */
     uint64_t **distinct;            /* by keep, by group; NULL where another thing is kept            */
+    size_t charged;
     struct told *told;              /* by measure                                                     */
     struct value *quantiles;        /* by measure, by quantile                                        */
 };

@@ -20,41 +20,6 @@ struct best_rows {
     struct group_table chosen;
 };
 
-int best_new(const struct aggregate_plan *p, const struct sort_key *sort, size_t width,
-             uint64_t most, struct best_rows **ret)
-{
-    struct best_rows *b = calloc(1, sizeof(*b));
-
-    if (!b)
-        return -ENOMEM;
-    b->plan = p;
-    b->sort = sort;
-    b->width = width;
-    b->most = most;
-    group_table_init(&b->chosen, p->width, UINT32_MAX - 1, p->budget);
-    b->row = malloc((p->column_count + 1) * sizeof(*b->row));
-    if (!b->row) {
-        best_free(b);
-        return -ENOMEM;
-    }
-    *ret = b;
-    return 0;
-}
-
-void best_free(struct best_rows *b)
-{
-    if (!b)
-        return;
-    group_table_done(&b->chosen);
-    budget_release(b->plan->budget, b->charged);
-    free(b->heap);
-    free(b->values);
-    free(b->keys);
-    free(b->number);
-    free(b->row);
-    free(b);
-}
-
 /* ---- room ---------------------------------------------------------------------------------------------------- */
 
 static size_t row_bytes(const struct best_rows *b)
@@ -73,6 +38,7 @@ static int grow_one(void *array, size_t bytes)
     return 0;
 }
 
+/* One row is for best_take. */
 static int grow(struct best_rows *b)
 {
     size_t cap = b->cap ? b->cap * 2 : 64;
@@ -88,6 +54,41 @@ static int grow(struct best_rows *b)
     rc = rc < 0 ? rc : grow_one(&b->number, cap * sizeof(*b->number));
     b->cap = rc < 0 ? b->cap : cap;
     return rc;
+}
+
+int best_new(const struct aggregate_plan *p, const struct sort_key *sort, size_t width,
+             uint64_t most, struct best_rows **ret)
+{
+    struct best_rows *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return -ENOMEM;
+    b->plan = p;
+    b->sort = sort;
+    b->width = width;
+    b->most = most;
+    group_table_init(&b->chosen, p->width, UINT32_MAX - 1, p->budget);
+    b->row = malloc((p->column_count + 1) * sizeof(*b->row));
+    int rc = b->row ? grow(b) : -ENOMEM;
+    if (rc < 0)
+        best_free(b);
+    else
+        *ret = b;
+    return rc;
+}
+
+void best_free(struct best_rows *b)
+{
+    if (!b)
+        return;
+    group_table_done(&b->chosen);
+    budget_release(b->plan->budget, b->charged);
+    free(b->heap);
+    free(b->values);
+    free(b->keys);
+    free(b->number);
+    free(b->row);
+    free(b);
 }
 
 /* ---- the heap ------------------------------------------------------------------------------------------------ */
@@ -149,7 +150,7 @@ static void put_row(struct best_rows *b, size_t place, const uint64_t *keys)
 
 static int add_row(struct best_rows *b, const uint64_t *keys)
 {
-    int rc = b->count < b->most && b->count == b->cap ? grow(b) : 0;
+    int rc = b->count < b->most && b->count + 1 == b->cap ? grow(b) : 0;
 
     if (rc < 0)
         return rc;
@@ -202,23 +203,31 @@ bool best_has_all(const struct best_rows *b)
     return b->seen <= b->count;
 }
 
-static int compare_numbered(const void *x, const void *y, void *arg)
+/* The worst goes to the end, again and again. */
+static int sort_heap(struct best_rows *b)
 {
-    return compare_places(arg, *(const uint32_t *)x, *(const uint32_t *)y);
+    const size_t count = b->count;
+    int rc = 0;
+
+    while (b->count > 1 && rc == 0) {
+        uint32_t worst = b->heap[0];
+        rc = b->count % 1024 ? 0 : budget_check(b->plan->budget);
+        b->heap[0] = b->heap[--b->count];
+        sift_down(b);
+        b->heap[b->count] = worst;
+    }
+    b->count = count;
+    return rc;
 }
 
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count)
 {
-    const size_t columns = b->plan->column_count;
-    struct value *values = malloc(((b->count + 1) * columns + 1) * sizeof(*values));
+    int rc = sort_heap(b);
 
-    if (!values)
-        return -ENOMEM;
-    if (b->count)
-        qsort_r(b->heap, b->count, sizeof(*b->heap), compare_numbered, b);
-    for (size_t i = 0; i < b->count; i++)
-        memcpy(values + i * columns, b->values + b->heap[i] * columns, columns * sizeof(*values));
-    *ret = values;
+    if (rc < 0)
+        return rc;
+    rows_permute(b->values, b->plan->column_count, b->heap, b->count, b->row);
+    *ret = b->values;
     *ret_count = b->count;
     return 0;
 }

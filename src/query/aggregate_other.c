@@ -9,7 +9,8 @@
 struct others {
     struct aggregate_found *found; /* of one group */
     struct aggregate_fine fine;
-    bool *joined; /* by group at hand */
+    bool *joined;  /* by group at hand */
+    size_t united; /* intervals of which none meets another, at the beginning of the list */
 };
 
 static const uint64_t *other_keys(const struct others *o)
@@ -69,16 +70,24 @@ static int compare_intervals(const void *a, const void *b)
 {
     const struct interval *x = a, *y = b;
 
+    pulse_step();
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Only their union is asked for. */
-static void unite_intervals(struct aggregate_found *f)
+/* Only their union is asked for. What does not meet stays, so a list must have become twice as long before it is worth it. */
+static int unite_intervals(struct others *o)
 {
-    size_t kept = 0;
+    enum { SOME = 1 << 16 };
+    struct aggregate_found *f = o->found;
+    size_t kept = 0, bytes = f->interval_count * sizeof(*f->intervals); /* a copy of qsort's */
 
-    if (f->interval_count)
-        qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    if (f->interval_count < 2 * o->united + SOME)
+        return 0;
+    int rc = budget_charge(f->plan->budget, bytes);
+    if (rc < 0)
+        return rc;
+    qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    budget_release(f->plan->budget, bytes);
     for (size_t i = 0; i < f->interval_count; i++) {
         struct interval *v = &f->intervals[i], *last = kept ? &f->intervals[kept - 1] : NULL;
         if (last && v->from <= last->to)
@@ -86,32 +95,46 @@ static void unite_intervals(struct aggregate_found *f)
         else
             f->intervals[kept++] = *v;
     }
-    f->interval_count = kept;
+    f->interval_count = o->united = kept;
+    return 0;
+}
+
+static int join_intervals(struct others *o, const struct aggregate_found *from)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->interval_count && rc == 0; i++) {
+        const struct interval *v = &from->intervals[i];
+        rc = i % 0x1000 ? 0 : budget_check(from->plan->budget);
+        rc = rc < 0 || i % 0x1000 ? rc : unite_intervals(o);
+        if (rc == 0 && o->joined[v->group])
+            rc = interval_add(o->found, 0, v->from, v->to);
+    }
+    return rc;
+}
+
+static int join_distinct(struct others *o, const struct aggregate_found *from, unsigned keep)
+{
+    const struct group_table *t = &from->distinct[keep];
+    int64_t rc = 0;
+
+    for (uint32_t i = 0; i < t->count && rc >= 0; i++) {
+        const uint64_t *pair = group_table_keys(t, i);
+        uint64_t copy[2] = {0, pair[1]};
+        rc = i % 0x1000 ? 0 : budget_check(from->plan->budget);
+        if (rc == 0 && o->joined[pair[0]])
+            rc = group_table_add(&o->found->distinct[keep], copy);
+    }
+    return rc < 0 ? (int)rc : 0;
 }
 
 static int join_lists(struct others *o, const struct aggregate_found *from)
 {
     int rc = 0;
 
-    for (unsigned k = 0; k < from->plan->keep_count; k++) {
-        const struct group_table *t = &from->distinct[k];
-        for (uint32_t i = 0; i < t->count; i++) {
-            const uint64_t *pair = group_table_keys(t, i);
-            uint64_t copy[2] = {0, pair[1]};
-            int64_t added = o->joined[pair[0]] ? group_table_add(&o->found->distinct[k], copy) : 0;
-            if (added < 0)
-                return (int)added;
-        }
-    }
-    for (size_t i = 0; i < from->interval_count && rc == 0; i++) {
-        const struct interval *v = &from->intervals[i];
-        if (o->joined[v->group])
-            rc = interval_add(o->found, 0, v->from, v->to);
-        if (i % 0x10000 == 0xffff)
-            unite_intervals(o->found);
-    }
-    unite_intervals(o->found);
-    return rc;
+    for (unsigned k = 0; k < from->plan->keep_count && rc == 0; k++)
+        rc = join_distinct(o, from, k);
+    return rc < 0 ? rc : join_intervals(o, from);
 }
 
 int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,

@@ -162,33 +162,43 @@ static int apply_having(struct teller_state *t, const char *having, struct value
 struct sorter {
     const struct sort_key *keys;
     size_t width;
-    struct value *values; /* width a row */
+    struct value *values;
+    size_t stride; /* values a row: all columns, or, `packed`, the keys alone */
+    bool packed;
 };
+
+static const struct value *key_of(const struct sorter *s, uint32_t row, size_t i)
+{
+    return &s->values[row * s->stride + (s->packed ? i : s->keys[i].column)];
+}
 
 static int compare_rows(const void *a, const void *b, void *arg)
 {
     const struct sorter *s = arg;
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     pulse_step();
     for (size_t i = 0; i < s->width; i++) {
-        int cmp = value_cmp(&s->values[x * s->width + i], &s->values[y * s->width + i]);
+        int cmp = value_cmp(key_of(s, x, i), key_of(s, y, i));
         if (cmp)
             return s->keys[i].descending ? -cmp : cmp;
     }
     return (x > y) - (x < y); /* by their keys, as they were */
 }
 
+enum { ORDER_BYTES = 2 * sizeof(uint32_t) }; /* of a row: qsort_r makes a copy */
+
 static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t width,
                      struct value *values, struct row_id *rows, size_t count)
 {
-    size_t bytes = count * (width * sizeof(struct value) + sizeof(size_t) + sizeof(struct row_id));
+    size_t bytes = count * (width * sizeof(struct value) + ORDER_BYTES + sizeof(struct row_id));
     int rc = budget_charge(t->plan->budget, bytes);
 
     if (rc < 0)
         return rc;
-    struct sorter s = {keys, width, malloc((count * width + 1) * sizeof(*s.values))};
-    size_t *order = malloc((count + 1) * sizeof(*order));
+    struct sorter s = {
+        keys, width, malloc((count * width + 1) * sizeof(*s.values)), width, .packed = true};
+    uint32_t *order = malloc((count + 1) * sizeof(*order));
     struct row_id *before = malloc((count + 1) * sizeof(*before));
     rc = s.values && order && before ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -196,7 +206,7 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
         rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, values);
         for (size_t k = 0; k < width && rc == 0; k++)
             s.values[i * width + k] = values[keys[k].column];
-        order[i] = i;
+        order[i] = (uint32_t)i;
         before[i] = rows[i];
     }
     if (rc == 0)
@@ -251,33 +261,49 @@ int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_option
     return 0;
 }
 
+/* Round after round of rows that take each other's places. */
+void rows_permute(struct value *values, size_t columns, uint32_t *order, size_t count,
+                  struct value *row)
+{
+    const size_t bytes = columns * sizeof(*values);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t to = i;
+        if (order[i] == i)
+            continue;
+        memcpy(row, values + i * columns, bytes);
+        for (size_t from; (from = order[to]) != i; to = from) {
+            memcpy(values + to * columns, values + from * columns, bytes);
+            order[to] = (uint32_t)to;
+        }
+        memcpy(values + to * columns, row, bytes);
+        order[to] = (uint32_t)to;
+    }
+}
+
 int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o,
                      struct value *values, size_t count, struct err *err)
 {
-    const size_t columns = p->column_count;
+    struct sorter s = {.width = o->sort_count, .values = values, .stride = p->column_count};
     struct sort_key *keys;
     int rc = keys_of_sort(p, o, &keys, err);
 
-    if (rc < 0 || o->sort_count == 0)
+    rc = rc < 0 || s.width == 0 ? rc : budget_charge(p->budget, count * ORDER_BYTES);
+    if (rc < 0 || s.width == 0)
         return rc;
-    struct sorter s = {keys, o->sort_count, malloc((count * o->sort_count + 1) * sizeof(*values))};
-    struct value *before = malloc((count * columns + 1) * sizeof(*before));
-    size_t *order = malloc((count + 1) * sizeof(*order));
-    rc = s.values && before && order ? 0 : -ENOMEM;
+    uint32_t *order = malloc((count + 1) * sizeof(*order));
+    struct value *row = malloc((s.stride + 1) * sizeof(*row));
+    s.keys = keys;
+    rc = order && row ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        order[i] = (uint32_t)i;
     if (rc == 0) {
-        memcpy(before, values, count * columns * sizeof(*before));
-        for (size_t i = 0; i < count; i++) {
-            order[i] = i;
-            for (size_t k = 0; k < s.width; k++)
-                s.values[i * s.width + k] = values[i * columns + keys[k].column];
-        }
         qsort_r(order, count, sizeof(*order), compare_rows, &s);
-        for (size_t i = 0; i < count; i++)
-            memcpy(values + i * columns, before + order[i] * columns, columns * sizeof(*values));
+        rows_permute(values, s.stride, order, count, row);
     }
-    free(s.values);
-    free(before);
     free(order);
+    free(row);
+    budget_release(p->budget, count * ORDER_BYTES);
     return rc;
 }
 

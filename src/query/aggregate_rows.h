@@ -12,7 +12,9 @@ struct sort_key { unsigned column; bool descending; };
 /* Of o->sort, or of o->top_by where there is a `top`: in the arena of the plan. ERR_PARAM: no such column. */
 int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o, struct sort_key **ret, size_t *ret_width,
                    struct err *err);
-/* Rows of values by o->sort; equal ones as they were. */
+/* Puts row order[i] of `columns` values at i; `order` is used up, `row` is room for one. */
+void rows_permute(struct value *values, size_t columns, uint32_t *order, size_t count, struct value *row);
+/* Rows of values by o->sort; equal ones as they were. ERR_MEMORY_LIMIT, -ENOMEM. */
 int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o, struct value *values, size_t count,
                      struct err *err);
 /* *rows, in the order of their keys, becomes what is told, but for `top`. ERR_PARAM, ERR_QUERY_SYNTAX, -ENOMEM ... */
@@ -29,7 +31,7 @@ int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *r
 int best_choose(struct best_rows *b);
 bool best_has(const struct best_rows *b, const uint64_t *keys);
 bool best_has_all(const struct best_rows *b);
-/* Their values in order; *new*, with room for one row more. */
+/* Their values in order; borrowed, with room for one row more. Nothing can be added then. */
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count);
 
 /* ---- aggregate_other.c: many groups as one row, whose first key is told as "(other)", the others as null ---- */

@@ -12,11 +12,37 @@ static int compare_intervals(const void *a, const void *b)
 {
     const struct interval *x = a, *y = b;
 
+    pulse_step();
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
     return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Zeros by group of set 0. */
+static int charge_groups(struct teller_state *t, size_t each, void *ret)
+{
+    size_t count = t->found->set[0].map.table.count;
+    int rc = budget_charge(t->plan->budget, count * each);
+
+    if (rc < 0)
+        return rc;
+    t->charged += count * each;
+    *(void **)ret = calloc(count + 1, each);
+    return *(void **)ret ? 0 : -ENOMEM;
+}
+
+static int sort_intervals(struct aggregate_found *f)
+{
+    size_t bytes = f->interval_count * sizeof(*f->intervals); /* a copy of qsort's */
+    int rc = bytes ? budget_charge(f->plan->budget, bytes) : -ENOENT;
+
+    if (rc < 0)
+        return rc == -ENOENT ? 0 : rc;
+    qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    budget_release(f->plan->budget, bytes);
+    return 0;
 }
 
 /* The length of the union of the intervals of each group. */
@@ -26,13 +52,10 @@ static int measure_busy(struct teller_state *t)
 
     if (!t->plan->intervals)
         return 0;
-    t->busy = calloc(f->set[0].map.table.count + 1, sizeof(*t->busy));
-    if (!t->busy)
-        return -ENOMEM;
-    if (f->interval_count)
-        qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
     int64_t end = 0;
-    for (size_t i = 0; i < f->interval_count; i++) {
+    int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
+    rc = rc < 0 ? rc : sort_intervals(f);
+    for (size_t i = 0; i < f->interval_count && rc == 0; i++) {
         const struct interval *v = &f->intervals[i];
         if (i == 0 || v->group != v[-1].group)
             end = INT64_MIN;
@@ -42,7 +65,7 @@ static int measure_busy(struct teller_state *t)
         t->busy[v->group] += v->to - from;
         end = v->to;
     }
-    return 0;
+    return rc;
 }
 
 static int count_distinct(struct teller_state *t)
@@ -56,9 +79,9 @@ static int count_distinct(struct teller_state *t)
         const struct group_table *pairs = &t->found->distinct[k];
         if (p->keeps[k].what != KEEP_DISTINCT)
             continue;
-        t->distinct[k] = calloc(t->found->set[0].map.table.count + 1, sizeof(uint64_t));
-        if (!t->distinct[k])
-            return -ENOMEM;
+        int rc = charge_groups(t, sizeof(uint64_t), &t->distinct[k]);
+        if (rc < 0)
+            return rc;
         for (uint32_t i = 0; i < pairs->count; i++)
             t->distinct[k][group_table_keys(pairs, i)[0]]++;
     }
@@ -82,6 +105,8 @@ void teller_done(struct teller_state *t)
     for (unsigned k = 0; t->distinct && k < t->plan->keep_count; k++)
         free(t->distinct[k]);
     free(t->distinct);
+    budget_release(t->plan->budget, t->charged);
+    t->charged = 0;
     free(t->busy);
     free(t->told);
     free(t->quantiles);

@@ -1,8 +1,11 @@
 /* room: query */
 /* /aggregate: threads, chunks and parts that memory has room for change nothing; what is too much is refused and given back. */
+#include "../../src/query/aggregate_rows.h"
 #include "aggregate_ask.h"
 
+#include <malloc.h>
 #include <math.h>
+#include <time.h>
 
 /* ---- threads and chunks -------------------------------------------------------------------------- */
 
@@ -410,7 +413,98 @@ static void limits_are_told(void)
     store_end(&s);
 }
 
+/* Rows that are kept by their values are all that is left of a `top` of many, and their memory is the query's. */
+static void kept_rows_are_charged(void)
+{
+    static const char *const by[] = {"tid", "ts"}, *const sort[] = {"-x_sum"};
+    const struct aggregate_options o = {.group_by = by,
+                                        .group_by_count = 2,
+                                        .aggregates = all,
+                                        .aggregate_count = 15,
+                                        .top = 4000,
+                                        .top_by = "x_mean",
+                                        .sort = sort,
+                                        .sort_count = 1,
+                                        .limit = UINT64_MAX,
+                                        .interval_ns = 1000};
+    enum { SLACK = 1 << 20 }; /* blocks, columns, chunks */
+    struct selection selection;
+    struct budget budget = {0};
+    struct err err = {0};
+    struct aggregate *a;
+    struct query *q;
+    struct store s;
+
+    random_state = 17;
+    CHECK_STOP(store_begin(&s));
+    many_lines(&s, 0, 6000);
+    CHECK_STOP(store_ingest(&s, 64 << 10, 1));
+    selection_init(&selection);
+    CHECK_INT(query_open(&s.env, s.snapshot, &selection, &budget, &err, &q), 0);
+    struct mallinfo2 before = mallinfo2();
+    CHECK_STOP(aggregate_open(q, &o, &err, &a) == 0);
+    struct mallinfo2 after = mallinfo2();
+    CHECK(budget.memory_used > 4000 * 17 * sizeof(struct value));
+    CHECK(after.uordblks + after.hblkhd <
+          before.uordblks + before.hblkhd + budget.memory_used + SLACK);
+    aggregate_close(a);
+    query_close(q);
+    CHECK_INT(budget.memory_used, 0);
+    store_end(&s);
+}
+
+/* Processor seconds of all groups, one with `count` intervals of which none meets another, as "(other)". */
+static double seconds_of_others(struct budget *budget, uint32_t count, int want)
+{
+    const struct aggregate_plan plan = {
+        .budget = budget, .general = true, .intervals = true, .width = 1};
+    const struct row_id row = {0};
+    struct aggregate_fine fine;
+    struct teller_state t = {.plan = &plan, .fine = &fine};
+    struct timespec begin, end;
+    struct best_rows *none;
+    struct others *others;
+    struct value values[2];
+
+    memset(&fine, 0, sizeof(fine));
+    CHECK_INT(found_new(&plan, &t.found), 0);
+    CHECK_INT(group_table_add(&t.found->set[0].map.table, &(uint64_t){1}), 0);
+    CHECK_INT(set_grow(t.found, 0), 0);
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t from = (int64_t)(i * 2654435761u) * 4; /* each once, here and there */
+        CHECK_INT(interval_add(t.found, 0, from, from + 3), 0);
+    }
+    CHECK_INT(best_new(&plan, NULL, 0, 0, &none), 0);
+    CHECK_INT(others_new(&plan, &others), 0);
+    if (want < 0)
+        budget_cancel(budget, want);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    CHECK_INT(others_add(others, &t, none, &row, want < 0 ? 0 : 1), want);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    if (want == 0)
+        CHECK_INT(others_tell(others, values), 0);
+    others_free(others);
+    best_free(none);
+    found_free(t.found);
+    CHECK_INT(budget->memory_used, 0);
+    return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+}
+
+/* Eight times as many take some ten times as long, not 64 times; and who gives up does not wait for them. */
+static void other_intervals_do_not_add_up(void)
+{
+    struct budget budget = {0};
+    double few = seconds_of_others(&budget, 200000, 0);
+    double many = seconds_of_others(&budget, 1600000, 0);
+
+    if (many > 25 * few)
+        check_fail(__FILE__, __LINE__, "%.3f s and %.3f s", few, many);
+    seconds_of_others(&budget, 10, ERR_CANCELLED);
+}
+
 static const struct check_test tests[] = {
+    {"kept_rows_are_charged", kept_rows_are_charged},
+    {"other_intervals_do_not_add_up", other_intervals_do_not_add_up},
     {"sums_are_exact", sums_are_exact},
     {"threads_change_nothing", threads_change_nothing},
     {"parts_change_nothing", parts_change_nothing},
