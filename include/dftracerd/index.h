@@ -64,7 +64,8 @@ int index_forget(struct index *ix, const char *name);
 /* A root that cannot be read says nothing of its files: what is missing there is not purged while it is held. `label`: names
  * that begin with it and '/'; "" is all. Nothing is purged before index_listed either. 0, -ENOMEM. */
 int index_hold(struct index *ix, const char *label, bool hold);
-/* All files that exist at start have been offered: progress is meaningful from now on. */
+/* All files that exist at start have been offered: progress is meaningful from now on, and answers may be complete. The
+ * generation moves, but where nothing has changed since the store was left: then it stands for what it stood for. */
 void index_listed(struct index *ix);
 /* How a file is to be indexed anew; zero = as the index does it. Kept with the file, so that going on (after a crash, or
  * when it grows, or is another one of that name) does the same. */
@@ -179,6 +180,8 @@ struct snapshot *snapshot_filter(struct snapshot *s, bool (*keep)(void *arg, con
 struct snapshot *snapshot_ref(struct snapshot *s);
 void snapshot_release(struct snapshot *s);
 uint64_t snapshot_generation(const struct snapshot *s);
+/* It was taken after index_listed: before, there may be files that nobody has seen yet. */
+bool snapshot_is_listed(const struct snapshot *s);
 const char *snapshot_uuid(const struct snapshot *s);     /* of the store and what is kept of it, for ETags */
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */

@@ -5,6 +5,8 @@
 #include "log.h"
 #include "watch_notify.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -324,6 +326,7 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         scan_root(w, i, stop);
     if (atomic_load(stop))
         return ERR_CANCELLED;
+    failpoint("watch.walked");
     forget_gone(w);
     forget_from_before(w);
     drop_dead_names(w);

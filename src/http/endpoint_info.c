@@ -39,7 +39,7 @@ static bool is_complete(const struct snapshot *snapshot, const struct state *s)
         if (state == INDEX_PENDING || state == INDEX_INDEXING || state == INDEX_GROWING)
             return false;
     }
-    return true;
+    return snapshot_is_listed(snapshot);
 }
 
 static int open_info(struct request *rq)

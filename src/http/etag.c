@@ -57,7 +57,7 @@ void etag_of_text(struct exchange *x, struct text text)
 void etag_make(struct exchange *x)
 {
     struct buf key = {0};
-    if (is_fleeting(&x->rq))
+    if (is_fleeting(&x->rq) || !snapshot_is_listed(x->rq.snapshot))
         return;
     buf_reserve(&key, 1000);
     put_world(x, &key);

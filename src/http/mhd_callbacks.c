@@ -228,7 +228,7 @@ static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
     bool ready = wait && strcmp(wait, "ready") == 0 &&
-                 !readiness_is_known(x->http, snapshot_generation(x->rq.snapshot));
+                 !readiness_is_known(x->http, x->rq.snapshot);
     if (!ready && !readiness_is_fresh_asked(x))
         return false;
     exchange_unpin(x);

@@ -9,27 +9,9 @@
 #define FRESH_NS \
     10000000000ll /* a file that changes all the time, by a clock that is late, is waited for no longer */
 
-bool readiness_is_known(struct http *h, uint64_t generation)
+bool readiness_is_known(struct http *h, const struct snapshot *s)
 {
-    return atomic_load(&h->quiet) == generation + 1;
-}
-
-/* The first walk was over before the request's snapshot was taken, so the files that it found are in it. */
-static bool is_listed(const struct exchange *x)
-{
-    struct http *h = x->http;
-    struct index_progress p;
-    uint64_t since = atomic_load(&h->listed);
-    if (!since) {
-        index_progress(h->options.index, &p);
-        if (!p.listed)
-            return false;
-        struct snapshot *now = index_snapshot(h->options.index);
-        since = snapshot_generation(now) + 1;
-        snapshot_release(now);
-        atomic_store(&h->listed, since);
-    }
-    return snapshot_generation(x->rq.snapshot) + 1 >= since;
+    return snapshot_is_listed(s) && atomic_load(&h->quiet) == snapshot_generation(s) + 1;
 }
 
 static bool is_pending(const struct index_file *f)
@@ -49,13 +31,12 @@ static bool is_quiet(const struct snapshot *s)
 static bool is_all_ready(struct exchange *x)
 {
     struct http *h = x->http;
-    uint64_t generation = snapshot_generation(x->rq.snapshot);
-    if (readiness_is_known(h, generation))
+    if (readiness_is_known(h, x->rq.snapshot))
         return true;
-    if (!is_listed(x) || !is_quiet(x->rq.snapshot))
+    if (!snapshot_is_listed(x->rq.snapshot) || !is_quiet(x->rq.snapshot))
         return false;
     if (!x->rq.viewer) /* who sees all of them */
-        atomic_store(&h->quiet, generation + 1);
+        atomic_store(&h->quiet, snapshot_generation(x->rq.snapshot) + 1);
     return true;
 }
 
@@ -117,7 +98,7 @@ bool readiness_of(struct exchange *x)
     bool fresh = readiness_is_fresh_asked(x);
     if (fresh && o->looked && !o->looked(o->looked_arg, x->rq.started_ns))
         return false;
-    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && is_listed(x));
+    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && snapshot_is_listed(x->rq.snapshot));
 }
 
 void readiness_want(struct exchange *x)

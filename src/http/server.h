@@ -73,7 +73,6 @@ struct http {
     bool tick_now, tick_stop;
     unsigned tick_trim;                  /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
     atomic_ullong changes;               /* of the index, counted by http_index_changed               */
-    _Atomic uint64_t listed;             /* 1 + a generation with all that the first walk found; 0: it is not over */
     atomic_ullong quiet;                 /* a generation without pending files, plus 1                */
 };
 

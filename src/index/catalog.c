@@ -405,7 +405,7 @@ static struct snapshot *renew_snapshot(struct index *ix)
 {
     struct snapshot *old = ix->current, *made;
 
-    if (old && old->generation == ix->generation)
+    if (old && old->generation == ix->generation && old->listed == ix->listed)
         return NULL;
     made = make_snapshot(ix);
     if (!made)
@@ -491,6 +491,7 @@ static struct snapshot *make_snapshot(struct index *ix)
     atomic_init(&s->refs, 1);
     s->ix = ix;
     s->generation = ix->generation;
+    s->listed = ix->listed;
     s->older = ix->newest;
     if (ix->newest)
         ix->newest->newer = s;
@@ -575,6 +576,7 @@ struct snapshot *snapshot_filter(struct snapshot *s,
             part->archives[part->archive_count++] = view_ref(s->archives[i]);
     part->ix = s->ix;
     part->generation = s->generation;
+    part->listed = s->listed;
     part->part_uuid = room ? name_part(part) : NULL;
     pthread_mutex_init(&part->lock, NULL);
     pthread_mutex_init(&part->resolver_lock, NULL);
@@ -614,6 +616,11 @@ void snapshot_release(struct snapshot *s)
 uint64_t snapshot_generation(const struct snapshot *s)
 {
     return s->generation;
+}
+
+bool snapshot_is_listed(const struct snapshot *s)
+{
+    return s->listed;
 }
 
 const char *snapshot_uuid(const struct snapshot *s)

@@ -123,6 +123,7 @@ struct snapshot {
     atomic_uint refs;
     struct index *ix;
     uint64_t generation;
+    bool listed;
     uint32_t count;
     struct view **views;
     uint32_t archive_count;
@@ -186,7 +187,7 @@ struct index {
     bool forgotten;      /* a file went since */
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
-    uint64_t generation, generation_stored;
+    uint64_t generation, generation_stored, generation_opened;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
     struct part_fact *forks; /* of all files: who forked whom (forks.c) */

@@ -191,7 +191,9 @@ void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
     links_settle(ix);
-    ix->listed = true; /* no change of what answers tell: the generation stays */
+    if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
+        catalog_changed(ix);
+    ix->listed = true;
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);
 }

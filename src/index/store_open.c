@@ -373,6 +373,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
         rc = place_lock(ix->path, err, &ix->lock_fd);
     if (rc == 0)
         rc = open_store(ix, err);
+    ix->generation_opened = ix->generation;
     if (rc == 0) {
         first =
             index_snapshot(ix); /* so that there always is one, whatever becomes of the memory */

@@ -145,7 +145,7 @@ int query_make_places(struct query *q)
 
 static void look_at_files(struct query *q)
 {
-    q->complete = true;
+    q->complete = snapshot_is_listed(q->snapshot);
     q->counters.files = q->file_count;
     q->counters.generation = snapshot_generation(q->snapshot);
     for (size_t i = 0; i < q->file_count; i++) {
