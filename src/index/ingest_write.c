@@ -9,8 +9,8 @@
 #include <time.h>
 
 #define COMMIT_BYTES (16u << 20)
-#define COMMIT_LEAST (256u << 10)
-#define COMMIT_SHARE 32       /* of the store */
+#define COMMIT_LEAST (64u << 10)
+#define COMMIT_SHARE 64       /* of the store */
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
 #define TICK_NS 1000000000LL
 #define RETRY_NS 2000000000LL /* after a failed commit */
@@ -37,12 +37,19 @@ void run_free(struct run *r)
 
 /* ---- results ---- */
 
+/* With its first commit. */
+static bool replaces_file(const struct run *r)
+{
+    return r->fresh && !r->stored && r->old_id;
+}
+
 static void mark_dirty(struct writer *w, struct run *r)
 {
     if (kv_batch_empty(w->batch) && !w->dirty)
         w->first_ns = clock_mono_ns();
     if (r->dirty)
         return;
+    w->replacing = w->replacing || replaces_file(r);
     r->dirty = true;
     r->next_dirty = w->dirty;
     w->dirty = r;
@@ -356,6 +363,7 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     }
     w->dirty = NULL;
     w->dirty_count = 0;
+    w->replacing = false;
     return count;
 }
 
@@ -493,8 +501,10 @@ static void commit(struct writer *w, bool clean)
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);
-    if (rc == 0)
+    if (rc == 0) {
         texts_stored(w->ix->texts);
+        w->freed = w->files_deleted > 0;
+    }
     if (rc == 0)
         publish(w, list, count, true);
     else if (rc == ERR_STORE_FULL)
@@ -619,18 +629,18 @@ static int64_t commit_ns(const struct writer *w)
     return w->ix->options.commit_ms * 1000000LL;
 }
 
-/* Something large is to be deleted: a file, not the summary that each commit of a run replaces. */
+/* Something large is, or becomes with this commit, garbage: a file, not the summary that each commit of a run replaces. */
 static bool deletes_file(const struct writer *w)
 {
-    bool found = false;
+    bool found = w->replacing || w->freed;
 
     for (uint32_t i = 0; i < w->garbage_count && !found; i++)
         found = w->garbage[i].kind == GARBAGE_FILE;
     return found;
 }
 
-/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what is garbage are free
- * two commits later: where something is indexed anew, small commits keep the store small. */
+/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what a commit replaces can be
+ * used in the third after it: where something is indexed anew, small commits keep the store small. */
 static uint64_t commit_bytes(const struct writer *w)
 {
     uint64_t share = w->ix->options.map_max / 16, most = COMMIT_BYTES;

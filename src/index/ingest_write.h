@@ -13,6 +13,8 @@ struct writer {
     struct garbage *garbage;
     uint32_t garbage_count, garbage_cap;
     bool reading;     /* somebody reads: much may still come */
+    bool replacing;   /* the next commit makes a whole file garbage */
+    bool freed;       /* the last one deleted a file: the next cannot use its pages yet */
     int64_t first_ns; /* when the batch got its first */
     int64_t tick_ns;
     int64_t full_ns;          /* since when the store is full */
