@@ -250,7 +250,8 @@ static void the_longest_lines_are_not_cut(void)
     end();
 }
 
-static void what_is_dropped_leaves_the_others(void)
+/* The same with a pool, whose threads are at it when a file is dropped. */
+static void drop_one_of_three(struct pool *pool)
 {
     struct outlet *o = NULL;
     struct press *p = NULL;
@@ -261,7 +262,7 @@ static void what_is_dropped_leaves_the_others(void)
     if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
         return;
     make_text(&text, 3 << 19);
-    CHECK_INT(press_new(NULL, o, &(struct press_options){.level = 1}, &p), 0);
+    CHECK_INT(press_new(pool, o, &(struct press_options){.level = 1}, &p), 0);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(press_open(p, &err, &f[i]), 0);
         CHECK_INT(press_text(f[i], (struct text){text.data, text.len}, &err), 0);
@@ -279,6 +280,50 @@ static void what_is_dropped_leaves_the_others(void)
     buf_done(&text);
     buf_done(&back);
     end();
+}
+
+static void what_is_dropped_leaves_the_others(void)
+{
+    struct pool *pool = NULL;
+    drop_one_of_three(NULL);
+    if (!CHECK_INT(pool_new(2, "two", &pool), 0))
+        return;
+    drop_one_of_three(pool);
+    pool_free(pool);
+}
+
+static atomic_uint checked;
+
+static void note_check(void *arg, struct text text)
+{
+    (void)arg;
+    checked += (unsigned)text.len;
+}
+
+/* Who gives the text need not wait: a member is made as soon as its text is there, and one that is left behind is no harm. */
+static void others_work_meanwhile(void)
+{
+    struct outlet *o = NULL;
+    struct pool *pool = NULL;
+    struct press *p = NULL;
+    struct press_file *f = NULL;
+    struct err err = {0};
+    struct buf text = {0};
+    make_text(&text, 3 << 19);
+    CHECK_INT(outlet_body_new(&o), 0);
+    CHECK_INT(pool_new(2, "two", &pool), 0);
+    CHECK_INT(press_new(pool, o, &(struct press_options){.level = 1, .check = note_check}, &p), 0);
+    CHECK_INT(press_open(p, &err, &f), 0);
+    CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);
+    for (int i = 0; i < 1000 && !checked; i++)
+        usleep(10000);
+    CHECK(checked > 1 << 20);
+    CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);
+    press_drop(f);
+    press_free(p);
+    outlet_free(o);
+    pool_free(pool);
+    buf_done(&text);
 }
 
 /* ---- the tar ---- */
@@ -557,6 +602,7 @@ static const struct check_test tests[] = {
     {"members_are_cut_by_the_text_alone", members_are_cut_by_the_text_alone},
     {"the_longest_lines_are_not_cut", the_longest_lines_are_not_cut},
     {"what_is_dropped_leaves_the_others", what_is_dropped_leaves_the_others},
+    {"others_work_meanwhile", others_work_meanwhile},
     {"many_threads_need_no_more_memory", many_threads_need_no_more_memory},
     {"a_tar_goes_as_it_is_made", a_tar_goes_as_it_is_made},
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},

@@ -1,0 +1,244 @@
+/* press_line.c - the line of members to be: jobs of the pool compress them, the caller's thread writes them in their order.
+ *
+ * The caller goes on with the next text meanwhile; where too much is in line it compresses, too.
+ */
+#include "press.h"
+
+#include <stdlib.h>
+
+/* So long is a job; then it queues up again behind others. */
+#define JOB_NS (20 * 1000000ll)
+/* To wake a thread for less text than this takes longer than to compress it. */
+#define JOB_BYTES (256u << 10)
+
+int press_line_init(struct press *p)
+{
+    p->last = &p->first;
+    p->references = 1;
+    p->idle = calloc(p->threads, sizeof *p->idle);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->done, NULL);
+    return p->idle ? 0 : -ENOMEM;
+}
+
+static void destroy(struct press *p)
+{
+    pthread_cond_destroy(&p->done);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+/* Takes a reference away, and the lock, which the caller holds. */
+static void leave(struct press *p)
+{
+    bool last = --p->references == 0;
+    pthread_mutex_unlock(&p->lock);
+    if (last)
+        destroy(p);
+}
+
+/* ---- one piece ---- */
+
+static void piece_free(struct press *p, struct press_piece *piece)
+{
+    press_release(p, piece->charged);
+    if (piece->name)
+        press_file_free(piece->file);
+    free(piece->name);
+    buf_done(&piece->text);
+    buf_done(&piece->out);
+    free(piece);
+}
+
+static struct gzip_packer *take_packer(struct press *p)
+{
+    struct gzip_packer *packer = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->idle_count)
+        packer = p->idle[--p->idle_count];
+    pthread_mutex_unlock(&p->lock);
+    return packer ? packer : gzip_packer_new(p->options.level);
+}
+
+static void give_back(struct press *p, struct gzip_packer *packer)
+{
+    pthread_mutex_lock(&p->lock);
+    p->idle[p->idle_count++] = packer;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Shows what a reader would get. */
+static int check(const struct press *p, const struct press_piece *piece)
+{
+    struct buf back = {0};
+    int rc = gunzip_member((struct text){piece->out.data, piece->out.len}, piece->text.len, &back);
+    if (rc == 0)
+        p->options.check(p->options.arg, (struct text){back.data, back.len});
+    buf_done(&back);
+    return rc;
+}
+
+static int compress(struct press *p, struct press_piece *piece)
+{
+    const struct text text = {piece->text.data, piece->text.len};
+    if (!text.len && piece->file->text_bytes)
+        return 0; /* the members before it are the whole file */
+    if (!p->options.level) {
+        p->options.check(p->options.arg, text);
+        piece->out = piece->text;
+        piece->text = (struct buf){0};
+        return 0;
+    }
+    struct gzip_packer *packer = take_packer(p);
+    if (!packer)
+        return -ENOMEM;
+    int rc = gzip_packer_member(packer, text, &piece->out);
+    give_back(p, packer);
+    return rc == 0 && p->options.check ? check(p, piece) : rc;
+}
+
+static int write_piece(struct press_piece *piece, struct err *err)
+{
+    int rc = piece->rc;
+    if (rc == 0)
+        rc = press_put(piece->file, (struct text){piece->out.data, piece->out.len}, err);
+    if (rc == 0 && piece->name)
+        rc = press_hand_over(piece->file, piece->name, piece->bytes, piece->hash, err);
+    return rc;
+}
+
+/* ---- who compresses; the caller holds the lock ---- */
+
+/* Compresses the first piece that waits; false: there is none. */
+static bool work(struct press *p)
+{
+    struct press_piece *piece = p->todo;
+    if (!piece)
+        return false;
+    p->todo = piece->next;
+    p->todo_bytes -= piece->len;
+    piece->state = PIECE_RUNNING;
+    pthread_mutex_unlock(&p->lock);
+    piece->rc = compress(p, piece);
+    buf_done(&piece->text);
+    pulse_beat();
+    pthread_mutex_lock(&p->lock);
+    piece->state = PIECE_DONE;
+    pthread_cond_signal(&p->done);
+    return true;
+}
+
+/* It may come when the press is left: there is nothing to do for it then. */
+static void job(void *arg)
+{
+    struct press *p = arg;
+    int64_t until = clock_mono_ns() + JOB_NS;
+    pthread_mutex_lock(&p->lock);
+    while (work(p))
+        if (p->todo && clock_mono_ns() > until && pool_submit(p->pool, job, p) == 0) {
+            pthread_mutex_unlock(&p->lock);
+            return;
+        }
+    p->jobs--;
+    leave(p);
+}
+
+/* What no job can be had for, the caller does when it gets there. */
+static void call_jobs(struct press *p)
+{
+    for (size_t bytes = p->todo_bytes; p->pool && bytes >= JOB_BYTES && p->jobs + 1 < p->threads;) {
+        if (pool_submit(p->pool, job, p) < 0)
+            return;
+        p->jobs++;
+        p->references++;
+        bytes -= bytes < PRESS_MEMBER ? bytes : PRESS_MEMBER;
+    }
+}
+
+static void wait_done(struct press *p)
+{
+    pulse_rest();
+    pthread_cond_wait(&p->done, &p->lock);
+    pulse_beat();
+}
+
+/* ---- the line ---- */
+
+static struct press_piece *take_out(struct press *p, struct press_piece **at)
+{
+    struct press_piece *piece = *at;
+    if (p->todo == piece)
+        p->todo = piece->next;
+    if (piece->state == PIECE_WAITING)
+        p->todo_bytes -= piece->len;
+    *at = piece->next;
+    p->last = piece->next ? p->last : at;
+    p->count--;
+    p->bytes -= piece->len;
+    return piece;
+}
+
+/* Writes what is done, and no more pieces and text are in line then than that. */
+static int write_done(struct press *p, size_t count, size_t bytes, struct err *err)
+{
+    int rc = 0;
+    pthread_mutex_lock(&p->lock);
+    call_jobs(p);
+    while (rc == 0 && p->first) {
+        if (p->first->state == PIECE_DONE) {
+            struct press_piece *piece = take_out(p, &p->first);
+            pthread_mutex_unlock(&p->lock);
+            rc = write_piece(piece, err);
+            piece_free(p, piece);
+            pthread_mutex_lock(&p->lock);
+        } else if (p->count < count && p->bytes < bytes) {
+            break;
+        } else if (!work(p)) {
+            wait_done(p);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return rc;
+}
+
+int press_line_add(struct press *p, struct press_piece *piece, struct err *err)
+{
+    pthread_mutex_lock(&p->lock);
+    *p->last = piece;
+    p->last = &piece->next;
+    p->count++;
+    p->bytes += piece->len;
+    p->todo = p->todo ? p->todo : piece;
+    p->todo_bytes += piece->len;
+    pthread_mutex_unlock(&p->lock);
+    return write_done(p, p->pieces, (size_t)p->threads * PRESS_WAITING, err);
+}
+
+int press_flush(struct press *p, struct err *err)
+{
+    return write_done(p, 0, 0, err);
+}
+
+void press_line_forget(struct press *p, const struct press_file *f)
+{
+    pthread_mutex_lock(&p->lock);
+    p->todo = f ? p->todo : NULL;
+    for (struct press_piece **at = &p->first; *at;) {
+        if (f && (*at)->file != f)
+            at = &(*at)->next;
+        else if ((*at)->state == PIECE_RUNNING)
+            wait_done(p);
+        else
+            piece_free(p, take_out(p, at));
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+void press_line_leave(struct press *p)
+{
+    for (unsigned i = 0; i < p->idle_count; i++)
+        gzip_packer_free(p->idle[i]);
+    free(p->idle);
+    pthread_mutex_lock(&p->lock);
+    leave(p);
+}
