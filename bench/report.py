@@ -32,9 +32,13 @@ class Report:
         self.left_out.append((what, str(why)))
         print("left out: %s: %s" % (what, why), flush=True)
 
-    def time(self, key, what, ours, peers, bar=None, note=""):
-        """ours: (wall, cpu); peers: {name: (wall, cpu)}, the first is the one of the bar."""
+    def time(self, key, what, ours, peers, bar=None, note="", client=None):
+        """ours: (wall, cpu); peers: {name: (wall, cpu)}, the first is the one of the bar. client: wall seconds there."""
+        if client:
+            note = "%.2f ms at the client" % (client * 1000)
         row = dict(key=key, what=what, unit="s", ours=ours[0], cpu=ours[1], peers=peers, bar=bar, note=note)
+        if peers and client:
+            row["at_client"] = client / next(iter(peers.values()))[0]
         if peers and bar:
             row["ratio"] = ours[0] / next(iter(peers.values()))[0]
             row["met"] = row["ratio"] <= bar
@@ -66,6 +70,7 @@ class Report:
                     name, short(peer[0], unit), short(peer[1], unit), row["ours"] / peer[0], cpu / max(peer[1], 1e-9))
             else:
                 text += " | %s %s %.3f" % (name, short(peer, unit), row["ours"] / peer)
+        text += " | at the client %.3f of %s" % (row["at_client"], next(iter(row["peers"]))) if "at_client" in row else ""
         return text + self.verdict(row) + (" [%s]" % row["note"] if row["note"] else "")
 
     @staticmethod
@@ -103,6 +108,8 @@ class Report:
             else:
                 names.append("%s %s" % (name, short(peer, unit)))
                 ratios.append("%.3g" % (row["ours"] / peer))
+        if "at_client" in row:
+            ratios[0] += ", at the client %.3g" % row["at_client"]
         bar = "" if "met" not in row else self.verdict(row).replace(" | bar ", "").replace("MISSED", "**missed**")
         what = row["what"].replace("|", "\\|") + (", " + row["note"] if row["note"] else "")
         return what, ours, "; ".join(names), "; ".join(ratios), bar

@@ -91,7 +91,7 @@ def served(d, path, params, client):
 
 
 def at_client(client):
-    return "%.2f ms at the client" % (statistics.median(client[1:]) * 1000)  # the first one warms up
+    return statistics.median(client[1:])  # the first one warms up
 
 
 def questions(report, world, d, duck):
@@ -102,7 +102,7 @@ def questions(report, world, d, duck):
         ours = seen.pop("ours")
         if duck and json_too and not world.quick:
             seen.update(alternate({"DuckDB ndjson.gz": lambda: duck.run(sql.replace("$T", "(%s)" % world.source))}, 1))
-        report.time(key, what, ours, seen, bar, note=at_client(client))
+        report.time(key, what, ours, seen, bar, client=at_client(client))
 
 
 def wide(report, world, d, duck):
@@ -169,7 +169,7 @@ def scattered(report, world, d, duck):
     params, client = {"select": "name,ts,dur,args.ret", "query": query}, []
     seen = alternate({"ours": lambda: served(d, "/view", params, client), **duck_actors(duck, sql)}, world.runs, warm=1)
     report.time("rare_rows", "%d events scattered (%.1f %%), flat rows" % (count, 100 * count / world.events), seen.pop("ours"), seen, 0.2,
-                note=at_client(client))  # fmt: skip
+                client=at_client(client))  # fmt: skip
     pattern = '\'"dur":2[0-9]{4}[,}]\''
     actors = {"ours": lambda: d.ask("/view", metadata="false", query=query),
               "gzip -dc | grep": lambda: command("for f in %s/*.gz; do gzip -dc $f; done | grep -E %s || true" % (world.many, pattern))}  # fmt: skip
