@@ -170,13 +170,14 @@ static int add_row(struct best_rows *b, const uint64_t *keys)
 
 int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *rows, size_t count)
 {
+    uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = i % 1024 ? 0 : budget_check(b->plan->budget);
         rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, b->row);
-        if (rc == 0)
-            rc = add_row(b, group_table_keys(&t->found->set[0].map.table, rows[i].group));
+        group_map_keys(&t->found->set[0].map, rows[i].group, keys);
+        rc = rc < 0 ? rc : add_row(b, keys);
     }
     return rc;
 }

@@ -131,6 +131,7 @@ static void find_range(void *arg, unsigned range)
     struct merge *m = arg;
     uint32_t first = range * MERGE_RANGE;
 
+    group_map_rename(&m->from->set[m->set].map, first, range_end(m, range) - first);
     group_table_find_all(&m->into->set[m->set].map.table,
                          group_table_keys(&m->from->set[m->set].map.table, first),
                          range_end(m, range) - first, m->to + first);
@@ -140,7 +141,7 @@ static void find_range(void *arg, unsigned range)
 static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
 {
     const struct aggregate_set *s = &m->into->set[m->set];
-    const size_t width = m->into->plan->width;
+    const size_t width = s->map.table.width;
 
     memcpy(s->map.table.keys + (size_t)to * width,
            group_table_keys(&m->from->set[m->set].map.table, g),
@@ -225,13 +226,15 @@ static int merge_by_all(struct merge *m)
 /* ---- by one thread ------------------------------------------------------------------------------------ */
 
 /* The numbers in `into` of n groups from `first` on. */
-static int merge_keys(struct aggregate_found *into, const struct group_table *t, unsigned set,
+static int merge_keys(struct aggregate_found *into, struct aggregate_found *from, unsigned set,
                       uint32_t first, uint32_t n, uint32_t *ret)
 {
     const struct aggregate_plan *p = into->plan;
     uint64_t told[MERGE_BLOCK * GROUP_KEYS_MAX];
-    const uint64_t *keys = group_table_keys(t, first);
+    const uint64_t *keys = group_table_keys(&from->set[set].map.table, first);
     int rc = 0;
+
+    group_map_rename(&from->set[set].map, first, n);
 
     for (uint32_t i = 0; p->parts && i < n && rc == 0; i++)
         rc = plan_keys(p, keys + (size_t)i * p->width, told + (size_t)i * p->width);
@@ -252,7 +255,7 @@ static int merge_by_one(struct aggregate_found *into, struct aggregate_found *fr
     for (uint32_t first = 0; first < t->count && rc == 0; first += MERGE_BLOCK) {
         uint32_t n = t->count - first < MERGE_BLOCK ? t->count - first : MERGE_BLOCK;
         rc = first % 0x10000 ? 0 : budget_check(p->budget);
-        rc = rc < 0 ? rc : merge_keys(into, t, set, first, n, to);
+        rc = rc < 0 ? rc : merge_keys(into, from, set, first, n, to);
         for (uint32_t i = 0; i < n && rc == 0; i++)
             record_look(&into->set[set], to[i]);
         for (uint32_t i = 0; i < n && rc == 0; i++)
@@ -272,6 +275,8 @@ static int merge_set(struct aggregate_found *into, struct aggregate_found *from,
     struct merge m = {.into = into, .from = from, .set = set, .to = renamed};
     int rc = (all || p->general) && !renamed ? -ENOMEM : 0;
 
+    if (rc == 0 && count > 0)
+        rc = group_map_join(&into->set[set].map, &from->set[set].map);
     if (rc == 0)
         rc = all ? merge_by_all(&m) : merge_by_one(into, from, set, renamed);
     if (rc == 0 && p->general && set == 0)

@@ -2,7 +2,7 @@
  *
  * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group are packed into as few
  * 64-bit words as they need, so that sorting is a radix sort of integers. Many groups are ordered by all threads of the
- * pool, each of which has a lane: a part of the groups one after the other.
+ * pool, each of which has a lane: a part of the groups one after the other. The keys of a packed map have numbers already.
  */
 #include "aggregate.h"
 
@@ -28,7 +28,9 @@ struct order {
     struct query *query;
     struct budget *budget;
     struct pool *pool; /* NULL: one thread does it all */
-    const struct group_table *table;
+    const struct group_map *map;
+    const struct group_table *table; /* of the map */
+    unsigned width;                  /* keys a group */
     struct lane *lanes;
     unsigned lane_count;
     uint32_t *ranks; /* by group, by key; numbers of keys in their lane at first */
@@ -87,7 +89,7 @@ static void number_job(void *arg, unsigned i)
 {
     struct order *o = arg;
     struct lane *l = &o->lanes[i];
-    const unsigned width = o->table->width;
+    const unsigned width = o->width;
     uint32_t begin = lane_begin(o, i), end = lane_begin(o, i + 1);
 
     for (uint32_t g = begin; g < end && l->rc == 0; g++) {
@@ -124,6 +126,18 @@ static int join_lanes(struct order *o, unsigned column, struct group_table *all)
     return 0;
 }
 
+/* Of a packed map: all lanes have the ranks of the first. */
+static void rank_numbers_job(void *arg, unsigned column)
+{
+    struct order *o = arg;
+    const struct group_table *all = &o->map->pack->column[column];
+    uint32_t *rank = o->lanes[0].rank[column] = malloc((all->count + 1) * sizeof(*rank));
+    uint64_t *keys = o->ranked->keys[column] = malloc((all->count + 1) * sizeof(*keys));
+
+    o->ranked->count[column] = all->count;
+    o->rc[column] = rank && keys ? rank_distinct(o->query, all, rank, keys) : -ENOMEM;
+}
+
 static void rank_job(void *arg, unsigned column)
 {
     struct order *o = arg;
@@ -151,22 +165,18 @@ static int rank_all(struct order *o)
 {
     int rc = 0;
 
-    run(o, o->lane_count, number_job);
+    if (!o->map->pack)
+        run(o, o->lane_count, number_job);
     for (unsigned i = 0; i < o->lane_count && rc == 0; i++)
         rc = o->lanes[i].rc;
     if (rc == 0)
-        run(o, o->table->width, rank_job);
-    for (unsigned c = 0; c < o->table->width && rc == 0; c++)
+        run(o, o->width, o->map->pack ? rank_numbers_job : rank_job);
+    for (unsigned c = 0; c < o->width && rc == 0; c++)
         rc = o->rc[c];
     return rc;
 }
 
 /* ---- words -------------------------------------------------------------------------------------------- */
-
-static unsigned bits_of(uint32_t count)
-{
-    return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
-}
 
 /* As many keys before `end` as fit into a word; their bits. */
 static unsigned choose_word(struct order *o, unsigned end)
@@ -174,8 +184,8 @@ static unsigned choose_word(struct order *o, unsigned end)
     unsigned bits = 0;
 
     o->begin = o->end = end;
-    while (o->begin > 0 && bits + bits_of(o->ranked->count[o->begin - 1]) <= 64)
-        bits += bits_of(o->ranked->count[--o->begin]);
+    while (o->begin > 0 && bits + group_bits(o->ranked->count[o->begin - 1]) <= 64)
+        bits += group_bits(o->ranked->count[--o->begin]);
     return bits;
 }
 
@@ -188,16 +198,35 @@ static uint64_t word_of(const struct order *o, const unsigned *bits, const uint3
     return word;
 }
 
+/* The same of a packed map, whose word holds all keys. */
+static void only_word_job(void *arg, unsigned i)
+{
+    const struct order *o = arg;
+    uint32_t *const *rank = o->lanes[0].rank;
+    const struct group_place *place = o->map->pack->place;
+    const unsigned width = o->width;
+    unsigned bits[GROUP_KEYS_MAX];
+
+    for (unsigned c = 0; c < width; c++)
+        bits[c] = group_bits(o->ranked->count[c]);
+    for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
+        uint64_t numbers = *group_table_keys(o->table, g), word = 0;
+        for (unsigned c = 0; c < width; c++)
+            word = word << bits[c] | rank[c][group_number(numbers, &place[c])];
+        o->items[g] = (struct row_id){word, o->set, g};
+    }
+}
+
 /* Ranks instead of numbers, and the first word: an item for each group. */
 static void first_word_job(void *arg, unsigned i)
 {
     const struct order *o = arg;
     const struct lane *l = &o->lanes[i];
-    const unsigned width = o->table->width;
+    const unsigned width = o->width;
     unsigned bits[GROUP_KEYS_MAX];
 
     for (unsigned c = 0; c < width; c++)
-        bits[c] = bits_of(o->ranked->count[c]);
+        bits[c] = group_bits(o->ranked->count[c]);
     for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++)
@@ -212,10 +241,9 @@ static void next_word_job(void *arg, unsigned i)
     unsigned bits[GROUP_KEYS_MAX];
 
     for (unsigned c = o->begin; c < o->end; c++)
-        bits[c] = bits_of(o->ranked->count[c]);
+        bits[c] = group_bits(o->ranked->count[c]);
     for (uint32_t at = lane_begin(o, i), end = lane_begin(o, i + 1); at < end; at++)
-        o->items[at].word =
-            word_of(o, bits, o->ranks + (size_t)o->items[at].group * o->table->width);
+        o->items[at].word = word_of(o, bits, o->ranks + (size_t)o->items[at].group * o->width);
 }
 
 /* ---- sorting: stable, by the highest bits first, then each bucket by the others ------------------------------ */
@@ -309,7 +337,7 @@ static int make_room(struct order *o)
 {
     if (o->room)
         return 0;
-    if (o->begin == 0 && o->table->width * sizeof(*o->ranks) >= sizeof(*o->room)) {
+    if (o->ranks && o->begin == 0 && o->width * sizeof(*o->ranks) >= sizeof(*o->room)) {
         o->room = (struct row_id *)(void *)o->ranks;
         o->ranks = NULL;
     } else {
@@ -321,11 +349,14 @@ static int make_room(struct order *o)
 /* By the last word first. */
 static int sort_words(struct order *o)
 {
-    unsigned end = o->table->width;
+    unsigned end = o->width;
 
     do {
         unsigned bits = choose_word(o, end);
-        run(o, o->lane_count, end == o->table->width ? first_word_job : next_word_job);
+        run(o, o->lane_count,
+            o->map->pack      ? only_word_job
+            : end == o->width ? first_word_job
+                              : next_word_job);
         int rc = make_room(o);
         if (rc < 0)
             return rc;
@@ -340,7 +371,7 @@ static struct lane *lanes_new(const struct order *o)
     struct lane *ret = calloc(o->lane_count, sizeof(*ret));
 
     for (unsigned i = 0; ret && i < o->lane_count; i++) {
-        for (unsigned c = 0; c < o->table->width; c++)
+        for (unsigned c = 0; c < o->width; c++)
             group_table_init(&ret[i].distinct[c], 1, UINT32_MAX - 1, o->budget);
     }
     return ret;
@@ -349,7 +380,7 @@ static struct lane *lanes_new(const struct order *o)
 static void order_free(struct order *o)
 {
     for (unsigned i = 0; o->lanes && i < o->lane_count; i++) {
-        for (unsigned c = 0; c < o->table->width; c++) {
+        for (unsigned c = 0; c < o->width; c++) {
             group_table_done(&o->lanes[i].distinct[c]);
             free(o->lanes[i].rank[c]);
         }
@@ -366,7 +397,7 @@ static void keep_ranks(struct order *o)
     unsigned shift = 0;
 
     for (unsigned c = r->width; c-- > 0; shift += r->bits[c]) {
-        r->bits[c] = bits_of(r->count[c]);
+        r->bits[c] = group_bits(r->count[c]);
         r->shift[c] = shift < 64 ? shift : 0;
     }
     if (shift > 64) {
@@ -375,27 +406,30 @@ static void keep_ranks(struct order *o)
     }
 }
 
-static int order_set(struct query *q, const struct group_table *t, struct budget *budget,
+static int order_set(struct query *q, const struct group_map *map, struct budget *budget,
                      uint32_t set, struct aggregate_order *ret)
 {
+    const struct group_table *t = &map->table;
     struct pool *pool = t->count < MANY ? NULL : query_environment(q)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
     size_t n = t->count;
     struct order o = {.query = q,
                       .budget = budget,
                       .pool = pool,
+                      .map = map,
                       .table = t,
+                      .width = map->width,
                       .ranked = &ret->set[set],
                       .items = ret->rows + ret->count,
                       .set = set};
 
-    *o.ranked = (struct key_ranks){.width = t->width, .groups = t->count};
+    *o.ranked = (struct key_ranks){.width = o.width, .groups = t->count};
     if (n == 0)
         return 0;
     o.lane_count = threads < LANES_MAX ? threads : LANES_MAX;
     o.lanes = lanes_new(&o);
-    o.ranks = malloc((n * t->width + 1) * sizeof(*o.ranks));
-    int rc = o.lanes && o.ranks ? 0 : -ENOMEM;
+    o.ranks = map->pack ? NULL : malloc((n * o.width + 1) * sizeof(*o.ranks));
+    int rc = o.lanes && (o.ranks || map->pack) ? 0 : -ENOMEM;
     rc = rc < 0 ? rc : rank_all(&o);
     rc = rc < 0 ? rc : sort_words(&o);
     if (rc == 0) {
@@ -424,8 +458,8 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
 
     *ret = (struct aggregate_order){0};
     for (unsigned i = 0; i < SETS; i++) {
-        size_t bytes =
-            f->set[i].map.table.count * (f->plan->width * sizeof(uint32_t) + sizeof(struct row_id));
+        size_t ranks = f->set[i].map.pack ? 0 : f->plan->width * sizeof(uint32_t);
+        size_t bytes = f->set[i].map.table.count * (ranks + sizeof(struct row_id));
         n += f->set[i].map.table.count;
         most = bytes > most ? bytes : most;
     }
@@ -437,7 +471,7 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
     ret->rows = malloc((n + 1) * sizeof(*ret->rows));
     rc = ret->rows ? 0 : -ENOMEM;
     for (unsigned i = 0; i < SETS && rc == 0; i++) {
-        rc = order_set(q, &f->set[i].map.table, budget, i, ret);
+        rc = order_set(q, &f->set[i].map, budget, i, ret);
         kept += kept_bytes(&ret->set[i]);
     }
     if (rc == 0 && kept > most)

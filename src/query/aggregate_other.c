@@ -140,15 +140,16 @@ static int join_lists(struct others *o, const struct aggregate_found *from)
 int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
                const struct row_id *rows, size_t count)
 {
-    const struct group_table *groups = &t->found->set[0].map.table;
+    const struct group_map *groups = &t->found->set[0].map;
+    uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
     free(o->joined);
-    o->joined = calloc(groups->count + 1, sizeof(*o->joined));
+    o->joined = calloc(groups->table.count + 1, sizeof(*o->joined));
     if (!o->joined)
         return -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
-        const uint64_t *keys = group_table_keys(groups, rows[i].group);
+        group_map_keys(groups, rows[i].group, keys);
         if (best_has(best, keys))
             continue;
         o->joined[rows[i].group] = true;

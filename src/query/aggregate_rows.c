@@ -196,8 +196,8 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
 
     if (rc < 0)
         return rc;
-    struct sorter s = {
-        keys, width, malloc((count * width + 1) * sizeof(*s.values)), width, .packed = true};
+    struct sorter s = {keys, width, malloc((count * width + 1) * sizeof(*s.values)), width,
+                       .packed = true};
     uint32_t *order = malloc((count + 1) * sizeof(*order));
     struct row_id *before = malloc((count + 1) * sizeof(*before));
     rc = s.values && order && before ? 0 : -ENOMEM;

@@ -77,9 +77,7 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     memcpy(p->entries, w->entries, entry_bytes);
     for (uint32_t i = 0; i < p->count; i++) {
         struct aggregate_set *s = &w->found->set[p->entries[i].set];
-        if (width)
-            memcpy(p->keys + (size_t)i * width,
-                   group_table_keys(&s->map.table, p->entries[i].group), width * sizeof(uint64_t));
+        group_map_keys(&s->map, p->entries[i].group, p->keys + (size_t)i * width);
         s->fine_at[p->entries[i].measure][p->entries[i].group] = 0;
     }
     w->entry_count = 0;
@@ -518,6 +516,19 @@ static int batch(void *state, struct scan_batch *b)
 
 /* ---- workers and chunks ----------------------------------------------------------------------------------------- */
 
+/* Tuples of few keys are small enough, and parts of texts are taken from keys that are there. */
+static int pack_keys(struct aggregate_worker *w)
+{
+    enum { SEVERAL = 4 };
+    int rc = 0;
+
+    for (unsigned i = 0; i < SETS && rc == 0; i++) {
+        if (w->plan->width >= SEVERAL && !w->plan->parts && !w->plan->tally)
+            rc = group_map_pack(&w->found->set[i].map);
+    }
+    return rc;
+}
+
 static int worker_begin(void *arg, unsigned worker, void **ret_state)
 {
     struct job *job = arg;
@@ -528,6 +539,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
         return -ENOMEM;
     w->plan = job->plan;
     int rc = found_new(job->plan, &w->found);
+    rc = rc < 0 ? rc : pack_keys(w);
     if (rc == 0 && job->plan->pass)
         rc = pass_filter_new(job->plan, &w->filter);
     if (rc == 0)

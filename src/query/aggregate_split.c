@@ -94,9 +94,9 @@ static int64_t group_in(struct aggregate_worker *w, unsigned set, uint32_t group
 
     if (start > INT64_MAX || start < INT64_MIN)
         return ERR_ROW_LIMIT;
-    memcpy(keys, group_table_keys(&s->map.table, group), p->width * sizeof(*keys));
+    group_map_keys(&s->map, group, keys);
     int rc = key_of_time(p->query, (int64_t)start, true, &keys[p->bucket_key]);
-    int64_t other = rc < 0 ? rc : group_table_add(&s->map.table, keys);
+    int64_t other = rc < 0 ? rc : group_map_add(&s->map, keys);
     rc = other < 0 ? (int)other : set_grow(w->found, set);
     return rc < 0 ? rc : other;
 }

@@ -168,6 +168,7 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     const struct aggregate_plan *p = t->plan;
     struct told *told = &t->told[measure];
     const struct aggregate_set *s = &t->found->set[row.set];
+    uint64_t keys[GROUP_KEYS_MAX];
 
     if (told->done)
         return told;
@@ -178,8 +179,10 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     told->weighted = row.set != SET_EVENT && !p->measures[measure].system;
     cell_moments(t->found, &set_record(s, row.group)->cells[measure], &told->m);
     told->count = told->m.count;
-    told->fine =
-        fine_find(p, t->fine, row.set, group_table_keys(&s->map.table, row.group), measure);
+    if (t->fine->fine[row.set]) {
+        group_map_keys(&s->map, row.group, keys);
+        told->fine = fine_find(p, t->fine, row.set, keys, measure);
+    }
     if (!told->fine || told->fine->m.count == 0)
         return told;
     bool both = p->shape && !told->weighted; /* then the integers are among the doubles */
@@ -374,9 +377,10 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
     const struct aggregate_plan *p = t->plan;
     const struct aggregate_set *s = &t->found->set[row.set];
     struct record *r = set_record(s, row.group);
-    const uint64_t *keys = group_table_keys(&s->map.table, row.group);
+    uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
+    group_map_keys(&s->map, row.group, keys);
     for (unsigned i = 0; i < p->measure_count; i++)
         t->told[i].done = t->told[i].has_quantiles = false;
     for (size_t i = 0; i < p->column_count && rc == 0; i++) {

@@ -138,6 +138,39 @@ int group_table_append(struct group_table *t, uint32_t more)
     return rc;
 }
 
+int group_table_rekey(struct group_table *t, unsigned width,
+                      void (*rekey)(void *arg, const uint64_t *from, uint64_t *to), void *arg)
+{
+    size_t before = t->charged, bytes = (size_t)t->cap * width * sizeof(*t->keys);
+    uint64_t *keys = t->keys;
+
+    if (width != t->width) {
+        int rc = budget_charge(t->budget, bytes);
+        if (rc < 0)
+            return rc;
+        keys = malloc(bytes + sizeof(*keys));
+        if (!keys) {
+            budget_release(t->budget, bytes);
+            return -ENOMEM;
+        }
+        t->charged = bytes;
+    } else {
+        t->charged = bytes;
+        before -= bytes;
+    }
+    for (uint32_t i = 0; i < t->count; i++)
+        rekey(arg, group_table_keys(t, i), keys + (size_t)i * width);
+    if (keys != t->keys)
+        free(t->keys);
+    free(t->slots);
+    budget_release(t->budget, before);
+    t->keys = keys;
+    t->slots = NULL;
+    t->width = width;
+    t->placed = t->slot_mask = 0;
+    return 0;
+}
+
 int group_table_place(struct group_table *t)
 {
     bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);

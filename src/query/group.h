@@ -4,7 +4,7 @@
  * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the cheapest way (one group for
  *            the chunk; a dense table over products of column codes; hashing of keys); group_map_batch gives the group
  *            number of each selected row. Numbers are dense from 0 and belong to this map: maps of several workers are
- *            put together by group_table_add of their keys.
+ *            put together by group_table_add of their keys, or, of a packed one, as group_map_join says.
  * Threads:   one at a time.   Memory: charged to the budget, released by group_map_done / group_table_done.
  */
 #ifndef DFTRACERD_QUERY_GROUP_H
@@ -40,6 +40,10 @@ int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /
 int group_table_place(struct group_table *t);
 void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
 int group_table_append(struct group_table *t, uint32_t more);
+/* Other tuples of `width` keys for all groups, which have no slots then: rekey() makes `to` from `from` (the same place, where
+ * the width stays). ERR_MEMORY_LIMIT, -ENOMEM. */
+int group_table_rekey(struct group_table *t, unsigned width, void (*rekey)(void *arg, const uint64_t *from, uint64_t *to),
+                      void *arg);
 static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
 {
     return t->keys + (size_t)group * t->width;
@@ -63,8 +67,26 @@ struct group_key {              /* one key column in the present chunk          
 };
 /* Free where the stamp is not the chunk's. */
 struct group_seen { uint64_t word; uint32_t group, stamp; };
+/* Tuples as words (group_pack.c). */
+struct group_place { unsigned bits, shift; };
+struct group_pack {
+    unsigned width;
+    struct group_place place[GROUP_KEYS_MAX];
+    struct group_table column[GROUP_KEYS_MAX]; /* its keys by number                        */
+    uint32_t *numbers[GROUP_KEYS_MAX], cap[GROUP_KEYS_MAX]; /* number + 1 by code of the chunk, 0: not met */
+    uint32_t *renamed[GROUP_KEYS_MAX]; /* by number: the one in the map that this one joins */
+    struct group_place joined[GROUP_KEYS_MAX];
+    size_t charged;
+};
+/* Of a key in its column. */
+static inline uint32_t group_number(uint64_t word, const struct group_place *at)
+{
+    return (uint32_t)(word >> at->shift & (((uint64_t)1 << at->bits) - 1));
+}
 struct group_map {
-    struct group_table table;
+    struct group_table table;   /* of tuples, or of words where `pack` is there            */
+    unsigned width;             /* keys a group                                             */
+    struct group_pack *pack;
     struct group_key keys[GROUP_KEYS_MAX];
     enum group_way way;
     uint32_t one;               /* GROUP_ONE                                                */
@@ -78,6 +100,26 @@ struct group_map {
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
                     struct budget *budget);
 void group_map_done(struct group_map *m);
+/* Before the first chunk, of two keys and more: as long as it can be, groups are kept as words (group_pack.c). For whom there
+ * are many of them; it takes group_map_keys and group_map_add instead of those of the table. */
+int group_map_pack(struct group_map *m);
+int group_map_unpack(struct group_map *m);
+void group_map_keys(const struct group_map *m, uint32_t group, uint64_t *ret);
+/* As group_table_add. */
+int64_t group_map_add(struct group_map *m, const uint64_t *keys);
+/* Before groups of `from` are put into `into`: both have tuples then, or words that are alike once group_map_rename was called
+ * for them (any number of threads, each for groups of its own), after which `from` is of no use but for that. */
+int group_map_join(struct group_map *into, struct group_map *from);
+void group_map_rename(struct group_map *from, uint32_t first, uint32_t n);
+/* For group_map.c: the chunk's keys were looked at; words of codes to words of numbers (-ERANGE: the map was unpacked). */
+enum { GROUP_PACK_BLOCK = 64 };
+void group_pack_done(struct group_map *m);
+int group_pack_chunk(struct group_map *m);
+int group_pack_words(struct group_map *m, const uint64_t *words, uint32_t n, uint64_t *ret);
+static inline unsigned group_bits(uint32_t count)
+{
+    return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
+}
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);
 /* out[j]: group of the j-th selected row; `out` has room for b->count. */
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);

@@ -15,6 +15,7 @@ void group_map_init(struct group_map *m, const struct source *const *sources, un
 {
     assert(width <= GROUP_KEYS_MAX);
     memset(m, 0, sizeof(*m));
+    m->width = width;
     group_table_init(&m->table, width, limit, budget);
     for (unsigned i = 0; i < width; i++)
         m->keys[i].source = sources[i];
@@ -28,6 +29,7 @@ void group_map_done(struct group_map *m)
     m->seen = NULL;
     budget_release(m->table.budget, m->seen_charged);
     m->seen_charged = 0;
+    group_pack_done(m);
     group_table_done(&m->table);
 }
 
@@ -48,7 +50,7 @@ static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret
     unsigned bits = 0;
     bool coded = true;
 
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         struct group_key *k = &m->keys[i];
         k->coded = false;
         k->constant = scan_constant(c, k->source, &k->key);
@@ -75,9 +77,9 @@ static int choose_one(struct group_map *m)
 {
     uint64_t keys[GROUP_KEYS_MAX];
 
-    for (unsigned i = 0; i < m->table.width; i++)
+    for (unsigned i = 0; i < m->width; i++)
         keys[i] = m->keys[i].key;
-    int64_t group = group_table_add(&m->table, keys);
+    int64_t group = group_map_add(m, keys);
     m->one = (uint32_t)group;
     m->way = GROUP_ONE;
     return group < 0 ? (int)group : 0;
@@ -118,7 +120,7 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
 
     if (rc < 0)
         return rc;
-    for (unsigned i = 0; i < m->table.width; i++)
+    for (unsigned i = 0; i < m->width; i++)
         constant &= m->keys[i].constant;
     /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the first batch. */
     m->way = GROUP_HASH;
@@ -130,7 +132,9 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
         rc = choose_codes(m, (uint32_t)product);
     else if (bits > 0 && bits <= 64)
         choose_packed(m);
-    return rc;
+    if (m->way == GROUP_HASH)
+        return rc < 0 ? rc : group_map_unpack(m);
+    return rc < 0 ? rc : group_pack_chunk(m);
 }
 
 /* The group of a product of codes met for the first time in this chunk. */
@@ -138,11 +142,11 @@ static int64_t add_product(struct group_map *m, uint32_t product)
 {
     uint64_t keys[GROUP_KEYS_MAX];
 
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         struct group_key *k = &m->keys[i];
         keys[i] = k->constant ? k->key : k->code_keys[product / k->stride % k->codes];
     }
-    int64_t group = group_table_add(&m->table, keys);
+    int64_t group = group_map_add(m, keys);
     if (group >= 0)
         m->dense[product] = (uint32_t)group + 1;
     return group;
@@ -169,7 +173,7 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
 {
     bool first = true;
 
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         const uint32_t *codes;
         if (m->keys[i].constant)
             continue;
@@ -234,7 +238,7 @@ static int look_up_products(struct group_map *m, const uint32_t *products, uint3
 static int sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out)
 {
     memset(out, 0, b->rows * sizeof(*out));
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         const struct group_key *k = &m->keys[i];
         const uint32_t *codes;
         if (k->constant)
@@ -303,13 +307,13 @@ static int batch_by_hash(struct group_map *m, struct scan_batch *b, uint32_t *ou
     uint8_t of[BLOCK];
     int rc = 0;
 
-    for (unsigned i = 0; i < m->table.width && rc == 0; i++)
+    for (unsigned i = 0; i < m->width && rc == 0; i++)
         rc = batch_keys(b, m->keys[i].source, &columns[i]);
     for (uint32_t first = 0; first < b->count && rc == 0; first += BLOCK) {
         uint32_t n = b->count - first < BLOCK ? b->count - first : BLOCK;
         for (uint32_t j = 0; j < n; j++)
             rows[j] = b->select ? b->select[first + j] : (uint16_t)(first + j);
-        uint32_t count = gather_keys(columns, m->table.width, rows, n, keys, of);
+        uint32_t count = gather_keys(columns, m->width, rows, n, keys, of);
         rc = group_table_add_all(&m->table, keys, count, groups);
         for (uint32_t j = 0; j < n && rc == 0; j++)
             out[first + j] = groups[of[j]];
@@ -359,18 +363,29 @@ static int seen_grow(struct group_map *m, uint32_t more)
 
 static void keys_of_word(const struct group_map *m, uint64_t word, uint64_t *keys)
 {
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         const struct group_key *k = &m->keys[i];
         keys[i] =
             k->constant ? k->key : k->code_keys[word >> k->shift & (((uint64_t)1 << k->bits) - 1)];
     }
 }
 
+/* Groups of words that are met for the first time in this chunk. */
+static int groups_of_fresh(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
+{
+    uint64_t keys[GROUP_PACK_BLOCK * GROUP_KEYS_MAX];
+    int rc = m->pack ? group_pack_words(m, words, n, keys) : -ERANGE;
+
+    for (uint32_t j = 0; rc == -ERANGE && j < n; j++)
+        keys_of_word(m, words[j], keys + (size_t)j * m->width);
+    return rc < 0 && rc != -ERANGE ? rc : group_table_add_all(&m->table, keys, n, out);
+}
+
 /* Groups of n words: those that are new in the chunk are looked for in the large table side by side. */
 static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
 {
-    enum { BLOCK = 64 };
-    uint64_t keys[BLOCK * GROUP_KEYS_MAX];
+    enum { BLOCK = GROUP_PACK_BLOCK };
+    uint64_t fresh_words[BLOCK];
     uint32_t place[BLOCK], fresh[BLOCK], groups[BLOCK];
 
     for (uint32_t first = 0; first < n; first += BLOCK) {
@@ -382,10 +397,10 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
             if (m->seen[at].stamp == m->stamp)
                 continue;
             m->seen[at] = (struct group_seen){.word = word, .stamp = m->stamp};
-            keys_of_word(m, word, keys + (size_t)count * m->table.width);
+            fresh_words[count] = word;
             fresh[count++] = at;
         }
-        rc = rc < 0 ? rc : group_table_add_all(&m->table, keys, count, groups);
+        rc = rc < 0 ? rc : groups_of_fresh(m, fresh_words, count, groups);
         if (rc < 0)
             return rc;
         for (uint32_t i = 0; i < count; i++)
@@ -411,7 +426,7 @@ static int narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *wor
 static int wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
     memset(words, 0, b->count * sizeof(*words));
-    for (unsigned i = 0; i < m->table.width; i++) {
+    for (unsigned i = 0; i < m->width; i++) {
         const struct group_key *k = &m->keys[i];
         const uint32_t *codes;
         if (k->constant)

@@ -74,6 +74,81 @@ static void groups_are_appended(void)
     CHECK_INT(b.memory_used, 0);
 }
 
+/* Groups are numbered as without packing, whatever happens to the words: numbers that need wider places, and do not fit. */
+static void packed_groups_are_the_same(void)
+{
+    static const struct source *const none[6] = {NULL};
+    uint64_t random = 3, keys[6], told[6];
+    struct budget b = {0};
+    struct group_table plain;
+    struct group_map m;
+
+    group_table_init(&plain, 6, 0, &b);
+    group_map_init(&m, none, 6, 0, &b);
+    CHECK_INT(group_map_pack(&m), 0);
+    for (uint64_t i = 0; i < 60000; i++) {
+        for (unsigned k = 0; k < 6; k++) /* a constant, few, ever more */
+            keys[k] = (uint64_t)k << 60 | next_random(&random) % (k * (1 + i / 16) + 1);
+        if (i == 20000)
+            CHECK(m.pack && m.table.width == 1);
+        CHECK_INT(group_map_add(&m, keys), group_table_add(&plain, keys));
+    }
+    CHECK(!m.pack && m.table.width == 6); /* 68 bits */
+    CHECK_INT(m.table.count, plain.count);
+    for (uint32_t g = 0; g < plain.count; g++) {
+        group_map_keys(&m, g, told);
+        CHECK(memcmp(told, group_table_keys(&plain, g), sizeof(told)) == 0);
+    }
+    group_map_done(&m);
+    group_table_done(&plain);
+    CHECK_INT(b.memory_used, 0);
+}
+
+static void add_some(struct group_map *m, uint64_t random, uint64_t keys_a_column, uint32_t n)
+{
+    uint64_t keys[4];
+
+    for (uint32_t i = 0; i < n; i++) {
+        for (unsigned k = 0; k < 4; k++)
+            keys[k] = next_random(&random) % (k == 0 ? keys_a_column : 9);
+        CHECK(group_map_add(m, keys) >= 0);
+    }
+}
+
+/* Words of one map become those of another, where both have them; else both have tuples. */
+static void packed_maps_are_joined(void)
+{
+    static const struct source *const none[4] = {NULL};
+
+    for (unsigned plain = 0; plain < 3; plain++) { /* none of them, one, the other */
+        struct budget b = {0};
+        struct group_map m[2];
+        uint64_t keys[4];
+        for (unsigned i = 0; i < 2; i++) {
+            group_map_init(&m[i], none, 4, 0, &b);
+            CHECK_INT(plain == i + 1 ? 0 : group_map_pack(&m[i]), 0);
+            add_some(&m[i], i + 5, 30 + i * 7000, 3000 + i * 4000);
+        }
+        const uint32_t count = m[1].table.count, before = m[0].table.count;
+        uint64_t *of = calloc(count, sizeof(keys));
+        for (uint32_t g = 0; g < count; g++)
+            group_map_keys(&m[1], g, of + (size_t)g * 4);
+        CHECK_INT(group_map_join(&m[0], &m[1]), 0);
+        CHECK(!m[0].pack == (plain > 0) && !m[1].pack == (plain > 0));
+        group_map_rename(&m[1], 0, count);
+        for (uint32_t g = 0; g < count; g++) {
+            int64_t to = group_table_add(&m[0].table, group_table_keys(&m[1].table, g));
+            group_map_keys(&m[0], (uint32_t)to, keys);
+            CHECK(memcmp(keys, of + (size_t)g * 4, sizeof(keys)) == 0);
+        }
+        CHECK(m[0].table.count > before && m[0].table.count < before + count);
+        free(of);
+        for (unsigned i = 0; i < 2; i++)
+            group_map_done(&m[i]);
+        CHECK_INT(b.memory_used, 0);
+    }
+}
+
 static void no_keys_are_one_group(void)
 {
     struct budget b = {0};
@@ -338,6 +413,8 @@ static void doubles_of_a_chunk(void)
 static const struct check_test tests[] = {
     {"groups_are_appended", groups_are_appended},
     {"groups_are_numbered_in_order", groups_are_numbered_in_order},
+    {"packed_groups_are_the_same", packed_groups_are_the_same},
+    {"packed_maps_are_joined", packed_maps_are_joined},
     {"no_keys_are_one_group", no_keys_are_one_group},
     {"limits_are_told", limits_are_told},
     {"few_values_are_exact", few_values_are_exact},
