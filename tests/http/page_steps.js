@@ -20,10 +20,11 @@ const does = {
     for (const end = Date.now() + SECONDS; !(await page.evaluate(code)); await page.waitForTimeout(50))
       if (Date.now() > end) throw new Error(`never: ${code}: ${(await page.textContent("body")).slice(0, 1500)}`);
   },
-  // Of the canvas: where a script says, [x, y]; a drag goes from one to the other.
-  async point(page, { code, to }) {
+  // Of the canvas: where a script says, [x, y]; a drag goes from one to the other. `hover`: nothing is pressed.
+  async point(page, { code, to, hover }) {
     const box = await page.locator(".timeline-stage canvas").boundingBox(), [x, y] = await page.evaluate(code);
     await page.mouse.move(box.x + x, box.y + y);
+    if (hover) return;
     await page.mouse.down();
     if (to) {
       const [u, v] = await page.evaluate(to);

@@ -7,6 +7,7 @@ import { CompareView } from "./compare";
 import { GroupsView } from "./groups";
 import { following, followProgress, progress } from "./live";
 import { OverviewView } from "./overview";
+import { Periods, settled } from "./periods";
 import { QueryView } from "./query";
 import { SelectionBar } from "./query/bar";
 import { VIEWS, view, type View } from "./state";
@@ -97,8 +98,9 @@ export function App() {
       </header>
       <Notices />
       {!wantsToken.value && <SelectionBar />}
+      {!wantsToken.value && <Periods />}
       <main data-view={view.value}>
-        <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`}>{wantsToken.value ? <TokenForm /> : <Shown key={view.value} />}</div>
+        <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`}>{wantsToken.value ? <TokenForm /> : settled.value ? <Shown key={view.value} /> : <p class="empty">…</p>}</div>
       </main>
     </>
   );

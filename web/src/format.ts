@@ -31,6 +31,8 @@ export const exact = (n: Amount): string => {
   const [whole = "", rest] = String(n).split(".");
   return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (rest ? "." + rest : "");
 };
+/** So many of what has this name. */
+export const many = (n: number, one: string, more = one + "s"): string => `${exact(n)} ${n === 1 ? one : more}`;
 export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : n.toFixed(1)} %`);
 
 /** How long after something else: seconds up to ten minutes, then hours, minutes, seconds; days from a hundred hours on. */

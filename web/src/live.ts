@@ -3,6 +3,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, asking, epoch, getJson, getPieces, heard, isAbort, pathOf, type Params } from "./api";
 import type { Info } from "./overview/model";
+import { period } from "./state";
 
 export interface Progress {
   generation: number;
@@ -78,8 +79,8 @@ effect(() => {
     (error) => { everything.value = { ...everything.peek(), error: error as Error, loading: false }; },
   );
 });
-/** When the first event of all begins: times are told from there. */
-export const begin = computed(() => everything.value.data?.totals.min_ts ?? null);
+/** When the first event of all that are shown begins: times are told from there. */
+export const begin = computed(() => period.value?.from ?? everything.value.data?.totals.min_ts ?? null);
 /** The directories that are served, on the daemon's machine. */
 export const roots = computed(() => everything.value.data?.roots.map((r) => r.path) ?? []);
 

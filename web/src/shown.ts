@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { addressOf, pathOf, postJson, urlOf, type Params } from "./api";
 import { both } from "./format";
 import { placeOf } from "./live";
-import { selectionParams, type Selection } from "./state";
+import { rangeOf, selectionParams, type Selection } from "./state";
 
 export interface Request {
   path: string;
@@ -18,8 +18,8 @@ const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word :
 
 /** A query that says all that a selection says of events. */
 export function wholeQuery(s: Selection): string {
-  const range = s.from != null && s.to != null ? `ts >= ${Math.floor(s.from)} and ts <= ${Math.ceil(s.to)}` : "";
-  return both(s.query, range);
+  const range = rangeOf(s);
+  return both(s.query, range ? `ts >= ${range[0]} and ts <= ${range[1]}` : "");
 }
 
 export function curlLine(r: Request): string {

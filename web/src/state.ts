@@ -61,9 +61,18 @@ export function quietly(change: () => void): void {
   silent = before;
 }
 
+/** The only time of which events are shown, where clocks are far apart. */
+export const period = signal<{ from: number; to: number } | null>(null);
+
+/** The first and the last microsecond of a selection; null: of all. */
+export function rangeOf(s: Selection): [number, number] | null {
+  if (s.from != null && s.to != null) return [Math.floor(s.from), Math.ceil(s.to)];
+  return period.value && s.dir === selection.value.dir && s.file === selection.value.file ? [period.value.from, period.value.to] : null;
+}
+
 /** What of a request says which events. */
 export function selectionParams(s: Selection): Params {
-  const range = s.from != null && s.to != null ? `${Math.floor(s.from)},${Math.ceil(s.to)}` : undefined;
+  const range = rangeOf(s)?.join(",");
   return { query: s.query || undefined, time_range: range, dir: s.dir || undefined, file: s.file || undefined };
 }
 

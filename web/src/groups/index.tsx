@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { epoch, isAbort, request as send } from "../api";
 import { Chart } from "../chart";
-import { after, both, clock, count, equals, exact, label } from "../format";
+import { after, both, clock, count, equals, exact, label, many } from "../format";
 import { begin, generation } from "../live";
 import { shown, wholeQuery } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
@@ -151,7 +151,7 @@ export function GroupsView() {
     <>
       <Controls />
       <Panel title={title[0]?.toUpperCase() + title.slice(1)} busy={busy} wide
-        note={grid ? `${exact(grid.groupsTotal)} groups${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
+        note={grid ? `${many(grid.groupsTotal, "group")}${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
         tools={<>{busy && <button onClick={cancel}>Cancel</button>}<Downloads q={q} canvas={() => canvas.current} /></>}>
         {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
           <>

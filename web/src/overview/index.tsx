@@ -4,7 +4,7 @@ import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
 import { begin, everything, useAnswer } from "../live";
 import { shown } from "../shown";
-import { isEverything, lookAt, selection, selectionParams, setSelection } from "../state";
+import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
 import type { Group, Histogram, Info, Rows, Timeline } from "./model";
 import { Files, MOST_FILES, Quality } from "./quality";
@@ -17,8 +17,8 @@ function Totals({ info, events }: { info: Info; events: Group | undefined }) {
     [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
     ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
     ["time in calls", (events?.["busy"] as number | null) ?? 0, time, " µs"],
-    ["span", t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
-    ["processes", t.processes, count, ""], ["hosts", t.hosts, count, ""], ["files", t.files, count, ""],
+    ["span", period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [t.processes === 1 ? "process" : "processes", t.processes, count, ""], [t.hosts === 1 ? "host" : "hosts", t.hosts, count, ""], [t.files === 1 ? "file" : "files", t.files, count, ""],
     ["packed", t.compressed_bytes, bytes, " B"],
   ];
   return <dl class="totals">{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;

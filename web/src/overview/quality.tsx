@@ -1,6 +1,6 @@
 // What is wrong with the traces, and the files with their state.
 import type { Answer } from "../live";
-import { bytes, count, exact, time } from "../format";
+import { bytes, count, exact, many, time } from "../format";
 import { setSelection } from "../state";
 import { Name, Num, Panel, Shown } from "../ui";
 import type { Info } from "./model";
@@ -40,7 +40,7 @@ export function Quality({ info }: { info: Info }) {
 export function Files({ answer, total }: { answer: Answer<Info>; total: number }) {
   if (total > MOST_FILES) return <p class="empty">{exact(total)} files: more than a list here would help with. Choose a directory or file above, or ask <code>/info?detail=files</code>.</p>;
   return (
-    <Panel title="Files" wide note={`${exact(total)} files; click one to see it alone`} busy={answer.loading}>
+    <Panel title="Files" wide note={`${many(total, "file")}; click one to see it alone`} busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.files?.length} nothing="No trace files here.">{(d) => (
         <div class="scroll files" tabIndex={0} role="region" aria-label="List of files"><table>
           <thead><tr><th>file</th><th>state</th><th class="r">events</th><th class="r">packed</th><th class="r">span</th><th class="r">bad lines</th></tr></thead>

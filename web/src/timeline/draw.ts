@@ -1,13 +1,15 @@
 // How the timeline looks: everything here only paints, from what is loaded.
-import { clock as clockText, label, time } from "../format";
+import { clock as clockText, count, label, time } from "../format";
 import { colour } from "../theme";
 import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
+import type { Point, Track } from "./counters";
 import type { Row } from "./model";
 import type { Palette } from "./palette";
 import { COLUMNS, type Tile } from "./tiles";
 
 export const RULER = 26;
 export const GUTTER = 196;
+const SMALL = "10px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
 
 export interface Scene {
@@ -18,6 +20,8 @@ export interface Scene {
   from: number;
   to: number;
   scroll: number;
+  /** What is 0 on the ruler. */
+  zero: number;
   us: (ns: number) => number;
 }
 export const xOf = (s: Scene, ns: number): number => s.gutter + ((ns - s.from) / (s.to - s.from)) * (s.width - s.gutter);
@@ -126,6 +130,7 @@ export interface Look {
   theme: number;
   tiles: (row: Row) => Tile[];
   boxes: (row: Row) => RowBoxes;
+  points: (row: Row) => Point[];
   focus: string;
   picked: string;
   closed: ReadonlySet<string>;
@@ -140,9 +145,52 @@ function drawGaps(s: Scene, row: Row, gaps: Gap[], c: Colours): void {
   g.globalAlpha = 1;
 }
 
+/** From the least to the greatest value of all; from 0 where that is not far away. */
+function scaleOf(t: Track): { low: number; high: number } {
+  const low = t.least > 0 && t.least < t.most / 2 ? 0 : t.least, high = t.most > low ? t.most : low + 1;
+  return { low: t.least > 0 && t.least === t.most ? 0 : low, high };
+}
+
+/** A value holds until the next; where a column has several, all that they reach is behind their mean. */
+function drawTrack(s: Scene, row: Row, track: Track, points: Point[], c: Colours): void {
+  const { g } = s, { low, high } = scaleOf(track), top = yOf(s, row) + 3, room = row.height - 7, end = Math.min(s.width, xOf(s, track.to) + 1);
+  const y = (v: number) => top + room * (1 - (v - low) / (high - low)), tint = colour(`s${track.colour % 8}`);
+  g.save();
+  g.beginPath();
+  g.rect(s.gutter, yOf(s, row), s.width - s.gutter, row.height);
+  g.clip();
+  const shown = points.filter((p, i) => (points[i + 1]?.at ?? Infinity) >= s.from && p.at <= s.to);
+  g.fillStyle = g.strokeStyle = tint;
+  shown.forEach((p, i) => {
+    const x0 = xOf(s, p.at), x1 = Math.max(x0 + 1, Math.min(end, xOf(s, shown[i + 1]?.at ?? Infinity)));
+    g.globalAlpha = 0.16;
+    g.fillRect(x0, y(p.mean), x1 - x0, y(low) - y(p.mean));
+    if (p.most === p.least) return;
+    g.globalAlpha = 0.35;
+    g.fillRect(x0, y(p.most), Math.max(1, Math.min(3, x1 - x0)), y(p.least) - y(p.most));
+  });
+  g.globalAlpha = 1;
+  g.lineWidth = 1.5;
+  g.beginPath();
+  shown.forEach((p, i) => {
+    const x0 = xOf(s, p.at), x1 = Math.max(x0, Math.min(end, xOf(s, shown[i + 1]?.at ?? Infinity)));
+    if (i) g.lineTo(x0, y(p.mean));
+    else g.moveTo(x0, y(p.mean));
+    g.lineTo(x1, y(p.mean));
+  });
+  g.stroke();
+  g.fillStyle = c.soft;
+  g.font = SMALL;
+  g.fillText(count(high), s.gutter + 4, top + 5);
+  g.fillText(count(low), s.gutter + 4, top + room - 4);
+  g.font = FONT;
+  g.restore();
+}
+
 export function drawRow(s: Scene, row: Row, look: Look): void {
   const { g } = s, c = look.colours, y = yOf(s, row);
-  if (row.head) {
+  if (!row.head && row.node.track) drawTrack(s, row, row.node.track, look.points(row), c);
+  else if (row.head || row.node.track === null) {
     g.fillStyle = c.bg;
     g.fillRect(s.gutter, y, s.width, row.height);
   } else {
@@ -202,13 +250,13 @@ export function markText(ns: number, step: number): string {
 }
 
 export function drawRuler(s: Scene, c: Colours): void {
-  const { g } = s, { step, first } = marks(s.from, s.to, (s.width - s.gutter) / 110);
+  const { g } = s, { step, first } = marks(s.from - s.zero, s.to - s.zero, (s.width - s.gutter) / 110);
   g.fillStyle = c.panel;
   g.fillRect(0, 0, s.width, RULER);
   g.fillStyle = c.line;
   g.fillRect(0, RULER - 1, s.width, 1);
-  for (let t = first; t <= s.to; t += step) {
-    const x = Math.round(xOf(s, t));
+  for (let t = first; t <= s.to - s.zero; t += step) {
+    const x = Math.round(xOf(s, t + s.zero));
     g.fillStyle = c.line;
     g.fillRect(x, RULER - 7, 1, 7);
     g.globalAlpha = 0.35;

@@ -1,13 +1,14 @@
 // The timeline: lanes over time, of any number of events.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getJson, isAbort, type Params } from "../api";
-import { both, count, exact, label, literal, time } from "../format";
-import { generation } from "../live";
+import { both, count, exact, label, literal, many, time } from "../format";
+import { everything, generation } from "../live";
 import { shown } from "../shown";
 import { extra, quietly, selection, selectionParams, setSelection } from "../state";
 import { dark } from "../theme";
 import { listen } from "./input";
-import { ask, filterOf, LANES_MOST, layoutOf, LAYOUTS, type Answer, type Key, type Node } from "./model";
+import { findTracks, type Point, type Track } from "./counters";
+import { ask, filterOf, isLane, LANES_MOST, layoutOf, LAYOUTS, type Answer, type Key, type Node } from "./model";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
 import { Stage, type Under } from "./stage";
@@ -18,9 +19,14 @@ const color = extra("color", "cat");
 const at = extra("at", "");
 const picked = extra("event", "");
 
-/** What is asked, besides the window. */
+const hasCounters = (): boolean => {
+  const t = everything.value.data?.totals;
+  return !t || t.counters + t.aggregated > 0;
+};
+
+/** What is asked, besides the window. Counters are tracks; where there are none, all that is there is events. */
 function baseParams(): Params {
-  return selectionParams({ ...selection.value, from: null, to: null });
+  return { ...selectionParams({ ...selection.value, from: null, to: null }), phase: hasCounters() ? "events" : undefined };
 }
 
 /** The lanes of everything, once for each selection; and again when the index changes. */
@@ -29,15 +35,16 @@ function useStage(): { stage: Stage | null; error: Error | null; first: Answer |
   const s = selection.value, key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
   useEffect(() => {
     const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value);
-    ask({ ...base, group_by: layout.flat().join(","), color: color.value, width: 1, events: 0, limit: LANES_MOST }, control.signal).then((first) => {
+    ask({ ...base, group_by: layout.flat().join(","), color: color.value, width: 1, events: 0, limit: LANES_MOST }, control.signal).then(async (first) => {
+      const found = await findTracks(base, first.from, hasCounters(), control.signal);
       const old = kept.current.stage;
       if (old && kept.current.key === key) {
-        old.renew(first);
+        old.renew(first, found);
         set({ stage: old, error: null, first });
         return;
       }
       old?.stop();
-      const stage = new Stage(layout, first, base, color.value);
+      const stage = new Stage(layout, first, found, base, color.value);
       keepWindow(stage, old);
       kept.current = { key, stage };
       set({ stage, error: null, first });
@@ -49,12 +56,12 @@ function useStage(): { stage: Stage | null; error: Error | null; first: Answer |
   return state;
 }
 
-/** The window of the address, of the stage before, of the selection, else all. */
+/** The window of the stage before, of the address, of the selection, else all; where nothing is, all. */
 function keepWindow(stage: Stage, old: Stage | null): void {
   const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
-  if (old) stage.show(stage.clock.ns(old.clock.us(old.window.from)), stage.clock.ns(old.clock.us(old.window.to)));
-  else if (at.peek() && Number.isFinite(from) && Number.isFinite(to)) stage.show(stage.clock.ns(from as number), stage.clock.ns(to as number));
-  else if (s.from != null && s.to != null) stage.show(stage.clock.ns(s.from), stage.clock.ns(s.to));
+  const wanted = old && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to ?? NaN];
+  const [first, last] = wanted.map((us) => stage.clock.ns(us as number)) as [number, number];
+  if (first <= stage.whole.to && last >= stage.whole.from) stage.show(first, last);
   else stage.fit();
 }
 
@@ -104,10 +111,11 @@ function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; f
     <p class="timeline-status" role="status" aria-live="polite">
       <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> events in <b>{time((to - from) / 1000)}</b>
       {" of "}<span title={`${exact(first.count)} events`}>{count(first.count)} in {time((stage.whole.to - stage.whole.from) / 1000)}</span>,
-      {" "}{exact(first.lanes_total)} lanes
+      {" "}{many(first.lanes_total, "lane")}
       {first.untimed > 0 && <>, {exact(first.untimed)} without a time not shown</>}
       {stage.tree.truncated > 0 && <strong>, the first {exact(LANES_MOST)} lanes are listed: filter, or show processes or hosts</strong>}
       {!first.complete && <>, still indexing</>}
+      {stage.cut && <>, only the counters with most values are tracks</>}
       {failed && <strong class="bad"> {failed.message}</strong>}
     </p>
   );
@@ -153,14 +161,23 @@ function Columns() {
   return <datalist id="timeline-columns">{names.map((n) => <option key={n} value={n} />)}</datalist>;
 }
 
+function Value({ track, point: p }: { track: Track; point: Point | null }) {
+  if (!p) return <div class="soft">no value yet</div>;
+  return (
+    <div><span>{track.column}</span> <b data-fact="counter">{exact(p.mean)}</b>
+      {p.most > p.least && <div class="soft">the mean of several: {exact(p.least)} to {exact(p.most)}</div>}</div>
+  );
+}
+
 function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number; y: number }) {
   const { box, cell } = under, right = x > (stage.shown?.width ?? 0) * 0.65;
   return (
     <div class="timeline-tip" style={{ top: `${y + 14}px`, ...(right ? { right: `${(stage.shown?.width ?? 0) - x + 12}px` } : { left: `${x + 12}px` }) }}>
       {box ? <>
         <b>{label(box.name, 80)}</b> <span>{label(box.cat, 40)}</span>
-        <div>{box.dur == null ? "instant" : time(box.dur)} at {time((box.start - stage.whole.from) / 1000, 7)}</div>
+        <div>{box.dur == null ? "instant" : time(box.dur)} at {time((box.start - stage.zero) / 1000, 7)}</div>
       </> : <b>{under.row.node.title}</b>}
+      {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
       {cell && <div class="soft">{exact(cell.count)} begin in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
         {cell.count + cell.busy > 0 && <>, most {label(stage.palette.values[cell.colour], 40)}</>}</div>}
     </div>
@@ -188,12 +205,12 @@ function Help({ onClose }: { onClose: () => void }) {
 /** The nodes of the rows of an area; titles of what stands below them are none. */
 function nodesIn(stage: Stage): Node[] {
   const a = stage.area;
-  return a ? stage.rows.slice(a.first, a.last + 1).filter((r) => !r.head).map((r) => r.node) : [];
+  return a ? stage.rows.slice(a.first, a.last + 1).filter(isLane).map((r) => r.node) : [];
 }
 
 /** null: all lanes. */
 function queryOf(stage: Stage): string {
-  const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter((r) => !r.head).length;
+  const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter(isLane).length;
   if (all || !nodes.length) return "";
   const levels = [...new Set(nodes.map((n) => n.level))];
   const told = levels.map((l) => filterOf(stage.tree, nodes.filter((n) => n.level === l)));
@@ -225,7 +242,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="What is chosen">
-      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {nodesIn(stage).length} lanes: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> events{facts && <>, busy {time(facts.busy)}</>}</span>
+      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> events{facts && <>, busy {time(facts.busy)}</>}</span>
       <button class="main" onClick={() => takeArea(stage)} title="x">Ask all views about it</button>
       <button onClick={() => stage.show(a.from, a.to)} title="z">Zoom</button>
       <button class="quiet" onClick={onClear} title="Esc">Clear</button>
@@ -270,11 +287,11 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useEffect(() => stage.themed(), [dark.value]);
   const match = (m: Match) => {
     stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
-    const row = stage.rows.find((r) => !r.head && r.node.keys.every((k, i) => k === m.keys(stage.columns())[i]));
+    const row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === m.keys(stage.columns())[i]));
     if (row) { stage.focus = row.node.id; stage.showRow(row); }
     pick(m);
   };
-  const place = placeOf(picked.value), rows = stage.visible().filter((r) => !r.head);
+  const place = placeOf(picked.value), rows = stage.visible().filter((r) => !r.head && r.node.track !== null);
   void stage.loaded.value;
   return (
     <div class="timeline">
@@ -294,7 +311,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
       </div>
       <div id="timeline-text" class="unseen">
         {facts && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
-        {rows.slice(0, 40).map((r) => `${r.node.title}: ${exact(r.node.count)} events, busy ${time(r.node.busy)}. `).join("")}
+        {rows.slice(0, 40).map((r) => `${r.node.title}: ${exact(r.node.count)} ${r.node.track ? "values" : `events, busy ${time(r.node.busy)}`}. `).join("")}
       </div>
     </div>
   );
@@ -304,6 +321,6 @@ export function TimelineView() {
   const { stage, error, first } = useStage();
   if (error) return <p class="empty bad" role="alert">{error.message}</p>;
   if (!stage || !first) return <p class="empty" role="status">Reading the lanes …</p>;
-  if (!first.count) return <p class="empty">No event with a time is selected{first.untimed > 0 ? `; ${exact(first.untimed)} have none` : ""}.</p>;
+  if (stage.empty) return <p class="empty">No event with a time is selected{first.untimed > 0 ? `; ${exact(first.untimed)} have none` : ""}.</p>;
   return <Shown stage={stage} first={first} key={stage.base["query"] + stage.color} />;
 }

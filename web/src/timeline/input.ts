@@ -145,7 +145,7 @@ function openRow(stage: Stage, wishes: Wishes): void {
   const row = stage.rows.find((r) => r.node.id === stage.focus) ?? stage.focusRow(0);
   if (!row) return;
   if (row.node.children.length) stage.toggle(row.node.id);
-  else void longest(stage, row, stage.window.from, stage.window.to).then((p) => { if (p) wishes.pick(p); }, () => undefined);
+  else if (row.node.track === undefined) void longest(stage, row, stage.window.from, stage.window.to).then((p) => { if (p) wishes.pick(p); }, () => undefined);
 }
 
 function nextGap(stage: Stage): void {

@@ -1,6 +1,7 @@
 // What the timeline is about: answers of /timeline, the tree of lanes, time as nanoseconds from the origin.
 import { getJson, type Params } from "../api";
 import { equals, label, literal } from "../format";
+import type { Track } from "./counters";
 
 /** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
 export type Cell = [number, number, number, number, number?];
@@ -56,6 +57,8 @@ export interface Node {
   children: Node[];
   /** Of all nodes of its level. */
   position: number;
+  /** Of counters, not of objects; null: a title for some. */
+  track?: Track | null;
 }
 export interface Tree {
   layout: string[][];
@@ -123,6 +126,9 @@ export interface Row {
   y: number;
   height: number;
 }
+/** Whether objects are in it. */
+export const isLane = (row: Row): boolean => !row.head && row.node.track === undefined;
+const TRACK_HEIGHT = 40;
 
 /** A node with one child only is shown as that child. */
 function shownAs(node: Node): Node {
@@ -131,18 +137,22 @@ function shownAs(node: Node): Node {
   return n;
 }
 
-export function rowsOf(tree: Tree, closed: ReadonlySet<string>, laneHeight: number, headHeight: number): Row[] {
+/** `heads`: what stands below a root besides its lanes. */
+export function rowsOf(roots: readonly Node[], closed: ReadonlySet<string>, laneHeight: number, headHeight: number, heads: (root: Node) => Node[]): Row[] {
   const rows: Row[] = [];
   let y = 0;
   const add = (node: Node, depth: number): void => {
     const shown = shownAs(node), open = shown.children.length > 0 && !closed.has(node.id);
-    const height = open ? headHeight : laneHeight;
+    const height = open || node.track === null ? headHeight : node.track ? TRACK_HEIGHT : laneHeight;
     const title = shown === node ? shown : { ...shown, title: node.title };
     rows.push({ node: open ? node : shown.children.length ? node : title, head: open, depth, y, height });
     y += height;
     if (open) for (const child of shown.children) add(child, depth + 1);
   };
-  for (const root of tree.roots) add(root, 0);
+  for (const root of roots) {
+    add(root, 0);
+    if (!closed.has(root.id)) for (const head of heads(root)) add(head, 1);
+  }
   return rows;
 }
 

@@ -123,7 +123,7 @@ export function EventPanel({ place, base, onGo, onClose }: { place: Place; base:
         <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Calls of it</button>
       </p>
       {event.callers.length > 0 && <>
-        <h3>In {event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)} calls</h3>
+        <h3>In {event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)} {event.callers_total === 1 ? "call" : "calls"}</h3>
         <ol class="callers">{event.callers.map((n) => (
           <li key={`${n.object} ${n.file}`}><button class="link" onClick={() => go(n)}>{label(n.name, 100)}</button> <small>{label(n.cat, 40)} {time(n.dur)}</small></li>
         ))}</ol>

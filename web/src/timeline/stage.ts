@@ -1,10 +1,12 @@
 // The timeline's state and its clockwork: window, rows, tiles, frames, and what is under the pointer.
 import { signal } from "@preact/signals";
 import type { Params } from "../api";
+import { begin } from "../live";
 import { dark } from "../theme";
 import { gapsOf, place, type Gap, type Placed, type RowBoxes } from "./boxes";
 import * as draw from "./draw";
-import { Clock, columnsOf, rowsOf, treeOf, type Answer, type Row, type Tree } from "./model";
+import { closedOf, Counters, headsOf, hostOf, type Found, type Point } from "./counters";
+import { columnsOf, isLane, rowsOf, treeOf, type Answer, type Clock, type Node, type Row, type Tree } from "./model";
 import { Palette } from "./palette";
 import { Tiles, type Tile } from "./tiles";
 
@@ -20,6 +22,8 @@ export interface Under {
   ns: number;
   box: Placed | null;
   cell: { from: number; to: number; count: number; busy: number; colour: number } | null;
+  /** Of a track: its last value before. */
+  point: Point | null;
 }
 
 const HEAD = 20;
@@ -29,6 +33,7 @@ export class Stage {
   readonly palette = new Palette();
   tree: Tree;
   tiles: Tiles;
+  readonly counters: Counters;
   rows: Row[] = [];
   closed = new Set<string>();
   whole: { from: number; to: number };
@@ -51,23 +56,55 @@ export class Stage {
   /** Milliseconds of the last frames, for tests. */
   readonly frames: number[] = [];
 
-  constructor(readonly layout: string[][], answer: Answer, readonly base: Params, readonly color: string) {
-    const from = answer.from ?? 0, to = answer.to ?? from;
-    this.clock = new Clock(from);
-    this.whole = { from: this.clock.ns(from), to: Math.max(this.clock.ns(to), this.clock.ns(from) + 1000) };
+  constructor(readonly layout: string[][], answer: Answer, private found: Found, readonly base: Params, readonly color: string) {
+    this.clock = found.clock;
+    this.whole = this.wholeOf(answer);
     for (const c of [...answer.colors].sort((a, b) => b.busy - a.busy || b.count - a.count)) this.palette.number(c.value);
     this.tree = treeOf(layout, answer);
     this.tiles = new Tiles(this.tree, this.clock, this.palette, base, color, () => this.answered());
+    this.counters = new Counters(this.clock, base, () => this.answered());
+    for (const root of this.roots()) for (const id of closedOf(root.track === null ? root.children : this.headsOf(root))) this.closed.add(id);
     this.window = { ...this.whole };
   }
 
   window: { from: number; to: number };
 
+  /** Times are told from the same moment in all views. */
+  get zero(): number {
+    return begin.peek() == null ? this.whole.from : this.clock.ns(begin.peek() as number);
+  }
+
   get shown(): draw.Scene | null {
     return this.scene;
   }
 
+  private wholeOf(answer: Answer): { from: number; to: number } {
+    const times = this.found.tracks.flatMap((t) => [t.from, t.to]);
+    if (answer.from != null && answer.to != null) times.push(this.clock.ns(answer.from), this.clock.ns(answer.to));
+    const from = times.reduce((a, b) => Math.min(a, b), times[0] ?? 0), to = times.reduce((a, b) => Math.max(a, b), from);
+    return { from, to: Math.max(to, from + 1000) };
+  }
+
+  /** Whether there is nothing to be shown. */
+  get empty(): boolean {
+    return !this.tree.roots.length && !this.found.tracks.length;
+  }
+  /** Not all counters became tracks. */
+  get cut(): boolean {
+    return this.found.cut;
+  }
+
   // ---- rows ----
+
+  private get byHost(): boolean {
+    return this.layout[0]?.[0] === "host" && this.layout[0].length === 1;
+  }
+  private readonly headsOf = (root: Node): Node[] => (this.byHost && root.track === undefined ? headsOf(this.found.tracks, root.keys[0] ?? null) : []);
+  /** Lanes, and hosts that have counters only. */
+  private roots(): Node[] {
+    const there = new Set(this.byHost ? this.tree.roots.map((r) => r.keys[0]) : []), hosts = [...new Set(this.found.tracks.map((t) => t.keys[0] ?? null))];
+    return [...this.tree.roots, ...hosts.filter((h) => !there.has(h)).map((h) => hostOf(h, headsOf(this.found.tracks, h)))];
+  }
 
   setHeight(height: number): void {
     this.chosenHeight = height;
@@ -80,7 +117,7 @@ export class Stage {
     let n = 0;
     for (const level of this.tree.levels) n = level.length;
     this.laneHeight = this.chosenHeight || Math.max(18, Math.min(72, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n))));
-    this.rows = rowsOf(this.tree, this.closed, this.laneHeight, HEAD);
+    this.rows = rowsOf(this.roots(), this.closed, this.laneHeight, HEAD, this.headsOf);
     this.setScroll(this.scroll);
   }
 
@@ -168,10 +205,14 @@ export class Stage {
 
   // ---- tiles ----
 
-  private get level(): number {
+  private get nsPerPixel(): number {
     const s = this.scene;
-    return Tiles.level((this.window.to - this.window.from) / Math.max(1, s ? s.width - s.gutter : 1000));
+    return (this.window.to - this.window.from) / Math.max(1, s ? s.width - s.gutter : 1000);
   }
+  private get level(): number {
+    return Tiles.level(this.nsPerPixel);
+  }
+  private readonly pointsOf = (row: Row): Point[] => (row.node.track ? this.counters.points(row.node.track, this.nsPerPixel, this.window.from, this.window.to) : []);
 
   private readonly tilesOf = (row: Row): Tile[] => this.tiles.find(row.node, this.level, this.window.from, this.window.to);
 
@@ -190,19 +231,21 @@ export class Stage {
   }
 
   /** The index has changed: lanes may be new, and tiles are asked for again; until then the old ones stay. */
-  renew(answer: Answer): void {
+  renew(answer: Answer, found: Found): void {
     this.tree = treeOf(this.layout, answer);
-    const to = this.clock.ns(answer.to ?? 0), from = this.clock.ns(answer.from ?? 0);
+    this.found = found;
+    const { from, to } = this.wholeOf(answer);
     const all = this.window.from <= this.whole.from && this.window.to >= this.whole.to;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
     this.tiles.renew(this.tree);
+    this.counters.renew();
     this.layRows();
     if (all) this.fit();
     else this.redraw();
   }
 
   gapsShown(): Gap[] {
-    return this.visible().filter((r) => !r.head)
+    return this.visible().filter(isLane)
       .flatMap((r) => gapsOf(this.tilesOf(r), r.node.id, r.node.title, this.window.from, this.window.to))
       .sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, 200);
   }
@@ -221,7 +264,7 @@ export class Stage {
     c.width = Math.round(width * ratio);
     c.height = Math.round(height * ratio);
     const g = c.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-    this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, from: 0, to: 1, scroll: 0, us: (ns) => this.clock.us(ns) };
+    this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, from: 0, to: 1, scroll: 0, zero: this.zero, us: (ns) => this.clock.us(ns) };
     this.layRows();
     this.moved.value++;
     this.redraw();
@@ -244,10 +287,11 @@ export class Stage {
     const s = this.scene;
     if (!s || !this.canvas) return;
     const began = performance.now(), rows = this.visible();
-    Object.assign(s, this.window, { scroll: this.scroll });
-    this.tiles.want(rows.filter((r) => !r.head).map((r) => r.node), this.level, Math.max(this.window.from, this.whole.from), Math.min(this.window.to, this.whole.to + 1));
+    Object.assign(s, this.window, { scroll: this.scroll, zero: this.zero });
+    this.tiles.want(rows.filter(isLane).map((r) => r.node), this.level, Math.max(this.window.from, this.whole.from), Math.min(this.window.to, this.whole.to + 1));
+    this.counters.want(rows.flatMap((r) => (!r.head && r.node.track) || []), this.nsPerPixel, this.window.from, this.window.to);
     const colours = draw.coloursNow();
-    const look: draw.Look = { colours, palette: this.palette, theme: this.theme * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf,
+    const look: draw.Look = { colours, palette: this.palette, theme: this.theme * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
     draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
     for (const row of rows) draw.drawRow(s, row, look);
@@ -266,7 +310,8 @@ export class Stage {
 
   under(x: number, y: number): Under | null {
     const s = this.scene, row = this.rowAt(y);
-    if (!s || !row || row.head || x < s.gutter || y < draw.RULER) return null;
+    if (!s || !row || row.head || row.node.track === null || x < s.gutter || y < draw.RULER) return null;
+    if (row.node.track) return { row, ns: draw.nsOf(s, x), box: null, cell: null, point: this.pointsOf(row).filter((p) => p.at <= draw.nsOf(s, x)).pop() ?? null };
     const ns = draw.nsOf(s, x), all = this.boxesOf(row), slack = (3 / (s.width - s.gutter)) * (s.to - s.from);
     let box: Placed | null = null;
     for (const b of all.boxes) {
@@ -275,7 +320,7 @@ export class Stage {
       const end = Math.max(b.end, b.start + slack);
       if (ns >= b.start && ns <= end && y >= look.y && y <= look.y + look.height && (wide || all.complete)) box = b;
     }
-    return { row, ns, box, cell: this.cellAt(row, ns) };
+    return { row, ns, box, cell: this.cellAt(row, ns), point: null };
   }
 
   private cellAt(row: Row, ns: number): Under["cell"] {
@@ -293,6 +338,7 @@ export class Stage {
   stop(): void {
     cancelAnimationFrame(this.frame);
     this.tiles.stop();
+    this.counters.stop();
     this.tiles.kept.clear();
     this.placed.clear();
   }
