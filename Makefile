@@ -382,7 +382,7 @@ DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libgnutls28-dev li
 NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
 # Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system).
-DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs
+DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs python3-prometheus-client
 DEPS_BENCH := hyperfine pigz isal wrk $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.
