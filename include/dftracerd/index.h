@@ -95,6 +95,9 @@ struct index_progress {
     uint64_t files, files_ready, files_failed, files_pending; /* pending includes indexing               */
     uint64_t files_unasked;         /* on_demand: listed, but nobody asked for them; in `files` only     */
     uint64_t bytes, bytes_done;     /* compressed                                                        */
+    uint64_t files_unreadable;      /* an error of the system, not their content, ended their reading: they are tried
+                                     * again, after a second and then less and less often (up to 10 minutes)  */
+    uint64_t read_again;            /* so often since index_open                                         */
     uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
                                      * when there is room, which forgotten files make at once                  */
@@ -158,6 +161,7 @@ struct index_file {
     enum trace_unit unit;
     bool finished;                  /* an `end` event or a `]` line was seen                             */
     const char *tracer_version;     /* of the first start event, NULL                                    */
+#define INDEX_DAMAGE_KEPT 1000      /* in the list                                                       */
     uint32_t damage_count;
     const struct trace_damage *damage;
     uint32_t chunk_count;

@@ -97,6 +97,7 @@ struct http_context {
     const struct http_options *options;
     struct query_env env;
     int64_t started_ns;
+    int64_t started_real_ns;             /* by the clock as it was then                                    */
     struct metrics *metrics;   /* counters of requests; NULL in unit tests                              */
     struct cache *cache;       /* of whole answers; NULL in unit tests                                  */
     struct disk_budget *spools;/* of all files in the making                                            */

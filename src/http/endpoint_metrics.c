@@ -56,7 +56,7 @@ static void write_build(const struct http_options *o, struct buf *out)
 /* ---- the index ---- */
 
 struct totals {
-    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes;
+    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_TAR + 1];
     struct trace_counts counts;
 };
 
@@ -66,6 +66,8 @@ static void add_file(struct totals *t, const struct index_file *f)
     struct trace_counts *s = &t->counts;
     t->states[f->state]++;
     t->damaged += f->damaged;
+    for (uint32_t i = 0; i < f->damage_count && i < INDEX_DAMAGE_KEPT; i++)
+        t->damages[f->damage[i].kind]++;
     t->text_bytes += f->text_bytes;
     s->lines += c->lines;
     s->brackets += c->brackets;
@@ -94,6 +96,19 @@ static void family(struct buf *out, const char *name, const char *help, const ch
                    (unsigned long long)rows[i].value);
 }
 
+static void write_damage(const struct totals *t, struct buf *out)
+{
+    struct labelled rows[TRACE_DAMAGE_TAR];
+    for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_TAR; i++)
+        rows[i - 1] = (struct labelled){trace_damage_name(i), t->damages[i]};
+    family(
+        out, "dftracerd_index_damage",
+        "Places where files are damaged (data that does not inflate, crc of a member, cut inside a "
+        "member, garbage between members, read error, line too long, tar header), up to 1,000 "
+        "a file.",
+        "kind", rows, TRACE_DAMAGE_TAR);
+}
+
 /* Gauges, not counters: what is known of the files that are there now can become less. */
 static void write_content(const struct totals *t, struct buf *out)
 {
@@ -114,6 +129,7 @@ static void write_content(const struct totals *t, struct buf *out)
     family(out, "dftracerd_index_bad_input",
            "Lines without an object (brackets, invalid), objects that needed a repair, ...", "kind",
            bad, sizeof bad / sizeof *bad);
+    write_damage(t, out);
     gauge(out, "dftracerd_index_lines", "Lines of the traces.", c->lines);
     gauge(out, "dftracerd_index_text_bytes", "Text of the traces, decompressed.", t->text_bytes);
 }
@@ -155,6 +171,12 @@ static void write_index(const struct http_context *c, struct buf *out)
           p.bytes > p.bytes_done ? p.bytes - p.bytes_done : 0);
     gauge(out, "dftracerd_index_pending_files", "Files that wait or are being indexed.",
           p.files_pending);
+    gauge(out, "dftracerd_index_unreadable_files",
+          "Files whose reading an error of the system ended; they are tried again.",
+          p.files_unreadable);
+    head(out, "dftracerd_index_read_again_total", "counter",
+         "How often such files were looked at again.");
+    buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);
     gauge(out, "dftracerd_index_ready", "1 when everything found at start is indexed.",
           metrics_ready(c->metrics, &p));
     gauge(out, "dftracerd_index_stopped",
@@ -206,7 +228,7 @@ static void write_process(const struct http_context *c, struct buf *out)
         real(out, "process_cpu_seconds_total", "counter", "CPU time.",
              seconds_of(used.ru_utime) + seconds_of(used.ru_stime));
     real(out, "process_start_time_seconds", "gauge", "Start, since 1970.",
-         (double)clock_real_ns() / 1e9 - up);
+         (double)c->started_real_ns / 1e9);
     real(out, "dftracerd_uptime_seconds", "gauge", "Time since the start.", up);
 }
 

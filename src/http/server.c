@@ -185,6 +185,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
                 .root_labels = o->root_labels,
                 .root_count = o->root_count},
         .started_ns = clock_mono_ns(),
+        .started_real_ns = clock_real_ns(),
         .metrics = &h->metrics,
         .cache = cache,
         .spools = &h->spools,

@@ -246,16 +246,16 @@ static int copy_damage(struct body *b, const struct run *r)
     b->pub.damage = list;
     b->pub.damage_count = r->damage_count;
     b->pub.damaged = r->damage_count > 0;
-    if (r->error) {
-        b->pub.error = arena_strdup(&b->arena, text_of(err_text(r->error)));
-        return b->pub.error ? 0 : -ENOMEM;
-    }
-    if (kept == 0)
+    if (r->error)
+        again_text(r->error, text, sizeof text);
+    else if (kept)
+        snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu%s",
+                 trace_damage_name((enum trace_damage_kind)list[0].kind),
+                 (unsigned long long)list[0].file_from, (unsigned long long)list[0].file_to,
+                 (unsigned long long)list[0].text_offset,
+                 list[kept - 1].kind == TRACE_DAMAGE_READ ? "; reading is tried again" : "");
+    else
         return 0;
-    snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu",
-             trace_damage_name((enum trace_damage_kind)list[0].kind),
-             (unsigned long long)list[0].file_from, (unsigned long long)list[0].file_to,
-             (unsigned long long)list[0].text_offset);
     b->pub.error = arena_strdup(&b->arena, text_of(text));
     return b->pub.error ? 0 : -ENOMEM;
 }

@@ -340,6 +340,8 @@ static int plan(struct reader *r, bool rebuild)
         if (rc)
             return rc;
     }
+    if (relation == SAME && state == INDEX_READY && again_reads(run, r->fd, r->edge, EDGE_BYTES))
+        relation = OTHER;
     run->action = RUN_READ;
     if (relation == SAME && (state == INDEX_READY || (state == INDEX_GROWING && !r->finish))) {
         run->action = RUN_NOTHING;
@@ -672,6 +674,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     e->rebuild = e->replaced = false;
     e->asked = true;
     e->run = run;
+    ix->read_again += e->failures > 0;
     return run;
 }
 

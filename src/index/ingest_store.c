@@ -155,11 +155,13 @@ void drop_id(struct writer *w, uint32_t id)
 static struct view *failed_view(struct run *run)
 {
     struct view *v = view_empty(run->entry, INDEX_FAILED);
+    char text[200];
     const char *why;
 
     if (!v)
         return NULL;
-    why = arena_strdup(&v->body->arena, text_of(err_text(run->error)));
+    again_text(run->error, text, sizeof text);
+    why = arena_strdup(&v->body->arena, text_of(text));
     v->body->identity = run->identity;
     v->body->terms = terms_ref(run->terms);
     v->pub.error = v->body->pub.error = why ? why : "no memory";
@@ -168,18 +170,19 @@ static struct view *failed_view(struct run *run)
     return v;
 }
 
-/* A file that cannot be read is tried each minute: that alone is no news. Whoever forgets the file meanwhile gives it
+/* A file that cannot be read is tried again and again: that alone is no news. Whoever forgets the file meanwhile gives it
  * another view. */
 static bool failed_as_before(struct index *ix, const struct run *run)
 {
     const struct view *now;
+    char text[200];
     bool same;
 
+    again_text(run->error, text, sizeof text);
     pthread_mutex_lock(&ix->lock);
     now = run->entry->view;
     same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
-           strcmp(now->pub.error, err_text(run->error)) == 0 &&
-           identity_same(&now->body->identity, &run->identity);
+           strcmp(now->pub.error, text) == 0 && identity_same(&now->body->identity, &run->identity);
     pthread_mutex_unlock(&ix->lock);
     return same;
 }

@@ -15,7 +15,6 @@
 #define TICK_NS 1000000000LL
 #define RETRY_NS 2000000000LL /* after a failed commit */
 #define WALK_REST 10          /* times as long as it took */
-#define FAILED_RETRY_NS 60000000000LL
 
 void run_free(struct run *r)
 {
@@ -116,6 +115,8 @@ int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t co
             if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
                 return -ENOMEM;
             run->damage[run->damage_count] = list[i];
+        } else if (list[i].kind == TRACE_DAMAGE_READ) {
+            run->damage[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
         }
         run->damage_count++;
     }
@@ -311,12 +312,6 @@ static void receive(struct writer *w, struct result *r)
 
 /* ---- commit ---- */
 
-/* What has nothing to do with the file, and may be over in a moment. */
-static bool is_shortage(int error)
-{
-    return error == -ENOMEM || error == -EAGAIN || error == -EMFILE || error == -ENFILE;
-}
-
 static void finish_entry(struct writer *w, struct run *run)
 {
     struct index *ix = w->ix;
@@ -325,8 +320,7 @@ static void finish_entry(struct writer *w, struct run *run)
     e->run = NULL;
     if (run->abandoned)
         full_queue(run);
-    e->check_ns =
-        clock_mono_ns() + (run->error && !is_shortage(run->error) ? FAILED_RETRY_NS : TICK_NS);
+    e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
     /* An archive that is written to is walked from its start each time. */
     if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
         e->again = false;
@@ -591,7 +585,7 @@ static void prepare_root(struct writer *w)
     snapshot_release(s);
 }
 
-/* Growing files are looked at each second, failed ones each minute: readers decide what is to be done. */
+/* Readers decide what is to be done. */
 static void look_again(struct writer *w)
 {
     struct index *ix = w->ix;
@@ -616,10 +610,8 @@ static void look_again(struct writer *w)
         enum index_state state = e->view->pub.state;
 
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
-            (state == INDEX_GROWING || state == INDEX_FAILED)) {
-            e->check_ns = now + (state == INDEX_FAILED ? FAILED_RETRY_NS : TICK_NS);
+            (state == INDEX_GROWING || state == INDEX_FAILED || again_is_wanted(e)))
             catalog_queue(ix, e, false);
-        }
     }
     pthread_mutex_unlock(&ix->lock);
 }

@@ -24,7 +24,7 @@
 
 #define STORE_SCHEMA \
     8 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
-#define DAMAGE_KEPT 1000
+#define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
@@ -106,6 +106,7 @@ struct entry {
     struct identity seen;        /* by the last stat: size, inode, times */
     int64_t stable_since_ns;     /* monotonic: when `seen` last changed */
     int64_t check_ns;            /* monotonic: not looked at before */
+    uint8_t failures;            /* of the system, in a row: readings that ended so */
     struct entry *next_queued;
     bool is_archive;
     struct entry *members; /* of an archive */
@@ -187,6 +188,7 @@ struct index {
     bool forgotten;      /* a file went since */
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
+    uint64_t read_again; /* how often files were looked at again after failures of the system */
     uint64_t generation, generation_stored, generation_opened;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
@@ -301,6 +303,17 @@ int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
 /* The same, its window copied to `room`, for the store must not be pinned while a file is read; there is one: else ERR_CORRUPT. */
 int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset, char *room, size_t len,
                     struct trace_checkpoint *ret);
+
+/* ---- ingest_again.c: when what the system, not the file, did not let us read is tried again; under index.lock ---- */
+
+/* What answers tell of a run that ended with this error. */
+void again_text(int error, char *text, size_t size);
+/* Read, but not to its end. */
+bool again_is_wanted(const struct entry *e);
+/* After a run, whose view has been published: not looked at before so long. */
+int64_t again_delay_ns(struct entry *e, const struct run *run);
+/* Of a run that has nothing else to do, without the lock: reading goes on where it ended. buf: `len` bytes. */
+bool again_reads(const struct run *run, int fd, char *buf, size_t len);
 
 /* ---- ingest ---- */
 

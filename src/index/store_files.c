@@ -233,6 +233,7 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         return;
     }
     p->bytes_done += f->compressed_bytes;
+    p->files_unreadable += e->failures > 0;
     if (f->state == INDEX_FAILED)
         p->files_failed++;
     else
@@ -254,6 +255,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     pthread_mutex_lock(&ix->lock);
     ret->listed = ix->listed;
     ret->store_error = ix->store_error;
+    ret->read_again = ix->read_again;
     for (uint32_t i = 0; i < ix->entry_count; i++)
         add_progress(ix, ret, ix->entries[i]);
     if (ix->ingest) {

@@ -39,7 +39,7 @@ static const struct {
     const char *name;
     int number;
 } errors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"ENOMEM", ENOMEM},    {"EMFILE", EMFILE},
-              {"EACCES", EACCES}, {"EROFS", EROFS},   {"MAP_FULL", MAP_FULL}};
+              {"EACCES", EACCES}, {"EROFS", EROFS},   {"ESTALE", ESTALE},    {"MAP_FULL", MAP_FULL}};
 
 static unsigned long count_point(const char *name)
 {

@@ -1,0 +1,73 @@
+/* ingest_again.c - files whose reading failed by an error of the system, not by their content: when they are read again. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define FIRST_NS 1000000000LL
+#define MOST_NS 600000000000LL /* where reading goes on to fail */
+#define FAILED_NS 60000000000LL
+#define REST 20 /* times as long as the last reading took */
+
+static bool is_system(int error)
+{
+    static const int errors[] = {EIO,    ESTALE, ETIMEDOUT, ENOMEM,   EAGAIN,    EMFILE,
+                                 ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (error == -errors[i])
+            return true;
+    return false;
+}
+
+void again_text(int error, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s", err_text(error), is_system(error) ? "; it is tried again" : "");
+}
+
+/* Where reading ended: the last damage there is. NULL: it came to the end. */
+static const struct trace_damage *unread(const struct index_file *f)
+{
+    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+
+    return kept && f->damage[kept - 1].kind == TRACE_DAMAGE_READ ? &f->damage[kept - 1] : NULL;
+}
+
+/* What a member shares with a damaged archive is read again with that. */
+bool again_is_wanted(const struct entry *e)
+{
+    const struct index_file *f = &e->view->pub;
+
+    return f->state == INDEX_READY && unread(f) && !(e->archive && e->archive->view->pub.damaged);
+}
+
+int64_t again_delay_ns(struct entry *e, const struct run *run)
+{
+    bool failed = e->view->pub.state == INDEX_FAILED && run->error;
+    int64_t delay = FIRST_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
+
+    if (!(failed && is_system(run->error)) && !again_is_wanted(e)) {
+        e->failures = 0;
+        return run->error ? FAILED_NS : FIRST_NS;
+    }
+    for (unsigned i = 0; i < e->failures && delay < MOST_NS; i++)
+        delay *= 2;
+    e->failures += e->failures < 30;
+    if (failed && delay > FAILED_NS)
+        delay = FAILED_NS;
+    if (delay < rest)
+        delay = rest;
+    return delay < MOST_NS ? delay : MOST_NS;
+}
+
+bool again_reads(const struct run *run, int fd, char *buf, size_t len)
+{
+    const struct trace_damage *d = unread(&run->old->pub);
+
+    if (!d)
+        return false;
+    if (run->archive)
+        return !run->archive->pub.damaged;
+    return pread(fd, buf, len, (off_t)d->file_from) >= 0;
+}
