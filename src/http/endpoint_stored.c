@@ -1,4 +1,5 @@
 /* endpoint_stored.c - /q: stores a question under a path of its own, or lists those that are; /q/ID/NAME: its answer. */
+#include "clients.h"
 #include "negotiate.h"
 #include "stored.h"
 
@@ -84,6 +85,18 @@ static bool is_ui(const char *ui)
     return false;
 }
 
+/* Admins have no share. */
+static struct hash128 owner_of(const struct request *rq)
+{
+    struct {
+        uint64_t uid;
+        unsigned char address[16];
+    } key = {.uid = rq->client->uid};
+    memcpy(key.address, rq->client->address, sizeof key.address);
+    return rq->admin ? (struct hash128){0, 0}
+                     : text_hash128((struct text){(const char *)&key, sizeof key});
+}
+
 static int store(struct request *rq, struct state *s)
 {
     struct stored_query *q = s->queries = arena_alloc(&rq->arena, sizeof *q);
@@ -93,6 +106,7 @@ static int store(struct request *rq, struct state *s)
     *q = (struct stored_query){.name = request_text(rq, "name"),
                                .query = request_text(rq, "query"),
                                .ui = request_text(rq, "ui"),
+                               .owner = owner_of(rq),
                                .viewer = rq->viewer};
     if (!q->query)
         return bad(rq, "query", "is needed");

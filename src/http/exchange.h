@@ -62,6 +62,7 @@ struct exchange {
     struct buf gathered;              /* what was sent so far, to be kept; used by the running job only */
     size_t gathered_bytes;            /* told to the cache                                            */
     int64_t until_ns;                 /* the client's own `timeout`, 0 = none                         */
+    int body_refused;                 /* status, where there was no memory for the body               */
     void *connection;                 /* struct MHD_Connection; NULL once completed                   */
     int fd;
 

@@ -111,6 +111,8 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     }
     if (!request_check(x, c, version, role, &why))
         return response_refuse(x, c, &why);
+    x->rq.budget.memory_limit = x->http->options.limits.query_memory;
+    x->rq.budget.share = x->rq.admin ? &x->http->memory : &x->rq.client->memory;
     return MHD_YES;
 }
 
@@ -131,6 +133,22 @@ static int take_upload(struct exchange *x, struct MHD_Connection *c, const char 
     return MHD_YES;
 }
 
+/* What is kept of a body is memory of the one who sends it. */
+static void keep_body(struct exchange *x, const char *data, size_t n)
+{
+    if (x->body_refused)
+        return;
+    if (budget_charge(&x->rq.budget, n) == 0) {
+        buf_append(&x->body, data, n);
+        return;
+    }
+    const struct budget_share *share = &x->rq.client->memory;
+    bool own = !x->rq.admin && atomic_load(&share->used) + n > share->limit;
+    x->body_refused = !atomic_load(&x->rq.budget.crowded) ? 413 : own ? 429 : 503;
+    budget_release(&x->rq.budget, x->body.len);
+    buf_done(&x->body);
+}
+
 /* A body that is too long is read and forgotten for a while: a client that is still sending would not see the answer. */
 static int take_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
 {
@@ -140,7 +158,7 @@ static int take_body(struct exchange *x, struct MHD_Connection *c, const char *d
         return take_upload(x, c, data, n);
     x->body_bytes += n;
     if (x->body_bytes <= HTTP_BODY_MAX && !x->refused)
-        buf_append(&x->body, data, n);
+        keep_body(x, data, n);
     return x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
 }
 
@@ -207,9 +225,10 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
 static int refuse_busy(struct exchange *x, struct MHD_Connection *c, int status, int code)
 {
     struct exchange_refusal why = {.status = status, .err = {.code = code}};
-    why.detail = status == 429 ? "your requests take all that one client may have; try again"
-                 : code        ? "the daemon is stopping"
-                               : "too many requests are waiting; try again";
+    why.detail = status == 429   ? "your requests take all that one client may have; try again"
+                 : status == 413 ? "the body is longer than the memory of a question"
+                 : code          ? "the daemon is stopping"
+                                 : "too many requests are waiting; try again";
     return response_refuse(x, c, &why);
 }
 
@@ -219,16 +238,13 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
     read_if_none_match(x, c);
     if (timeout && timeout->set)
         x->until_ns = clock_mono_ns() + timeout->ns;
-    x->rq.budget.memory_limit = x->http->options.limits.query_memory;
-    x->rq.budget.share = x->rq.admin ? &x->http->memory : &x->rq.client->memory;
 }
 
 /* Whether it has to be seen first if the index is ready for it. Unpins then. */
 static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
-    bool ready = wait && strcmp(wait, "ready") == 0 &&
-                 !readiness_is_known(x->http, x->rq.snapshot);
+    bool ready = wait && strcmp(wait, "ready") == 0 && !readiness_is_known(x->http, x->rq.snapshot);
     if (!ready && !readiness_is_fresh_asked(x))
         return false;
     exchange_unpin(x);
@@ -262,6 +278,8 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         why = (struct exchange_refusal){.status = 413, .detail = "the body is longer than 1 MiB"};
         return response_refuse(x, c, &why);
     }
+    if (x->body_refused)
+        return refuse_busy(x, c, x->body_refused, 0);
     if (strcmp(x->method, "OPTIONS") == 0)
         return response_options(x, c);
     if (!request_parse(x, c, &why))

@@ -48,13 +48,38 @@ static void take_out(struct stored *s, size_t at)
     memmove(&s->queries[at], &s->queries[at + 1], (--s->count - at) * sizeof *s->queries);
 }
 
+static void forget(struct stored *s, size_t at)
+{
+    free_texts(&s->queries[at]);
+    take_out(s, at);
+}
+
 static void forget_old(struct stored *s, size_t room)
 {
     int64_t time = clock_mono_ns();
-    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MOST)) {
-        free_texts(&s->queries[0]);
-        take_out(s, 0);
+    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MOST))
+        forget(s, 0);
+}
+
+static bool is_of(const struct stored_query *q, const struct hash128 *owner)
+{
+    return q->owner.low == owner->low && q->owner.high == owner->high;
+}
+
+/* Who has a share and stores more makes room among their own. */
+static void keep_share(struct stored *s, const struct hash128 *owner)
+{
+    size_t count = 0, oldest = s->count;
+    if (!owner->low && !owner->high)
+        return;
+    for (size_t i = s->count; i-- > 0;) {
+        if (!is_of(&s->queries[i], owner))
+            continue;
+        oldest = i;
+        count++;
     }
+    if (count >= STORED_SHARE)
+        forget(s, oldest);
 }
 
 int stored_random(char out[33])
@@ -76,10 +101,12 @@ int stored_add(struct stored *s, struct stored_query *q)
         return rc;
     }
     own.viewer = viewer_ref(q->viewer);
+    own.owner = q->owner;
     own.until_ns = clock_mono_ns() + s->life_ns;
     memcpy(q->id, own.id, sizeof q->id);
     q->until_ns = own.until_ns;
     pthread_mutex_lock(&s->lock);
+    keep_share(s, &own.owner);
     forget_old(s, 1);
     s->queries[s->count++] = own;
     pthread_mutex_unlock(&s->lock);

@@ -1,7 +1,7 @@
 /* stored.h - questions that have a path of their own: /q/ID/NAME without parameters, for those who can only open that.
  *
  * Who knows an id (128 bits at random) may ask that one question, without a token. The table is in memory only: STORED_MOST
- * questions, the oldest one makes room; each is forgotten a fixed time after it was stored, however often it is used.
+ * questions, the oldest one makes room, and of one client that is no admin STORED_SHARE; each is forgotten a fixed time after it was stored, however often it is used.
  * Threads: any. */
 #ifndef DFT_HTTP_STORED_H
 #define DFT_HTTP_STORED_H
@@ -9,6 +9,7 @@
 #include "endpoint.h"
 
 #define STORED_MOST 256
+#define STORED_SHARE 64
 #define STORED_QUERY_MAX (64u << 10) /* bytes of a question */
 #define STORED_UI "https://ui.perfetto.dev"
 
@@ -18,6 +19,7 @@ struct stored_query {
     const char *query;               /* "/aggregate?format=perfetto"        */
     const char *ui;                  /* that /open/ID hands it to           */
     int64_t until_ns;                /* clock_mono_ns; then it is forgotten */
+    struct hash128 owner;            /* of whose share it is; zero: nobody's */
     struct viewer *viewer;           /* who stored it, and sees the answer  */
 };
 struct stored;

@@ -66,6 +66,28 @@ static void expires(void)
     stored_free(s);
 }
 
+/* One client's do not push out those of others. */
+static void shares(void)
+{
+    struct stored *s = stored_new(LIFE_MS);
+    struct stored_query q = {.name = "x", .query = "/mine", .ui = STORED_UI, .owner = {1, 2}},
+                        first;
+    CHECK_STOP(s != NULL);
+    struct stored_query other = add(s, "/other");
+    CHECK_INT(stored_add(s, &q), 0);
+    first = q;
+    for (int i = 1; i < STORED_SHARE; i++)
+        CHECK_INT(stored_add(s, &q), 0);
+    CHECK_INT(find(s, first.id, "/mine"), 0);
+    for (int i = 0; i < STORED_MOST; i++)
+        CHECK_INT(stored_add(s, &q), 0);
+    CHECK_INT(find(s, first.id, NULL), ERR_NOT_FOUND);
+    CHECK_INT(find(s, q.id, "/mine"), 0);
+    CHECK_INT(find(s, other.id, "/other"), 0);
+    CHECK_INT(s->count, STORED_SHARE + 1);
+    stored_free(s);
+}
+
 static void makes_room(void)
 {
     struct stored *s = stored_new(LIFE_MS);
@@ -88,6 +110,9 @@ static void makes_room(void)
     stored_free(NULL);
 }
 
-static const struct check_test tests[] = {
-    {"finds", finds}, {"expires", expires}, {"makes_room", makes_room}, {NULL, NULL}};
+static const struct check_test tests[] = {{"finds", finds},
+                                          {"expires", expires},
+                                          {"shares", shares},
+                                          {"makes_room", makes_room},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)
