@@ -381,8 +381,9 @@ DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libgnutls28-dev li
         curl tar gzip python3
 NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
-# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system).
-DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs python3-prometheus-client
+# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system;
+# a reader of /metrics; a faster Python).
+DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs python3-prometheus-client pypy3
 DEPS_BENCH := hyperfine pigz isal wrk $(NODE)
 
 # apt_install(packages, packages that may be unknown): nothing when all are there.

@@ -64,7 +64,7 @@ def rank(q, n):
 
 def percentile_name(q):
     percent = q * 100
-    text = "%d" % percent if percent.denominator == 1 else ("%.13f" % percent).rstrip("0")
+    text = "%d" % int(percent) if percent.denominator == 1 else ("%.13f" % float(percent)).rstrip("0")
     return "p" + text
 
 

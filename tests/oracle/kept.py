@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import shutil
-import sys
 import types
 
 from . import reader
@@ -32,7 +31,7 @@ def place():
     """The folder of this version of the oracle and of the questions; those of other versions are removed."""
     folders = (HERE, os.path.join(HERE, "..", "golden"))
     sources = [(name, os.path.join(f, name)) for f in folders for name in sorted(os.listdir(f)) if name.endswith(".py")]
-    name = digest_of(sources)[:16] + "-%d.%d" % sys.version_info[:2]
+    name = digest_of(sources)[:16]
     path = os.path.join(FOLDER, name)
     if not os.path.isdir(path):
         os.makedirs(path, exist_ok=True)
@@ -84,7 +83,7 @@ def answer(root, what, params, make):
         part = "%s.%d" % (path, os.getpid())
         try:
             with open(part, "wb") as f:
-                pickle.dump(value, f)
+                pickle.dump(value, f, protocol=4)  # CPython's and PyPy's
             os.replace(part, path)
         except OSError:  # a full disk, another version's test that tidied up: it is computed again next time
             pass

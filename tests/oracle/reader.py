@@ -424,7 +424,8 @@ class Root:
         self.parents = self.find_parents()
         self.set_hosts()
         self.ranks = self.find_ranks()
-        gc.freeze()
+        if hasattr(gc, "freeze"):  # PyPy has none
+            gc.freeze()
         gc.enable()
 
     def hide_duplicates(self):
