@@ -558,7 +558,7 @@ struct timeline_color { struct value value; uint64_t count; __int128 busy_ns; };
 struct timeline_cell { uint32_t column, color; uint64_t count; __int128 busy_ns; };
 struct timeline_event {
     uint32_t lane, color;
-    int64_t ts_ns, dur_ns;           /* not cut at the window                                            */
+    __int128 ts_ns, dur_ns;          /* not cut at the window                                            */
     bool has_dur;
     struct value name, cat;
     uint32_t file;                   /* position in the snapshot                                         */

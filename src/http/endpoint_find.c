@@ -129,6 +129,20 @@ static void write_event(const struct request *rq, const struct state *s, struct 
     jw_end(j, '}');
 }
 
+static void write_found(const struct request *rq, const struct state *s, struct jw *j)
+{
+    jw_key(j, "position");
+    if (!s->found.position) {
+        jw_null(j);
+        jw_key(j, "event");
+        jw_null(j);
+        return;
+    }
+    jw_uint(j, s->found.position);
+    jw_key(j, "event");
+    write_event(rq, s, j);
+}
+
 static int next_find(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
@@ -143,16 +157,7 @@ static int next_find(struct request *rq, struct buf *out)
     jw_put_uint(&j, "damaged_files", f->counters.damaged_files);
     jw_put_uint(&j, "count", f->objects);
     jw_put_uint(&j, "untimed", f->untimed);
-    jw_key(&j, "position");
-    if (f->position)
-        jw_uint(&j, f->position);
-    else
-        jw_null(&j);
-    jw_key(&j, "event");
-    if (f->position)
-        write_event(rq, s, &j);
-    else
-        jw_null(&j);
+    write_found(rq, s, &j);
     jw_end(&j, '}');
     jw_finish(&j);
     return ERR_END;

@@ -17,9 +17,9 @@ struct timeline_part {
     uint32_t count;  /* that begin in it                                                          */
     int32_t cover;   /* that cover it wholly, less those that cover the column before it wholly    */
 };
-/* An object that may be told by itself. dur -1: it has none. */
+/* An object that may be told by itself. In ns, which may be more than 64 bits have; dur -1: it has none. */
 struct timeline_pick {
-    int64_t ts, dur;
+    __int128 ts, dur;
     uint32_t group, tuple, file, chunk, row;
 };
 struct timeline_picks {

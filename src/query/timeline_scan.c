@@ -221,10 +221,15 @@ static int read_times(struct scan_batch *b, const struct source *s, struct times
     return rc == -EDOM ? 0 : rc;
 }
 
+static bool has_time(const struct times *t, uint32_t row)
+{
+    return t->values && batch_is_valid(t->valid, row);
+}
+
 /* In ns, beyond 64 bits the nearest that fits. */
 static bool time_of(const struct times *t, uint32_t row, int64_t *ret)
 {
-    if (!t->values || !batch_is_valid(t->valid, row))
+    if (!has_time(t, row))
         return false;
     if (__builtin_mul_overflow(t->values[row], t->unit, ret))
         *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
@@ -326,18 +331,21 @@ static int64_t least_wanted(const struct timeline_picks *p, const struct times *
 {
     if (!p->full || !dur->values || p->least.dur < 0)
         return INT64_MIN;
-    return p->least.dur / dur->unit + (p->least.dur % dur->unit > 0);
+    __int128 least = p->least.dur / dur->unit + (p->least.dur % dur->unit > 0);
+    return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
 static int offer_row(struct worker *w, struct scan_batch *b, uint32_t j, const struct times *ts,
                      const struct times *dur, bool *has_tuples)
 {
-    struct timeline_pick pick;
+    struct timeline_pick pick = {.dur = -1};
+    uint32_t row = batch_row(b, j);
 
-    if (!time_of(ts, batch_row(b, j), &pick.ts))
+    if (!has_time(ts, row))
         return 0;
-    if (!time_of(dur, batch_row(b, j), &pick.dur) || pick.dur < 0)
-        pick.dur = -1;
+    pick.ts = (__int128)ts->values[row] * ts->unit;
+    if (has_time(dur, row) && dur->values[row] >= 0)
+        pick.dur = (__int128)dur->values[row] * dur->unit;
     return offer(w, b, j, &pick, has_tuples);
 }
 
