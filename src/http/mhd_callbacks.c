@@ -284,7 +284,8 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    bool looks = x->rq.viewer && x->rq.endpoint == &endpoint_index;
+    /* It goes through all files, and waits for the index's lock once for each that is to be indexed anew. */
+    bool looks = x->rq.endpoint == &endpoint_index;
     bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !looks;
     return now ? answer_now(x, c) : dispatch(x, c);
 }
