@@ -36,6 +36,7 @@ struct index_options {
     int64_t purge_ms;               /* a file that has been missing for so long is forgotten; 0 = one hour           */
     bool no_ahead;                  /* a file is inflated by one thread alone (differential tests)                  */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
+    uint32_t archive_traces;        /* so many members of an archive are files, 0 = 100,000; the rest is left out    */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
 /* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been released. */

@@ -46,7 +46,8 @@ enum trace_damage_kind {
     TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member (zero bytes are padding) */
     TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
     TRACE_DAMAGE_LINE,           /* a line longer than TRACE_LINE_MAX (file_from, file_to 0)           */
-    TRACE_DAMAGE_TAR             /* of an archive: no member's header where one has to be, or too many members */
+    TRACE_DAMAGE_TAR,            /* of an archive: no member's header where one has to be              */
+    TRACE_DAMAGE_MANY            /* of an archive: more members than are read of one                   */
 };
 struct trace_damage {
     uint8_t kind;

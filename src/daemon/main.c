@@ -167,6 +167,7 @@ static int start_index(struct daemon *d, struct err *err)
         .checkpoint_size = d->options.checkpoint_size,
         .map_size = d->options.map_size,
         .map_max = d->options.max_index_size,
+        .archive_traces = (uint32_t)d->options.archive_traces,
         .workers = (unsigned)d->options.executor_threads,
         /* Whoever starts a daemon for one question means files as they are. */
         .settle_ms = d->options.on_demand ? -1 : (int64_t)d->options.settle_ms,

@@ -47,6 +47,10 @@ const struct option_spec option_table[] = {
      "Indexing stops when it is that large, and says so; what is indexed stays and is answered. "
      "Files "
      "that are removed make room at once."},
+    {"archive-traces", 0, OPTION_UINT, AT(archive_traces), 1, 1u << 20, 0, "N", "100000", NULL,
+     "traces of one tar archive that are read",
+     "A small archive may have a million members, each of which takes memory. What is behind the "
+     "last one that is read is left out, and the archive is told as damaged."},
     {"map-size", 0, OPTION_BYTES, AT(map_size), 1ull << 20, 1ull << 46, OPTION_HIDDEN, "BYTES",
      NULL, "64 GiB", "address space of the index at first", NULL},
     {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL, "those that pay",

@@ -20,7 +20,7 @@ struct options {
     struct option_list allow_host, allow_origin;
     const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *tls_cert, *tls_key, *tls_client_ca, *log_level, *dimensions;
     const char *document;                     /* hidden: what options_document() is to write  */
-    uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size;
+    uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size, archive_traces;
     uint64_t query_timeout_ms, rescan_ms, settle_ms, keep_missing_ms, idle_exit_ms; /* idle_exit_ms 0 = never            */
     uint64_t drain_time_ms;
     const char *output_dir;

@@ -56,7 +56,7 @@ static void write_build(const struct http_options *o, struct buf *out)
 /* ---- the index ---- */
 
 struct totals {
-    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_TAR + 1];
+    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_MANY + 1];
     struct trace_counts counts;
 };
 
@@ -98,15 +98,15 @@ static void family(struct buf *out, const char *name, const char *help, const ch
 
 static void write_damage(const struct totals *t, struct buf *out)
 {
-    struct labelled rows[TRACE_DAMAGE_TAR];
-    for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_TAR; i++)
+    struct labelled rows[TRACE_DAMAGE_MANY];
+    for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_MANY; i++)
         rows[i - 1] = (struct labelled){trace_damage_name(i), t->damages[i]};
     family(
         out, "dftracerd_index_damage",
         "Places where files are damaged (data that does not inflate, crc of a member, cut inside a "
         "member, garbage between members, read error, line too long, tar header), up to 1,000 "
         "a file.",
-        "kind", rows, TRACE_DAMAGE_TAR);
+        "kind", rows, TRACE_DAMAGE_MANY);
 }
 
 /* Gauges, not counters: what is known of the files that are there now can become less. */

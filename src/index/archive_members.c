@@ -72,9 +72,10 @@ static bool is_good_name(struct text name)
     return name.len > 0;
 }
 
-static bool is_trace_name(struct text name)
+bool archive_member_is_trace(enum trace_tar_kind kind, struct text name)
 {
-    return text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz"));
+    return kind == TRACE_TAR_FILE &&
+           (text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz")));
 }
 
 static enum index_skip judge(const struct index_member *m, size_t archive_len, uint64_t text_bytes,
@@ -82,7 +83,7 @@ static enum index_skip judge(const struct index_member *m, size_t archive_len, u
 {
     if (m->kind != TRACE_TAR_FILE)
         return INDEX_SKIP_KIND;
-    if (!is_trace_name(m->name))
+    if (!archive_member_is_trace(TRACE_TAR_FILE, m->name))
         return INDEX_SKIP_NO_TRACE;
     if (!is_good_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
         return INDEX_SKIP_NAME;

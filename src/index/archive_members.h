@@ -9,9 +9,11 @@
 
 #include "store.h"
 
-#define ARCHIVE_MEMBERS_MOST (1u << 20)
+#define ARCHIVE_MEMBERS_MOST (1u << 20) /* with those that are no traces */
 #define ARCHIVE_NAMES_MOST (64u << 20) /* bytes of all names */
 
+/* A regular file that is named like a trace. */
+bool archive_member_is_trace(enum trace_tar_kind kind, struct text name);
 int archive_list_add(struct archive_list *l, const struct trace_tar_member *m);
 int archive_list_append(struct archive_list *to, const struct archive_list *from);
 void archive_list_done(struct archive_list *l);

@@ -16,6 +16,18 @@ struct body *body_new(void)
     return b;
 }
 
+uint8_t *body_filter(struct body *b, unsigned dimension, size_t len)
+{
+    uint8_t *bits = arena_alloc(&b->arena, len);
+
+    if (!b->filters)
+        b->filters = arena_alloc(&b->arena, b->terms->dimension_count * sizeof *b->filters);
+    if (!bits || !b->filters)
+        return NULL;
+    b->filters[dimension] = (struct filter){bits, len};
+    return bits;
+}
+
 void body_release(struct body *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) > 1)

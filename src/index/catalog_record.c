@@ -148,8 +148,10 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_damage(f, out);
     encode_processes(ix, v, out);
     terms_encode(b->terms, ix->terms, out);
-    for (unsigned i = 0; i < b->terms->dimension_count; i++)
-        rec_put_text(out, (struct text){(const char *)b->filters[i].bits, b->filters[i].len});
+    for (unsigned i = 0; i < b->terms->dimension_count; i++) {
+        struct filter f = b->filters ? b->filters[i] : (struct filter){0};
+        rec_put_text(out, (struct text){(const char *)f.bits, f.len});
+    }
     encode_place(b, out);
 }
 
@@ -184,7 +186,7 @@ static int decode_damage(struct rec *r, struct body *b)
     if (!list)
         return -ENOMEM;
     for (uint64_t i = 0; i < kept; i++) {
-        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_TAR);
+        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_MANY);
         list[i].file_from = rec_u(r);
         list[i].file_to = rec_u(r);
         list[i].text_offset = rec_u(r);
@@ -260,15 +262,12 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
     b->pub.checkpoint_size = b->terms->checkpoint_size;
     for (unsigned i = 0; i < b->terms->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
-        uint8_t *copy;
+        uint8_t *copy = bits.len ? body_filter(b, i, bits.len) : NULL;
 
-        if (bits.len == 0)
-            continue;
-        copy = arena_alloc(&b->arena, bits.len);
-        if (!copy)
+        if (bits.len && !copy)
             return -ENOMEM;
-        memcpy(copy, bits.ptr, bits.len);
-        b->filters[i] = (struct filter){copy, bits.len};
+        if (copy)
+            memcpy(copy, bits.ptr, bits.len);
     }
     return 0;
 }

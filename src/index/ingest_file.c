@@ -108,7 +108,7 @@ static int make_filter(struct body *b, unsigned dimension, const struct hashes *
     if (values < b->terms->expected_entries)
         values = b->terms->expected_entries;
     len = bloom_bytes(values, b->terms->bloom_rate);
-    bits = arena_alloc(&b->arena, len);
+    bits = body_filter(b, dimension, len);
     if (!bits)
         return -ENOMEM;
     for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
@@ -117,7 +117,6 @@ static int make_filter(struct body *b, unsigned dimension, const struct hashes *
     }
     if (h->has_zero)
         bloom_add(bits, len, 0);
-    b->filters[dimension] = (struct filter){bits, len};
     return 0;
 }
 
@@ -248,6 +247,11 @@ static int copy_damage(struct body *b, const struct run *r)
     b->pub.damaged = r->damage_count > 0;
     if (r->error)
         again_text(r->error, text, sizeof text);
+    else if (kept && list[0].kind == TRACE_DAMAGE_MANY)
+        snprintf(text, sizeof text,
+                 "more members than are read of one archive (--archive-traces): those from text "
+                 "offset %llu on are left out",
+                 (unsigned long long)list[0].text_offset);
     else if (kept)
         snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu%s",
                  trace_damage_name((enum trace_damage_kind)list[0].kind),

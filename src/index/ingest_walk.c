@@ -12,7 +12,7 @@ struct walk {
     struct reader *reader;
     struct trace_tar *tar;
     struct archive_list members; /* not posted yet */
-    uint32_t count;
+    uint32_t count, traces;
     size_t names_len;
     uint64_t text, posted; /* offsets */
     bool ended, corrupt;
@@ -39,17 +39,19 @@ static int post_found(struct walk *w)
     return 0;
 }
 
-static void note_corrupt(struct walk *w, uint64_t at)
+static void note_end(struct walk *w, enum trace_damage_kind why, uint64_t at)
 {
     w->corrupt = true;
-    reader_note_damage(w->reader, TRACE_DAMAGE_TAR, at);
+    reader_note_damage(w->reader, why, at);
 }
 
 static int take_member(struct walk *w, const struct trace_tar_member *m)
 {
     w->names_len += m->name.len;
-    if (w->count == ARCHIVE_MEMBERS_MOST || w->names_len > ARCHIVE_NAMES_MOST) {
-        note_corrupt(w, m->offset);
+    w->traces += archive_member_is_trace(m->kind, m->name);
+    if (w->count == ARCHIVE_MEMBERS_MOST || w->names_len > ARCHIVE_NAMES_MOST ||
+        w->traces > w->reader->ix->options.archive_traces) {
+        note_end(w, TRACE_DAMAGE_MANY, m->offset);
         return 0;
     }
     w->count++;
@@ -68,7 +70,7 @@ static int feed(struct walk *w, size_t n)
         if (rc == ERR_CORRUPT && !w->count && at < 512)
             return ERR_NO_ARCHIVE;
         if (rc == ERR_CORRUPT)
-            note_corrupt(w, at);
+            note_end(w, TRACE_DAMAGE_TAR, at);
         if (rc == ERR_CORRUPT || rc == ERR_END) {
             w->ended = rc == ERR_END;
             rc = 0;

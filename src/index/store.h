@@ -71,7 +71,7 @@ struct body {
     struct body_member member; /* where pub.archive is */
     const struct part_fact *forks;
     uint32_t fork_count;
-    struct filter filters[DIMENSIONS_MAX];
+    struct filter *filters;    /* of each dimension of the terms; NULL: none has any           */
     struct arena arena;
 };
 struct view {
@@ -241,6 +241,8 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
 void catalog_drop_gone(struct index *ix);
 
 struct body *body_new(void);
+/* Room for the filter of one of the terms' dimensions; NULL without memory. */
+uint8_t *body_filter(struct body *b, unsigned dimension, size_t len);
 void body_release(struct body *b);
 struct view *
 view_of_body(struct body *b,

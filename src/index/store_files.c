@@ -318,10 +318,10 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 
     const struct terms *t = v->body->terms;
     int i = t ? terms_find(t, path) : -1;
-    const struct filter *f = &v->body->filters[i < 0 ? 0 : i];
+    const struct filter *f = i >= 0 && v->body->filters ? &v->body->filters[i] : NULL;
 
     (void)ix;
-    return i < 0 || f->len == 0 || bloom_may_have(f->bits, f->len, hash);
+    return !f || f->len == 0 || bloom_may_have(f->bits, f->len, hash);
 }
 
 bool index_is_dimension(const struct index *ix, struct text path)

@@ -44,6 +44,8 @@ static void fill_limits(struct index *ix)
     }
     if (o->commit_ms == 0)
         o->commit_ms = 500;
+    if (o->archive_traces == 0)
+        o->archive_traces = 100000;
     if (o->map_size == 0)
         o->map_size = 64ull << 30;
     /* The batch and its pages hold 32 MiB: what is left may be in flight. With large chunks there are fewer workers. */

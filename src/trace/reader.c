@@ -6,8 +6,9 @@
 
 const char *trace_damage_name(enum trace_damage_kind kind)
 {
-    static const char *const names[] = {"", "data", "crc", "cut", "garbage", "read", "line", "tar"};
-    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_TAR ? names[kind] : "unknown";
+    static const char *const names[] = {"",     "data", "crc", "cut", "garbage",
+                                        "read", "line", "tar", "many"};
+    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_MANY ? names[kind] : "unknown";
 }
 
 bool trace_engine_available(enum trace_engine engine)

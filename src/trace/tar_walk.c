@@ -204,7 +204,24 @@ static int skip(struct trace_tar *t, uint64_t size)
     return 0;
 }
 
-/* As tar would unpack it: without "/" and "./" before it, and no "/" behind. */
+/* Empty parts and "." are left out, as where a file system has the path. */
+static size_t make_plain(char *name, size_t len)
+{
+    size_t to = 0;
+    for (size_t at = 0, n; at < len; at += n + 1) {
+        const char *end = memchr(name + at, '/', len - at);
+        n = end ? (size_t)(end - (name + at)) : len - at;
+        if (!n || (n == 1 && name[at] == '.'))
+            continue;
+        if (to)
+            name[to++] = '/';
+        memmove(name + to, name + at, n);
+        to += n;
+    }
+    return to;
+}
+
+/* As tar would unpack it: without "/" and "./" before it, no "/" behind, and nothing that says nothing between. */
 static int put_name(struct trace_tar *t, const struct header *h)
 {
     struct text told = {t->longer.data, t->longer.len}, name;
@@ -224,8 +241,9 @@ static int put_name(struct trace_tar *t, const struct header *h)
         name.ptr += n;
         name.len -= n;
     }
-    while (name.len && name.ptr[name.len - 1] == '/')
-        t->name.data[name.ptr - t->name.data + (ptrdiff_t)--name.len] = '\0';
+    if (!text_eq(name, TEXT(".")))
+        name.len = make_plain(t->name.data + (name.ptr - t->name.data), name.len);
+    t->name.data[name.ptr - t->name.data + (ptrdiff_t)name.len] = '\0';
     t->member.name = name;
     return 0;
 }
