@@ -115,6 +115,7 @@ static int ask_kernel(int nl, const struct sockaddr_storage *peer,
     return 0;
 }
 
+/* -errno where it could not be asked; -ENOENT: it does not know. */
 static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockaddr_storage *local,
                         uid_t *ret)
 {
@@ -162,8 +163,11 @@ void access_peer_find(int fd, struct access_peer *ret)
     }
     read_address(&peer, ret->address);
     ret->place = access_is_loopback((struct sockaddr *)&peer) ? ACCESS_LOOPBACK : ACCESS_BEYOND;
-    if (ret->place == ACCESS_LOOPBACK && tcp_peer_uid(&peer, &local, &uid) == 0 &&
-        access_is_somebody(uid))
+    if (ret->place == ACCESS_BEYOND)
+        return;
+    int rc = tcp_peer_uid(&peer, &local, &uid);
+    ret->unasked = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
+    if (rc == 0 && access_is_somebody(uid))
         ret->uid = uid;
 }
 

@@ -25,6 +25,7 @@ enum access_place { ACCESS_NOWHERE /* no longer connected */, ACCESS_UNIX, ACCES
 struct access_peer {
     enum access_place place;
     uid_t uid;                           /* ACCESS_NOBODY: not known, or not of this machine             */
+    bool unasked;                        /* ... since there was no descriptor or memory to ask the kernel */
     unsigned char address[16];           /* IPv6, or IPv4 within it; zero for a unix socket              */
 };
 void access_peer_find(int fd, struct access_peer *ret);

@@ -79,6 +79,10 @@ static enum access_role meet(struct exchange *x, struct connection *known)
 {
     const struct http_options *o = &x->http->options;
     unsigned epoch = atomic_load(&x->http->access_epoch);
+    if (known->peer.unasked) {
+        access_peer_find(known->fd, &known->peer);
+        known->role = ACCESS_UNKNOWN;
+    }
     if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch) {
         known->role = role_of(x, &known->peer);
         viewer_unref(known->viewer);
@@ -109,8 +113,12 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
             .status = 503, .close = true, .detail = "out of memory", .err = {.code = -ENOMEM}};
         return response_refuse(x, c, &why);
     }
-    if (!request_check(x, c, version, role, &why))
+    if (!request_check(x, c, version, role, &why)) {
+        if (why.status == 401 && known->peer.unasked)
+            why = (struct exchange_refusal){
+                .status = 503, .close = true, .detail = "no file descriptors are left"};
         return response_refuse(x, c, &why);
+    }
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
     x->rq.budget.share = x->rq.admin ? &x->http->memory : &x->rq.client->memory;
     return MHD_YES;
