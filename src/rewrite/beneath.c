@@ -66,6 +66,43 @@ int beneath_parent(int at, const char *path, bool make, const char **ret_last)
     return beneath_dir(at, (struct text){path, slash ? (size_t)(slash - path) : 0}, make);
 }
 
+size_t beneath_there(int at, const char *path)
+{
+    size_t there = 0;
+
+    for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
+        int fd = beneath_dir(at, (struct text){path, (size_t)(s - path)}, false);
+
+        if (fd < 0)
+            break;
+        close(fd);
+        there = (size_t)(s - path);
+    }
+    return there;
+}
+
+void beneath_unmake(int at, const char *path, size_t there)
+{
+    size_t len = strlen(path);
+    int dir = 0;
+
+    while (dir >= 0) {
+        const char *last, *slash = memrchr(path, '/', len);
+        char name[PATH_MAX];
+
+        len = slash ? (size_t)(slash - path) : 0;
+        if (len <= there || len >= sizeof(name))
+            return;
+        memcpy(name, path, len);
+        name[len] = '\0';
+        dir = beneath_parent(at, name, false, &last);
+        if (dir >= 0) {
+            unlinkat(dir, last, AT_REMOVEDIR);
+            close(dir);
+        }
+    }
+}
+
 int beneath_file(int at, const char *path)
 {
     const char *last;

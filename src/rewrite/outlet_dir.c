@@ -227,10 +227,9 @@ static int rename_new(const struct dir_outlet *d, int parent, const char *last)
     return renameat(d->run_fd, "made", parent, last) < 0 ? -errno : 0;
 }
 
-static int dir_end(struct outlet *o, struct buf *out, struct err *err)
+/* To where it was asked for. */
+static int move_made(const struct dir_outlet *d, struct err *err)
 {
-    struct dir_outlet *d = (struct dir_outlet *)o;
-    (void)out;
     const char *last;
     int parent = beneath_parent(d->place_fd, d->path, true, &last);
     if (parent < 0)
@@ -244,6 +243,17 @@ static int dir_end(struct outlet *o, struct buf *out, struct err *err)
     if (rc == 0)
         fsync(parent);
     close(parent);
+    return rc;
+}
+
+static int dir_end(struct outlet *o, struct buf *out, struct err *err)
+{
+    struct dir_outlet *d = (struct dir_outlet *)o;
+    (void)out;
+    size_t there = beneath_there(d->place_fd, d->path);
+    int rc = move_made(d, err);
+    if (rc < 0)
+        beneath_unmake(d->place_fd, d->path, there);
     failpoint("outlet.end");
     remove_tree(d->place, d->run); /* now: who is told that it is done finds nothing else */
     d->run[0] = '\0';
