@@ -4,14 +4,16 @@
  *   DFTRACERD_FAIL=@FILE         the same text, read anew whenever a point is met: a test changes it while the program runs
  *
  * name=action[@n[+]]: at the n-th time that the point is met (from then on: +; each time: without @). Actions: a name of errno,
- * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold (until another rule stands in FILE). Besides those of the sources there are the calls by which LMDB writes
- * data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta.
+ * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold (until another rule stands in FILE), half (for kv.put: the batch up to
+ * there is committed, then SIGKILL: what a batch in two commits would leave). Besides those of the sources there are the calls by
+ * which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta.
  *
  *   DFTRACERD_FAIL_LIST=FILE     at the end `name count` of all points that were met is appended to it
  *   DFTRACERD_CLOCK=FILE         seconds, as text, by which the wall clock is wrong now
  */
 #include "dftracerd/failpoint.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +36,7 @@ static struct point {
 } points[POINTS_MAX];
 static unsigned point_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool halved; /* the transaction that is to be given up is to be committed instead */
 
 static const struct {
     const char *name;
@@ -140,6 +143,10 @@ static bool act(const char *name, const char *action)
         hold(name);
         return false;
     }
+    if (strcmp(action, "half") == 0) {
+        errno = EIO;
+        return halved = true;
+    }
     if (strcmp(action, "kill") != 0)
         fprintf(stderr, "%s: unknown action %s\n", name, action);
     kill(getpid(), SIGKILL);
@@ -157,6 +164,26 @@ bool failpoint(const char *name)
     if (!fails)
         errno = before;
     return fails;
+}
+
+/* ---- LMDB: this stands before its own ---- */
+
+struct MDB_txn;
+int mdb_txn_commit(struct MDB_txn *txn);
+void mdb_txn_abort(struct MDB_txn *txn);
+
+void mdb_txn_abort(struct MDB_txn *txn)
+{
+    void (*own)(struct MDB_txn *) = NULL;
+
+    if (halved) {
+        halved = false;
+        if (mdb_txn_commit(txn) == 0)
+            kill(getpid(), SIGKILL);
+        return;
+    }
+    *(void **)&own = dlsym(RTLD_NEXT, "mdb_txn_abort");
+    own(txn);
 }
 
 /* ---- the disk below LMDB: these stand before those of the C library ---- */
