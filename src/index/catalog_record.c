@@ -149,8 +149,8 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_processes(ix, v, out);
     terms_encode(b->terms, ix->terms, out);
     for (unsigned i = 0; i < b->terms->dimension_count; i++) {
-        struct filter f = b->filters ? b->filters[i] : (struct filter){0};
-        rec_put_text(out, (struct text){(const char *)f.bits, f.len});
+        struct filter bloom = b->filters ? b->filters[i] : (struct filter){0};
+        rec_put_text(out, (struct text){(const char *)bloom.bits, bloom.len});
     }
     encode_place(b, out);
 }
