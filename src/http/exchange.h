@@ -65,6 +65,7 @@ struct exchange {
     int body_refused;                 /* status, where there was no memory for the body               */
     void *connection;                 /* struct MHD_Connection; NULL once completed                   */
     int fd;
+    atomic_bool begun;                /* a worker has begun to open() it                              */
 
     pthread_mutex_t lock;
     int refs;

@@ -185,6 +185,7 @@ static void open_now(struct exchange *x)
 {
     struct buf fresh = {0};
     x->stepped_ns = clock_mono_ns();
+    atomic_store(&x->begun, true);
     int rc = open_and_begin(x, &fresh);
     opened(x, rc, fresh);
 }

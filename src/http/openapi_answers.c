@@ -27,6 +27,7 @@ static const struct answer {
     {"/find", "Find", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
     {"/cancel", "Cancelled", NULL, NULL},
+    {"/requests", "Requests", "RunningRequest", NULL},
     {"/progress", NULL, NULL, "text/event-stream"},
     {"/read", "ReadCheck", NULL, NULL},
     {"/metrics", NULL, NULL, "text/plain"},

@@ -153,6 +153,7 @@ static const struct {
               "'name':'read','cat':'POSIX','pid':12,'tid':12,'ts':1000,'dur':600,'ph':'X','args':{'ret':4096}},'callers':[],'callers_total':0,'previous':null,"
               "'next':{'ts':1700,'dur':40,'name':'close','cat':'POSIX','file':'run1/rank_0.pfw.gz','object':13}}"},
     {"Cancelled", "{'id':'my-query-17','ended':1}"},
+    {"Requests", "{'requests':[{'id':'my-query-17','endpoint':'/call-tree','client':'uid 1000','age_s':3.25,'state':'running','sent_bytes':0}]}"},
     {"Suggest", "{'column':'name','values':[{'value':'read','count':34}]}"},
     {"Organized", "{'version':2,'tool':'dftracerd organize','complete':true,'chunk_size':268435456,'groups':[{'name':'io','query':"
                   "'cat == \\'POSIX\\'','events':16,'lines':20,'files':[{'path':'io/trace-1.pfw.gz','events':16,'lines':20,'text_bytes':4096,"

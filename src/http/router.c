@@ -37,6 +37,7 @@ static const struct endpoint *const table[] = {
     &endpoint_suggest,
     &endpoint_progress,
     &endpoint_cancel,
+    &endpoint_requests,
     NULL,
 };
 

@@ -26,6 +26,7 @@ tar FILE          what a tar archive of traces has: its members, their text; bui
 organize          traces shared out to groups by queries, each a directory of traces
 reconstruct       the original traces from what organize has written, proved by hashes
 gen_fake_trace    synthetic traces of a training
+requests          what the daemon is being asked now: whose, how long, how far
 doctor            whether all is as it should be: versions, permissions, file systems, limits; what to mend
 server            serves a directory over HTTP: dftracerd with the options of the old command'
 
@@ -46,7 +47,7 @@ stats - --report summary|categories|names|pid_tids|time_range|duration|top-names
 stats - --group-by COLUMN... call:add_column of detailed: name, cat, pid, tid, fhash, hhash, pid_tid, host, args.x ...
 stats - --top-n N field:top_n rows of top-* and groups, 0 = all (default: 10)
 stats - --top-n-pid-tid N field:top_n_pid_tid threads shown, 0 = all (default: 10)
-info,stats,processes - --json - set:format=json JSON instead of text
+info,stats,processes,requests - --json - set:format=json JSON instead of text
 call_tree -r --recursive - set:recursive=true also in directories below the inputs
 call_tree - --pattern GLOB set:pattern only files in the inputs that are directories whose names are so, for instance *.pfw.gz
 call_tree -o --output FILE set:output the tree as JSON, completely or not at all (default: NAME.calltree, after the first input)
@@ -153,10 +154,10 @@ $reading,index -f --force - set:force=true index the chosen files anew
 $asking - --force-rebuild - set:force=true the same
 $reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no use what is indexed: exit 1 if something is not
 $all,doctor - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
-$all,doctor - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
-$all,doctor - --unix-socket PATH set:socket the same, at its unix socket
-$all,doctor - --version - call:version the version of this program
-$all,doctor -h --help - call:help this text
+$all,requests,doctor - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
+$all,requests,doctor - --unix-socket PATH set:socket the same, at its unix socket
+$all,requests,doctor - --version - call:version the version of this program
+$all,requests,doctor -h --help - call:help this text
 $reading -c --checkpoint-size BYTES none
 merge,split,pgzip,organize,reconstruct - --checkpoint-size BYTES none
 merge - --channel-capacity COUNT none
@@ -186,6 +187,7 @@ $all - --watchdog-interval N none
 $all - --watchdog-warning-threshold N none
 $all - --watchdog-idle-timeout N none
 $all - --watchdog-deadlock-timeout N none
+requests -d --directory DIR call:add_directory ask the daemon that serves this directory (default: the working directory)
 doctor -d --directory DIR call:add_examined look at the traces in this directory (default: the working directory)
 doctor -c --config FILE set:config_file the configuration of the daemon (default: where it looks for it)
 server -d --directory DIR daemon traces in this directory; needed

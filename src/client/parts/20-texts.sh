@@ -26,7 +26,7 @@ rows() {
 help() {
     case $command in
     reader | tar) printf 'Usage: dftracer_%s [OPTION]... FILE\n' "$command" ;;
-    processes | doctor) printf 'Usage: dftracerctl %s [OPTION]...\n' "$command" ;;
+    processes | requests | doctor) printf 'Usage: dftracerctl %s [OPTION]...\n' "$command" ;;
     call_tree) printf 'Usage: dftracer_call_tree [OPTION]... INPUT...\n' ;;
     *) printf 'Usage: dftracer_%s [OPTION]...\n' "$command" ;;
     esac

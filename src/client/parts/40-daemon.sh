@@ -50,6 +50,7 @@ find_socket() {
 # Starts one for $needs: 0, 75 when another one has the index, 1; $said: why. Its roots must not lie in each other, and several
 # have labels.
 start_daemon() {
+    [ "$command" != requests ] || die "no daemon of yours serves this directory"
     [ -z "$missing" ] || die "no such file: $missing"
     program=${DFTRACERD:-}
     [ -n "$program" ] || find_program dftracerd ||

@@ -59,6 +59,7 @@ stats)
     prepare
     ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
     ;;
+requests) ask requests '' -G --data "format=${format:-text}" ;;
 processes)
     prepare
     set -- processes "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
