@@ -53,25 +53,34 @@ static const struct part_fact *fork_of(const struct index *ix, const struct inde
     return f && f->pid != INT64_MIN && f->pid != p->pid ? f : NULL;
 }
 
-static struct index_process *linked_processes(const struct index *ix, const struct index_file *f)
+/* *ret: the processes as all forks known now tell their parents, *new*; NULL: none of them does. -ENOMEM. */
+static int linked_processes(const struct index *ix, const struct index_file *f,
+                            struct index_process **ret)
 {
-    struct index_process *copy = NULL;
-
+    *ret = NULL;
     for (uint32_t i = 0; i < f->process_count; i++) {
         const struct part_fact *fork = fork_of(ix, &f->processes[i]);
 
         if (!fork)
             continue;
-        if (!copy) {
-            copy = malloc(f->process_count * sizeof *copy);
-            if (!copy)
-                return NULL;
-            memcpy(copy, f->processes, f->process_count * sizeof *copy);
+        if (!*ret) {
+            *ret = malloc(f->process_count * sizeof **ret);
+            if (!*ret)
+                return -ENOMEM;
+            memcpy(*ret, f->processes, f->process_count * sizeof **ret);
         }
-        copy[i].ppid = fork->pid;
-        copy[i].parent_by = fact_parent_by(fork);
+        (*ret)[i].ppid = fork->pid;
+        (*ret)[i].parent_by = fact_parent_by(fork);
     }
-    return copy;
+    return 0;
+}
+
+/* A parent told by an earlier snapshot may be contradicted by now: what the file itself says is looked at anew. */
+static bool is_linked_so(const struct view *v, const struct index_process *linked)
+{
+    if (!linked || !v->linked)
+        return linked == v->linked;
+    return memcmp(linked, v->linked, v->pub.process_count * sizeof *linked) == 0;
 }
 
 void forks_link(struct index *ix)
@@ -81,18 +90,19 @@ void forks_link(struct index *ix)
     ix->forks_dirty = false;
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         struct entry *e = ix->entries[i];
-        struct index_process *linked = linked_processes(ix, &e->view->pub);
+        struct index_process *linked;
         struct view *v;
 
-        if (!linked)
+        if (e->view->hidden || linked_processes(ix, &e->view->body->pub, &linked) < 0)
             continue;
-        v = view_with_state(e->view, e->view->pub.state);
+        v = is_linked_so(e->view, linked) ? NULL : view_with_state(e->view, e->view->pub.state);
         if (!v) {
             free(linked);
             continue;
         }
         v->linked = linked;
-        v->pub.processes = linked;
+        if (linked)
+            v->pub.processes = linked;
         view_release(e->view);
         e->view = v;
     }

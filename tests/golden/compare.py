@@ -15,7 +15,7 @@ ONLY_THE_DAEMON_KNOWS = {
     "chunks": {"scanned", "skipped", "answered_from_summary"},
     "totals": {"index_bytes"},
     "compare": {"baseline", "variant", "query", "execution_time_ms", "failed", "notes"},
-    "files[]": {"error", "checkpoint_size", "index_bytes", "columns", "duplicate_of", "damage"},
+    "files[]": {"error", "checkpoint_size", "index_bytes", "columns", "duplicate_of", "damage", "archive"},
 }
 SHOWN = 6                               # differences of one question that are printed
 

@@ -115,6 +115,24 @@ static void hashes(void)
     close_world(ix, s);
 }
 
+/* Whenever files come: what an earlier snapshot took for the parent is taken back where another file contradicts. */
+static void parents_that_are_contradicted(void)
+{
+    struct index *ix = open_world();
+    struct snapshot *s;
+
+    write_file("a.pfw", EVENT("fork", "10", "\"hhash\":\"h\",\"ret\":11"));
+    write_file("b.pfw", EVENT("read", "11", "\"hhash\":\"h\""));
+    write_file("c.pfw", EVENT("fork", "12", "\"hhash\":\"h\",\"ret\":11"));
+    s = offer_all(ix, (const char *const[]){"a.pfw", "b.pfw", NULL});
+    CHECK_INT(snapshot_file(s, 1)->processes[0].ppid, 10);
+    snapshot_release(s);
+    s = offer_all(ix, (const char *const[]){"c.pfw", NULL});
+    CHECK_INT(snapshot_file(s, 1)->processes[0].ppid, INT64_MIN);
+    CHECK_INT(snapshot_file(s, 1)->processes[0].parent_by, INDEX_PARENT_UNKNOWN);
+    close_world(ix, s);
+}
+
 static void processes(void)
 {
     static const char *const names[] = {"a.pfw", "b.pfw", NULL};
@@ -161,5 +179,9 @@ static void processes(void)
 }
 
 static const struct check_test tests[] = {
-    {"hashes", hashes}, {"processes", processes}, {NULL, NULL}};
+    {"hashes", hashes},
+    {"parents_that_are_contradicted", parents_that_are_contradicted},
+    {"processes", processes},
+    {NULL, NULL},
+};
 CHECK_MAIN(tests)
