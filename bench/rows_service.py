@@ -1,12 +1,15 @@
 """What streams, what is small, and what users do today."""
 
 import gzip
+import http.client
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
+import urllib.parse
 
 import peers
 from measure import Memory, alternate, command
@@ -21,6 +24,7 @@ TENTH = ("import gzip, json, sys, collections\n"
          "        continue\n"
          "    if e.get('cat') == 'POSIX' and e.get('dur', 0) > 1000:\n"
          "        seen[e['name']] += 1\n")  # fmt: skip
+HARD = " or ".join("(dur > %d and dur < %d)" % (3 * i, 3 * i + 2) for i in range(4900))  # for seconds
 
 
 def export(report, world, d):
@@ -80,6 +84,33 @@ def by_hand(report, world, d, duck):
     seen = alternate(actors, 1)
     ours = alternate({"ours": lambda: d.ask("/stats", report="names", query=FILTER)}, world.runs, warm=1)["ours"]
     report.time("by_hand", "names of slow POSIX calls", ours, seen)
+
+
+def cancel_once(d, name):
+    """(wall, cpu of the daemon) from POST /cancel until no worker has to do with a question any more; it is asked beside."""
+    form = {"Content-Type": "application/x-www-form-urlencoded", "X-Request-Id": name}
+    asker, before = http.client.HTTPConnection("127.0.0.1", d.port, timeout=900), d.cpu()
+    asker.request("POST", "/stats", urllib.parse.urlencode({"report": "duration", "query": HARD}), form)
+    while d.cpu() - before < 0.3:
+        time.sleep(0.002)
+    before, begin = d.cpu(), time.perf_counter()
+    d.connection.request("POST", "/cancel", json.dumps({"id": name}), {"Content-Type": "application/json"})
+    said = d.connection.getresponse().read()
+    while not re.search(rb"^dftracerd_http_requests_queued 0$", d.get("/metrics"), re.M):
+        time.sleep(0.001)
+    took = time.perf_counter() - begin, d.cpu() - before
+    status = asker.getresponse().status
+    asker.close()
+    if status != 499:
+        raise RuntimeError("the question that was to be cancelled: %d; /cancel: %s" % (status, said))
+    return took
+
+
+def cancelled(report, world, d):
+    seen = [cancel_once(d, "cancelled-%d" % i) for i in range(9)]
+    took = sorted(wall * 1000 for wall, _ in seen)
+    report.value("cancel_to_idle", "from POST /cancel until nothing works for it, the longest of 9", took[-1], "ms", 100, figure=None,
+                 note="median %.1f ms; at most %.1f ms of processor time" % (took[4], 1000 * max(cpu for _, cpu in seen)))  # fmt: skip
 
 
 def wrk(report, world, d, key, what, path):
