@@ -73,6 +73,27 @@ static bool name_below_root(const struct query_env *env, const char *clean, bool
     return false;
 }
 
+/* Where an absolute path leads. What is behind a file is a member of it: then the way to the file, and the member as it is named. */
+static bool resolve(const char *path, char *out)
+{
+    char part[PATH_MAX];
+    size_t len = strlen(path);
+
+    memcpy(part, path, len + 1);
+    while (!realpath(part, out)) {
+        char *slash = errno == ENOTDIR ? strrchr(part, '/') : NULL;
+        if (!slash)
+            return false;
+        *slash = '\0';
+        len = (size_t)(slash - part);
+    }
+    size_t to = strlen(out), rest = strlen(path + len);
+    if (to + rest >= PATH_MAX)
+        return false;
+    memcpy(out + to, path + len, rest + 1);
+    return true;
+}
+
 /* Name in the index of a path as a user writes it: false when it is outside of all roots. */
 static bool name_of(const struct query_env *env, const char *path, char *out)
 {
@@ -87,7 +108,7 @@ static bool name_of(const struct query_env *env, const char *path, char *out)
     if (name_below_root(env, clean, false, out))
         return true;
     /* Perhaps another way to the same place. */
-    if (!realpath(path, resolved) || !clean_path(resolved, clean))
+    if (!resolve(path, resolved) || !clean_path(resolved, clean))
         return false;
     return name_below_root(env, clean, true, out);
 }
@@ -176,9 +197,8 @@ static int choose_dir(struct chooser *c, const char *dir)
         const struct index_file *f = snapshot_file(c->snapshot, i);
         const char *file = f->name;
         /* An archive is like a directory, and where it is one of the files of another, so are its members. */
-        bool below = may_hold(f, name),
-             inside = below || is_in_dir(file, name, true) ||
-                      (f->is_archive && strcmp(file, name) == 0);
+        bool below = may_hold(f, name), inside = below || is_in_dir(file, name, true) ||
+                                                 (f->is_archive && strcmp(file, name) == 0);
         if (f->archive && is_in_dir(f->archive, name, true))
             file = f->archive;
         found = found || inside;
