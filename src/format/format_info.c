@@ -331,7 +331,7 @@ static int find_hidden(struct format_info *i)
 
     for (size_t k = 0; rc == 0 && k < i->hidden_count; k++) {
         const struct index_hidden *h = &i->hidden[k];
-        if (h->duplicate_of ? is_chosen(i, h->duplicate_of) : i->options.all)
+        if (i->options.all || (h->duplicate_of && is_chosen(i, h->duplicate_of)))
             i->hidden[n++] = *h;
     }
     i->hidden_count = rc == 0 ? n : 0;
