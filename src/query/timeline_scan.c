@@ -93,37 +93,49 @@ static void picks_add(struct timeline_picks *p, const struct timeline_pick *pick
 
 /* ---- cells ------------------------------------------------------------------------------------------------- */
 
+static size_t parts_bytes(const struct timeline_plan *plan)
+{
+    return (plan->columns + 1ul) * sizeof(struct timeline_part);
+}
+
+/* Where the group's cells are, NULL until it has some; NULL itself with *rc: no memory. */
+static struct timeline_part **parts_place(struct timeline_found *f,
+                                          const struct timeline_plan *plan, uint32_t group, int *rc)
+{
+    if (group < f->parts_cap)
+        return &f->parts[group];
+    size_t cap = f->parts_cap * 2 > group ? f->parts_cap * 2 : group + 64u;
+    size_t more = (cap - f->parts_cap) * sizeof(*f->parts);
+    *rc = budget_charge(plan->budget, more);
+    if (*rc < 0)
+        return NULL;
+    f->charged += more;
+    struct timeline_part **grown = realloc(f->parts, cap * sizeof(*grown));
+    if (!grown) {
+        *rc = -ENOMEM;
+        return NULL;
+    }
+    memset(grown + f->parts_cap, 0, more);
+    f->parts = grown;
+    f->parts_cap = cap;
+    return &f->parts[group];
+}
+
 /* Those of a group; NULL with *rc: no memory. */
 static struct timeline_part *parts_of(struct timeline_found *f, const struct timeline_plan *plan,
                                       uint32_t group, int *rc)
 {
-    size_t bytes = (plan->columns + 1ul) * sizeof(**f->parts);
+    struct timeline_part **place = parts_place(f, plan, group, rc);
 
-    if (group >= f->parts_cap) {
-        size_t cap = f->parts_cap * 2 > group ? f->parts_cap * 2 : group + 64u;
-        size_t more = (cap - f->parts_cap) * sizeof(*f->parts);
-        *rc = budget_charge(plan->budget, more);
-        if (*rc < 0)
-            return NULL;
-        f->charged += more;
-        struct timeline_part **grown = realloc(f->parts, cap * sizeof(*grown));
-        if (!grown) {
-            *rc = -ENOMEM;
-            return NULL;
-        }
-        memset(grown + f->parts_cap, 0, more);
-        f->parts = grown;
-        f->parts_cap = cap;
-    }
-    if (!f->parts[group]) {
-        *rc = budget_charge(plan->budget, bytes);
-        if (*rc < 0)
-            return NULL;
-        f->charged += bytes;
-        f->parts[group] = calloc(plan->columns + 1ul, sizeof(**f->parts));
-        *rc = f->parts[group] ? 0 : -ENOMEM;
-    }
-    return f->parts[group];
+    if (!place || *place)
+        return place ? *place : NULL;
+    *rc = budget_charge(plan->budget, parts_bytes(plan));
+    if (*rc < 0)
+        return NULL;
+    f->charged += parts_bytes(plan);
+    *place = calloc(plan->columns + 1ul, sizeof(**place));
+    *rc = *place ? 0 : -ENOMEM;
+    return *place;
 }
 
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan)
@@ -414,15 +426,26 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
 
-static int add_parts(const struct job *job, const struct timeline_part *from, uint32_t group)
+/* The first worker's that has the group are taken as they are, those of the others are added to them. */
+static int add_parts(const struct job *job, struct timeline_found *own, uint32_t i, uint32_t group)
 {
+    struct timeline_found *f = job->found;
+    const struct timeline_part *from = own->parts[i];
     int rc = 0;
-    struct timeline_part *to = parts_of(job->found, job->plan, group, &rc);
+    struct timeline_part **place = parts_place(f, job->plan, group, &rc);
 
-    for (uint32_t i = 0; to && i <= job->plan->columns; i++) {
-        add_busy(job->plan->step, to, i, from[i].busy);
-        to[i].count += from[i].count;
-        to[i].cover += from[i].cover;
+    if (place && !*place) {
+        *place = own->parts[i];
+        own->parts[i] = NULL;
+        f->charged += parts_bytes(job->plan);
+        own->charged -= parts_bytes(job->plan);
+        return 0;
+    }
+    for (uint32_t c = 0; place && c <= job->plan->columns; c++) {
+        struct timeline_part *to = *place;
+        add_busy(job->plan->step, to, c, from[c].busy);
+        to[c].count += from[c].count;
+        to[c].cover += from[c].cover;
     }
     return rc;
 }
@@ -437,7 +460,7 @@ static int merge(const struct job *job, struct worker *w)
         if (!w->own.parts[i])
             continue;
         int64_t group = group_table_add(&f->groups, group_table_keys(&w->groups.table, i));
-        rc = group < 0 ? (int)group : add_parts(job, w->own.parts[i], (uint32_t)group);
+        rc = group < 0 ? (int)group : add_parts(job, &w->own, i, (uint32_t)group);
     }
     picks_cut(&w->own.picks);
     for (uint32_t i = 0; i < w->own.picks.count && rc == 0; i++) {
