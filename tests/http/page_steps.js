@@ -33,6 +33,16 @@ const does = {
     }
     await page.mouse.up();
   },
+  // Fingers on the canvas, each from one place to another, all at once: a script says [[from, to], ...].
+  async touch(page, { code }) {
+    const box = await page.locator(".timeline-stage canvas").boundingBox(), fingers = await page.evaluate(code), cdp = await page.context().newCDPSession(page);
+    const at = (share) => fingers.map(([a, b], id) => ({ id, x: box.x + a[0] + (b[0] - a[0]) * share, y: box.y + a[1] + (b[1] - a[1]) * share }));
+    await cdp.send("Emulation.setTouchEmulationEnabled", { enabled: true, maxTouchPoints: fingers.length });
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+    for (let i = 1; i <= 10; i++) await cdp.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(i / 10) });
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await cdp.detach();
+  },
   size: (page, { width, height }) => page.setViewportSize({ width, height }),
   shot: (page, { name }) => page.screenshot({ path: path.join(shots, name + ".png") }),
 };

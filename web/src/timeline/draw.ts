@@ -78,6 +78,12 @@ function widthOf(g: CanvasRenderingContext2D, text: string): number {
   return w;
 }
 
+/** Where there is no room for a lane's title, what it is a number of is left out first. */
+function titleIn(g: CanvasRenderingContext2D, row: Row, room: number): string {
+  const { title } = row.node;
+  return widthOf(g, title) <= room ? title : clipped(g, title.replace(/^(process|rank|thread) /, ""), room);
+}
+
 /** As much of a text as there is room for. */
 function clipped(g: CanvasRenderingContext2D, text: string, room: number): string {
   if (widthOf(g, text) <= room) return text;
@@ -227,7 +233,7 @@ function drawTitle(s: Scene, row: Row, look: Look): void {
   }
   if (row.height < 11) return;
   g.fillStyle = row.head ? c.soft : c.text;
-  g.fillText(clipped(g, row.node.title, s.gutter - x - 20), x + 12, y + row.height / 2);
+  g.fillText(titleIn(g, row, s.gutter - x - 18), x + 12, y + row.height / 2);
 }
 
 const SECOND = 1e9;
@@ -263,7 +269,8 @@ export function drawRuler(s: Scene, c: Colours): void {
     g.fillRect(x, RULER, 1, s.height);
     g.globalAlpha = 1;
     g.fillStyle = c.soft;
-    g.fillText(markText(t, step), x + 4, RULER / 2 - 2);
+    const text = markText(t, step);
+    if (x + 4 + widthOf(g, text) <= s.width) g.fillText(text, x + 4, RULER / 2 - 2);
   }
   g.fillStyle = c.panel;
   g.fillRect(0, 0, s.gutter - 1, RULER - 1);

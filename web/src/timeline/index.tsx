@@ -109,7 +109,7 @@ function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; f
   const { from, to } = stage.window, failed = stage.tiles.failed;
   return (
     <p class="timeline-status" role="status" aria-live="polite">
-      <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> events in <b>{time((to - from) / 1000)}</b>
+      <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"} in <b>{time((to - from) / 1000)}</b>
       {" of "}<span title={`${exact(first.count)} events`}>{count(first.count)} in {time((stage.whole.to - stage.whole.from) / 1000)}</span>,
       {" "}{many(first.lanes_total, "lane")}
       {first.untimed > 0 && <>, {exact(first.untimed)} without a time not shown</>}
