@@ -468,9 +468,13 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
     return strlen(s);
 }
 
-static void quiet(void *arg, const char *fmt, va_list ap)
+/* Called to log. Where no descriptor is left for a thread's first connection, libmicrohttpd says so and asks again at once,
+ * for ever; that thread has nobody else to serve. */
+static void rest_if_none_left(void *arg, const char *fmt, va_list ap)
 {
-    (void)arg, (void)fmt, (void)ap;
+    (void)arg, (void)ap;
+    if (strstr(fmt, "FIRST connection"))
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
 /* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is cleared for each
@@ -490,7 +494,7 @@ struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls)
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
             (tls ? MHD_USE_TLS : 0),
-        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
+        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, rest_if_none_left, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
