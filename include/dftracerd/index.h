@@ -176,6 +176,8 @@ struct index_file {
 };
 /* Nothing of it has been read: pending, failed, or the first look at it has not come to an end yet. Its format is unknown. */
 static inline bool index_file_is_unread(const struct index_file *f) { return f->id == 0; }
+/* Answers lack some of it, or all: what `damaged_files` counts. */
+static inline bool index_file_lacks(const struct index_file *f) { return f->damaged || f->state == INDEX_FAILED; }
 
 struct snapshot;
 struct snapshot *index_snapshot(struct index *ix);      /* *new*; never NULL after index_open */

@@ -10,7 +10,7 @@
 #define FAILED_NS 60000000000LL
 #define REST 20 /* times as long as the last reading took */
 
-static bool is_system(int error)
+bool again_is_system(int error)
 {
     static const int errors[] = {EIO,    ESTALE, ETIMEDOUT, ENOMEM,   EAGAIN,    EMFILE,
                                  ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
@@ -23,7 +23,7 @@ static bool is_system(int error)
 
 void again_text(int error, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", err_text(error), is_system(error) ? "; it is tried again" : "");
+    snprintf(text, size, "%s%s", err_text(error), again_is_system(error) ? "; it is tried again" : "");
 }
 
 /* Where reading ended: the last damage there is. NULL: it came to the end. */
@@ -44,10 +44,11 @@ bool again_is_wanted(const struct entry *e)
 
 int64_t again_delay_ns(struct entry *e, const struct run *run)
 {
-    bool failed = e->view->pub.state == INDEX_FAILED && run->error;
+    enum index_state state = e->view->pub.state;
+    bool failed = run->error && (state == INDEX_FAILED || state == INDEX_GROWING);
     int64_t delay = FIRST_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
 
-    if (!(failed && is_system(run->error)) && !again_is_wanted(e)) {
+    if (!(failed && again_is_system(run->error)) && !again_is_wanted(e)) {
         e->failures = 0;
         return run->error ? FAILED_NS : FIRST_NS;
     }

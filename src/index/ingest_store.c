@@ -187,6 +187,13 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     return same;
 }
 
+/* What was read before a run that the system, not the file, made fail is as true as it was; the run is tried again. */
+static bool keeps_old(const struct run *run)
+{
+    return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&
+           again_is_system(run->error);
+}
+
 /* What answers cannot be shown must not be stored either. */
 static struct view *need(struct writer *w, struct view *v)
 {
@@ -215,6 +222,8 @@ static struct view *store_read_run(struct writer *w, struct run *run)
     }
     if (state == INDEX_FAILED && failed_as_before(w->ix, run))
         return NULL;
+    if (state == INDEX_FAILED && keeps_old(run))
+        return need(w, view_with_state(run->old, INDEX_GROWING));
     if (state == INDEX_FAILED) {
         if (run->id && (run->stored || !run->fresh))
             drop_id(w, run->id);

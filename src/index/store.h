@@ -308,6 +308,8 @@ int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset, char 
 
 /* ---- ingest_again.c: when what the system, not the file, did not let us read is tried again; under index.lock ---- */
 
+/* Memory, descriptors, the disk: another time it may not come. */
+bool again_is_system(int error);
 /* What answers tell of a run that ended with this error. */
 void again_text(int error, char *text, size_t size);
 /* Read, but not to its end. */

@@ -186,7 +186,7 @@ static int note_files(struct compare_run *run, const struct side *sides)
         c->complete = c->complete && query_complete(sides[s].query);
         for (size_t n = query_files(sides[s].query, &files); n > 0; n--) {
             uint32_t file = files[n - 1];
-            c->damaged_files += !seen[file] && snapshot_file(run->snapshot, file)->damaged;
+            c->damaged_files += !seen[file] && index_file_lacks(snapshot_file(run->snapshot, file));
             seen[file] = true;
         }
     }

@@ -150,7 +150,7 @@ static void look_at_files(struct query *q)
     q->counters.generation = snapshot_generation(q->snapshot);
     for (size_t i = 0; i < q->file_count; i++) {
         const struct index_file *file = snapshot_file(q->snapshot, q->files[i]);
-        q->counters.damaged_files += file->damaged;
+        q->counters.damaged_files += index_file_lacks(file);
         if (file->state == INDEX_PENDING || file->state == INDEX_INDEXING ||
             file->state == INDEX_GROWING)
             q->complete = false;

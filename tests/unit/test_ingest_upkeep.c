@@ -2,7 +2,9 @@
 /* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten, and questions come first. */
 #include "index_world.h"
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 static uint32_t id_of(struct index *ix, const char *name)
 {
@@ -150,9 +152,48 @@ static void questions_first(void)
     world_end();
 }
 
+static uint64_t events_now(struct index *ix)
+{
+    struct snapshot *s = index_snapshot(ix);
+    uint64_t events = snapshot_file(s, 0)->counts.events;
+
+    snapshot_release(s);
+    return events;
+}
+
+/* A file that has been read cannot be opened for want of descriptors when it is looked at again: what is known of it stays. */
+static void short_of_descriptors(void)
+{
+    struct rlimit limit, none;
+    struct snapshot *s;
+    struct index *ix;
+    int fd;
+
+    world();
+    write_events("a.pfw", 100);
+    ix = open_index(300, 65536);
+    offer(ix, "a.pfw");
+    wait_for(ix, "a.pfw", INDEX_GROWING, &s);
+    snapshot_release(s);
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = (rlim_t)fd, .rlim_max = limit.rlim_max};
+    close(fd);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (int i = 0; i < 300; i++, rest())
+        if (!CHECK_INT(events_now(ix), 100))
+            break;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    CHECK_INT(wait_for(ix, "a.pfw", INDEX_READY, &s)->counts.events, 100);
+    snapshot_release(s);
+    index_close(ix);
+    world_end();
+}
+
 static const struct check_test tests[] = {
     {"missing_files", missing_files},
     {"names_that_are_gone", names_that_are_gone},
     {"questions_first", questions_first},
+    {"short_of_descriptors", short_of_descriptors},
     {NULL, NULL}};
 CHECK_MAIN(tests)
