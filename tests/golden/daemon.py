@@ -14,7 +14,7 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("DFTRACERD_BUILD", os.path.join(HERE, "..", "..", "build"))
 SHARED = os.environ.get("DFTRACERD_SHARED") or os.path.join(HERE, "..", "..", "..", "shared")
-START_SECONDS = 30
+START_SECONDS = 120
 ANSWER_SECONDS = 240
 
 

@@ -67,7 +67,8 @@ static int store_offer(const char *path, const struct stat *st, int type, struct
 /* Ingests all files that were written. chunk_size 0: the default. */
 static bool store_ingest(struct store *s, uint64_t chunk_size, unsigned threads)
 {
-    struct index_options options = {.path = s->place, .checkpoint_size = chunk_size, .workers = 2};
+    struct index_options options = {
+        .path = s->place, .checkpoint_size = chunk_size, .settle_ms = -1, .workers = 2};
     struct index_progress progress;
     struct err err = {0};
 
