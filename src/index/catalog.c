@@ -274,7 +274,7 @@ void catalog_changed(struct index *ix)
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
-    forks_add(ix, v);
+    ix->forks_dirty = ix->forks_dirty || e->view->pub.process_count || v->pub.process_count;
     view_release(e->view);
     e->view = v;
     ix->gone = ix->gone || (v->pub.state == INDEX_MISSING && v->pub.id == 0);

@@ -1,6 +1,6 @@
 /* forks.c - parents of processes whose own file does not say them: the parent's file has a fork that returned their pid.
  *
- * Known forks are kept over all files. When there are new ones, or new views, the next snapshot looks up the processes
+ * Where processes came or went since the last one, a snapshot gathers the forks of its files and looks up the processes
  * without a parent; a view that gains some has its own copy of the processes, what is stored stays as it is.
  */
 #include "store.h"
@@ -21,23 +21,33 @@ static uint64_t hash_of(const struct part_fact *f)
     return map_mix((uint64_t)f->value, (uint64_t)f->host << 1 | f->host_is_hash);
 }
 
-void forks_add(struct index *ix, const struct view *v)
+static void add(struct index *ix, const struct part_fact *f)
 {
-    if (v->pub.process_count > 0)
-        ix->forks_dirty = true;
-    for (uint32_t i = 0; i < v->body->fork_count; i++) {
-        const struct part_fact *f = &v->body->forks[i];
-        uint32_t at = map_find(&ix->fork_map, hash_of(f), same_child, ix->forks, f);
+    uint32_t at = map_find(&ix->fork_map, hash_of(f), same_child, ix->forks, f);
 
-        if (at != MAP_NONE) {
-            if (ix->forks[at].pid != f->pid)
-                ix->forks[at].pid = INT64_MIN; /* the number was used twice: nobody knows */
+    if (at != MAP_NONE) {
+        if (ix->forks[at].pid != f->pid)
+            ix->forks[at].pid = INT64_MIN; /* the number was used twice: nobody knows */
+        return;
+    }
+    /* Without memory the parent stays unknown. */
+    if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) &&
+        map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
+        ix->forks[ix->fork_count++] = *f;
+}
+
+/* Of the files that answer: one that has gone, or is another one by now, tells nothing any more. */
+static void gather(struct index *ix)
+{
+    ix->fork_count = 0;
+    map_done(&ix->fork_map);
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        const struct entry *e = ix->entries[i];
+
+        if (e->view->hidden || catalog_is_hidden(e))
             continue;
-        }
-        /* Without memory the parent stays unknown. */
-        if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) &&
-            map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
-            ix->forks[ix->fork_count++] = *f;
+        for (uint32_t k = 0; k < e->view->body->fork_count; k++)
+            add(ix, &e->view->body->forks[k]);
     }
 }
 
@@ -85,9 +95,14 @@ static bool is_linked_so(const struct view *v, const struct index_process *linke
 
 void forks_link(struct index *ix)
 {
-    if (!ix->forks_dirty || ix->fork_count == 0)
+    uint32_t before = ix->fork_count;
+
+    if (!ix->forks_dirty)
         return;
     ix->forks_dirty = false;
+    gather(ix);
+    if (before == 0 && ix->fork_count == 0)
+        return;
     for (uint32_t i = 0; i < ix->entry_count; i++) {
         struct entry *e = ix->entries[i];
         struct index_process *linked;

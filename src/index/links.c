@@ -52,8 +52,10 @@ static void settle(struct index *ix, struct entry *e, const struct entry *of)
 
     e->link_of = of;
     e->unsettled = false;
-    if (catalog_is_hidden(e) != was_hidden)
+    if (catalog_is_hidden(e) != was_hidden) {
+        ix->forks_dirty = true;
         catalog_changed(ix);
+    }
     if (of && e->is_archive)
         archive_forget_members(ix, e);
     if (of || !was_link)

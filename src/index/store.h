@@ -192,10 +192,10 @@ struct index {
     uint64_t generation, generation_stored, generation_opened;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
-    struct part_fact *forks; /* of all files: who forked whom (forks.c) */
+    struct part_fact *forks; /* of the files of the last snapshot: who forked whom (forks.c) */
     uint32_t fork_count, fork_cap;
     struct map fork_map;
-    bool forks_dirty;
+    bool forks_dirty; /* processes came or went since */
     uint32_t next_file;
     atomic_uint records_dirty;
     void (*on_change)(void *arg);
@@ -267,7 +267,6 @@ void links_settle(struct index *ix);
 
 /* ---- forks.c: parents that other files know; under index.lock ---- */
 
-void forks_add(struct index *ix, const struct view *v);
 void forks_link(struct index *ix);
 void forks_done(struct index *ix);
 

@@ -133,6 +133,43 @@ static void parents_that_are_contradicted(void)
     close_world(ix, s);
 }
 
+static void check_parent(struct index *ix, struct snapshot **s, int64_t want)
+{
+    snapshot_release(*s);
+    *s = index_snapshot(ix);
+    for (uint32_t i = 0; i < snapshot_file_count(*s); i++) {
+        const struct index_file *f = snapshot_file(*s, i);
+
+        if (strcmp(f->name, "b.pfw") == 0)
+            CHECK_INT(f->processes[0].ppid, want);
+    }
+}
+
+/* Forks count as long as the file that told them: it may go, come back, or become another one. */
+static void parents_whose_file_goes(void)
+{
+    struct index *ix = open_world();
+    struct snapshot *s;
+
+    write_file("a.pfw", EVENT("fork", "10", "\"hhash\":\"h\",\"ret\":11"));
+    write_file("b.pfw", EVENT("read", "11", "\"hhash\":\"h\""));
+    write_file("c.pfw", EVENT("fork", "12", "\"hhash\":\"h\",\"ret\":11"));
+    s = offer_all(ix, (const char *const[]){"a.pfw", "b.pfw", "c.pfw", NULL});
+    check_parent(ix, &s, INT64_MIN);
+    CHECK_INT(index_forget(ix, "a.pfw"), 0);
+    check_parent(ix, &s, 12);
+    CHECK_INT(index_forget(ix, "c.pfw"), 0);
+    check_parent(ix, &s, INT64_MIN);
+    snapshot_release(s);
+    s = offer_all(ix, (const char *const[]){"a.pfw", NULL});
+    check_parent(ix, &s, 10);
+    write_file("a.pfw", EVENT("fork", "999", "\"hhash\":\"h\",\"ret\":11"));
+    snapshot_release(s);
+    s = offer_all(ix, (const char *const[]){"a.pfw", NULL});
+    check_parent(ix, &s, 999);
+    close_world(ix, s);
+}
+
 static void processes(void)
 {
     static const char *const names[] = {"a.pfw", "b.pfw", NULL};
@@ -181,6 +218,7 @@ static void processes(void)
 static const struct check_test tests[] = {
     {"hashes", hashes},
     {"parents_that_are_contradicted", parents_that_are_contradicted},
+    {"parents_whose_file_goes", parents_whose_file_goes},
     {"processes", processes},
     {NULL, NULL},
 };
