@@ -278,6 +278,13 @@ prepare() {
 }
 
 
+# count_packed: those of the chosen files that are gzip; one at least.
+count_packed() {
+    facts=$(ask info "$where" --data detail=files --data wait=no) || exit 1
+    printf '%s\n' "$facts" | awk '{ n += gsub(/"format":"gzip"/, "") } END { print n + 0; exit n == 0 }' ||
+        die "no trace files found that are packed"
+}
+
 # tell_archive: what $facts has against the archive, or nothing.
 tell_archive() {
     case $facts in

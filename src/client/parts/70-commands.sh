@@ -200,6 +200,8 @@ merge)
     unused "$output" "$output.gz"
     put_aside "$output" "$output.gz" # they are no input
     prepare
+    count=$(number files)
+    [ -z "$gzip_only" ] || count=$(count_packed) || exit 1
     set -- merge "$where$fields" --data "compress=$level" --data "gzip_only=${gzip_only:-false}" --data "wait=$wait"
     if [ -n "$verify" ]; then
         unpack "$output" manifest.json "$@" --data format=tar --data verify=true
@@ -212,7 +214,7 @@ merge)
         ask_into "$output$suffix" "$@" --data format=pfw
     fi
     forget_aside
-    [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$(number files)" "$output$suffix"
+    [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$count" "$output$suffix"
     ;;
 split)
     output=${output:-./split}
