@@ -37,9 +37,9 @@ class Duck:
             print("node is not there: DuckDB is left out", flush=True)
             return None
         if not os.path.isdir(os.path.join(here, "node_modules")) and has("npm"):
-            subprocess.run(["npm", "install", "--no-save", "--no-audit", "--no-fund"], cwd=here, capture_output=True, check=False)
+            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=here, capture_output=True, check=False)
         if not os.path.isdir(os.path.join(here, "node_modules", "@duckdb")):
-            print("DuckDB cannot be had (npm install in bench/): its rows are left out", flush=True)
+            print("DuckDB cannot be had (npm ci in bench/): its rows are left out", flush=True)
             return None
         return Duck(directory, threads)
 
