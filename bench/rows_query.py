@@ -62,12 +62,14 @@ WIDE = [
 ]  # fmt: skip
 
 
-def duck_actors(duck, sql):
+def duck_actors(world, duck, sql):
     """{name: actor}: a whole result in memory, nothing of it turned into objects of the script."""
     if not duck:
         return {}
-    return {"DuckDB native": lambda: duck.run(sql.replace("$T", "events")),
-            "DuckDB Parquet": lambda: duck.run(sql.replace("$T", "'%s'" % duck.parquet("events")))}  # fmt: skip
+    actors = {"DuckDB native": lambda: duck.run(sql.replace("$T", "events"))}
+    if not world.quick:
+        actors["DuckDB Parquet"] = lambda: duck.run(sql.replace("$T", "'%s'" % duck.parquet("events")))
+    return actors
 
 
 def check_same(d, duck, what, path, params, sql):
@@ -98,7 +100,8 @@ def questions(report, world, d, duck):
     for key, what, path, params, sql, bar, json_too in QUESTIONS:
         check_same(d, duck, what, path, params, sql)
         client = []
-        seen = alternate({"ours": lambda: served(d, path, params, client), **duck_actors(duck, sql)}, world.runs, warm=1)  # noqa: B023
+        actors = {"ours": lambda: served(d, path, params, client), **duck_actors(world, duck, sql)}  # noqa: B023
+        seen = alternate(actors, world.runs, warm=1, enough=world.enough)
         ours = seen.pop("ours")
         if duck and json_too and not world.quick:
             seen.update(alternate({"DuckDB ndjson.gz": lambda: duck.run(sql.replace("$T", "(%s)" % world.source))}, 1))
@@ -109,10 +112,10 @@ def wide(report, world, d, duck):
     for key, what, agg, sql, bar, always in WIDE:
         params = {"group_by": FULL_KEY + ",time_bucket", "agg": agg}
         sql = by_bucket("pid,tid,cat,name,a_hhash,a_fhash", sql)
-        actors = duck_actors(duck, sql) if always else {}
+        actors = duck_actors(world, duck, sql) if always else {}
         if always:
             check_same(d, duck, what, "/aggregate", params, sql)
-        seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1)
+        seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1, enough=world.enough)
         report.time(key, what + ", first row", seen.pop("ours"), seen, bar)
     params = {"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]}
     for key, form, bar in (("wide_whole", "ndjson", 300), ("wide_csv", "csv", 300), ("wide_arrow", "arrow", 1000)):
@@ -167,7 +170,7 @@ def scattered(report, world, d, duck):
     query = "dur >= %d and dur <= %d" % (low, high)
     sql = "SELECT name,ts,dur,a_ret FROM $T WHERE dur BETWEEN %d AND %d" % (low, high)
     params, client = {"select": "name,ts,dur,args.ret", "query": query}, []
-    seen = alternate({"ours": lambda: served(d, "/view", params, client), **duck_actors(duck, sql)}, world.runs, warm=1)
+    seen = alternate({"ours": lambda: served(d, "/view", params, client), **duck_actors(world, duck, sql)}, world.runs, warm=1)
     report.time("rare_rows", "%d events scattered (%.1f %%), flat rows" % (count, 100 * count / world.events), seen.pop("ours"), seen, 0.2,
                 client=at_client(client))  # fmt: skip
     pattern = '\'"dur":2[0-9]{4}[,}]\''

@@ -23,12 +23,12 @@ def pigz(world):
 
 
 def split(report, world, d):
-    """The same text by the compressor of today; it is there uncompressed, ours is inflated first."""
+    """What pigz took, by its name. The same text by the compressor of today; it is there uncompressed, ours is inflated first."""
     actors = {"ours": lambda: d.curl("/split?chunk_size=256MiB"), **pigz(world)}
     with Memory(d.pid) as memory:
         seen = alternate(actors, world.runs_long, enough=world.enough)
     ours = seen.pop("ours")
-    size = d.size
+    packed, size = dict(seen), d.size
     report.time("split", "/split, 256 MiB of text a file", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
     report.value("rss_split", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
     for key, what, path in (("split_fast", "  at level 1", "/split?chunk_size=256MiB&compress=1"), ("merge_text", "/merge, uncompressed", "/merge"),
@@ -36,6 +36,7 @@ def split(report, world, d):
         if world.quick and key == "split_verify":
             continue
         report.time(key, what, alternate({"ours": lambda path=path: d.curl(path)}, world.runs_long)["ours"], {}, note="%.1f MB" % (d.size / 1e6))
+    return packed
 
 
 def by_hand(world):
@@ -43,14 +44,15 @@ def by_hand(world):
     return command("; ".join("cat %s/*.gz | gzip -dc | %s | gzip" % (world.many, grep) for _, _, grep in GROUPS))
 
 
-def organize(report, world, d):
-    """Three groups, of which the last takes the rest; the originals again, from the directory that was unpacked."""
-    hands = {} if world.quick else {"zcat | grep | gzip": lambda: by_hand(world)}
-    actors = {"ours": lambda: d.curl(ORGANIZE), **pigz(world), **hands}
+def organize(report, world, d, packed):
+    """Three groups, of which the last takes the rest; the originals again, from the directory that was unpacked. In a quick run
+    pigz is not asked again, and /organize not beside /reconstruct."""
+    peer = {} if world.quick else {**pigz(world), "zcat | grep | gzip": lambda: by_hand(world)}
+    actors = {"ours": lambda: d.curl(ORGANIZE), **peer}
     with Memory(d.pid) as memory:
         seen = alternate(actors, world.runs_long, enough=world.enough or 30)  # by hand it takes longer than that
     ours, hand, size = seen.pop("ours"), seen.pop("zcat | grep | gzip", None), d.size
-    report.time("organize", "/organize, three groups", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
+    report.time("organize", "/organize, three groups", ours, seen or packed, 1.5, note="%.1f MB" % (size / 1e6))
     report.value("rss_organize", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
     if hand:
         report.time("organize_hand", "  the same", ours, {"zcat | grep | gzip": hand}, 0.5)
@@ -60,7 +62,8 @@ def organize(report, world, d):
     subprocess.run("curl -sSf '%s' | tar -xf - -C %s" % (d.url + ORGANIZE[1:], place), shell=True, check=True)
     sidecar = os.path.getsize(os.path.join(place, "provenance.zst"))
     with Memory(d.pid) as memory:
-        seen = alternate({"ours": lambda: d.curl("/reconstruct?dir=organized"), "/organize": lambda: d.curl(ORGANIZE)}, world.runs_long, enough=world.enough)
-    report.time("reconstruct", "/reconstruct", seen.pop("ours"), seen, 1.2)
+        actors = {"ours": lambda: d.curl("/reconstruct?dir=organized"), **({} if world.quick else {"/organize": lambda: d.curl(ORGANIZE)})}
+        seen = alternate(actors, world.runs_long)
+    report.time("reconstruct", "/reconstruct", seen.pop("ours"), seen or {"/organize": ours}, 1.2)
     report.value("rss_reconstruct", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
     report.value("provenance", "  provenance.zst, of what /organize writes", 100 * sidecar / size, "%", 1, note="%d bytes" % sidecar)
