@@ -182,11 +182,8 @@ static int run_within(struct store *s, size_t memory, struct comparison **ret)
 {
     struct compare_node_options node = node_of("root", NULL);
     struct selection sides[2];
-    struct compare_options o = {.sides = sides,
-                                .side_count = 2,
-                                .interval_ns = 1000000,
-                                .nodes = &node,
-                                .node_count = 1};
+    struct compare_options o = {
+        .sides = sides, .side_count = 2, .interval_ns = 1000000, .nodes = &node, .node_count = 1};
     struct budget budget = {.memory_limit = memory};
     struct err err = {0};
 
@@ -248,7 +245,8 @@ static void groups_while_short(void)
     store_file(&s, "a.pfw", lines.data, lines.len);
     buf_done(&lines);
     CHECK_STOP(store_ingest(&s, 0, 1));
-    for (size_t limit = 1 << 16; limit <= 1 << 25 && told < 3; limit += 1 + limit / 64) {
+    for (size_t limit = 1 << 16; limit <= 1 << 25 && told < 3;
+         limit += 1 + limit * CHECK_EVERY / 64) {
         struct comparison *c = NULL;
         int rc = run_within(&s, limit, &c);
         refused += rc < 0;
