@@ -126,5 +126,10 @@ int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 /* Quicker, where most rows are selected: out[row] = group + 1 of a selected row of the batch, 0 of any other. -EDOM: the chunk
  * is grouped by hashing. */
 int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out);
+/* How many selected rows each group has that has any, without telling which: few groups only. Returns how many, or -EDOM: as
+ * group_map_batch then. */
+enum { GROUP_TALLY_MOST = 16 };
+struct group_rows { uint32_t group, rows; };
+int group_map_tally(struct group_map *m, struct scan_batch *b, struct group_rows ret[GROUP_TALLY_MOST]);
 
 #endif

@@ -279,6 +279,69 @@ int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out)
     return rc;
 }
 
+/* The one key that is not constant, where it has few codes in this chunk and most rows are selected; else NULL. */
+static const struct group_key *few_codes(const struct group_map *m, const struct scan_batch *b)
+{
+    const struct group_key *found = NULL;
+
+    if (m->way != GROUP_CODES || m->dense_count > GROUP_TALLY_MOST || b->count < b->rows / 4)
+        return NULL;
+    for (unsigned i = 0; i < m->width; i++) {
+        if (m->keys[i].constant)
+            continue;
+        if (found)
+            return NULL;
+        found = &m->keys[i];
+    }
+    return found;
+}
+
+/* Of the batch's selected rows, how many have the code. */
+static uint32_t count_code(const struct scan_batch *b, const uint32_t *codes, uint32_t code)
+{
+    uint64_t mask[SCAN_WORDS];
+    uint32_t words = (b->rows + 63) / 64;
+
+    kernels()->equal_u32(codes, b->rows, code, mask);
+    for (uint32_t i = 0; i < words; i++)
+        mask[i] &= b->mask[i];
+    return kernels()->count(mask, words);
+}
+
+static int tally_codes(struct group_map *m, struct scan_batch *b, const uint32_t *codes,
+                       struct group_rows *ret)
+{
+    int n = 0;
+
+    for (uint32_t code = 0, left = b->count; left && code < m->dense_count; code++) {
+        uint32_t rows = count_code(b, codes, code);
+        int64_t added = rows && !m->dense[code] ? add_product(m, code) : 0;
+        if (added < 0)
+            return (int)added;
+        left -= rows;
+        if (rows)
+            ret[n++] = (struct group_rows){m->dense[code] - 1, rows};
+    }
+    return n;
+}
+
+int group_map_tally(struct group_map *m, struct scan_batch *b,
+                    struct group_rows ret[GROUP_TALLY_MOST])
+{
+    const struct group_key *key = few_codes(m, b);
+    const uint32_t *codes;
+    int rc = m->way == GROUP_ONE && m->one == UINT32_MAX ? choose_one(m) : 0;
+
+    if (rc < 0)
+        return rc;
+    if (m->way == GROUP_ONE) {
+        ret[0] = (struct group_rows){m->one, b->count};
+        return 1;
+    }
+    rc = key ? batch_codes(b, key->source, &codes) : -EDOM;
+    return rc < 0 ? rc : tally_codes(m, b, codes, ret);
+}
+
 /* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which tuple. */
 static uint32_t gather_keys(const uint64_t *const *columns, unsigned width, const uint16_t *rows,
                             uint32_t n, uint64_t *keys, uint8_t *of)

@@ -1,4 +1,5 @@
 /* stats_scan.c - one pass over the selected rows fills everything a report needs. */
+#include "dftracerd/kernel.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -26,6 +27,8 @@ struct worker {
         TIMES_KNOWN
     } times;          /* what of the chunk's times may widen the span */
     __int128 last_ts; /* TIMES_LENGTHS: an upper bound, ns */
+    bool lengths_known;
+    __int128 longest; /* durations of the chunk, an upper bound, ns */
     struct chunk_doubles doubles;
     uint64_t rows;                     /* since the last fold */
     uint32_t group[SCAN_BATCH];        /* of the selected rows */
@@ -115,6 +118,9 @@ static void judge_times(struct worker *w, struct scan_chunk *c)
     w->known = w->job->known;
     pthread_mutex_unlock(&w->job->lock);
     w->times = TIMES_NEW;
+    w->lengths_known = scan_range(c, plan->dur, &shortest, &longest);
+    if (w->lengths_known)
+        w->longest = (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
     if (!w->known.any || !scan_range(c, plan->ts, &first, &last))
         return;
     __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;
@@ -122,9 +128,7 @@ static void judge_times(struct worker *w, struct scan_chunk *c)
     if (first * unit < w->known.min_ts || w->last_ts > w->known.max_te)
         return;
     w->times = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
-    unit = scan_is_nano(c, plan->dur) ? 1 : 1000;
-    if (scan_range(c, plan->dur, &shortest, &longest) &&
-        w->last_ts + (longest > 0 ? longest : 0) * unit <= w->known.max_te)
+    if (w->lengths_known && w->last_ts + w->longest <= w->known.max_te)
         w->times = TIMES_KNOWN;
 }
 
@@ -302,16 +306,47 @@ static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
     return 0;
 }
 
-static int add_times(struct worker *w, struct scan_batch *b)
+static int64_t clamp(__int128 v)
+{
+    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long it is. False: none. */
+static bool starts_within(const struct worker *w, int64_t unit, int64_t *ret_lo, int64_t *ret_hi)
+{
+    __int128 min = w->known.min_ts, max = w->known.max_te - w->longest;
+    __int128 lo = min / unit + (min % unit > 0), hi = max / unit - (max % unit < 0);
+
+    *ret_lo = clamp(lo);
+    *ret_hi = clamp(hi);
+    return w->known.any && w->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
+}
+
+/* Whether all selected events begin so early and late that they are within, by comparing many at once. */
+static int begins_within(const struct worker *w, struct scan_batch *b, bool *ret)
+{
+    const int64_t *ts;
+    const uint64_t *ignored;
+    uint64_t inside[SCAN_WORDS], outside = 0;
+    int64_t lo, hi;
+    bool nano;
+    int rc = batch_i64(b, w->found.plan->ts, &ts, &ignored, &nano);
+
+    *ret = false;
+    if (rc < 0 || !starts_within(w, nano ? 1 : 1000, &lo, &hi))
+        return rc == -EDOM ? 0 : rc;
+    kernels()->range_i64(ts, b->rows, lo, hi, inside);
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        outside |= b->mask[i] & ~inside[i];
+    *ret = outside == 0;
+    return 0;
+}
+
+static int widen_span(struct worker *w, struct scan_batch *b)
 {
     struct time_span *span = &w->found.span;
     struct times t;
-    bool within = w->times == TIMES_KNOWN;
-    int rc = w->times == TIMES_LENGTHS ? ends_within(w, b, &within) : 0;
-
-    if (rc < 0 || within)
-        return rc;
-    rc = get_times(w->found.plan, b, &t);
+    int rc = get_times(w->found.plan, b, &t);
 
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
@@ -326,6 +361,21 @@ static int add_times(struct worker *w, struct scan_batch *b)
         span_add(span, ts, ts + dur);
     }
     return 0;
+}
+
+static int add_times(struct worker *w, struct scan_batch *b)
+{
+    bool within = w->times == TIMES_KNOWN;
+    int rc = w->times == TIMES_LENGTHS ? ends_within(w, b, &within) : 0;
+
+    if (rc == 0 && !within)
+        rc = begins_within(w, b, &within);
+    if (rc < 0 || within)
+        return rc;
+    rc = widen_span(w, b);
+    if (w->found.span.any)
+        span_add(&w->known, w->found.span.min_ts, w->found.span.max_te);
+    return rc;
 }
 
 /* Selected rows that have a value, and their groups; rows picked for the same source in this batch are kept. */
@@ -549,6 +599,22 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     return rc < 0 ? rc : add_quantity(w, b, Q_OFFSET, plan->offset);
 }
 
+static int add_counts(struct worker *w, struct scan_batch *b, struct count_table *t)
+{
+    struct group_rows few[GROUP_TALLY_MOST];
+    int n = group_map_tally(&t->map, b, few);
+    int rc = n == -EDOM ? group_map_batch(&t->map, b, w->group) : n;
+
+    if (rc >= 0)
+        rc = grow_counts(w->found.plan->budget, &t->counts, &t->cap, t->map.table.count,
+                         &w->found.groups.charged);
+    for (int i = 0; rc == 0 && i < n; i++)
+        t->counts[few[i].group] += few[i].rows;
+    for (uint32_t j = 0; rc == 0 && n == -EDOM && j < b->count; j++)
+        t->counts[w->group[j]]++;
+    return rc;
+}
+
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
@@ -559,15 +625,8 @@ static int batch(void *state, struct scan_batch *b)
     w->found.events += b->count;
     w->rows += b->count;
     for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++) {
-        struct count_table *t = &w->found.count[i];
-        if (!plan->count[i])
-            continue;
-        rc = group_map_batch(&t->map, b, w->group);
-        rc = rc < 0 ? rc
-                    : grow_counts(plan->budget, &t->counts, &t->cap, t->map.table.count,
-                                  &w->found.groups.charged);
-        for (uint32_t j = 0; rc == 0 && j < b->count; j++)
-            t->counts[w->group[j]]++;
+        if (plan->count[i])
+            rc = add_counts(w, b, &w->found.count[i]);
     }
     if (plan->total_duration && rc == 0)
         rc = add_i64(w, b, plan->dur, &w->found.total, false);
