@@ -308,6 +308,16 @@ def can_be_nobody(*paths):
     return not why
 
 
+def own_address():
+    """An address of this machine that is not on loopback, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.connect(("192.0.2.1", 9))  # nothing is sent
+            return s.getsockname()[0]
+        except OSError:
+            return None
+
+
 def check(condition, why="not so"):
     if not condition:
         raise AssertionError(why)
