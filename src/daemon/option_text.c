@@ -8,9 +8,14 @@ static bool is_shown(const struct option_spec *s)
     return !(s->flags & OPTION_HIDDEN);
 }
 
+static bool is_in_file(const struct option_spec *s)
+{
+    return !(s->flags & (OPTION_ONLY_LINE | OPTION_NOT_IN_FILE));
+}
+
 static bool is_key(const struct option_spec *s)
 {
-    return is_shown(s) && !(s->flags & (OPTION_ONLY_LINE | OPTION_NOT_IN_FILE));
+    return is_shown(s) && is_in_file(s);
 }
 
 static const char *without_it(const struct option_spec *s)
@@ -76,7 +81,7 @@ void options_print(FILE *out, const struct options *o)
     for (size_t i = 0; i < option_count; i++) {
         const struct option_spec *s = &option_table[i];
         const struct option_list *list = (const void *)((const char *)o + s->at);
-        if (!is_key(s))
+        if (!is_in_file(s)) /* what was given is told, hidden or not */
             continue;
         if (s->kind == OPTION_LIST)
             for (size_t k = 0; k < list->count; k++)
