@@ -40,4 +40,17 @@ int archive_link(struct index *ix);
 int archive_source(struct index *ix, int fd, const struct body *archive, const struct body_member *m,
                    struct trace_source **ret);
 
+/* Where somebody who reads one member after the other is in an archive: the next one goes on from there. Without it a packed archive
+ * is inflated from the checkpoint before each of its members. Zero-initialise. */
+struct archive_place {
+    struct view *of; /* a reference; NULL: nowhere */
+    struct trace_text *text; /* NULL while a source has it */
+    int fd;
+};
+/* As archive_source, of an archive that the file was compared with; the source goes back to the place, which must stay. */
+int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
+                        const struct body_member *m, struct trace_source **ret);
+void archive_source_back(struct archive_place *p, struct trace_source *source); /* may be NULL */
+void archive_place_done(struct archive_place *p);
+
 #endif

@@ -2,7 +2,9 @@
 #include "archive_members.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Beside that of a packed member, whose reader is not done with its own when it asks the archive for bytes. */
 static _Thread_local char window_bytes[40 << 10];
@@ -15,15 +17,66 @@ static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpo
                            sizeof window_bytes, ret);
 }
 
+static int open_text(struct index *ix, int fd, const struct body *archive, struct trace_text **ret)
+{
+    return trace_text_open(fd, archive->pub.format, ix->options.engine, find_checkpoint,
+                           (void *)(uintptr_t)archive, ret);
+}
+
 int archive_source(struct index *ix, int fd, const struct body *archive,
                    const struct body_member *m, struct trace_source **ret)
 {
     struct trace_text *text = NULL;
-    int rc = trace_text_open(fd, archive->pub.format, ix->options.engine, find_checkpoint,
-                             (void *)(uintptr_t)archive, &text);
+    int rc = open_text(ix, fd, archive, &text);
 
     rc = rc < 0 ? rc : trace_source_new(text, m->offset, m->size, NULL, NULL, ret);
     if (rc < 0)
         trace_text_close(text);
     return rc;
+}
+
+void archive_place_done(struct archive_place *p)
+{
+    if (!p->of)
+        return;
+    trace_text_close(p->text);
+    view_release(p->of);
+    close(p->fd);
+    *p = (struct archive_place){0};
+}
+
+static int begin(struct index *ix, struct archive_place *p, int fd, struct view *archive)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int rc = copy < 0 ? -errno : open_text(ix, copy, archive->body, &p->text);
+
+    if (rc < 0) {
+        if (copy >= 0)
+            close(copy);
+        return rc;
+    }
+    p->fd = copy;
+    p->of = view_ref(archive);
+    return 0;
+}
+
+int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
+                        const struct body_member *m, struct trace_source **ret)
+{
+    int rc = 0;
+
+    if (!p->text || p->of->body != archive->body) {
+        archive_place_done(p);
+        rc = begin(ix, p, fd, archive);
+    }
+    rc = rc < 0 ? rc : trace_source_new(p->text, m->offset, m->size, NULL, NULL, ret);
+    if (rc == 0)
+        p->text = NULL;
+    return rc;
+}
+
+void archive_source_back(struct archive_place *p, struct trace_source *source)
+{
+    if (source)
+        p->text = trace_source_release(source);
 }

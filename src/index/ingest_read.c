@@ -528,8 +528,9 @@ static int open_source(struct reader *r)
 {
     const struct run *run = r->run;
 
-    return run->archive ? archive_source(r->ix, r->fd, run->archive->body, &run->member, &r->source)
-                        : 0;
+    return run->archive
+               ? archive_source_from(r->ix, r->place, r->fd, run->archive, &run->member, &r->source)
+               : 0;
 }
 
 int reader_open(struct reader *r)
@@ -644,7 +645,7 @@ static void read_file(struct reader *r, bool rebuild)
     end_run(r, rc);
     trace_chunker_free(r->chunker);
     trace_reader_close(r->trace);
-    trace_source_close(r->source);
+    archive_source_back(r->place, r->source);
     ahead_end(r->ahead);
     free((void *)r->from.window);
     if (r->fd >= 0)
@@ -689,6 +690,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
         struct entry *e = ix->queue_head;
 
         if (!e || ix->full) {
+            archive_place_done(r->place); /* nobody's file is held open while nothing is read */
             pthread_cond_wait(&ix->files_cond, &ix->lock);
             continue;
         }
@@ -713,6 +715,8 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
 void *ingest_reader_main(void *arg)
 {
     struct ingest *in = arg;
+    struct archive_place place = {0};
+    struct reader idle = {.in = in, .ix = in->ix, .place = &place};
     char *edge;
     bool rebuild = false;
     struct run *run;
@@ -720,11 +724,15 @@ void *ingest_reader_main(void *arg)
     pthread_setname_np(pthread_self(), "dft-read");
     while (!(edge = malloc(EDGE_BYTES)) && !ingest_stopping(in))
         ingest_rest(in);
-    while (edge && (run = next_run(&(struct reader){.in = in, .ix = in->ix}, &rebuild))) {
-        struct reader r = {.in = in, .ix = in->ix, .run = run, .fd = -1, .edge = edge};
+    while (edge && (run = next_run(&idle, &rebuild))) {
+        struct reader r = idle;
 
+        r.run = run;
+        r.fd = -1;
+        r.edge = edge;
         read_file(&r, rebuild);
     }
+    archive_place_done(&place);
     free(edge);
     return NULL;
 }

@@ -19,6 +19,7 @@ struct reader {
     struct trace_ahead *ahead;
     char *edge; /* EDGE_BYTES */
     struct trace_source *source;  /* of a member: its part of the archive */
+    struct archive_place *place;  /* of the thread: where the member before was */
     struct trace_damage extra[4]; /* that the trace reader does not tell: for the next result */
     unsigned extra_count;
 };

@@ -49,6 +49,15 @@ static int keep(struct trace_source *s)
     return rc;
 }
 
+struct trace_text *trace_source_release(struct trace_source *s)
+{
+    struct trace_text *text = s ? s->text : NULL;
+    if (s)
+        s->text = NULL;
+    trace_source_close(s);
+    return text;
+}
+
 ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset)
 {
     int rc = 0;

@@ -259,12 +259,60 @@ static void odd_members(void)
     world_end();
 }
 
+/* What this process has read from files until now, in bytes. */
+static uint64_t bytes_read(void)
+{
+    unsigned long long n = 0;
+    FILE *f = fopen("/proc/self/io", "r");
+
+    CHECK(f && fscanf(f, "rchar: %llu", &n) == 1);
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Members are read one after the other; each from the last checkpoint on would be 100 times half of the archive. */
+static void many_members(void)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
+    struct buf text = {0};
+    uint64_t noise = 1, before;
+    struct index *ix;
+    char name[40];
+
+    world();
+    for (int i = 0; i < 100; i++) {
+        buf_clear(&text);
+        put_head(&text, 7 + i, 1);
+        put_events(&text, 0, 3, 7 + i);
+        buf_printf(&text, "{\"name\":\"");
+        for (int k = 0; k < 50000; k++) {
+            noise = noise * 6364136223846793005u + 1442695040888963407u;
+            buf_append(&text, &digits[noise >> 58], 1);
+        }
+        buf_printf(&text, "\",\"ph\":\"X\",\"pid\":7,\"tid\":7,\"ts\":1,\"dur\":1}\n");
+        snprintf(name, sizeof name, "m%03d.pfw", i);
+        write_file(name, "w", text.data, text.len);
+    }
+    run("tar -czf x.tgz m*.pfw");
+    ix = open_index(-1, 4 << 20);
+    before = bytes_read();
+    offer(ix, "x.tgz");
+    wait_quiet(ix);
+    CHECK_INT(files_of(ix), 100);
+    CHECK(bytes_read() - before < (64u << 20));
+    index_close(ix);
+    buf_done(&text);
+    world_end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
-        {"members", members}, {"packed_twice", packed_twice}, {"changes", changes},
-        {"cut_off", cut_off}, {"growing", growing},           {"odd_members", odd_members},
-        {NULL, NULL},
+        {"members", members},           {"packed_twice", packed_twice},
+        {"changes", changes},           {"cut_off", cut_off},
+        {"growing", growing},           {"odd_members", odd_members},
+        {"many_members", many_members}, {NULL, NULL},
     };
 
     int rc = check_main(tests, argc, argv);
