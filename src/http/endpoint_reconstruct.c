@@ -82,6 +82,8 @@ static int open_reconstruct(struct request *rq)
     rc = rc < 0 ? rc
                 : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
                                    &rq->err, &s->reconstruct);
+    if (rc == ERR_CORRUPT && rq->upload)
+        rc = rq->err.code = ERR_PARAM; /* what was sent is wrong, not what is here */
     if (rc == 0)
         rq->incomplete = !reconstruct_complete(s->reconstruct);
     return rc;
