@@ -93,10 +93,10 @@ def is_running(pid):
 
 
 class Relay:
-    """Passes bytes on to a daemon, and of each answer no more than a limit."""
+    """Passes bytes on to a daemon, and of each answer no more than a limit, with some of them exchanged for others."""
 
-    def __init__(self, port, limit):
-        self.socket, self.port, self.limit = socket.create_server(("127.0.0.1", 0)), port, limit
+    def __init__(self, port, limit=1 << 40, exchange=(b"", b"")):
+        self.socket, self.port, self.limit, self.exchange = socket.create_server(("127.0.0.1", 0)), port, limit, exchange
         self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
 
@@ -108,13 +108,13 @@ class Relay:
                 return
             with client, socket.create_connection(("127.0.0.1", self.port)) as server:
                 threading.Thread(target=self.pump, args=(client, server), daemon=True).start()
-                self.pump(server, client, self.limit)
+                self.pump(server, client, self.limit, self.exchange)
 
     @staticmethod
-    def pump(source, sink, limit=1 << 40):
+    def pump(source, sink, limit=1 << 40, exchange=(b"", b"")):
         try:
             while limit > 0 and (part := source.recv(65536)):
-                sink.sendall(part)
+                sink.sendall(part.replace(*exchange) if exchange[0] else part)
                 limit -= len(part)
             sink.shutdown(socket.SHUT_RDWR)
         except OSError:
