@@ -79,6 +79,7 @@ static void plan_columns(struct timeline *t, uint32_t width)
     t->plan.from = f->from_ns;
     t->plan.to = f->to_ns;
     t->plan.step = f->column_ns;
+    t->plan.columns_per_ns = 1 / (double)f->column_ns;
     t->plan.columns = f->columns;
 }
 
@@ -167,35 +168,29 @@ static int compare_placed(const void *a, const void *b)
     return x->color < y->color ? -1 : x->color > y->color;
 }
 
-/* What of a group lies in each column, one after the other. */
-struct walk {
-    const struct timeline_part *parts;
-    uint64_t step;
-    int64_t cover;
-};
-
-static __int128 walk_busy(struct walk *w, uint32_t column)
-{
-    w->cover += w->parts[column].cover;
-    return (__int128)w->parts[column].busy + (__int128)w->cover * w->step;
-}
-
 /* The last column may end behind the window, but nothing covers it. */
 static void add_totals(struct timeline *t, const struct placed *p)
 {
-    struct walk w = {t->found.parts[p->group], t->plan.step, 0};
+    const struct timeline_part *parts = t->found.cells[p->group].parts;
     struct timeline_lane *lane = &t->lanes[p->lane];
     struct timeline_color *color = &t->colors[p->color];
+    uint64_t count = 0;
+    int64_t cover = 0, covered = 0; /* columns */
+    __int128 busy = 0;
 
     for (uint32_t c = 0; c < t->plan.columns; c++) {
-        __int128 busy = walk_busy(&w, c);
-        lane->count += w.parts[c].count;
-        color->count += w.parts[c].count;
-        lane->busy_ns += busy;
-        color->busy_ns += busy;
-        t->facts.busy_ns += busy;
+        count += parts[c].count;
+        cover += parts[c].cover;
+        covered += cover;
+        busy += parts[c].busy;
     }
-    lane->before += w.parts[t->plan.columns].count;
+    busy += (__int128)covered * t->plan.step;
+    lane->count += count;
+    color->count += count;
+    lane->busy_ns += busy;
+    color->busy_ns += busy;
+    t->facts.busy_ns += busy;
+    lane->before += parts[t->plan.columns].count;
 }
 
 static int make_lanes(struct timeline *t)
@@ -253,11 +248,13 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
 
     memset(ret, 0, t->plan.columns * sizeof(*ret));
     for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++) {
-        struct walk w = {t->found.parts[t->placed[i].group], t->plan.step, 0};
+        const struct timeline_part *parts = t->found.cells[t->placed[i].group].parts;
+        int64_t cover = 0;
         for (uint32_t c = 0; c < t->plan.columns; c++) {
-            __int128 busy = walk_busy(&w, c);
-            if (w.parts[c].count || busy)
-                take_cell(&t->best[c], &ret[c], t->placed[i].color, w.parts[c].count, busy);
+            cover += parts[c].cover;
+            if (parts[c].count || parts[c].busy || cover)
+                take_cell(&t->best[c], &ret[c], t->placed[i].color, parts[c].count,
+                          (__int128)cover * t->plan.step + parts[c].busy);
         }
     }
     for (uint32_t c = 0; c < t->plan.columns; c++) {

@@ -1,7 +1,8 @@
 /* timeline.h - the parts of /timeline. Private to timeline*.c.
  *
- * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each, and keeps the
- *       longest objects; timeline.c is the door: the window, the order of lanes and colors, which color a cell has.
+ * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each (timeline_cells.c),
+ *       and keeps the longest objects (timeline_picks.c); timeline.c is the door: the window, the order of lanes and colors, which
+ *       color a cell has.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
  */
 #ifndef DFTRACERD_QUERY_TIMELINE_H
@@ -34,11 +35,21 @@ uint64_t timeline_object(struct query *q, uint32_t file, uint32_t chunk, uint32_
 bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b);
 /* Leaves the `most` that come first, in any order. */
 void picks_cut(struct timeline_picks *p);
+bool picks_want(const struct timeline_picks *p, const struct timeline_pick *pick);
+void picks_add(struct timeline_picks *p, const struct timeline_pick *pick);
 
+/* Of a group. Objects of a thread mostly come in order: of those that begin at `begin` or later and end before `room` ns are over
+ * it is known, without a division, that they lie in the column `at` and nowhere else. room 0: of none. */
+#define TIMELINE_NS_PLAIN ((uint64_t)1 << 62) /* times below it can be added and subtracted        */
+struct timeline_cells {
+    uint64_t begin, room;
+    struct timeline_part *at;
+    struct timeline_part *parts; /* `columns`, and one whose count are those that began before the window; NULL: none yet */
+};
 struct timeline_found {
     struct group_table groups, tuples; /* keys of the lane and the color; name and cat             */
-    struct timeline_part **parts;      /* by group: `columns` each, and one whose count are those that began before the window */
-    size_t parts_cap, charged;
+    struct timeline_cells *cells;      /* by group */
+    size_t cells_cap, charged;
     struct timeline_picks picks;
     uint64_t objects, untimed;
 };
@@ -49,10 +60,22 @@ struct timeline_plan {
     unsigned width;                    /* keys with the color                                      */
     int64_t from, to;
     uint64_t step;
+    double columns_per_ns;             /* 1 / step */
     uint32_t columns;
 };
 /* Fills what is empty. On failure, too: timeline_found_done. */
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret, struct err *err);
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
+
+/* ---- timeline_picks.c, timeline_cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT ---------------------------------------- */
+
+int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most);
+/* Room for cells of so many groups; those that there are may move. */
+int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups);
+/* An object from ts to te (ns), wherever it lies, to a group that has room. */
+int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, int64_t ts, int64_t te);
+/* Cells of group i of a worker become or are added to those of `group`. */
+int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, struct timeline_found *own,
+                  uint32_t i);
 
 #endif

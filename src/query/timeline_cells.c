@@ -1,0 +1,154 @@
+/* timeline_cells.c - what objects of a group have in each column of the window. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+static size_t parts_bytes(const struct timeline_plan *plan)
+{
+    return (plan->columns + 1ul) * sizeof(struct timeline_part);
+}
+
+int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups)
+{
+    if (groups <= f->cells_cap)
+        return 0;
+    size_t cap = f->cells_cap * 2 > groups ? f->cells_cap * 2 : groups + 64u;
+    size_t more = (cap - f->cells_cap) * sizeof(*f->cells);
+    int rc = budget_charge(plan->budget, more);
+    if (rc < 0)
+        return rc;
+    f->charged += more;
+    struct timeline_cells *grown = realloc(f->cells, cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    memset(grown + f->cells_cap, 0, more);
+    f->cells = grown;
+    f->cells_cap = cap;
+    return 0;
+}
+
+static int make_parts(struct timeline_found *f, const struct timeline_plan *plan,
+                      struct timeline_cells *cells)
+{
+    int rc = budget_charge(plan->budget, parts_bytes(plan));
+
+    if (rc < 0)
+        return rc;
+    f->charged += parts_bytes(plan);
+    cells->parts = calloc(plan->columns + 1ul, sizeof(*cells->parts));
+    return cells->parts ? 0 : -ENOMEM;
+}
+
+void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan)
+{
+    for (size_t i = 0; i < f->cells_cap; i++)
+        free(f->cells[i].parts);
+    free(f->cells);
+    free(f->picks.picks);
+    budget_release(plan->budget, f->charged);
+    memset(f, 0, sizeof(*f));
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------- */
+
+/* Where 64 bits of ns are not enough, whole columns of it count as covered. */
+static void carry_busy(uint64_t step, struct timeline_part *parts, uint32_t column, uint64_t ns)
+{
+    unsigned __int128 sum = (unsigned __int128)parts[column].busy + ns;
+
+    parts[column].cover += (int32_t)(sum / step);
+    parts[column + 1].cover -= (int32_t)(sum / step);
+    parts[column].busy = (uint64_t)(sum % step);
+}
+
+static inline void add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
+                            uint64_t ns)
+{
+    uint64_t sum;
+
+    if (__builtin_expect(__builtin_add_overflow(parts[column].busy, ns, &sum), 0))
+        carry_busy(step, parts, column, ns);
+    else
+        parts[column].busy = sum;
+}
+
+/* offset / step: the product with the inverse is off by one at most. */
+static inline uint32_t column_at(const struct timeline_plan *p, uint64_t offset)
+{
+    uint32_t c = (uint32_t)(int64_t)((double)offset * p->columns_per_ns);
+
+    if (c >= p->columns) /* the product with step might not fit */
+        c = p->columns - 1;
+    uint64_t begin = c * p->step, less = begin > offset;
+    begin -= less ? p->step : 0;
+    return (uint32_t)(c - less + (offset - begin >= p->step));
+}
+
+/* What ends behind the window is cut there, so the last column has no room for it. */
+static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells, uint32_t column)
+{
+    uint64_t offset = column * p->step, rest = (uint64_t)p->to - (uint64_t)p->from - offset;
+    uint64_t room = rest < p->step ? rest + 1 : p->step;
+
+    cells->begin = (uint64_t)p->from + offset;
+    cells->room = room < TIMELINE_NS_PLAIN ? room : TIMELINE_NS_PLAIN;
+    cells->at = &cells->parts[column];
+}
+
+int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
+                 int64_t ts, int64_t te)
+{
+    struct timeline_cells *cells = &f->cells[group];
+    int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
+    int64_t last = te < first ? first : te > p->to ? p->to : te;
+    uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
+    uint32_t a = column_at(p, from), b = a;
+    uint64_t room = p->step - (from - a * p->step);
+    int rc = cells->parts ? 0 : make_parts(f, p, cells);
+
+    if (rc < 0)
+        return rc;
+    cells->parts[a].count++;
+    if (ts < p->from)
+        cells->parts[p->columns].count++;
+    if (ns < room) {
+        add_busy(p->step, cells->parts, a, ns);
+    } else {
+        b = column_at(p, from + ns);
+        add_busy(p->step, cells->parts, a, room);
+        add_busy(p->step, cells->parts, b, from + ns - b * p->step);
+        cells->parts[a + 1].cover++;
+        cells->parts[b].cover--;
+    }
+    move_pen(p, cells, b);
+    return 0;
+}
+
+/* ---- workers ----------------------------------------------------------------------------------------------- */
+
+int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
+                  struct timeline_found *own, uint32_t i)
+{
+    int rc = timeline_reserve(f, plan, group + 1);
+
+    if (rc < 0)
+        return rc;
+    struct timeline_part *to = f->cells[group].parts, *from = own->cells[i].parts;
+    if (!to) {
+        f->cells[group].parts = from;
+        own->cells[i].parts = NULL;
+        f->charged += parts_bytes(plan);
+        own->charged -= parts_bytes(plan);
+        return 0;
+    }
+    for (uint32_t c = 0; c <= plan->columns; c++) {
+        add_busy(plan->step, to, c, from[c].busy);
+        to[c].count += from[c].count;
+        to[c].cover += from[c].cover;
+    }
+    return 0;
+}
