@@ -46,6 +46,7 @@ enum form {
     FORM_BUCKET,
     FORM_ZERO, /* computed a batch at a time                              */
     FORM_ROWS, /* own int64 of the whole chunk                                   */
+    FORM_RANK, /* of the pid, part[0], in a table: rows_memory, rows_valid       */
     FORM_CLIP  /* computed a batch at a time, of selected rows only              */
 };
 /* A lane holds an array of the batch it was filled for (scan_batch.number). */
@@ -72,8 +73,8 @@ struct bound {
     const uint32_t *remap;      /* MAPPED: stored code to own code; NULL: the same                */
     struct grow entry_memory, remap_memory, rows_memory, rows_valid;
     struct arena arena; /* texts of entries that are nowhere else                         */
-    /* BUCKET */
-    int64_t step, base; /* in the unit of ts                                              */
+    /* BUCKET: in the unit of ts; RANK: how many pids the table has, and the first */
+    int64_t step, base;
     /* DUR */
     bool x_all, x_none;
     struct grow x_table;

@@ -148,7 +148,7 @@ static int64_t rank_of(const struct rank_table *t, uint32_t file, uint32_t host,
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Processes come in runs of rows or alternate among a few: the last answers are kept. */
-enum { MEMO = 256 };
+enum { MEMO = 256, PIDS_MOST = 1 << 16 };
 struct memo {
     int64_t pid, rank;
     uint32_t host;
@@ -266,6 +266,87 @@ static int fill_chunk(struct ranks *r, struct bound *b)
     return rc;
 }
 
+/* ---- by pid: where all rows are of one host ----------------------------------------------------- */
+
+/* Marks the pids that rows have. */
+static int mark_pids(struct ranks *r, struct bound *b, uint8_t *seen)
+{
+    const int64_t *pids;
+    const uint64_t *valid, least = (uint64_t)b->base, span = (uint64_t)b->step;
+    struct scan_batch batch;
+    int rc = 0;
+
+    memset(seen, span == 1, span);
+    for (uint32_t first = 0; rc == 0 && span > 1 && first < r->worker->chunk.rows;
+         first += SCAN_BATCH) {
+        batch_at(r->worker, first, &batch);
+        rc = bound_i64(&batch, r->pid, &pids, &valid);
+        for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
+            uint64_t at = (uint64_t)pids[i] - least;
+            if (at < span)
+                seen[at] = 1;
+        }
+    }
+    return rc;
+}
+
+/* A table of ranks, which source_read.c reads with the pids of a batch. */
+static int fill_pids(struct ranks *r, struct bound *b, uint32_t host)
+{
+    size_t span = (size_t)(r->pid->max - r->pid->min) + 1;
+    int64_t *ranks = grow_to(&b->rows_memory, span * sizeof(*ranks));
+    uint64_t *valid = grow_to(&b->rows_valid, (span / 64 + 1) * sizeof(*valid));
+    uint8_t *seen = grow_to(&b->x_table, span);
+
+    if (!ranks || !valid || !seen)
+        return -ENOMEM;
+    b->part[0] = r->pid;
+    b->base = r->pid->min;
+    b->step = (int64_t)span;
+    b->nulls = false;
+    memset(ranks, 0, span * sizeof(*ranks));
+    memset(valid, 0, (span / 64 + 1) * sizeof(*valid));
+    int rc = mark_pids(r, b, seen);
+    for (size_t i = 0; rc == 0 && i < span; i++) {
+        int64_t rank = INT64_MIN, pid = b->base + (int64_t)i;
+        if (seen[i])
+            rank = rank_of(r->table, r->worker->chunk.place.file, host, pid);
+        b->nulls |= seen[i] && rank == INT64_MIN;
+        if (rank == INT64_MIN)
+            continue;
+        ranks[i] = rank;
+        valid[i / 64] |= (uint64_t)1 << i % 64;
+        b->min = r->found == 0 || rank < b->min ? rank : b->min;
+        b->max = r->found == 0 || rank > b->max ? rank : b->max;
+        r->found++;
+    }
+    return rc;
+}
+
+/* Few enough pids, each with its one rank. */
+static bool is_by_pid(const struct ranks *r)
+{
+    bool one_host = r->host->shape == SHAPE_NULL ||
+                    (r->host->shape == SHAPE_TEXT && r->host->entries == 1 && !r->host->nulls);
+
+    return one_host && !r->pid->nulls &&
+           (uint64_t)r->pid->max - (uint64_t)r->pid->min < PIDS_MOST;
+}
+
+static int bind_pids(struct ranks *r, struct bound *b)
+{
+    int rc = read_host_ids(r);
+
+    if (rc == 0) /* behind the last: what rows without a host have */
+        rc = fill_pids(r, b, r->host_ids[0]);
+    free(r->host_ids);
+    b->form = r->found ? FORM_RANK : FORM_NULL;
+    b->shape = r->found ? SHAPE_INT : SHAPE_NULL;
+    b->nano = false;
+    b->nulls |= r->found == 0;
+    return rc;
+}
+
 int bind_rank(struct scan_worker *w, struct bound *b)
 {
     struct ranks r = {.worker = w};
@@ -275,6 +356,8 @@ int bind_rank(struct scan_worker *w, struct bound *b)
         rc = source_bind(w, b->source->part[0], &r.pid);
     if (rc == 0)
         rc = source_bind(w, b->source->part[1], &r.host);
+    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT && is_by_pid(&r))
+        return bind_pids(&r, b);
     if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT)
         rc = fill_chunk(&r, b);
     b->form = r.found ? FORM_ROWS : FORM_NULL;

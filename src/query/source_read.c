@@ -87,7 +87,7 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
         return 0;
     }
     if (b->form == FORM_DUR || b->form == FORM_TE || b->form == FORM_BUCKET ||
-        b->form == FORM_ROWS || b->form == FORM_CLIP)
+        b->form == FORM_ROWS || b->form == FORM_RANK || b->form == FORM_CLIP)
         return bound_i64(batch, b, &ignored, ret);
     if (!lane_has(&b->valid, batch)) {
         uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
@@ -402,6 +402,31 @@ static int read_bucket(struct scan_batch *batch, struct bound *b, int64_t *out)
     return 0;
 }
 
+/* A pid that the table has not is of a row that nobody looks at. */
+static int read_rank(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    const int64_t *pids, *ranks = b->rows_memory.data;
+    const uint64_t *ignored, first = (uint64_t)b->base, span = (uint64_t)b->step;
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+    int rc = mask ? bound_i64(batch, b->part[0], &pids, &ignored) : -ENOMEM;
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        uint64_t at = (uint64_t)pids[i] - first;
+        out[i] = ranks[at < span ? at : 0];
+    }
+    memset(mask, b->nulls ? 0 : 0xFF, SCAN_WORDS * 8);
+    for (uint32_t i = 0; b->nulls && i < batch->rows; i++) {
+        uint64_t at = (uint64_t)pids[i] - first;
+        mask[i / 64] |= (uint64_t)(at < span && bit(b->rows_valid.data, (uint32_t)at)) << i % 64;
+    }
+    b->i64.few = b->valid.few = is_few(b->part[0]);
+    valid_end(b, batch);
+    b->i64.valid = b->valid.valid;
+    return 0;
+}
+
 static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     int rc = 0;
@@ -422,6 +447,8 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
         return read_bucket(batch, b, out);
     case FORM_CLIP:
         return within_read(batch, b, out);
+    case FORM_RANK:
+        return read_rank(batch, b, out);
     case FORM_ZERO:
         memset(out, 0, batch->rows * sizeof(*out));
         return 0;
