@@ -86,8 +86,9 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
         *ret = NULL;
         return 0;
     }
-    if (b->form == FORM_DUR || b->form == FORM_TE || b->form == FORM_BUCKET ||
-        b->form == FORM_ROWS || b->form == FORM_RANK || b->form == FORM_CLIP)
+    if (b->form == FORM_TE || b->form == FORM_BUCKET) /* where ts is; nothing has to be computed */
+        return bound_valid(batch, b->part[0], ret);
+    if (b->form == FORM_DUR || b->form == FORM_ROWS || b->form == FORM_RANK || b->form == FORM_CLIP)
         return bound_i64(batch, b, &ignored, ret);
     if (!lane_has(&b->valid, batch)) {
         uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
