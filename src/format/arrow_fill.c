@@ -1,11 +1,10 @@
 /* arrow_fill.c - columns of a batch from blocks of rows. */
 #include "arrow_columns.h"
 
-/* ---- rows that are there, and null ---- */
+/* ---- rows that are there, and null: in the beginning all are there ---- */
 
 static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, uint64_t bits)
 {
-    c->valid[row / 64] |= 1ull << row % 64;
     if (type == ARROW_TEXT)
         ((int32_t *)c->values)[row] = (int32_t)bits;
     else if (type == ARROW_BOOL)
@@ -14,23 +13,21 @@ static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, u
         ((uint64_t *)c->values)[row] = bits;
 }
 
+/* Of up to 64 rows that a word of bits has: those with a bit are null. */
+static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
+{
+    c->nulls += (size_t)__builtin_popcountll(bits);
+    c->valid[row / 64] &= ~bits;
+}
+
 /* It is 0 to those who look nevertheless. */
 static void put_null(struct arrow_staged *c, enum arrow_type type, size_t row)
 {
-    c->nulls++;
+    mark_nulls(c, row, (uint64_t)1 << row % 64);
     if (type == ARROW_TEXT)
         ((int32_t *)c->values)[row] = 0;
     else if (type != ARROW_BOOL) /* bits were cleared */
         ((uint64_t *)c->values)[row] = 0;
-}
-
-static void put_valid(struct arrow_staged *c, size_t row, size_t n)
-{
-    for (size_t end = row + n; row < end;) {
-        size_t bits = 64 - row % 64 < end - row ? 64 - row % 64 : end - row;
-        c->valid[row / 64] |= (bits < 64 ? (1ull << bits) - 1 : ~0ull) << row % 64;
-        row += bits;
-    }
 }
 
 /* ---- keys ---- */
@@ -90,17 +87,23 @@ static void put_bools(struct arrow_staged *c, const uint32_t *ranks, size_t row,
         ((uint64_t *)c->values)[(row + i) / 64] |= c->ranks.bits[ranks[i]] << (row + i) % 64;
 }
 
-static void put_some_valid(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
+/* There is room for a whole block; what is too much is written over, or not told. */
+static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t rank, size_t row)
 {
-    const uint8_t *met = c->ranks.met;
-    size_t valid = 0;
+    const uint64_t bits = c->ranks.bits[rank];
+    int32_t *codes = (int32_t *)c->values + row;
+    uint64_t *numbers = (uint64_t *)c->values + row;
 
-    for (size_t i = 0; i < n; i++) {
-        uint64_t is = met[ranks[i]] == MET;
-        valid += is;
-        c->valid[(row + i) / 64] |= is << (row + i) % 64;
-    }
-    c->nulls += n - valid;
+    for (size_t i = 0; i < AGGREGATE_BLOCK && type == ARROW_TEXT; i++)
+        codes[i] = (int32_t)bits;
+    for (size_t i = 0; i < AGGREGATE_BLOCK && type != ARROW_TEXT; i++)
+        numbers[i] = bits;
+}
+
+/* Rows are mostly in the order of their keys, so the first keys of a block are alike. */
+static bool are_alike(const uint32_t *ranks, size_t n)
+{
+    return memcmp(ranks, ranks + 1, (n - 1) * sizeof(*ranks)) == 0;
 }
 
 /* Of what is null bits are 0. */
@@ -113,12 +116,27 @@ static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_
 
     if (type == ARROW_BOOL) {
         put_bools(c, ranks, row, n);
+    } else if (are_alike(ranks, n)) {
+        put_alike(c, type, ranks[0], row);
     } else if (type == ARROW_TEXT) {
         for (size_t i = 0; i < n; i++)
             codes[i] = (int32_t)bits[ranks[i]];
     } else {
         for (size_t i = 0; i < n; i++)
             numbers[i] = bits[ranks[i]];
+    }
+}
+
+static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
+{
+    const uint8_t *met = c->ranks.met;
+
+    for (size_t i = 0; i < n;) {
+        uint64_t bits = 0;
+        size_t first = row + i, end = i + (64 - first % 64) < n ? i + (64 - first % 64) : n;
+        for (; i < end; i++)
+            bits |= (uint64_t)(met[ranks[i]] == MET_NULL) << (row + i) % 64;
+        mark_nulls(c, first, bits);
     }
 }
 
@@ -131,9 +149,7 @@ static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate
         return rc;
     put_keys(c, r->types[column].type, r->vector.ranks, r->rows, b->count);
     if (c->ranks.nulls)
-        put_some_valid(c, r->vector.ranks, r->rows, b->count);
-    else
-        put_valid(c, r->rows, b->count);
+        mark_null_ranks(c, r->vector.ranks, r->rows, b->count);
     return 0;
 }
 
@@ -165,13 +181,8 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
     const struct aggregate_vector *v = &r->vector;
 
     turn_numbers(v, r->types[column].type, n);
-    if (v->nulls == 0) {
-        put_valid(c, r->rows, n);
-        return;
-    }
-    c->nulls += v->nulls;
-    for (size_t i = 0; i < n; i++)
-        c->valid[(r->rows + i) / 64] |= (uint64_t)!v->null[i] << (r->rows + i) % 64;
+    for (size_t i = 0; i < n && v->nulls; i++)
+        mark_nulls(c, r->rows + i, (uint64_t)v->null[i] << (r->rows + i) % 64);
 }
 
 /* ---- blocks ---- */

@@ -6,21 +6,19 @@
 
 /* ---- making ---- */
 
-static size_t width_of(enum arrow_type type)
-{
-    return type == ARROW_TEXT ? sizeof(int32_t) : sizeof(uint64_t);
-}
+/* Of all columns alike, as what one gives away may be the next one's, or that of a column behind a head. */
+enum { VALUE_BYTES = ARROW_BATCH * sizeof(uint64_t) + 4096 };
 
 static int make_room(struct arrow_rows *r)
 {
-    int rc = arrow_charge(r, r->count * (ARROW_BATCH * 8 + ARROW_BATCH / 8));
+    int rc = arrow_charge(r, r->count * (VALUE_BYTES + ARROW_BATCH / 8));
 
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->count; i++) {
         struct arrow_staged *c = &r->columns[i];
-        c->values = calloc(ARROW_BATCH, width_of(r->types[i].type));
-        c->valid = calloc(ARROW_BATCH / 64, 8);
+        c->values = malloc(VALUE_BYTES);
+        c->valid = malloc(ARROW_BATCH / 8);
         if (r->types[i].type == ARROW_TEXT && !c->texts)
             c->texts = intern_new();
         if (!c->values || !c->valid || (r->types[i].type == ARROW_TEXT && !c->texts))
@@ -102,18 +100,30 @@ static int begin_batch(struct arrow_rows *r, struct buf *out)
     return rc;
 }
 
+static void clear_batch(struct arrow_rows *r)
+{
+    r->rows = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->types[i].type == ARROW_BOOL)
+            memset(r->columns[i].values, 0, ARROW_BATCH / 8);
+        memset(r->columns[i].valid, 0xff, ARROW_BATCH / 8);
+        r->columns[i].nulls = 0;
+    }
+}
+
+/* What is behind the last row is nothing. */
+static void cut_valid(struct arrow_rows *r)
+{
+    for (size_t i = 0; i < r->count && r->rows % 64; i++)
+        r->columns[i].valid[r->rows / 64] &= ((uint64_t)1 << r->rows % 64) - 1;
+}
+
 static int read_batch(struct arrow_rows *r, struct err *err)
 {
     struct aggregate_block block;
     int rc = 0;
 
-    r->rows = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        if (r->types[i].type == ARROW_BOOL)
-            memset(r->columns[i].values, 0, ARROW_BATCH / 8);
-        memset(r->columns[i].valid, 0, ARROW_BATCH / 8);
-        r->columns[i].nulls = 0;
-    }
+    clear_batch(r);
     while (r->rows + AGGREGATE_BLOCK <= ARROW_BATCH &&
            (rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
         rc = arrow_fill_block(r, &block, err);
@@ -121,6 +131,7 @@ static int read_batch(struct arrow_rows *r, struct err *err)
             return rc;
         r->rows += block.count;
     }
+    cut_valid(r);
     return rc == ERR_END && r->rows ? 0 : rc;
 }
 
@@ -140,10 +151,9 @@ static int next_dictionary(struct arrow_rows *r, struct buf *out)
 static void put_column(struct arrow_rows *r, size_t column, struct buf *out)
 {
     struct arrow_staged *c = &r->columns[column];
-    size_t room = ARROW_BATCH * width_of(r->types[column].type);
     struct arrow_data data = data_of(c);
 
-    if (!arrow_batch_column_given(r->arrow, column, &c->values, room, out))
+    if (!arrow_batch_column_given(r->arrow, column, &c->values, VALUE_BYTES, out))
         arrow_batch_column(r->arrow, column, &data, out);
 }
 

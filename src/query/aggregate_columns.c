@@ -18,10 +18,14 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
     const unsigned shift = r->shift[key], width = r->width;
     const uint32_t *ranks = r->ranks ? r->ranks + key : NULL;
     const size_t n = b->count;
+    const uint32_t first = (uint32_t)(rows->word >> shift & mask);
+    const bool alike = !ranks && (b->differ >> shift & mask) == 0;
 
     if (b->last >= r->groups) /* "(other)" */
         return false;
-    for (size_t i = 0; i < n && !ranks; i++)
+    for (size_t i = 0; i < AGGREGATE_BLOCK && alike; i++)
+        ret[i] = first; /* of a whole block: several at a time, without a rest */
+    for (size_t i = 0; i < n && !ranks && !alike; i++)
         ret[i] = (uint32_t)(rows[i].word >> shift & mask);
     for (size_t i = 0; i < n && ranks; i++)
         ret[i] = ranks[(size_t)rows[i].group * width];
@@ -188,11 +192,13 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     b->stride = stride;
     b->head = s->head;
     b->last = 0;
+    b->differ = 0;
     b->looked = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
             record_look(s, rows[k].group);
         b->last = rows[i].group > b->last ? rows[i].group : b->last;
+        b->differ |= rows[i].word ^ rows->word;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
     }
     return 0;

@@ -12,6 +12,7 @@ struct column_block {
     const struct row_id *rows;
     size_t count, stride, head;
     uint32_t last;              /* the greatest number of a group */
+    uint64_t differ;            /* bits of words that are not the same in all rows */
     char *records;
     size_t stride_cap;
     bool looked;                /* at the cells of the measure `of`: what they have in common, and how many are null */
