@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, dark } from "./theme";
 import { after } from "./format";
+import { marks, markText } from "./marks";
 
 export interface Series {
   label: string;
@@ -24,6 +25,20 @@ interface Props {
 }
 
 const MOST_COLOURS = 8;
+const NARROWEST = 80;
+
+/** The axis of time, whose numbers are seconds: marks as the timeline has them. */
+function timeAxis(): uPlot.Axis {
+  let step = 1;
+  return { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, size: 34,
+    splits: (u, _, from, to) => {
+      const all: number[] = [], at = marks(from * 1e9, to * 1e9, u.bbox.width / devicePixelRatio / NARROWEST);
+      step = at.step;
+      if (to > from) for (let t = at.first; t <= to * 1e9; t += step) all.push(t / 1e9);
+      return all;
+    },
+    values: (_, splits) => splits.map((n) => markText(Math.round(n * 1e9), step)) };
+}
 
 function axisOf(side: number, scale: string, format: Series["format"], grid: boolean): uPlot.Axis {
   return { scale, side, stroke: colour("soft"), size: 68, grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
@@ -39,8 +54,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
     legend: { live: true },
     scales: { x: { time: false }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     axes: [
-      { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, size: 34, space: 80,
-        values: (_, splits) => splits.map((n) => after(Math.round(n * 1e6))) },
+      timeAxis(),
       ...(left ? [axisOf(3, "left", left.format, true)] : []),
       ...(right ? [axisOf(1, "right", right.format, !left)] : []),
     ],

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { after, type Amount } from "../format";
 import { colour, dark } from "../theme";
-import { marks } from "../timeline/draw";
+import { marks, markText } from "../marks";
 import type { Grid } from "./model";
 
 const LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
@@ -51,7 +51,7 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
   grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), LABELS - 6, y * row + Math.min(row, 13) - 2, LABELS - 8); });
   c.textAlign = "center";
   const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - LABELS) / 110);
-  if (to > from) for (let t = first; t <= to; t += step) c.fillText(after(t / 1000), LABELS + ((t - from) / 1000 / grid.step) * wide, bottom);
+  if (to > from) for (let t = first; t <= to; t += step) c.fillText(markText(t, step), LABELS + ((t - from) / 1000 / grid.step) * wide, bottom);
   else c.fillText(after(from / 1000), LABELS + wide / 2, bottom);
 }
 

@@ -1,5 +1,6 @@
 // How the timeline looks: everything here only paints, from what is loaded.
-import { clock as clockText, count, label, time } from "../format";
+import { clock as clockText, count, label } from "../format";
+import { marks, markText } from "../marks";
 import { colour } from "../theme";
 import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
 import type { Point, Track } from "./counters";
@@ -234,25 +235,6 @@ function drawTitle(s: Scene, row: Row, look: Look): void {
   if (row.height < 11) return;
   g.fillStyle = row.head ? c.soft : c.text;
   g.fillText(titleIn(g, row, s.gutter - x - 18), x + 12, y + row.height / 2);
-}
-
-const SECOND = 1e9;
-const LONG = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
-/** About so many marks, at round times; beyond a second those of clocks. */
-export function marks(from: number, to: number, most: number): { step: number; first: number } {
-  const least = (to - from) / Math.max(1, most), power = 10 ** Math.floor(Math.log10(least));
-  const short = (least > SECOND / 2 && LONG.map((n) => n * SECOND).find((n) => n >= least)) || 0;
-  const step = short || power * ([1, 2, 5, 10].find((n) => power * n >= least) ?? 10);
-  return { step, first: Math.ceil(from / step) * step };
-}
-
-/** A time of the ruler, as exact as its marks; from a minute on as clocks tell it. */
-export function markText(ns: number, step: number): string {
-  const us = ns / 1000, digits = Math.max(0, Math.ceil(-Math.log10(step / SECOND) - 1e-9));
-  if (Math.abs(ns) < 60 * SECOND) return ns === 0 ? "0" : time(us, Math.max(1, Math.ceil(Math.log10(Math.abs(ns) / step) - 1e-9) + 1));
-  const sign = ns < 0 ? "−" : "", s = Math.abs(ns) / SECOND, two = (n: number) => String(n).padStart(2, "0");
-  const rest = (s % 60).toFixed(Math.min(9, digits)), whole = Math.floor(s / 60);
-  return `${sign}${whole >= 60 ? `${Math.floor(whole / 60)}:${two(whole % 60)}` : whole}:${Number(rest) < 10 ? "0" : ""}${rest}`;
 }
 
 export function drawRuler(s: Scene, c: Colours): void {

@@ -67,6 +67,13 @@ function flat(value: unknown, path: string, into: [string, unknown][]): [string,
   return into;
 }
 
+/** Where it stands among its peers, of which it is known how many each bin has: `below` are shorter, `own` about as long. */
+function rank(below: number, own: number, all: number): string {
+  const shorter = Math.floor((100 * below) / all), upTo = Math.ceil((100 * (below + own)) / all);
+  if (shorter > 0) return `longer than at least ${shorter} %`;
+  return upTo < 100 ? `among the shortest ${upTo} %` : "about as long as most";
+}
+
 function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
   const bins = peers.histogram, most = Math.max(1, ...bins.map((b) => b.count));
   const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
@@ -74,7 +81,7 @@ function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
   if (!bins.length) return null;
   return (
     <figure class="peers">
-      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && <>: longer than at least {Math.floor((100 * below) / peers.values)} %</>}</figcaption>
+      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && `: ${rank(below, bins[own]?.count ?? 0, peers.values)}`}</figcaption>
       <div role="img" aria-label={bins.map((b) => `${time(b.lo)} to ${time(b.hi)}: ${b.count}`).join(", ")}>
         {bins.map((b, i) => (
           <span key={b.lo} class={i === own ? "own" : ""} title={`${time(b.lo)} – ${time(b.hi)}: ${exact(b.count)}`}
