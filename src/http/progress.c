@@ -9,9 +9,10 @@ bool progress_is_done(const struct index_progress *p)
 
 bool progress_is_same(const struct index_progress *a, const struct index_progress *b)
 {
-    return a->files == b->files && a->files_ready == b->files_ready &&
-           a->files_failed == b->files_failed && a->files_pending == b->files_pending &&
-           a->bytes == b->bytes && a->bytes_done == b->bytes_done;
+    return a->listed == b->listed && a->store_error == b->store_error && a->files == b->files &&
+           a->files_ready == b->files_ready && a->files_failed == b->files_failed &&
+           a->files_pending == b->files_pending && a->bytes == b->bytes &&
+           a->bytes_done == b->bytes_done;
 }
 
 static void add_file(struct index *ix, struct index_progress *p, const struct index_file *f)

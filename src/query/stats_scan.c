@@ -120,7 +120,8 @@ static void judge_times(struct worker *w, struct scan_chunk *c)
     w->times = TIMES_NEW;
     w->lengths_known = scan_range(c, plan->dur, &shortest, &longest);
     if (w->lengths_known)
-        w->longest = (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
+        w->longest =
+            (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
     if (!w->known.any || !scan_range(c, plan->ts, &first, &last))
         return;
     __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;

@@ -41,8 +41,8 @@ export const online = signal(true);
 export const wantsToken = signal(false);
 /** Counts what makes all answers out of date: a token, a daemon that is back. */
 export const epoch = signal(0);
-/** The oldest state of the index that an answer was computed on since this was set to infinity. */
-export const heard = { generation: Infinity };
+/** The oldest state of the index that an answer was computed on since this was set to infinity; whether one said that it is not all. */
+export const heard = { generation: Infinity, incomplete: false };
 
 const KEY = "dftracerd-token";
 let token = host.token ?? stored();
@@ -140,6 +140,7 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
       const answer = await send(path, params, { ...init, signal: signal ?? null });
       if (!answer.ok) throw await problemOf(answer);
       heard.generation = Math.min(heard.generation, Number(answer.headers.get("X-Dftracer-Generation") ?? Infinity));
+      heard.incomplete ||= answer.headers.get("X-Dftracer-Complete") === "false";
       return answer;
     } catch (e) {
       if (isAbort(e) || e instanceof ApiError) throw e;

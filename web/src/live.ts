@@ -19,26 +19,37 @@ export interface Progress {
 export const progress = signal<Progress | null>(null);
 /** Whether views are asked again when the index changes. */
 export const following = signal(true);
-/** The generation for which views were asked again; 0: none yet. */
-export const generation = signal(0);
+const round = signal(0);
+/** Changes when answers are out of date. */
+export const stamp = computed(() => `${round.value}.${epoch.value}`);
 
 const REFRESH_MS = 1000, AGAIN_MS = 200;
 let timer = 0;
+/** The generation for which views were asked again; 0: none yet. */
+let generation = 0;
+/** Whether what was heard may be of a time before all files were known. A daemon that finds after a restart what it has left keeps
+ * its generation: only the end of indexing tells that answers are complete now. */
+let unsettled = true;
 
 /** What was asked for is answered first: answers that take longer than the index takes to change would never come. Those that have
  * come may be of the new generation already. */
 function refresh(): void {
   timer = 0;
   if (!following.value || !progress.value) return;
-  const now = progress.value.generation, shown = Number.isFinite(heard.generation) ? heard.generation : generation.value;
-  if (asking()) timer = window.setTimeout(refresh, AGAIN_MS);
-  else if (shown < now) {
-    heard.generation = Infinity;
-    generation.value = now;
-  }
+  if (asking()) { timer = window.setTimeout(refresh, AGAIN_MS); return; }
+  const now = progress.value.generation, shown = Number.isFinite(heard.generation) ? heard.generation : generation;
+  const ended = unsettled && progress.value.state !== "indexing";
+  unsettled &&= !ended;
+  if (shown >= now && !(ended && heard.incomplete)) return;
+  heard.generation = Infinity;
+  heard.incomplete = false;
+  generation = now;
+  round.value++;
 }
 effect(() => {
-  if (following.value && progress.value && progress.value.generation !== generation.value) timer ||= window.setTimeout(refresh, REFRESH_MS);
+  if (!progress.value) return;
+  unsettled ||= progress.value.state === "indexing";
+  if (following.value && (unsettled || progress.value.generation !== generation)) timer ||= window.setTimeout(refresh, REFRESH_MS);
 });
 
 function take(piece: string): void {
@@ -52,6 +63,7 @@ export function followProgress(): void {
   const run = async (signal: AbortSignal) => {
     while (!signal.aborted) {
       try {
+        unsettled = true;
         await getPieces("/progress", { follow: true }, "\n\n", take, signal);
       } catch (e) {
         if (isAbort(e)) return;
@@ -73,7 +85,7 @@ export function followProgress(): void {
 /** What is served: asked once for all views. */
 export const everything = signal<Answer<Info>>({ data: null, error: null, loading: true });
 effect(() => {
-  void [generation.value, epoch.value];
+  void stamp.value;
   getJson<Info>("/info").then(
     (data) => { everything.value = { data, error: null, loading: false }; },
     (error) => { everything.value = { ...everything.peek(), error: error as Error, loading: false }; },
@@ -100,7 +112,7 @@ export function useAnswer<T>(path: string, params: Params | null): Answer<T> {
   const key = params ? pathOf(path, params) : "";
   const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: null, loading: true });
   const shown = useRef("");
-  const stamp = `${generation.value}.${epoch.value}`;
+  const now = stamp.value;
   useEffect(() => {
     if (!params) { setAnswer({ data: null, error: null, loading: false }); return; }
     const control = new AbortController();
@@ -112,6 +124,6 @@ export function useAnswer<T>(path: string, params: Params | null): Answer<T> {
       (e) => { if (!isAbort(e)) setAnswer({ data: null, error: e as Error, loading: false }); },
     );
     return () => control.abort();
-  }, [key, stamp]);
+  }, [key, now]);
   return answer;
 }

@@ -1,8 +1,8 @@
 // Traces whose clocks are far apart, as of one with times since it began and one with dates: all at once they would be two dots.
 import { computed, effect, signal } from "@preact/signals";
-import { epoch, getJson, isAbort } from "./api";
+import { getJson, isAbort } from "./api";
 import { clock, count, exact, many, time } from "./format";
-import { everything, generation } from "./live";
+import { everything, stamp } from "./live";
 import { extra, period, selection } from "./state";
 
 interface Period { from: number; to: number; count: number }
@@ -30,7 +30,7 @@ const where = computed(() => JSON.stringify([selection.value.dir, selection.valu
 let asked: AbortController | null = null;
 effect(() => {
   const [dir, file] = JSON.parse(where.value) as [string, string], info = everything.value;
-  void [generation.value, epoch.value];
+  void stamp.value;
   asked?.abort();
   if (info.loading) return;
   const t = info.data?.totals, wide = t?.min_ts != null && t.max_te != null && t.max_te - t.min_ts > APART;

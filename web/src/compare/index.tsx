@@ -1,9 +1,9 @@
 // Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
 import { useEffect, useState } from "preact/hooks";
-import { epoch, getLines, isAbort } from "../api";
+import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { after, clock, exact, label, percent } from "../format";
-import { generation, placeOf, roots, useAnswer } from "../live";
+import { placeOf, roots, stamp, useAnswer } from "../live";
 import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
@@ -71,7 +71,7 @@ function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
       (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
     );
     return () => control.abort();
-  }, [key, ready, generation.value, epoch.value]);
+  }, [key, ready, stamp.value]);
   return state;
 }
 

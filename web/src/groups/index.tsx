@@ -1,9 +1,9 @@
 // The aggregate explorer: groups by any columns, a metric, over time or in all.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { epoch, isAbort, request as send } from "../api";
+import { isAbort, request as send } from "../api";
 import { Chart } from "../chart";
 import { after, both, clock, count, equals, exact, label, many } from "../format";
-import { begin, generation } from "../live";
+import { begin, stamp } from "../live";
 import { shown, wholeQuery } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
@@ -35,7 +35,7 @@ function questionOf(): Question {
 function useGrid(q: Question) {
   const [state, setState] = useState<{ grid: Grid | null; error: Error | null; busy: boolean }>({ grid: null, error: null, busy: true });
   const running = useRef<AbortController | null>(null);
-  const key = JSON.stringify(q), stamp = `${generation.value}.${epoch.value}`;
+  const key = JSON.stringify(q), now = stamp.value;
   useEffect(() => {
     const control = (running.current = new AbortController());
     setState((s) => ({ ...s, error: null, busy: true }));
@@ -44,7 +44,7 @@ function useGrid(q: Question) {
       (e) => { if (!isAbort(e)) setState({ grid: null, error: e as Error, busy: false }); else if (running.current === control) setState((s) => ({ ...s, busy: false })); },
     );
     return () => { if (running.current === control) running.current = null; control.abort(); };
-  }, [key, stamp]);
+  }, [key, now]);
   return { ...state, cancel: () => running.current?.abort() };
 }
 

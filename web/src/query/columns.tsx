@@ -1,17 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { getJson } from "../api";
-import { generation } from "../live";
+import { stamp } from "../live";
 
 /** Columns that queries know besides those that are stored. */
 const ALWAYS = ["rank", "name", "cat", "host", "pid", "tid", "file", "dirname(file)", "basename(file)", "cmd", "exec", "trace", "size", "dur", "ts", "te", "ph", "id"];
 
-let known: { generation: number; names: string[] } | null = null;
+let known: { stamp: string; names: string[] } | null = null;
 
 /** All columns, the usual ones first. */
 export async function columnNames(): Promise<string[]> {
-  if (known && known.generation === generation.value) return known.names;
+  if (known && known.stamp === stamp.value) return known.names;
   const got = await getJson<{ values: { value: string }[] }>("/suggest", { prefix: "", limit: 1000 }).catch(() => ({ values: [] }));
-  known = { generation: generation.value, names: [...new Set([...ALWAYS, ...got.values.map((v) => v.value)])] };
+  known = { stamp: stamp.value, names: [...new Set([...ALWAYS, ...got.values.map((v) => v.value)])] };
   return known.names;
 }
 

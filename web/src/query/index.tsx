@@ -1,8 +1,8 @@
 // Events, row by row: the first ones, those in order of time, or the longest.
 import { useEffect, useState } from "preact/hooks";
-import { isAbort, getLines, epoch, type Params } from "../api";
+import { isAbort, getLines, type Params } from "../api";
 import { after, bytes, clock, exact, label, time } from "../format";
-import { begin, generation, useAnswer } from "../live";
+import { begin, stamp, useAnswer } from "../live";
 import { shown } from "../shown";
 import { extra, lookAt, quietly, selection, selectionParams } from "../state";
 import { Failure, Name, Num, Panel } from "../ui";
@@ -21,7 +21,7 @@ function requestOf(): Params {
 
 function useRows(params: Params | null) {
   const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: true });
-  const key = JSON.stringify(params), stamp = `${generation.value}.${epoch.value}`;
+  const key = JSON.stringify(params), now = stamp.value;
   useEffect(() => {
     if (!params) return;
     const control = new AbortController(), rows: Row[] = [];
@@ -31,7 +31,7 @@ function useRows(params: Params | null) {
       (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
     );
     return () => control.abort();
-  }, [key, stamp]);
+  }, [key, now]);
   return state;
 }
 

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getJson, isAbort, type Params } from "../api";
 import { both, count, exact, label, literal, many, time } from "../format";
-import { everything, generation } from "../live";
+import { everything, stamp } from "../live";
 import { shown } from "../shown";
 import { extra, quietly, selection, selectionParams, setSelection } from "../state";
 import { dark } from "../theme";
@@ -50,7 +50,7 @@ function useStage(): { stage: Stage | null; error: Error | null; first: Answer |
       set({ stage, error: null, first });
     }, (error) => { if (!isAbort(error)) set({ stage: null, error: error as Error, first: null }); });
     return () => control.abort();
-  }, [key, generation.value]);
+  }, [key, stamp.value]);
   useEffect(() => () => kept.current.stage?.stop(), []);
   void s;
   return state;
@@ -69,7 +69,7 @@ function keepWindow(stage: Stage, old: Stage | null): void {
 function useFacts(stage: Stage): Answer | null {
   const [facts, set] = useState<Answer | null>(null);
   void stage.moved.value;
-  const stamp = `${stage.window.from},${stage.window.to}.${generation.value}`;
+  const now = `${stage.window.from},${stage.window.to}.${stamp.value}`;
   useEffect(() => {
     const control = new AbortController();
     const timer = setTimeout(() => {
@@ -81,7 +81,7 @@ function useFacts(stage: Stage): Answer | null {
         .then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
     return () => { clearTimeout(timer); control.abort(); };
-  }, [stage, stamp]);
+  }, [stage, now]);
   return facts;
 }
 
