@@ -11,7 +11,7 @@ import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
 
-function Totals({ info, events }: { info: Info; events: Group | undefined }) {
+function Totals({ info, events, waits }: { info: Info; events: Group | undefined; waits: boolean }) {
   const t = info.totals, all = isEverything(selection.value);
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
@@ -21,7 +21,7 @@ function Totals({ info, events }: { info: Info; events: Group | undefined }) {
     [t.processes === 1 ? "process" : "processes", t.processes, count, ""], [t.hosts === 1 ? "host" : "hosts", t.hosts, count, ""], [t.files === 1 ? "file" : "files", t.files, count, ""],
     ["packed", t.compressed_bytes, bytes, " B"],
   ];
-  return <dl class="totals">{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+  return <dl class="totals" aria-busy={waits}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
 const POINTS = 200;
@@ -149,7 +149,7 @@ export function OverviewView() {
       <Shown answer={info}>{(d) => (
         <>
           <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
-          <Totals info={d} events={sums.data?.rows[0]} />
+          <Totals info={d} events={sums.data?.rows[0]} waits={sums.loading && !sums.data} />
         </>
       )}</Shown>
       <div class="panels">
