@@ -29,11 +29,18 @@ def generate(*options):
     subprocess.run([BIN + "/gen-fake-trace", *map(str, options)], check=True, stdout=subprocess.DEVNULL)
 
 
+def same(events):
+    return "--reference", "--events", events, "--members", "100000M"
+
+
+def many(work, events):
+    """A folder with 16 gzip files of one member each."""
+    return once(os.path.join(work, "many"), lambda d: generate(*same(events), "--files", 16, "-o", d))
+
+
 def reference(work, events):
     """(folder with one gzip file of one member, folder with 16)"""
-    same = ("--reference", "--events", events, "--members", "100000M")
-    one = once(os.path.join(work, "one"), lambda d: generate(*same, "--single", d + "/trace.pfw.gz"))
-    return one, once(os.path.join(work, "many"), lambda d: generate(*same, "--files", 16, "-o", d))
+    return once(os.path.join(work, "one"), lambda d: generate(*same(events), "--single", d + "/trace.pfw.gz")), many(work, events)
 
 
 def many_files(work, count, events):

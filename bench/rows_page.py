@@ -1,0 +1,117 @@
+"""The page: /timeline as it asks for it, and, where there is a browser, what a person waits for."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.parse
+
+from measure import TOP, alternate
+
+sys.path.insert(0, os.path.join(TOP, "tests", "http"))
+LANES = "host,rank,pid,tid"
+FULL = 4_800_000  # bars are of so many events and more
+STAGE = "window.timelineStage"
+DRAWN = "!!%s && %s.tiles.asking === 0 && /^[0-9]/.test(document.querySelector('[data-fact=count]')?.textContent ?? '')" % (STAGE, STAGE)
+SOON = "new Promise((done) => { const look = () => (%s) ? done(performance.now()) : requestAnimationFrame(look); look(); })" % DRAWN
+PAINT = """new Promise((done) => { const look = () => { const e = performance.getEntriesByName('first-contentful-paint')[0];
+    if (e) done(e.startTime); else requestAnimationFrame(look); }; look(); })"""
+
+
+def asked(d, **more):
+    """(wall, cpu) in the daemon, of a tile as the page asks for it."""
+    return d.serve("/timeline", **{"group_by": LANES, "color": "cat", "width": 1024, "events": 1000, **more})
+
+
+def whole(report, world, d):
+    bar = 100 if world.events >= FULL else None
+    for key, what, more in (
+        ("timeline", "/timeline of all events by thread, 1,024 columns", {}),
+        ("timeline_name", "  coloured by name", {"color": "name"}),
+        ("timeline_rank", "  coloured by rank", {"color": "rank"}),
+        ("timeline_lanes", "  the list of lanes", {"width": 1, "events": 0}),
+    ):
+        ours = alternate({"ours": lambda: asked(d, **more)}, world.runs, warm=1)["ours"]  # noqa: B023
+        report.value(key, what + ", in the daemon", ours[0] * 1000, "ms", bar, figure=ours[1])
+
+
+def series(low, high):
+    """Windows of somebody who looks at it: twelve times in at five places, each followed by a step aside and one back out."""
+    for place in (0.1, 0.3, 0.5, 0.7, 0.9):
+        span, at = high - low, low + (high - low) * place
+        for _ in range(12):
+            span /= 2
+            for begin in (at - span / 2, at - span / 4):
+                yield max(low, begin), min(high, begin + span)
+
+
+def zooms(report, d, events):
+    totals = json.loads(d.get("/info"))["totals"]
+    times = sorted(asked(d, time_range="%d,%d" % w)[0] * 1000 for w in series(float(totals["min_ts"]), float(totals["max_te"])))
+    bar = 100 if events >= FULL else None
+    for key, share in (("p50", 0.5), ("p95", 0.95)):
+        report.value("zoom_" + key, "zooms and pans of %.3g M events, in the daemon, %s" % (events / 1e6, key), times[int(len(times) * share)], "ms", bar,
+                     note="%d windows, the slowest %.0f ms" % (len(times), times[-1]), figure=None)  # fmt: skip
+
+
+class Renderer(threading.Thread):
+    """Peak of the anonymous memory of a browser's tabs, of those with this profile."""
+
+    def __init__(self, profile):
+        super().__init__(daemon=True)
+        self.profile, self.peak, self.over = profile, 0, threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.05):
+            for path in glob.glob("/proc/[0-9]*/cmdline"):
+                try:
+                    with open(path, encoding="utf-8", errors="replace") as f:
+                        command = f.read()
+                    if "--type=renderer" not in command or self.profile not in command:
+                        continue
+                    with open(path.replace("cmdline", "status"), encoding="ascii") as f:
+                        self.peak = max(self.peak, *(int(line.split()[1]) * 1024 for line in f if line.startswith("RssAnon:")))
+                except OSError:  # it has ended
+                    pass
+
+
+def browse(modules, program, *steps):
+    """(what the steps told, peak memory of the tab)"""
+    with tempfile.TemporaryDirectory(prefix="dftracerd-bench-") as profile:
+        tab = Renderer(profile)
+        tab.start()
+        try:
+            done = subprocess.run(["node", os.path.join(TOP, "tests/http/page_steps.js"), modules, program, profile, profile],
+                                  input=json.dumps(steps), capture_output=True, text=True, check=True)  # fmt: skip
+        finally:
+            tab.over.set()
+            tab.join()
+    told = json.loads(done.stdout.splitlines()[-1])["told"]
+    return [t for s, t in zip(steps, told) if s["do"] == "eval"], tab.peak
+
+
+def person(report, world, d):
+    import npm
+
+    modules, program = npm.modules(), shutil.which("chromium")
+    size = len(d.get("/"))
+    report.value("page_size", "the page", size / 1024, "KiB", 400)
+    if not modules or not program or size < 50_000:
+        report.leave_out("the page in a browser", "no Chromium, no playwright-core, or the page is not built")
+        return
+    url = d.url + "#" + urllib.parse.urlencode({"view": "timeline"})
+    moves = [s for k in "wwwwddaasswwwdd0" for s in ({"do": "press", "keys": k}, {"do": "until", "code": DRAWN})]
+    paints, firsts = [], []
+    for _ in range(3):
+        (paint, first), _peak = browse(modules, program, {"do": "open", "url": url}, {"do": "eval", "code": PAINT}, {"do": "eval", "code": SOON})
+        paints.append(paint)
+        firsts.append(first)
+    report.value("page_paint", "  first paint, best of three", min(paints), "ms", 300, figure=None)
+    report.value("page_timeline", "  from the address to the timeline, best of three", min(firsts), "ms", 500 if world.events >= FULL else None, figure=None)
+    heap = {"do": "eval", "code": "performance.memory.usedJSHeapSize"}
+    told, peak = browse(modules, program, {"do": "open", "url": url}, {"do": "eval", "code": SOON}, *moves, heap)
+    report.value("page_memory", "  memory of the tab after zooms and pans", peak / 1e6, "MB", 200, note="JavaScript's own %.0f MB" % (told[-1] / 1e6), figure=None)
