@@ -232,11 +232,23 @@ watch() {
     watcher=$!
 }
 
-# Likewise while $part grows.
+# Likewise while $part grows, with a bar: what is packed anew has about the size that it had.
 watch_part() {
     [ -t 2 ] || return 0
+    case $command,$level in
+    pgzip,*) of= ;; # $facts are of all files
+    reconstruct,*) of=$(du -sk -- "$directory" 2>/dev/null | sed 's/[^0-9].*/ * 1024/') ;;
+    *,0) of=$(number uncompressed_bytes) ;;
+    *) of=$(number compressed_bytes) ;;
+    esac
+    of=$((${of:-0} / 1024))
     while sleep 1; do
-        size=$(du -sk -- "$part") && printf '\r\033[Kwriting: %s MiB' $((${size%%[!0-9]*} / 1024))
+        size=$(du -sk -- "$part") || continue
+        size=${size%%[!0-9]*}
+        [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && continue; }
+        full=$((size < of ? size * 20 / of : 20))
+        printf '\r\033[Kwriting: [%.*s%.*s] %s of about %s MiB' $full '####################' $((20 - full)) '--------------------' \
+            $((size / 1024)) $(((of + 1023) / 1024))
     done >&2 2>/dev/null &
     watcher=$!
 }
