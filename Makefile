@@ -255,11 +255,12 @@ check:
 	@tests/run --total $(B)/check.tally
 
 # ThreadSanitizer has something to say of tests with threads only. Scripts that say "# sanitizers: no" in a line look at
-# the client or at documents: the daemon's part in them is tested by others.
+# the client or at documents: the daemon's part in them is tested by others. "# sanitizers: address": what they ask runs on threads as
+# all questions do, of which others and unit tests ask.
 THREADED := pthread|pool_new|index_open|query_store\.h
 UNIT_RUN = $(if $(filter -tsan,$(SUITE_SUFFIX)),$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell \
     grep -lE '$(THREADED)' $(UNIT_SOURCES))),$(UNIT))
-SCRIPTS_RUN = $(if $(SUITE_SUFFIX),$(shell grep -L '^\# sanitizers: no' $1),$1)
+SCRIPTS_RUN = $(if $(SUITE_SUFFIX),$(shell grep -LE '^\# sanitizers: (no$(if $(filter -tsan,$(SUITE_SUFFIX)),|address))' $1),$1)
 
 check-unit: $(B)/config.mk
 	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT_RUN)' $(UNIT_RUN)
