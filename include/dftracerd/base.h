@@ -193,6 +193,9 @@ struct budget {
 int budget_check(struct budget *b);                 /* 0, or why to stop (the first reason stays): call per batch */
 int budget_charge(struct budget *b, size_t bytes);  /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
 void budget_release(struct budget *b, size_t bytes);
+/* Room for `need` elements of `each` bytes, by half more at least: 0, ERR_MEMORY_LIMIT, -ENOMEM. *cap: for how many there is room; new ones are not set.
+ * What is charged is added to *charged, also where memory then fails: for the caller to release with the array. */
+int budget_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need, size_t *cap);
 void budget_cancel(struct budget *b, int code);
 
 /* ---- bounded queue of pointers, many producers, many consumers ------------------------------ */

@@ -77,19 +77,13 @@ static int merge_distinct(struct aggregate_found *into, const struct aggregate_f
 
 int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to)
 {
-    if (f->interval_count == f->interval_cap) {
-        size_t cap = f->interval_cap ? f->interval_cap * 2 : 1024;
-        size_t more = (cap - f->interval_cap) * sizeof(*f->intervals);
-        int rc = budget_charge(f->plan->budget, more);
-        if (rc < 0)
-            return rc;
-        f->charged += more;
-        struct interval *grown = realloc(f->intervals, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        f->intervals = grown;
-        f->interval_cap = cap;
-    }
+    int rc = f->interval_count < f->interval_cap
+                 ? 0
+                 : budget_grow(f->plan->budget, &f->charged, (void **)&f->intervals,
+                               sizeof(*f->intervals), f->interval_count + 1, &f->interval_cap);
+
+    if (rc < 0)
+        return rc;
     f->intervals[f->interval_count++] = (struct interval){group, from, to};
     return 0;
 }

@@ -30,7 +30,8 @@ struct span {
 struct process_table {
     const struct aggregate_plan *plan;
     struct process *processes;
-    uint32_t count, cap;
+    uint32_t count;
+    size_t cap;
     struct span *spans; /* by process, boundary, start */
     size_t span_count, span_cap;
     struct arena arena; /* texts of values */
@@ -82,19 +83,11 @@ static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_
 
 static int add_process(struct process_table *t, const struct index_process *p, uint32_t file)
 {
-    if (t->count == t->cap) {
-        uint32_t cap = t->cap ? t->cap * 2 : 64;
-        size_t more = (cap - t->cap) * sizeof(*t->processes);
-        int rc = budget_charge(t->plan->budget, more);
-        if (rc < 0)
-            return rc;
-        t->charged += more;
-        struct process *grown = realloc(t->processes, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        t->processes = grown;
-        t->cap = cap;
-    }
+    int rc = budget_grow(t->plan->budget, &t->charged, (void **)&t->processes,
+                         sizeof(*t->processes), t->count + 1ul, &t->cap);
+
+    if (rc < 0)
+        return rc;
     t->processes[t->count++] = (struct process){.pid = p->pid,
                                                 .ppid = p->ppid,
                                                 .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
@@ -194,19 +187,11 @@ struct span_reader {
 
 static int add_span(struct process_table *t, struct span span)
 {
-    if (t->span_count == t->span_cap) {
-        size_t cap = t->span_cap ? t->span_cap * 2 : 64;
-        size_t more = (cap - t->span_cap) * sizeof(*t->spans);
-        int rc = budget_charge(t->plan->budget, more);
-        if (rc < 0)
-            return rc;
-        t->charged += more;
-        struct span *grown = realloc(t->spans, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        t->spans = grown;
-        t->span_cap = cap;
-    }
+    int rc = budget_grow(t->plan->budget, &t->charged, (void **)&t->spans, sizeof(*t->spans),
+                         t->span_count + 1, &t->span_cap);
+
+    if (rc < 0)
+        return rc;
     span.order = (uint32_t)t->span_count;
     t->spans[t->span_count++] = span;
     return 0;

@@ -19,8 +19,6 @@ struct call_item { int64_t ts, te, id; uint32_t tuple, lane; };
 /* Memory straight from the system, so that it can be given back at once and is not there before it is written to. budget NULL: not charged. */
 void *call_map(struct budget *b, size_t bytes, int *rc);
 void call_unmap(struct budget *b, void *at, size_t bytes);
-/* *array with room for `need` (growing by half at least), charged. */
-int call_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need, size_t *cap);
 
 struct call_lane {
     struct value host, pid, tid;

@@ -48,8 +48,8 @@ static int nest(struct call_tree *t, const struct call_item *i, struct call_tree
         crosses |= i->ts < around->te && around->te < i->te;
     }
     t->totals.partial_overlaps += crosses;
-    int rc = call_grow(t->budget, &e->charged, (void **)&e->opened, sizeof(*e->opened),
-                       e->depth + 1, &e->cap);
+    int rc = budget_grow(t->budget, &e->charged, (void **)&e->opened, sizeof(*e->opened),
+                         e->depth + 1, &e->cap);
     if (rc < 0)
         return rc;
     tell(t, &t->lanes[e->lane], &e->near, i, ret);

@@ -43,8 +43,8 @@ static int rehash(struct call_forest *f)
 static int add_node(struct call_forest *f, uint32_t parent, uint32_t name)
 {
     int rc = f->count == UINT32_MAX / 2 ? ERR_ROW_LIMIT
-                                        : call_grow(f->budget, &f->charged, (void **)&f->nodes,
-                                                    sizeof(*f->nodes), f->count + 1, &f->cap);
+                                        : budget_grow(f->budget, &f->charged, (void **)&f->nodes,
+                                                      sizeof(*f->nodes), f->count + 1, &f->cap);
     if (rc == 0)
         f->nodes[f->count++] =
             (struct call_node){.parent = parent, .name = name, .min = INT64_MAX, .max = INT64_MIN};
@@ -146,8 +146,8 @@ static int new_link(struct folder *f, uint32_t item, uint32_t next, uint32_t *re
         *ret = f->free_link;
         f->free_link = f->links[*ret].next;
     } else {
-        int rc = call_grow(f->tree->budget, &f->charged, (void **)&f->links, sizeof(*f->links),
-                           f->link_count + 2, &f->link_cap);
+        int rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->links, sizeof(*f->links),
+                             f->link_count + 2, &f->link_cap);
         if (rc < 0)
             return rc;
         *ret = (uint32_t)++f->link_count;
@@ -257,8 +257,8 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
             return rc;
     }
     f->overlaps += crosses;
-    rc = call_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames),
-                   f->depth + 2, &f->frame_cap);
+    rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames),
+                     f->depth + 2, &f->frame_cap);
     if (rc < 0)
         return rc;
     struct frame *around = &f->frames[f->depth];
@@ -315,8 +315,8 @@ static int fold_lane(struct folder *f, struct call_lane *l)
         l->max_te = i && l->max_te > items[i].te ? l->max_te : items[i].te;
     if (rc < 0 || f->tree->o.events)
         return rc;
-    rc = call_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames), 2,
-                   &f->frame_cap);
+    rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames), 2,
+                     &f->frame_cap);
     if (rc < 0)
         return rc;
     f->lane = l;

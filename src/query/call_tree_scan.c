@@ -182,8 +182,8 @@ static int batch(void *state, struct scan_batch *b)
     rc = rc < 0 ? rc : group_map_batch(&w->lanes, b, w->lane);
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
     rc = rc < 0 ? rc
-                : call_grow(t->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
-                            w->count + b->count, &w->cap);
+                : budget_grow(t->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
+                              w->count + b->count, &w->cap);
     if (rc < 0)
         return rc;
     w->counts.events += b->count;
@@ -259,7 +259,8 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
 {
     uint32_t n = t->lanes_found.count;
     size_t cap = 0;
-    int rc = call_grow(t->budget, &t->charged, (void **)&t->lanes, sizeof(*t->lanes), n + 1, &cap);
+    int rc =
+        budget_grow(t->budget, &t->charged, (void **)&t->lanes, sizeof(*t->lanes), n + 1, &cap);
 
     if (rc < 0)
         return rc;

@@ -34,27 +34,6 @@ void call_unmap(struct budget *b, void *at, size_t bytes)
         budget_release(b, bytes);
 }
 
-int call_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need,
-              size_t *cap)
-{
-    size_t more = *cap / 2 > 64 ? *cap / 2 : 64;
-
-    if (need <= *cap)
-        return 0;
-    if (*cap + more < need)
-        more = need - *cap;
-    int rc = budget_charge(b, more * each);
-    if (rc < 0)
-        return rc;
-    *charged += more * each;
-    void *grown = realloc(*array, (*cap + more) * each);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *cap += more;
-    return 0;
-}
-
 bool call_is_less(const struct call_item *a, const struct call_item *b)
 {
     if (a->ts != b->ts)

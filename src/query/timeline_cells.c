@@ -14,21 +14,13 @@ static size_t parts_bytes(const struct timeline_plan *plan)
 
 int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups)
 {
-    if (groups <= f->cells_cap)
-        return 0;
-    size_t cap = f->cells_cap * 2 > groups ? f->cells_cap * 2 : groups + 64u;
-    size_t more = (cap - f->cells_cap) * sizeof(*f->cells);
-    int rc = budget_charge(plan->budget, more);
-    if (rc < 0)
-        return rc;
-    f->charged += more;
-    struct timeline_cells *grown = realloc(f->cells, cap * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    memset(grown + f->cells_cap, 0, more);
-    f->cells = grown;
-    f->cells_cap = cap;
-    return 0;
+    size_t before = f->cells_cap;
+    int rc = budget_grow(plan->budget, &f->charged, (void **)&f->cells, sizeof(*f->cells), groups,
+                         &f->cells_cap);
+
+    if (f->cells_cap > before)
+        memset(f->cells + before, 0, (f->cells_cap - before) * sizeof(*f->cells));
+    return rc;
 }
 
 static int make_parts(struct timeline_found *f, const struct timeline_plan *plan,
