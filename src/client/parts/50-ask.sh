@@ -213,9 +213,15 @@ tell_originals() {
         END { exit bad }' "$manifest" >&2
 }
 
-# number NAME: a number of $facts.
+# number NAME: the first number of that name in $facts, which is the one of all files.
 number() {
-    printf '%s\n' "$facts" | sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p"
+    printf '%s\n' "$facts" | sed -n 's/"'"$1"'":\([0-9]\)/\
+\1/; s/.*\n\([0-9]*\).*/\1/p'
+}
+
+# kib_of PATH: what it takes on the disk.
+kib_of() {
+    du -sk -- "$1" 2>/dev/null | sed 's/[^0-9].*//'
 }
 
 # One line on the terminal, as long as it takes; of all that the daemon has, where the files fill more than a URL.
@@ -237,15 +243,14 @@ watch_part() {
     [ -t 2 ] || return 0
     case $command,$level in
     pgzip,*) of= ;; # $facts are of all files
-    reconstruct,*) of=$(du -sk -- "$directory" 2>/dev/null | sed 's/[^0-9].*/ * 1024/') ;;
-    *,0) of=$(number uncompressed_bytes) ;;
-    *) of=$(number compressed_bytes) ;;
+    reconstruct,*) of=$(kib_of "$directory") ;;
+    *,0) of=$(number uncompressed_bytes) && of=$((${of:-0} / 1024)) ;;
+    *) of=$(number compressed_bytes) && of=$((${of:-0} / 1024)) ;;
     esac
-    of=$((${of:-0} / 1024))
     while sleep 1; do
-        size=$(du -sk -- "$part") || continue
-        size=${size%%[!0-9]*}
-        [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && continue; }
+        size=$(kib_of "$part")
+        [ -n "$size" ] || continue
+        [ "${of:-0}" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && continue; }
         full=$((size < of ? size * 20 / of : 20))
         printf '\r\033[Kwriting: [%.*s%.*s] %s of about %s MiB' $full '####################' $((20 - full)) '--------------------' \
             $((size / 1024)) $(((of + 1023) / 1024))

@@ -132,7 +132,8 @@ examine_place() {
     free=$(df -Pk -- "$place" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
     size=0
     for name in $needed; do
-        size=$((size + $(du -sk -- "$name" 2>/dev/null | awk '{ print int($1 / 1024) }')))
+        kib=$(kib_of "$name")
+        size=$((size + ${kib:-0} / 1024))
     done
     if [ "${free:-0}" -gt "$size" ]; then
         well "index: $place on $(system_of "$place"), $free MiB free"
