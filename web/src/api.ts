@@ -1,8 +1,8 @@
 // Requests to the daemon: where it is, who asks, what comes back, and what is done when it is away.
 import { signal } from "@preact/signals";
+import { base, encoded, keptToken, pathOf, takeFirst, TOKEN_KEY, type Params } from "./host";
 
-export type Value = string | number | boolean | null | undefined;
-export type Params = Record<string, Value | readonly string[]>;
+export { host, pathOf, type Params } from "./host";
 
 export interface Problem {
   title: string;
@@ -19,22 +19,6 @@ export class ApiError extends Error {
   }
 }
 
-/** What a program that shows this page in a window of its own says of it. */
-export interface Host {
-  apiBase?: string;
-  file?: string;
-  token?: string;
-  vscode?: boolean;
-  error?: string;
-}
-declare global {
-  interface Window {
-    __DFTRACER__?: Host;
-  }
-}
-export const host: Host = (typeof window.__DFTRACER__ === "object" && window.__DFTRACER__) || {};
-const base = (host.apiBase ?? "").replace(/\/+$/, "");
-
 /** Whether the daemon can be reached. */
 export const online = signal(true);
 /** Whether it wants a token, or another one than it got. */
@@ -44,22 +28,14 @@ export const epoch = signal(0);
 /** The oldest state of the index that an answer was computed on since this was set to infinity; whether one said that it is not all. */
 export const heard = { generation: Infinity, incomplete: false };
 
-const KEY = "dftracerd-token";
-let token = host.token ?? stored();
-
-function stored(): string {
-  try {
-    return sessionStorage.getItem(KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
+let token = keptToken();
 
 /** For this tab, as long as it is open. */
 export function useToken(text: string): void {
   token = text.trim();
+  window.dftracerFirst?.clear();
   try {
-    sessionStorage.setItem(KEY, token);
+    sessionStorage.setItem(TOKEN_KEY, token);
   } catch {
     // It is kept in memory then.
   }
@@ -67,20 +43,6 @@ export function useToken(text: string): void {
   epoch.value++;
 }
 
-export function encoded(params: Params): string {
-  const p = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (value == null) continue;
-    for (const item of Array.isArray(value) ? value : [value]) p.append(name, String(item));
-  }
-  return p.toString();
-}
-
-/** Path and parameters, below the daemon. */
-export function pathOf(path: string, params: Params = {}): string {
-  const text = encoded(params);
-  return text ? `${path}?${text}` : path;
-}
 export const urlOf = (path: string, params: Params = {}): string => base + pathOf(path, params);
 /** The same from anywhere. */
 export const addressOf = (path: string): string => new URL(base || ".", location.href).href.replace(/[#?].*/, "").replace(/\/$/, "") + path;
@@ -121,7 +83,11 @@ const LONGEST_URL = 8000;
 async function send(path: string, params: Params, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   if (token) headers.set("Authorization", `Bearer ${token}`);
-  const text = encoded(params);
+  const text = encoded(params), asked = takeFirst(urlOf(path, params));
+  if (asked) {
+    init.signal?.addEventListener("abort", () => asked.control.abort(), { once: true });
+    return asked.answer;
+  }
   if (text.length <= LONGEST_URL || init.body) return fetch(urlOf(path, params), { ...init, headers });
   headers.set("Content-Type", "application/x-www-form-urlencoded");
   return fetch(base + path, { ...init, method: "POST", body: text, headers });

@@ -1,6 +1,6 @@
 // How far indexing is, told by the daemon as it changes; and answers that follow it.
 import { computed, effect, signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, asking, epoch, getJson, getPieces, heard, isAbort, pathOf, type Params } from "./api";
 import type { Info } from "./overview/model";
 import { period } from "./state";
@@ -107,18 +107,18 @@ export interface Answer<T> {
 }
 
 /** The answer to a request, asked again when it or the index changes; the old one stays until the new one is there. A request
- * that nobody needs any more is aborted. `params` null: nothing is asked. */
+ * that nobody needs any more is aborted. `params` null: nothing is asked. It is sent before the view is painted, not after. */
 export function useAnswer<T>(path: string, params: Params | null): Answer<T> {
   const key = params ? pathOf(path, params) : "";
   const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: null, loading: true });
   const shown = useRef("");
   const now = stamp.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!params) { setAnswer({ data: null, error: null, loading: false }); return; }
     const control = new AbortController();
     const other = shown.current !== path;
     shown.current = path;
-    setAnswer((a) => ({ data: other ? null : a.data, error: null, loading: true }));
+    setAnswer((a) => (a.loading && !a.error && !(other && a.data) ? a : { data: other ? null : a.data, error: null, loading: true }));
     getJson<T>(path, params, control.signal).then(
       (data) => setAnswer({ data, error: null, loading: false }),
       (e) => { if (!isAbort(e)) setAnswer({ data: null, error: e as Error, loading: false }); },

@@ -1,3 +1,4 @@
+import "./frame";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { render } from "preact";

@@ -3,11 +3,10 @@ import { computed, effect, signal } from "@preact/signals";
 import { getJson, isAbort } from "./api";
 import { clock, count, exact, many, time } from "./format";
 import { everything, stamp } from "./live";
+import { APART, perhapsApart } from "./overview/model";
 import { extra, period, selection } from "./state";
 
 interface Period { from: number; to: number; count: number }
-/** Longer without any event: what comes then is another time. */
-const APART = 30 * 86400e6;
 const DAY_MS = 86400e3;
 
 /** Where events are, by time; null: not known yet. One: nothing is far apart. */
@@ -33,8 +32,7 @@ effect(() => {
   void stamp.value;
   asked?.abort();
   if (info.loading) return;
-  const t = info.data?.totals, wide = t?.min_ts != null && t.max_te != null && t.max_te - t.min_ts > APART;
-  if (!wide && !t?.counters && !t?.aggregated) { found.value = []; return; }
+  if (!info.data || !perhapsApart(info.data.totals)) { found.value = []; return; }
   asked = new AbortController();
   getJson<{ rows: { count: number; from: number | null; to: number | null }[] }>("/aggregate", { dir: dir || undefined, file: file || undefined, group_by: "time_bucket",
     time_interval: 30 * DAY_MS, agg: "count,from=min:ts,to=max:te", format: "json" }, asked.signal)

@@ -1,27 +1,14 @@
 // Light, dark, or what the system has.
 import { effect, signal } from "@preact/signals";
+import { colourAs, isDark, keptTheme, system, THEME_KEY, THEMES, type Theme } from "./host";
 
-export type Theme = "auto" | "light" | "dark";
-const THEMES: Theme[] = ["auto", "light", "dark"];
-const KEY = "dftracerd-theme";
-
-function kept(): Theme {
-  try {
-    const t = localStorage.getItem(KEY) as Theme;
-    return THEMES.includes(t) ? t : "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-export const theme = signal<Theme>(kept());
-const system = matchMedia("(prefers-color-scheme: dark)");
+export const theme = signal<Theme>(keptTheme());
 /** What is shown; canvases are drawn anew when it changes. */
 export const dark = signal(false);
 
 const apply = () => {
-  dark.value = theme.value === "dark" || (theme.value === "auto" && system.matches);
-  document.documentElement.dataset["theme"] = dark.value ? "dark" : "light";
+  dark.value = isDark(theme.value);
+  colourAs(dark.value);
 };
 effect(apply);
 system.addEventListener("change", apply);
@@ -29,7 +16,7 @@ system.addEventListener("change", apply);
 export function cycleTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme;
   try {
-    localStorage.setItem(KEY, theme.value);
+    localStorage.setItem(THEME_KEY, theme.value);
   } catch {
     // It lasts as long as the page.
   }

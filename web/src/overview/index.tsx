@@ -6,13 +6,14 @@ import { begin, everything, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
-import type { Group, Histogram, Info, Rows, Timeline } from "./model";
+import { activityParams, sumsParams, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
 import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
 
-function Totals({ info, events, waits }: { info: Info; events: Group | undefined; waits: boolean }) {
-  const t = info.totals, all = isEverything(selection.value);
+function Totals({ info }: { info: Info }) {
+  const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
+  const t = info.totals, all = isEverything(selection.value), events = sums.data?.rows[0], waits = sums.loading && !sums.data;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
     ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
@@ -24,11 +25,8 @@ function Totals({ info, events, waits }: { info: Info; events: Group | undefined
   return <dl class="totals" aria-busy={waits}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
-const POINTS = 200;
-
 function Activity() {
-  const params = selectionParams(selection.value);
-  const request = { ...params, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" };
+  const request = activityParams(selectionParams(selection.value));
   const answer = useAnswer<Rows<Group>>("/aggregate", request);
   useEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
   const drawn = useMemo(() => (answer.data ? filled(answer.data.rows) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
@@ -143,13 +141,12 @@ export function OverviewView() {
   const where = { dir: s.dir || undefined, file: s.file || undefined };
   const part = useAnswer<Info>("/info", s.dir || s.file ? where : null), info = s.dir || s.file ? part : everything.value;
   const few = (info.data?.totals.files ?? Infinity) <= MOST_FILES, detail = useAnswer<Info>("/info", few ? { detail: "files", ...where } : null);
-  const sums = useAnswer<Rows<Group>>("/aggregate", { ...selectionParams(s), group_by: "", agg: "events=count,bytes=sum:size,busy=sum:dur", time_interval: 0, format: "json" });
   return (
     <>
       <Shown answer={info}>{(d) => (
         <>
           <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
-          <Totals info={d} events={sums.data?.rows[0]} waits={sums.loading && !sums.data} />
+          <Totals info={d} />
         </>
       )}</Shown>
       <div class="panels">

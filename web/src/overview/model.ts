@@ -1,3 +1,5 @@
+import type { Params } from "../host";
+
 export interface Totals {
   files: number; files_ready: number; files_pending: number; files_failed: number; files_damaged: number;
   compressed_bytes: number; uncompressed_bytes: number; index_bytes: number; lines: number; objects: number; events: number;
@@ -25,3 +27,15 @@ export interface Timeline {
   events: Longest[];
 }
 export interface Histogram { count: number; values: number; histogram: { lo: number; hi: number; count: number }[] }
+
+/** Longer without any event: what comes then is another time. */
+export const APART = 30 * 86400e6;
+/** Whether events may be of times that are far apart, or are not all that has times. */
+export const perhapsApart = (t: Totals): boolean =>
+  t.counters + t.aggregated > 0 || (t.min_ts != null && t.max_te != null && t.max_te - t.min_ts > APART);
+
+const POINTS = 200;
+export const activityParams = (chosen: Params): Params =>
+  ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" });
+export const sumsParams = (chosen: Params): Params =>
+  ({ ...chosen, group_by: "", agg: "events=count,bytes=sum:size,busy=sum:dur", time_interval: 0, format: "json" });

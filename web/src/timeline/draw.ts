@@ -36,6 +36,9 @@ export const coloursNow = (): Colours =>
 
 // ---- density ----
 
+/** Red comes first, in the lowest byte. */
+const tintOf = ([r, g, b]: [number, number, number]): number => r | (g << 8) | (b << 16);
+
 /** A pixel a column and lane. How busy it is, is how opaque; what only begins there can still be seen. */
 export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasElement {
   if (tile.image && tile.painted === theme) return tile.image;
@@ -44,12 +47,13 @@ export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasEl
   for (const lane of tile.lanes.values()) slots = Math.max(slots, lane.slot + 1);
   image.width = COLUMNS;
   image.height = slots;
-  const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(COLUMNS, slots), all = tile.step / 1000;
-  for (const lane of tile.lanes.values()) {
-    for (let i = 0; i < lane.columns.length; i++) {
-      const at = (lane.slot * COLUMNS + (lane.columns[i] as number)) * 4, [r, gr, b] = palette.parts(lane.colours[i] as number);
-      const share = Math.min(1, (lane.busy[i] as number) / all);
-      pixels.data.set([r, gr, b, 60 + Math.round(195 * Math.sqrt(share))], at);
+  const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(COLUMNS, slots), words = new Uint32Array(pixels.data.buffer);
+  const all = tile.step / 1000, tints: number[] = [];
+  for (const { slot, columns, busy, colours } of tile.lanes.values()) {
+    for (let i = 0; i < columns.length; i++) {
+      const n = colours[i] as number, alpha = 60 + Math.round(195 * Math.sqrt(Math.min(1, (busy[i] as number) / all)));
+      const tint = (tints[n] ??= tintOf(palette.parts(n)));
+      words[slot * COLUMNS + (columns[i] as number)] = tint | (alpha << 24);
     }
   }
   g.putImageData(pixels, 0, 0);

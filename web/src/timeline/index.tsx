@@ -1,21 +1,23 @@
 // The timeline: lanes over time, of any number of events.
-import { useEffect, useRef, useState } from "preact/hooks";
-import { getJson, isAbort, type Params } from "../api";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isAbort, type Params } from "../api";
 import { both, count, exact, label, literal, many, time } from "../format";
 import { everything, stamp } from "../live";
+import { columnNames } from "../query/columns";
 import { shown } from "../shown";
 import { extra, quietly, selection, selectionParams, setSelection } from "../state";
 import { dark } from "../theme";
 import { listen } from "./input";
 import { findTracks, type Point, type Track } from "./counters";
-import { ask, filterOf, isLane, LANES_MOST, layoutOf, LAYOUTS, type Answer, type Key, type Node } from "./model";
+import { COLOR, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
+import { ask, filterOf, isLane, type Answer, type Key, type Node } from "./model";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
 import { Stage, type Under } from "./stage";
 import "./timeline.css";
 
-const lanes = extra("lanes", "threads");
-const color = extra("color", "cat");
+const lanes = extra("lanes", LAYOUT);
+const color = extra("color", COLOR);
 const at = extra("at", "");
 const picked = extra("event", "");
 
@@ -33,9 +35,9 @@ function baseParams(): Params {
 function useStage(): { stage: Stage | null; error: Error | null; first: Answer | null } {
   const [state, set] = useState<{ stage: Stage | null; error: Error | null; first: Answer | null }>({ stage: null, error: null, first: null });
   const s = selection.value, key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value);
-    ask({ ...base, group_by: layout.flat().join(","), color: color.value, width: 1, events: 0, limit: LANES_MOST }, control.signal).then(async (first) => {
+    ask(lanesParams(base, lanes.value, color.value), control.signal).then(async (first) => {
       const found = await findTracks(base, first.from, hasCounters(), control.signal);
       const old = kept.current.stage;
       if (old && kept.current.key === key) {
@@ -65,24 +67,22 @@ function keepWindow(stage: Stage, old: Stage | null): void {
   else stage.fit();
 }
 
-/** What the window has, exactly; asked once it stands still. */
-function useFacts(stage: Stage): Answer | null {
-  const [facts, set] = useState<Answer | null>(null);
+/** What the window has, exactly: of all, what the lanes came with; else asked once it stands still. */
+function useFacts(stage: Stage, first: Answer): Answer | null {
   void stage.moved.value;
-  const now = `${stage.window.from},${stage.window.to}.${stamp.value}`;
+  const { from, to } = stage.window, whole = stage.all, told = whole && !first.untimed && !stage.base["time_range"];
+  const [facts, set] = useState<Answer | null>(null);
   useEffect(() => {
-    const control = new AbortController();
+    if (told) set(first);
+    const control = new AbortController(), range = { ...stage.base, color: stage.color, time_range: stage.clock.range(from, to) };
     const timer = setTimeout(() => {
-      const { from, to } = stage.window;
-      shown.value = { path: "/timeline", params: { ...stage.base, color: stage.color, time_range: stage.clock.range(from, to) }, ctl: ["view", "--no-metadata"] };
-      const all = from <= stage.whole.from && to >= stage.whole.to;
-      quietly(() => { at.value = all ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
-      ask({ ...stage.base, group_by: "", color: stage.color, width: 1, events: 0, time_range: stage.clock.range(from, to) }, control.signal)
-        .then(set, (e) => { if (!isAbort(e)) set(null); });
+      shown.value = { path: "/timeline", params: range, ctl: ["view", "--no-metadata"] };
+      quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
+      if (!told) ask({ ...range, group_by: "", width: 1, events: 0 }, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
     return () => { clearTimeout(timer); control.abort(); };
-  }, [stage, now]);
-  return facts;
+  }, [stage, told && first, `${from},${to}.${stamp.value}`]);
+  return told ? first : facts;
 }
 
 // ---- around the canvas ----
@@ -126,7 +126,7 @@ const height = extra("height", "auto");
 
 function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match) => void; onHelp: () => void }) {
   useEffect(() => stage.setHeight(HEIGHTS[height.value as keyof typeof HEIGHTS] ?? 0), [stage, height.value]);
-  const custom = !(lanes.value in LAYOUTS);
+  const custom = !(lanes.value in LAYOUTS), [entered, setEntered] = useState(false);
   return (
     <div class="timeline-bar">
       <label>Lanes <select aria-label="Lanes" value={custom ? "custom" : lanes.value}
@@ -134,9 +134,9 @@ function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match)
         {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">columns …</option>
       </select></label>
       {custom && <input aria-label="Columns of lanes" value={lanes.value} size={16} onChange={(e) => { lanes.value = e.currentTarget.value || "threads"; }} />}
-      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={color.value} size={10}
+      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={color.value} size={10} onFocus={() => setEntered(true)}
         onChange={(e) => { color.value = e.currentTarget.value || "cat"; }} /></label>
-      <Columns />
+      <Columns wanted={entered} />
       <label>Height <select aria-label="Height of lanes" value={height.value} onChange={(e) => { height.value = e.currentTarget.value; }}>
         {Object.keys(HEIGHTS).map((h) => <option key={h}>{h}</option>)}
       </select></label>
@@ -151,13 +151,10 @@ function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match)
   );
 }
 
-function Columns() {
+/** Asked for when the box that they complete is entered. */
+function Columns({ wanted }: { wanted: boolean }) {
   const [names, set] = useState<string[]>(["cat", "name", "host", "rank", "pid", "tid", "file"]);
-  useEffect(() => {
-    const control = new AbortController();
-    getJson<{ values: { value: string }[] }>("/suggest", { limit: 200 }, control.signal).then((a) => set(a.values.map((v) => v.value)), () => undefined);
-    return () => control.abort();
-  }, []);
+  useEffect(() => { if (wanted) void columnNames().then(set); }, [wanted, stamp.value]);
   return <datalist id="timeline-columns">{names.map((n) => <option key={n} value={n} />)}</datalist>;
 }
 
@@ -258,7 +255,7 @@ const placeOf = (text: string): Place | null => {
 };
 
 function Shown({ stage, first }: { stage: Stage; first: Answer }) {
-  const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage), choice = useChoice(stage);
+  const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage, first), choice = useChoice(stage);
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
   const pick = (p: Place | null) => { picked.value = p ? `${p.object} ${p.file}` : ""; };
   useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
@@ -268,7 +265,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
     stage.redraw();
     choice.changed();
   }, [stage, selection.value.from, selection.value.to]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const c = canvas.current as HTMLCanvasElement;
     stage.attach(c);
     const observer = new ResizeObserver(() => stage.resize());

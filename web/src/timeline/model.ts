@@ -31,21 +31,6 @@ export interface Told {
   object: number;
 }
 
-/** How lanes stand below each other: each level has its columns. */
-export const LAYOUTS: Record<string, string[][]> = {
-  threads: [["host"], ["rank", "pid"], ["tid"]],
-  processes: [["host"], ["rank", "pid"]],
-  hosts: [["host"]],
-  categories: [["cat"]],
-  names: [["name"]],
-};
-/** A layout by name, or columns with commas between. */
-export const layoutOf = (text: string): string[][] =>
-  LAYOUTS[text] ?? text.split(",").map((c) => c.trim()).filter(Boolean).map((c) => [c]);
-
-/** More lanes than these are not listed; the page says so. */
-export const LANES_MOST = 20000;
-
 /** A line of the tree: all objects whose first columns have these values. */
 export interface Node {
   id: string;

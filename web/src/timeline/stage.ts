@@ -85,6 +85,10 @@ export class Stage {
     return { from, to: Math.max(to, from + 1000) };
   }
 
+  /** Whether the window leaves nothing out. */
+  get all(): boolean {
+    return this.window.from <= this.whole.from && this.window.to >= this.whole.to;
+  }
   /** Whether there is nothing to be shown. */
   get empty(): boolean {
     return !this.tree.roots.length && !this.found.tracks.length;
@@ -235,7 +239,7 @@ export class Stage {
     this.tree = treeOf(this.layout, answer);
     this.found = found;
     const { from, to } = this.wholeOf(answer);
-    const all = this.window.from <= this.whole.from && this.window.to >= this.whole.to;
+    const { all } = this;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
     this.tiles.renew(this.tree);
     this.counters.renew();
@@ -255,12 +259,14 @@ export class Stage {
   attach(canvas: HTMLCanvasElement): void {
     this.canvas = canvas;
     this.resize();
+    this.wanting(this.visible());
   }
 
   resize(): void {
     const c = this.canvas;
     if (!c) return;
     const width = c.clientWidth, height = c.clientHeight, ratio = devicePixelRatio || 1;
+    if (this.scene?.g.canvas === c && this.scene.width === width && this.scene.height === height && c.width === Math.round(width * ratio)) return;
     c.width = Math.round(width * ratio);
     c.height = Math.round(height * ratio);
     const g = c.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
@@ -283,13 +289,18 @@ export class Stage {
     });
   }
 
+  /** Asks for what these rows show and what is not there yet. */
+  private wanting(rows: Row[]): void {
+    this.tiles.want(rows.filter(isLane).map((r) => r.node), this.level, Math.max(this.window.from, this.whole.from), Math.min(this.window.to, this.whole.to + 1));
+    this.counters.want(rows.flatMap((r) => (!r.head && r.node.track) || []), this.nsPerPixel, this.window.from, this.window.to);
+  }
+
   private paint(): void {
     const s = this.scene;
     if (!s || !this.canvas) return;
     const began = performance.now(), rows = this.visible();
     Object.assign(s, this.window, { scroll: this.scroll, zero: this.zero });
-    this.tiles.want(rows.filter(isLane).map((r) => r.node), this.level, Math.max(this.window.from, this.whole.from), Math.min(this.window.to, this.whole.to + 1));
-    this.counters.want(rows.flatMap((r) => (!r.head && r.node.track) || []), this.nsPerPixel, this.window.from, this.window.to);
+    this.wanting(rows);
     const colours = draw.coloursNow();
     const look: draw.Look = { colours, palette: this.palette, theme: this.theme * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };

@@ -76,6 +76,9 @@ function laneOf(told: Answer["lanes"][number], slot: number, colours: number[]):
   return lane;
 }
 
+/** Of its block. */
+const numberOf = (node: Node): number => Math.floor(node.position / BLOCK);
+
 export class Tiles {
   readonly kept = new Map<string, Tile>();
   private running = new Map<string, AbortController>();
@@ -101,19 +104,20 @@ export class Tiles {
     return Math.max(0, Math.ceil(Math.log2(nsPerPixel)));
   }
 
-  private block(node: Node): { nodes: Node[]; number: number; whole: boolean } {
-    const all = this.tree.levels[node.level] as Node[], number = Math.floor(node.position / BLOCK);
+  private block(node: Node): { nodes: Node[]; whole: boolean } {
+    const all = this.tree.levels[node.level] as Node[], first = numberOf(node) * BLOCK;
     const whole = all.length <= BLOCK && !this.tree.truncated;
-    return { nodes: whole ? all : all.slice(number * BLOCK, (number + 1) * BLOCK), number, whole };
+    return { nodes: whole ? all : all.slice(first, first + BLOCK), whole };
   }
 
   private key(node: Node, k: number, index: number): string {
-    return `${node.level}/${this.block(node).number}/${k}/${index}`;
+    return `${node.level}/${numberOf(node)}/${k}/${index}`;
   }
 
   /** The best that is there for a node and a stretch of time, coarser where it must be: from left to right. */
   find(node: Node, k: number, from: number, to: number): Tile[] {
     const span = COLUMNS * 2 ** k, found: Tile[] = [];
+    if (!this.kept.size) return found;
     for (let i = Math.floor(from / span); i * span < to; i++) {
       const tile = this.nearest(node, k, i);
       if (tile && found[found.length - 1] !== tile) found.push(tile);
@@ -136,10 +140,9 @@ export class Tiles {
   want(nodes: Node[], k: number, from: number, to: number): void {
     const span = COLUMNS * 2 ** k, wanted = new Map<string, Wanted>();
     for (const node of nodes) {
-      const { nodes: block, whole } = this.block(node);
       for (let i = Math.floor(from / span); i * span < to; i++) {
         const key = this.key(node, k, i), have = this.kept.get(key);
-        if (!wanted.has(key) && have?.generation !== this.generation) wanted.set(key, { key, level: node.level, index: i, k, nodes: block, whole });
+        if (!wanted.has(key) && have?.generation !== this.generation) wanted.set(key, { key, level: node.level, index: i, k, ...this.block(node) });
       }
     }
     for (const [key, control] of this.running) if (!wanted.has(key)) { control.abort(); this.running.delete(key); }
