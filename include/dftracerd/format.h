@@ -33,6 +33,7 @@ void jw_bool(struct jw *j, bool b);
 void jw_null(struct jw *j);
 void jw_time_ns(struct jw *j, __int128 ns);    /* decimal microseconds */
 void jw_value(struct jw *j, const struct value *v);
+void jw_array(struct jw *j, const struct value *v, size_t n);        /* quickest for numbers */
 void jw_put_text(struct jw *j, const char *key, struct text t);      /* jw_put_*: a key with its value */
 void jw_put_str(struct jw *j, const char *key, const char *s);
 void jw_put_uint(struct jw *j, const char *key, uint64_t u);

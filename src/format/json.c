@@ -134,6 +134,31 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
+void jw_array(struct jw *j, const struct value *v, size_t n)
+{
+    bool numbers = !j->pretty;
+
+    for (size_t i = 0; i < n; i++)
+        numbers &= value_is_number(&v[i]);
+    if (!numbers) {
+        jw_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+            jw_value(j, &v[i]);
+        jw_end(j, ']');
+        return;
+    }
+    put_gap(j);
+    char *to = buf_reserve(j->out, n * 64 + 2), *at = to;
+    if (!to)
+        return;
+    *at++ = '[';
+    for (size_t i = 0; i < n; i++, *at++ = ',')
+        at += value_number(&v[i], at);
+    at -= n > 0;
+    *at++ = ']';
+    j->out->len += (size_t)(at - to);
+}
+
 void jw_put_text(struct jw *j, const char *key, struct text t)
 {
     jw_key(j, key);

@@ -162,14 +162,12 @@ static void write_cells(struct state *s, struct jw *j)
         const struct timeline_cell *c = &s->cells[i];
         for (run = 1; i + run < n && repeats(c, &s->cells[i + run], run);)
             run++;
-        jw_begin(j, '[');
-        jw_uint(j, c->column);
-        jw_uint(j, c->count);
-        jw_time_ns(j, c->busy_ns);
-        jw_uint(j, c->color);
-        if (run > 1)
-            jw_uint(j, run);
-        jw_end(j, ']');
+        const struct value numbers[] = {{.type = VALUE_UINT, .u = c->column},
+                                        {.type = VALUE_UINT, .u = c->count},
+                                        {.type = VALUE_TIME, .wide = c->busy_ns},
+                                        {.type = VALUE_UINT, .u = c->color},
+                                        {.type = VALUE_UINT, .u = run}};
+        jw_array(j, numbers, run > 1 ? 5 : 4);
     }
 }
 
