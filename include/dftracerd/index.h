@@ -300,6 +300,8 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 /* Rows [first, first + n): first is a multiple of 1,024. Values of null rows are 0. -ENOMEM, ERR_CORRUPT. */
 int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, int64_t *out);
 int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, double *out);  /* INT and BOOL are converted */
+/* Of integers without nulls, all of which are within 2^32 of c->min: their distances from it. -EINVAL for others; ERR_CORRUPT also for what is beyond c->max. */
+int column_read_distances(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint32_t *out);
 int column_read_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint32_t *out);
 /* Bit i of out[i/64] set = row first+i is not null. Needed only where c->nulls > 0. */
 int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out);

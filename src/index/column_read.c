@@ -200,6 +200,24 @@ static int load_codes(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
+int column_read_distances(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, uint32_t *out)
+{
+    struct column_view *c = view_of(col);
+    uint64_t span = (uint64_t)col->max - (uint64_t)col->min;
+    uint32_t least = (uint32_t)(uint64_t)col->min;
+    int rc;
+
+    assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
+    if (col->type != COLUMN_INT || col->nulls > 0 || span >= UINT32_MAX)
+        return -EINVAL;
+    rc = view_values(v, c);
+    if (rc == 0)
+        rc = pack_read_u32(&c->values, first, n, out);
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        out[i] -= least;
+    return rc ? rc : check_codes(out, n, (uint32_t)span + 1);
+}
+
 /* Nulls come in clusters (metadata among events): words of 64 rows that all have values, or none, are common. */
 static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
 {

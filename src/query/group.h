@@ -59,7 +59,7 @@ static inline void memory_look(const void *at)
 enum group_way { GROUP_ONE, GROUP_CODES, GROUP_PACKED, GROUP_HASH };
 struct group_key {              /* one key column in the present chunk                      */
     const struct source *source;
-    bool constant, coded;
+    bool constant, coded, same; /* same: its codes are those of a key before it             */
     uint64_t key;               /* of a constant                                            */
     uint32_t codes, stride;
     unsigned shift, bits;       /* GROUP_PACKED: of its code within a word                  */

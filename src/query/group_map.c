@@ -40,6 +40,24 @@ static uint32_t dense_limit(const struct scan_chunk *c)
     return limit < DENSE_LEAST ? DENSE_LEAST : limit;
 }
 
+/* Whether key i has the codes of one before it, and so their place in sums and words. */
+static bool shares_codes(struct group_map *m, struct scan_chunk *c, unsigned i)
+{
+    struct group_key *k = &m->keys[i];
+
+    for (unsigned j = 0; j < i; j++) {
+        const struct group_key *other = &m->keys[j];
+        if (other->constant || other->same || !scan_same_codes(c, other->source, k->source))
+            continue;
+        k->same = true;
+        k->stride = other->stride;
+        k->shift = other->shift;
+        k->bits = other->bits;
+        return true;
+    }
+    return false;
+}
+
 /* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all have codes or they are too
  * many; *ret_bits: of all codes one beside another, 0 when not all have codes. */
 static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
@@ -52,7 +70,7 @@ static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret
 
     for (unsigned i = 0; i < m->width; i++) {
         struct group_key *k = &m->keys[i];
-        k->coded = false;
+        k->coded = k->same = false;
         k->constant = scan_constant(c, k->source, &k->key);
         if (k->constant || !coded)
             continue;
@@ -60,6 +78,8 @@ static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret
         if (rc < 0 && rc != -EDOM)
             return rc;
         coded = k->coded = rc == 0;
+        if (coded && shares_codes(m, c, i))
+            continue;
         k->stride = (uint32_t)product;
         product = coded ? product * k->codes : 0;
         if (product > limit)
@@ -175,7 +195,7 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
 
     for (unsigned i = 0; i < m->width; i++) {
         const uint32_t *codes;
-        if (m->keys[i].constant)
+        if (m->keys[i].constant || m->keys[i].same)
             continue;
         int rc = batch_codes(b, m->keys[i].source, &codes);
         if (rc < 0)
@@ -241,7 +261,7 @@ static int sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uin
     for (unsigned i = 0; i < m->width; i++) {
         const struct group_key *k = &m->keys[i];
         const uint32_t *codes;
-        if (k->constant)
+        if (k->constant || k->same)
             continue;
         int rc = batch_codes(b, k->source, &codes);
         if (rc < 0)
@@ -287,7 +307,7 @@ static const struct group_key *few_codes(const struct group_map *m, const struct
     if (m->way != GROUP_CODES || m->dense_count > GROUP_TALLY_MOST || b->count < b->rows / 4)
         return NULL;
     for (unsigned i = 0; i < m->width; i++) {
-        if (m->keys[i].constant)
+        if (m->keys[i].constant || m->keys[i].same)
             continue;
         if (found)
             return NULL;
@@ -492,7 +512,7 @@ static int wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words
     for (unsigned i = 0; i < m->width; i++) {
         const struct group_key *k = &m->keys[i];
         const uint32_t *codes;
-        if (k->constant)
+        if (k->constant || k->same)
             continue;
         int rc = batch_codes(b, k->source, &codes);
         if (rc < 0)

@@ -85,6 +85,10 @@ struct bound {
     bool has_key_table;
     uint32_t code_count; /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
     uint32_t code_limit;
+    struct bound *codes_of;     /* scan_codes: whose dense_codes they are; NULL: others    */
+    /* source_dense.c: how many values rows have (0: not asked); ascending; the number of each row's; by distance from min */
+    uint32_t dense_count;
+    struct grow dense_values, dense_codes, dense_numbers;
     uint64_t only_serial; /* of the chunk whose selected rows all have `only_code` */
     uint32_t only_code;
 };
@@ -256,6 +260,12 @@ uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_
 struct rank_table;
 void rank_table_free(struct rank_table *t);
 int bind_rank(struct scan_worker *w, struct bound *b);
+bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret); /* FORM_RANK, of a pid that rows have; false: none */
+/* Fills dense_*: -EDOM: no integers that all are there and close enough, or not every row is selected. */
+int bound_dense(struct scan_worker *w, struct bound *b);
+/* Of scan_codes and batch_codes: by the numbers of bound_dense. -EDOM as there, or more than `limit`. */
+int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit);
+int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret);
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
                struct text path);                      /* "@other" */
 int bind_both(struct scan_worker *w, struct bound *b); /* top-level and argument in one chunk */

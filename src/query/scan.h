@@ -139,6 +139,8 @@ int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **re
 int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
                const uint64_t **ret_keys);
 int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret);
+/* After scan_codes of both: whether each row has the same code of the one as of the other (a rank, which comes from the pid). */
+bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b);
 /* Value of one row (number in the batch); texts are borrowed until the chunk ends. */
 int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, struct value *ret);
 

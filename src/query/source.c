@@ -462,6 +462,8 @@ static void forget_lanes(struct bound *b)
     b->i64.batch = b->f64.batch = b->keys.batch = b->codes.batch = b->valid.batch = UINT32_MAX;
     b->has_key_table = false;
     b->code_count = 0;
+    b->codes_of = NULL;
+    b->dense_count = 0;
 }
 
 int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret)
@@ -500,6 +502,9 @@ void bound_free(struct bound *b)
     grow_done(&b->rows_valid);
     grow_done(&b->x_table);
     grow_done(&b->key_table);
+    grow_done(&b->dense_values);
+    grow_done(&b->dense_codes);
+    grow_done(&b->dense_numbers);
     lane_done(&b->i64);
     lane_done(&b->f64);
     lane_done(&b->keys);

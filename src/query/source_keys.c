@@ -145,6 +145,7 @@ static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 
     b->code_limit = limit;
     b->code_count = UINT32_MAX;
+    b->codes_of = NULL;
     if (b->form == FORM_NULL) {
         uint64_t *keys = grow_to(&b->key_table, sizeof(*keys));
         if (!keys)
@@ -153,8 +154,10 @@ static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         b->code_count = 1;
         return 0;
     }
-    if (is_integer(b))
-        return make_range_codes(w, b, limit);
+    if (is_integer(b)) {
+        rc = bound_dense_codes(w, b, limit);
+        return rc == -EDOM ? make_range_codes(w, b, limit) : rc;
+    }
     if (has_dictionary(b) && (uint64_t)b->entries + 1 <= limit) {
         rc = make_key_table(w, b);
         if (rc == 0)
@@ -242,6 +245,8 @@ int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **r
         return rc;
     if (bound->code_count == 0 || bound->code_count == UINT32_MAX)
         return -EDOM;
+    if (bound->codes_of)
+        return batch_dense_codes(b, bound, ret);
     if (has_dictionary(bound))
         return bound_codes(b, bound, ret);
     if (bound->codes.batch != b->number) {

@@ -274,9 +274,14 @@ static int mark_pids(struct ranks *r, struct bound *b, uint8_t *seen)
     const int64_t *pids;
     const uint64_t *valid, least = (uint64_t)b->base, span = (uint64_t)b->step;
     struct scan_batch batch;
-    int rc = 0;
+    int rc = bound_dense(r->worker, r->pid);
 
     memset(seen, span == 1, span);
+    for (uint32_t i = 0; rc == 0 && i < r->pid->dense_count; i++)
+        seen[(uint64_t)((const int64_t *)r->pid->dense_values.data)[i] - least] = 1;
+    if (rc != -EDOM)
+        return rc;
+    rc = 0;
     for (uint32_t first = 0; rc == 0 && span > 1 && first < r->worker->chunk.rows;
          first += SCAN_BATCH) {
         batch_at(r->worker, first, &batch);
@@ -329,8 +334,7 @@ static bool is_by_pid(const struct ranks *r)
     bool one_host = r->host->shape == SHAPE_NULL ||
                     (r->host->shape == SHAPE_TEXT && r->host->entries == 1 && !r->host->nulls);
 
-    return one_host && !r->pid->nulls &&
-           (uint64_t)r->pid->max - (uint64_t)r->pid->min < PIDS_MOST;
+    return one_host && !r->pid->nulls && (uint64_t)r->pid->max - (uint64_t)r->pid->min < PIDS_MOST;
 }
 
 static int bind_pids(struct ranks *r, struct bound *b)
@@ -345,6 +349,17 @@ static int bind_pids(struct ranks *r, struct bound *b)
     b->nano = false;
     b->nulls |= r->found == 0;
     return rc;
+}
+
+bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
+{
+    uint64_t at = (uint64_t)pid - (uint64_t)b->base;
+    const int64_t *ranks = b->rows_memory.data;
+
+    if (!batch_is_valid(b->rows_valid.data, at))
+        return false;
+    *ret = ranks[at];
+    return true;
 }
 
 int bind_rank(struct scan_worker *w, struct bound *b)

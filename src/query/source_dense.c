@@ -1,0 +1,105 @@
+/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the least that a row has, and so on.
+ *
+ * Processes and threads of a chunk are few and their ids far apart: distances from the least one would make products of columns
+ * that no table holds. The column is read once as a whole, for scans that want all rows anyway; a rank is a function of the
+ * pid then, and has its codes. */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SPAN_MOST 65536u
+
+static bool may_be_dense(const struct scan_worker *w, const struct bound *b)
+{
+    return w->chunk.every && b->form == FORM_STORED && b->shape == SHAPE_INT &&
+           b->column.type == COLUMN_INT && b->column.nulls == 0 &&
+           (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
+}
+
+/* From marks to numbers, in order. */
+static uint32_t number_values(int64_t min, uint32_t span, uint32_t *numbers, int64_t *values)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < span; i++) {
+        if (!numbers[i])
+            continue;
+        values[count] = min + (int64_t)i;
+        numbers[i] = count++;
+    }
+    return count;
+}
+
+int bound_dense(struct scan_worker *w, struct bound *b)
+{
+    uint32_t rows = w->chunk.rows;
+
+    if (b->dense_count)
+        return 0;
+    if (!may_be_dense(w, b))
+        return -EDOM;
+    uint32_t span = (uint32_t)((uint64_t)b->column.max - (uint64_t)b->column.min) + 1;
+    uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
+    uint32_t *numbers = grow_to(&b->dense_numbers, span * sizeof(*numbers));
+    int64_t *values = grow_to(&b->dense_values, span * sizeof(*values));
+    if (!codes || !numbers || !values)
+        return -ENOMEM;
+    int rc = column_read_distances(w->chunk.view, &b->column, 0, rows, codes);
+    if (rc < 0)
+        return rc;
+    memset(numbers, 0, span * sizeof(*numbers));
+    for (uint32_t i = 0; i < rows; i++)
+        numbers[codes[i]] = 1;
+    b->dense_count = number_values(b->column.min, span, numbers, values);
+    for (uint32_t i = 0; i < rows; i++)
+        codes[i] = numbers[codes[i]];
+    return 0;
+}
+
+int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+{
+    struct bound *of = b->form == FORM_RANK ? b->part[0] : b;
+    int rc = bound_dense(w, of);
+
+    if (rc < 0 || of->dense_count >= limit)
+        return rc < 0 ? rc : -EDOM;
+    const int64_t *values = of->dense_values.data;
+    uint64_t *keys = grow_to(&b->key_table, (of->dense_count + 1ul) * sizeof(*keys));
+    if (!keys)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < of->dense_count && rc == 0; i++) {
+        int64_t value = values[i];
+        bool any = b == of || rank_of_pid(b, value, &value);
+        keys[i] = QUERY_KEY_NULL;
+        rc = any ? key_of_i64(w->query, value, &keys[i]) : 0;
+    }
+    keys[of->dense_count] = QUERY_KEY_NULL;
+    b->code_count = of->dense_count + 1;
+    b->codes_of = of;
+    return rc;
+}
+
+int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret)
+{
+    const uint32_t *codes = b->codes_of->dense_codes.data;
+
+    *ret = codes + batch->first;
+    if (!batch->places)
+        return 0;
+    uint32_t *picked = grow_to(&b->codes.memory, SCAN_BATCH * sizeof(*picked));
+    if (!picked)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < batch->rows; i++)
+        picked[i] = codes[batch->places[i]];
+    *ret = picked;
+    return 0;
+}
+
+bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b)
+{
+    struct bound *x, *y;
+
+    return source_bind(c->worker, a, &x) == 0 && source_bind(c->worker, b, &y) == 0 &&
+           x->codes_of && x->codes_of == y->codes_of;
+}
