@@ -172,51 +172,6 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     return group;
 }
 
-/* The arrays do not overlap; told so, the compiler takes several rows at a time. */
-static void add_codes(const struct scan_batch *b, const uint32_t *restrict codes, uint32_t stride,
-                      bool first, uint32_t *restrict out)
-{
-    const uint16_t *restrict select = b->select;
-    const uint32_t n = b->count;
-
-    for (uint32_t j = 0; first && select && j < n; j++)
-        out[j] = codes[select[j]] * stride;
-    for (uint32_t j = 0; first && !select && j < n; j++)
-        out[j] = codes[j] * stride;
-    for (uint32_t j = 0; !first && select && j < n; j++)
-        out[j] += codes[select[j]] * stride;
-    for (uint32_t j = 0; !first && !select && j < n; j++)
-        out[j] += codes[j] * stride;
-}
-
-static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
-{
-    bool first = true;
-
-    for (unsigned i = 0; i < m->width; i++) {
-        const uint32_t *codes;
-        if (m->keys[i].constant || m->keys[i].same)
-            continue;
-        int rc = batch_codes(b, m->keys[i].source, &codes);
-        if (rc < 0)
-            return rc;
-        add_codes(b, codes, m->keys[i].stride, first, out);
-        first = false;
-    }
-    const uint32_t *dense = m->dense;
-    for (uint32_t j = 0, n = b->count; j < n; j++) {
-        uint32_t group = dense[out[j]];
-        if (__builtin_expect(group == 0, 0)) {
-            int64_t added = add_product(m, out[j]);
-            if (added < 0)
-                return (int)added;
-            group = (uint32_t)added + 1;
-        }
-        out[j] = group - 1;
-    }
-    return 0;
-}
-
 /* out[row] = value for rows that are not selected. */
 static void put_at_gaps(const struct scan_batch *b, uint32_t value, uint32_t *out)
 {
@@ -269,6 +224,48 @@ static int sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uin
         kernels()->add_scaled(codes, b->rows, packed ? (uint32_t)1 << k->shift : k->stride, out);
     }
     return 0;
+}
+
+/* Of selected rows that are few among the others. The arrays do not overlap; told so, the compiler takes several at a time. */
+static void add_selected(const struct scan_batch *b, const uint32_t *restrict codes,
+                         uint32_t stride, uint32_t *restrict out)
+{
+    const uint16_t *restrict select = b->select;
+
+    for (uint32_t j = 0, n = b->count; j < n; j++)
+        out[j] += codes[select[j]] * stride;
+}
+
+static int sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    memset(out, 0, b->count * sizeof(*out));
+    for (unsigned i = 0; i < m->width; i++) {
+        const struct group_key *k = &m->keys[i];
+        const uint32_t *codes;
+        if (k->constant || k->same)
+            continue;
+        int rc = batch_codes(b, k->source, &codes);
+        if (rc < 0)
+            return rc;
+        add_selected(b, codes, k->stride, out);
+    }
+    return 0;
+}
+
+static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
+{
+    uint32_t products[SCAN_BATCH];
+    bool few = b->count < b->rows / 2;
+    int rc = few ? sum_selected(m, b, products) : sum_codes(m, b, false, products);
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t j = 0; b->select && !few && j < b->count; j++)
+        products[j] = products[b->select[j]];
+    rc = look_up_products(m, products, b->count, out);
+    for (uint32_t j = 0; j < b->count; j++)
+        out[j]--;
+    return rc;
 }
 
 /* All rows have products that are there: rows that nobody wants have that of one that is wanted. */

@@ -86,7 +86,7 @@ struct bound {
     uint32_t code_count; /* scan_codes: 0 not asked, UINT32_MAX impossible                 */
     uint32_t code_limit;
     struct bound *codes_of;     /* scan_codes: whose dense_codes they are; NULL: others    */
-    /* source_dense.c: how many values rows have (0: not asked); ascending; the number of each row's; by distance from min */
+    /* source_dense.c: how many values rows have (0: not asked); as they come; the number of each row's; 1 + the number by distance from min */
     uint32_t dense_count;
     struct grow dense_values, dense_codes, dense_numbers;
     uint64_t only_serial; /* of the chunk whose selected rows all have `only_code` */
@@ -261,7 +261,7 @@ struct rank_table;
 void rank_table_free(struct rank_table *t);
 int bind_rank(struct scan_worker *w, struct bound *b);
 bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret); /* FORM_RANK, of a pid that rows have; false: none */
-/* Fills dense_*: -EDOM: no integers that all are there and close enough, or not every row is selected. */
+/* Fills dense_*: -EDOM: no integers that all are there and close enough, or few rows are wanted. */
 int bound_dense(struct scan_worker *w, struct bound *b);
 /* Of scan_codes and batch_codes: by the numbers of bound_dense. -EDOM as there, or more than `limit`. */
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit);

@@ -91,6 +91,7 @@ struct scan_chunk {
     uint32_t rows;
     bool every; /* the tests select every row                                    */
     bool all;   /* every row of the chunk is selected                            */
+    bool most;  /* many rows are: it pays to read columns as a whole             */
     bool within; /* what the tests select is thinned, see within.h                */
 };
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);

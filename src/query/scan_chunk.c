@@ -238,17 +238,29 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
     return ERR_END;
 }
 
+/* Rows that packed columns tell, before anything else is read of the chunk: `most`. */
+static int select_packed(struct scan_worker *w)
+{
+    uint32_t words = (w->chunk.rows + 63) / 64;
+    int rc = w->chunk.every ? 0 : test_select_root(w, w->query->root, &w->rows);
+
+    if (rc == 0)
+        w->chunk.most =
+            w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
+    return rc;
+}
+
 static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
-    int rc = hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : 0;
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
     uint32_t end = w->chunk.place.end_row ? w->chunk.place.end_row : w->chunk.rows;
 
     w->gathered.count = w->gathered.made = 0;
     w->rows = NULL;
+    int rc = hooks->only ? 0 : select_packed(w);
+    rc = rc == 0 && hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : rc;
     rc = rc ? rc : run_values(w, hooks);
-    if (rc == 0 && !w->chunk.every)
-        rc = test_select_root(w, w->query->root, &w->rows);
+    rc = rc == 0 && hooks->only ? select_packed(w) : rc;
     for (; rc == 0 && first < end; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
     rc = rc ? rc : tell_gathered(w, hooks);

@@ -1,7 +1,7 @@
-/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the least that a row has, and so on.
+/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has, and so on.
  *
  * Processes and threads of a chunk are few and their ids far apart: distances from the least one would make products of columns
- * that no table holds. The column is read once as a whole, for scans that want all rows anyway; a rank is a function of the
+ * that no table holds. The column is read once as a whole, for scans that want many rows anyway; a rank is a function of the
  * pid then, and has its codes. */
 #include "plan.h"
 
@@ -12,28 +12,29 @@
 
 static bool may_be_dense(const struct scan_worker *w, const struct bound *b)
 {
-    return w->chunk.every && b->form == FORM_STORED && b->shape == SHAPE_INT &&
+    return w->chunk.most && b->form == FORM_STORED && b->shape == SHAPE_INT &&
            b->column.type == COLUMN_INT && b->column.nulls == 0 &&
            (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
 }
 
-/* From marks to numbers, in order. */
-static uint32_t number_values(int64_t min, uint32_t span, uint32_t *numbers, int64_t *values)
+/* Distances to numbers, in the order in which values come. numbers: number + 1 by distance, 0 = none yet. */
+static uint32_t number_rows(uint32_t *codes, uint32_t n, int64_t min, uint32_t count,
+                            uint32_t *numbers, int64_t *values)
 {
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < span; i++) {
-        if (!numbers[i])
-            continue;
-        values[count] = min + (int64_t)i;
-        numbers[i] = count++;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t distance = codes[i];
+        if (__builtin_expect(numbers[distance] == 0, 0)) {
+            values[count] = min + (int64_t)distance;
+            numbers[distance] = ++count;
+        }
+        codes[i] = numbers[distance] - 1;
     }
     return count;
 }
 
 int bound_dense(struct scan_worker *w, struct bound *b)
 {
-    uint32_t rows = w->chunk.rows;
+    uint32_t rows = w->chunk.rows, count = 0;
 
     if (b->dense_count)
         return 0;
@@ -45,15 +46,15 @@ int bound_dense(struct scan_worker *w, struct bound *b)
     int64_t *values = grow_to(&b->dense_values, span * sizeof(*values));
     if (!codes || !numbers || !values)
         return -ENOMEM;
-    int rc = column_read_distances(w->chunk.view, &b->column, 0, rows, codes);
-    if (rc < 0)
-        return rc;
     memset(numbers, 0, span * sizeof(*numbers));
-    for (uint32_t i = 0; i < rows; i++)
-        numbers[codes[i]] = 1;
-    b->dense_count = number_values(b->column.min, span, numbers, values);
-    for (uint32_t i = 0; i < rows; i++)
-        codes[i] = numbers[codes[i]];
+    for (uint32_t first = 0, n; first < rows; first += n) {
+        n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
+        int rc = column_read_distances(w->chunk.view, &b->column, first, n, codes + first);
+        if (rc < 0)
+            return rc;
+        count = number_rows(codes + first, n, b->column.min, count, numbers, values);
+    }
+    b->dense_count = count;
     return 0;
 }
 
