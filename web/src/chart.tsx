@@ -8,6 +8,8 @@ import { marks, markText } from "./marks";
 export interface Series {
   label: string;
   values: (number | null)[];
+  /** What is drawn in place of the values: sums of what is stacked. */
+  heights?: (number | null)[] | undefined;
   format: (n: number | null | undefined) => string;
   bars?: boolean;
   axis?: "left" | "right";
@@ -40,13 +42,14 @@ function timeAxis(): uPlot.Axis {
     values: (_, splits) => splits.map((n) => markText(Math.round(n * 1e9), step)) };
 }
 
-function axisOf(side: number, scale: string, format: Series["format"], grid: boolean): uPlot.Axis {
-  return { scale, side, stroke: colour("soft"), size: 68, grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
+function axisOf(side: number, scale: string, format: Series["format"], grid: boolean, tint: string): uPlot.Axis {
+  return { scale, side, stroke: colour(tint), size: 68, grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
     values: (_, splits) => splits.map((n) => (n == null ? "" : format(n).replace("–", ""))) };
 }
 
 function optionsOf(p: Props, width: number): uPlot.Options {
   const left = p.series.find((s) => s.axis !== "right"), right = p.series.find((s) => s.axis === "right");
+  const tintOf = (s: Series) => `s${p.series.indexOf(s) % MOST_COLOURS}`; // where there are two axes, each has the colour of what it is for
   const bars = uPlot.paths.bars?.({ size: [0.9, 100] });
   return {
     width, height: p.height ?? 220, padding: [8, right ? 0 : 16, 0, 0],
@@ -55,15 +58,15 @@ function optionsOf(p: Props, width: number): uPlot.Options {
     scales: { x: { time: false }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     axes: [
       timeAxis(),
-      ...(left ? [axisOf(3, "left", left.format, true)] : []),
-      ...(right ? [axisOf(1, "right", right.format, !left)] : []),
+      ...(left ? [axisOf(3, "left", left.format, true, right ? tintOf(left) : "soft")] : []),
+      ...(right ? [axisOf(1, "right", right.format, !left, left ? tintOf(right) : "soft")] : []),
     ],
     series: [
       { label: "time", value: (_, n) => (n == null ? "–" : after(Math.round(n * 1e6), 9)) },
       ...p.series.map((s, i): uPlot.Series => {
         const stroke = colour(`s${i % MOST_COLOURS}`);
-        return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + "99" : undefined,
-          dash: i >= MOST_COLOURS ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n) => s.format(n) };
+        return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + (s.heights ? "" : "99") : undefined,
+          dash: i >= MOST_COLOURS ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i]) };
       }),
     ],
     hooks: {
@@ -82,7 +85,7 @@ export function Chart(p: Props) {
   const isDark = dark.value;
   useEffect(() => {
     const at = place.current as HTMLDivElement;
-    const data = [p.times.map((t) => (t - p.origin) / 1e6), ...p.series.map((s) => s.values)] as uPlot.AlignedData;
+    const data = [p.times.map((t) => (t - p.origin) / 1e6), ...p.series.map((s) => s.heights ?? s.values)] as uPlot.AlignedData;
     const plot = new uPlot(optionsOf(p, at.clientWidth || 600), data, at);
     plot.root.querySelector("canvas")?.setAttribute("aria-hidden", "true");
     p.onCanvas?.(plot.ctx.canvas);

@@ -43,7 +43,7 @@ function Bar({ box, props, all, found, height, onZoom, onHover }:
     <button class={`flame-box${found ? " found" : props.search ? " faint" : ""}`} aria-label={told(c, all)} title={told(c, all)}
       style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${y}px`, background: found ? undefined : back }}
       onClick={() => onZoom(box)} onDblClick={() => props.onOpen?.(c.name)} onMouseEnter={() => onHover(c)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(c)}>
-      {box.width > 0.012 ? label(c.name, 200) : ""}
+      {box.width > 0.024 ? label(c.name, 200) : ""}
     </button>
   );
 }
@@ -52,6 +52,7 @@ export function Flame(props: FlameProps) {
   const [path, setPath] = useState<Call[]>([props.root]), [hover, setHover] = useState<Call | null>(null);
   useEffect(() => setPath([props.root]), [props.root]);
   void dark.value;
+  for (const c of props.root.children) palette.number(c.cat ?? null); // those that took most have the first colours, as elsewhere
   const levels = props.levels ?? 64, shown = path[0] === props.root ? path : [props.root];
   const { boxes, hidden } = useMemo(() => layout(props.root, shown, LEAST, levels), [props.root, shown, levels]);
   const height = (Math.max(0, ...boxes.map((b) => b.depth)) + 1) * ROW, all = widthOf(props.root);

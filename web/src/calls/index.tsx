@@ -1,7 +1,7 @@
 // Calls: the flame graph, one function between its callers and callees, whose own time it is, and a table.
 import { useEffect, useState } from "preact/hooks";
 import type { Params } from "../api";
-import { exact, label, time } from "../format";
+import { exact, label, many, time } from "../format";
 import { useAnswer } from "../live";
 import { shown } from "../shown";
 import { extra, selection, selectionParams, type Selection } from "../state";
@@ -33,7 +33,7 @@ function useTree(s: Selection, more: Params = {}): { data: Answer | null; error:
 function Facts({ answer, least }: { answer: Answer; least: number }) {
   return (
     <p class="soft" role="status">
-      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls of {exact(answer.threads)} threads, {exact(answer.levels)} levels
+      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls of {many(answer.threads, "thread")}, {many(answer.levels, "level")}
       {answer.levels > Number(levels.value) && <strong> of which {levels.value} are shown</strong>}
       {least > 0 && <>; paths that took less than {time(least)} in all are left out</>}
       {answer.untimed > 0 && <>; {exact(answer.untimed)} without times</>}
@@ -79,13 +79,19 @@ function Sandwich({ names }: { names: Function[] }) {
   );
 }
 
+/** A picture of so few levels says little: the table is below it. */
+const FLAT = 2;
+
 function Body({ answer }: { answer: Answer }) {
   const root = answer.tree as Call, open = (name: string) => { focus.value = name; mode.value = "sandwich"; };
   switch (mode.value as Mode) {
     case "sandwich": return <Sandwich names={functionsOf(root)} />;
     case "bottomup": return <Flame root={bottomUp(root)} title="Own time of functions, and their callers below them" search={search.value} onOpen={open} />;
     case "table": return <Table root={root} />;
-    default: return <Flame root={root} title="Flame graph" search={search.value} levels={Number(levels.value)} onOpen={open} />;
+    default: return <>
+      <Flame root={root} title="Flame graph" search={search.value} levels={Number(levels.value)} onOpen={open} />
+      {answer.levels <= FLAT && <Table root={root} />}
+    </>;
   }
 }
 

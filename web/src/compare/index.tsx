@@ -38,15 +38,18 @@ function Side({ title, side, onChange, files }: { title: string; side: Selection
 const signed = (n: number | null, as: (n: number | null | undefined) => string) => (n == null ? "–" : (n > 0 ? "+" : "") + as(n));
 const MEANINGS: Record<string, string> = { none: "no test sees a difference", both: "both tests see a difference", mean: "rare long events moved the mean", ranks: "most events changed, a heavy tail hides it from the mean" };
 
+const nameOf = (r: Row): string => (isSummary(r) ? "all" : String(r.group ?? r.node));
+
 function Table({ rows }: { rows: Row[] }) {
   return (
     <div class="scroll long" tabIndex={0} role="region" aria-label="Comparison"><table class="comparison">
       <thead><tr><th>operation</th><th>metric</th><th class="r">A</th><th class="r">B</th><th class="r">B − A</th><th class="r">change</th><th>effect</th><th class="r">p</th><th>difference</th></tr></thead>
-      <tbody>{rows.map((r) => {
+      <tbody>{rows.map((r, i) => {
+        const name = nameOf(r), again = i > 0 && nameOf(rows[i - 1] as Row) === name;
         const [as, unit] = formatOf(r.metric), p = r.welch_p_holm, class_ = weightOf(r) > 0 ? (r.is_regression ? "worse" : "better") : "";
         return (
-          <tr key={`${r.node}.${r.group}.${r.metric}`}>
-            <td><Name value={isSummary(r) ? "all" : (r.group ?? r.node)} most={80} /></td><td>{r.metric}</td>
+          <tr key={`${r.node}.${r.group}.${r.metric}`} class={again ? "again" : ""}>
+            <td><Name value={name} most={80} /></td><td>{r.metric}</td>
             <td class="r"><Num value={r.baseline} as={as} unit={unit} /></td><td class="r"><Num value={r.variant} as={as} unit={unit} /></td>
             <td class="r"><span title={exact(r.delta)}>{signed(r.delta, as)}</span></td>
             <td class={`r ${class_}`}>{r.baseline_zero && r.variant ? "new" : percent(r.pct_change)}</td>

@@ -17,6 +17,15 @@ interface Props {
 
 const channels = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
+function mostOf(grid: Grid): number {
+  let most = 0;
+  for (const g of grid.groups) for (const v of g.values) if (v != null && v > most) most = v;
+  return most;
+}
+
+/** How dark a share of the most is: small ones can be told from nothing. */
+const darkness = (share: number): number => (share > 0 ? 0.12 + 0.88 * Math.sqrt(share) : 0);
+
 function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, at: { x: number; y: number } | null): void {
   const { grid } = p, ratio = devicePixelRatio || 1, height = grid.groups.length * row + AXIS, wide = (width - LABELS) / Math.max(1, grid.times.length);
   canvas.width = width * ratio;
@@ -27,11 +36,10 @@ function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, 
   c.fillStyle = colour("panel");
   c.fillRect(0, 0, width, height);
   const low = channels(colour("heat-0")), high = channels(colour("heat-1"));
-  let most = 0;
-  for (const g of grid.groups) for (const v of g.values) if (v != null && v > most) most = v;
+  const most = mostOf(grid);
   grid.groups.forEach((g, y) => {
     g.values.forEach((v, x) => {
-      const part = v == null || v <= 0 ? 0 : 0.12 + 0.88 * Math.sqrt(v / most);
+      const part = darkness((v ?? 0) / most);
       c.fillStyle = `rgb(${low.map((l, i) => Math.round(l + ((high[i] as number) - l) * part)).join(" ")})`;
       c.fillRect(LABELS + x * wide, y * row, Math.max(wide - (wide > 4 ? 0.5 : 0), 0.75), row - 0.5);
     });
@@ -87,7 +95,8 @@ export function HeatMap(p: Props) {
     <div class="heat">
       <canvas ref={place} tabIndex={0} role="img" aria-label={`Heat map of ${grid.groups.length} groups over time. Arrow keys move, Enter chooses the time. The table below has the totals.`}
         onMouseMove={(e) => setAt(cellOf(e))} onMouseLeave={() => setAt(null)} onKeyDown={move} onClick={(e) => { const c = cellOf(e); if (c) choose(c); }} />
-      <p class="readout" role="status">{g ? <><bdi>{g.key.slice(0, 200)}</bdi>, {after((grid.times[at.x] as number) - p.origin)} + {after(grid.step)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
+      <p class="scale" aria-hidden="true">0 <i /> {p.format(mostOf(grid))}</p>
+      <p class="readout" role="status">{g ? <><bdi>{g.key.slice(0, 200)}</bdi>, {after(Math.max(0, (grid.times[at.x] as number) - p.origin))} to {after((grid.times[at.x] as number) + grid.step - p.origin)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
     </div>
   );
 }

@@ -1,8 +1,8 @@
 // The aggregate explorer: groups by any columns, a metric, over time or in all.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort, request as send } from "../api";
-import { Chart } from "../chart";
-import { after, both, clock, count, equals, exact, label, many } from "../format";
+import { Chart, type Series } from "../chart";
+import { after, both, clock, count, equals, exact, label, many, time } from "../format";
 import { begin, stamp } from "../live";
 import { shown, wholeQuery } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
@@ -72,6 +72,8 @@ function Controls() {
   );
 }
 
+const UNITS: Record<number, string> = { 1e6: "second", 6e7: "minute", 3.6e9: "hour", 8.64e10: "day" };
+
 function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
   const p = grid.peak;
   if (!p || !grid.columns.length) return null;
@@ -82,7 +84,7 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
     only.value = "";
   };
   return (
-    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {grid.step === 1e6 ? "second" : `${after(grid.step)}`} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(p.bucket - origin)}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
+    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{UNITS[grid.step] ?? time(grid.step)} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
       {" "}<button class="link" onClick={look}>Only that</button></p>
   );
 }
@@ -122,16 +124,25 @@ function Downloads({ q, canvas }: { q: Question; canvas: () => HTMLCanvasElement
   );
 }
 
-const MOST_LINES = 12;
+/** Lines may be dashed, bars have colours only. */
+const MOST_LINES = 12, MOST_BARS = 8;
+
+/** Bars stand on those of the groups behind them, where that means something. */
+function seriesOf(grid: Grid, m: Metric, bars: boolean): Series[] {
+  const all = grid.groups.slice(0, bars ? MOST_BARS : MOST_LINES).map((g): Series => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars }));
+  const sums = new Array<number>(grid.times.length).fill(0);
+  if (bars && m.adds) for (const s of [...all].reverse()) s.heights = s.values.map((v, i) => (sums[i] = (sums[i] as number) + (v ?? 0)));
+  return all;
+}
 
 function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin: number; onCanvas: (c: HTMLCanvasElement) => void }) {
-  const series = useMemo(() => grid.groups.slice(0, MOST_LINES).map((g) => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars: shape.value === "bars" })), [grid, shape.value, m]);
+  const series = useMemo(() => seriesOf(grid, m, shape.value === "bars"), [grid, shape.value, m]);
   const range = (from: number, to: number) => setSelection({ from, to });
   if (shape.value === "heat") return <HeatMap grid={grid} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />;
   return (
     <>
       <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />
-      {grid.groups.length > MOST_LINES && <p class="note">The {MOST_LINES} groups with most; the table has the others.</p>}
+      {grid.groups.length > series.length && <p class="note">The {series.length} groups with most; the table has the others.</p>}
     </>
   );
 }

@@ -3,12 +3,19 @@ import { getLines, type Params } from "../api";
 import { both, bytes, count, equals, rate, time, type Amount } from "../format";
 
 export type Row = Record<string, string | number | bigint | null>;
-export interface Metric { agg: string; title: string; format: (n: Amount) => string; unit: string }
+export interface Metric {
+  agg: string;
+  title: string;
+  format: (n: Amount) => string;
+  unit: string;
+  /** What groups have can be added up. */
+  adds?: boolean;
+}
 
 export const METRICS: Record<string, Metric> = {
-  count: { agg: "count", title: "operations", format: count, unit: "" },
-  bytes: { agg: "sum:size", title: "bytes", format: bytes, unit: " B" },
-  time: { agg: "sum:dur", title: "time in calls", format: time, unit: " µs" },
+  count: { agg: "count", title: "operations", format: count, unit: "", adds: true },
+  bytes: { agg: "sum:size", title: "bytes", format: bytes, unit: " B", adds: true },
+  time: { agg: "sum:dur", title: "time in calls", format: time, unit: " µs", adds: true },
   mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
   max: { agg: "max:dur", title: "longest call", format: time, unit: " µs" },
   p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },

@@ -46,15 +46,16 @@ function Cell({ column, value }: { column: string; value: unknown }) {
   return <Name value={value} most={200} />;
 }
 
-const RIGHT = new Set(["ts", "te", "dur", "size"]);
+const ALWAYS_RIGHT = new Set(["ts", "te", "dur", "size"]);
 
 function Table({ rows, names }: { rows: Row[]; names: string[] }) {
   const timed = (row: Row) => typeof row["ts"] === "number";
+  const right = new Set(names.filter((n) => ALWAYS_RIGHT.has(n) || rows.some((row) => /number|bigint/.test(typeof row[n]))));
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of events"><table class="events">
-      <thead><tr>{names.map((n) => <th key={n} class={RIGHT.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
+      <thead><tr>{names.map((n) => <th key={n} class={right.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
       <tbody>{rows.map((row, i) => (
-        <tr key={i}>{names.map((n) => <td key={n} class={RIGHT.has(n) || /number|bigint/.test(typeof row[n]) ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
+        <tr key={i}>{names.map((n) => <td key={n} class={right.has(n) ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
           <td>{timed(row) && <button class="link" onClick={() => lookAt(Number(row["ts"]), Number(row["dur"] ?? 0))}>timeline</button>}</td></tr>
       ))}</tbody>
     </table></div>

@@ -83,10 +83,10 @@ function widthOf(g: CanvasRenderingContext2D, text: string): number {
   return w;
 }
 
-/** Where there is no room for a lane's title, what it is a number of is left out first. */
+/** Where there is no room for a lane's title, the process of a rank is left out first, or what it is a number of. */
 function titleIn(g: CanvasRenderingContext2D, row: Row, room: number): string {
-  const { title } = row.node;
-  return widthOf(g, title) <= room ? title : clipped(g, title.replace(/^(process|rank|thread) /, ""), room);
+  const { title } = row.node, short = title.replace(/^(rank [^ ]+) · .*$/, "$1");
+  return [title, short].find((t) => widthOf(g, t) <= room) ?? clipped(g, short.replace(/^(process|rank|thread) /, ""), room);
 }
 
 /** As much of a text as there is room for. */
@@ -241,8 +241,15 @@ function drawTitle(s: Scene, row: Row, look: Look): void {
   g.fillText(titleIn(g, row, s.gutter - x - 18), x + 12, y + row.height / 2);
 }
 
+/** As close as their texts allow. */
+function marksOf(s: Scene): { step: number; first: number } {
+  const from = s.from - s.zero, to = s.to - s.zero, close = marks(from, to, (s.width - s.gutter) / 48), last = close.first + Math.floor((to - close.first) / close.step) * close.step;
+  const room = (close.step / (to - from)) * (s.width - s.gutter) - 14;
+  return Math.max(widthOf(s.g, markText(last, close.step)), widthOf(s.g, markText(last - close.step, close.step))) <= room ? close : marks(from, to, (s.width - s.gutter) / 110);
+}
+
 export function drawRuler(s: Scene, c: Colours): void {
-  const { g } = s, { step, first } = marks(s.from - s.zero, s.to - s.zero, (s.width - s.gutter) / 110);
+  const { g } = s, { step, first } = marksOf(s);
   g.fillStyle = c.panel;
   g.fillRect(0, 0, s.width, RULER);
   g.fillStyle = c.line;
@@ -261,7 +268,8 @@ export function drawRuler(s: Scene, c: Colours): void {
   g.fillStyle = c.panel;
   g.fillRect(0, 0, s.gutter - 1, RULER - 1);
   g.fillStyle = c.soft;
-  g.fillText(clipped(g, clockText(s.us(s.from)), s.gutter - 12), 8, RULER / 2);
+  const date = clockText(s.us(s.from)), room = s.gutter - 12;
+  g.fillText(clipped(g, widthOf(g, date) <= room ? date : date.replace(/^\d{4}-\d\d-\d\d /, ""), room), 8, RULER / 2);
   g.fillStyle = c.line;
   g.fillRect(s.gutter - 1, 0, 1, s.height);
 }

@@ -104,13 +104,18 @@ function Legend({ stage, facts }: { stage: Stage; facts: Answer | null }) {
   );
 }
 
+/** How many of a window's events began before it. */
+const beforeOf = (facts: Answer | null): number => facts?.lanes.reduce((n, lane) => n + lane.before, 0) ?? 0;
+
 function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; first: Answer }) {
   void stage.loaded.value;
-  const { from, to } = stage.window, failed = stage.tiles.failed;
+  const { whole, all, window: w } = stage, failed = stage.tiles.failed, before = beforeOf(facts);
+  const span = time((Math.min(w.to, whole.to) - Math.max(w.from, whole.from)) / 1000);
   return (
     <p class="timeline-status" role="status" aria-live="polite">
-      <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"} in <b>{time((to - from) / 1000)}</b>
-      {" of "}<span title={`${exact(first.count)} events`}>{count(first.count)} in {time((stage.whole.to - stage.whole.from) / 1000)}</span>,
+      <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"} in <b>{span}</b>
+      {before > 0 && <> ({exact(before)} of them from before)</>}
+      {!all && <> of <span title={`${exact(first.count)} events`}>{count(first.count)} in {time((whole.to - whole.from) / 1000)}</span></>},
       {" "}{many(first.lanes_total, "lane")}
       {first.untimed > 0 && <>, {exact(first.untimed)} without a time not shown</>}
       {stage.tree.truncated > 0 && <strong>, the first {exact(LANES_MOST)} lanes are listed: filter, or show processes or hosts</strong>}
@@ -219,10 +224,11 @@ function useChoice(stage: Stage): { area: Stage["area"]; version: number; change
   return { area: stage.area, version, changed: () => set((v) => v + 1) };
 }
 
+/** Areas end before their last nanosecond, selections with a microsecond that is in them. */
 export function takeArea(stage: Stage): void {
   const a = stage.area;
   if (!a) return;
-  setSelection({ from: Math.floor(stage.clock.us(a.from)), to: Math.ceil(stage.clock.us(a.to)), query: both(selection.value.query, queryOf(stage)) });
+  setSelection({ from: Math.floor(stage.clock.us(a.from)), to: Math.ceil(stage.clock.us(a.to)) - 1, query: both(selection.value.query, queryOf(stage)) });
 }
 
 function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
@@ -239,7 +245,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="What is chosen">
-      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> events{facts && <>, busy {time(facts.busy)}</>}</span>
+      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} of them from before)</>}{facts && <>, busy {time(facts.busy)}</>}</span>
       <button class="main" onClick={() => takeArea(stage)} title="x">Ask all views about it</button>
       <button onClick={() => stage.show(a.from, a.to)} title="z">Zoom</button>
       <button class="quiet" onClick={onClear} title="Esc">Clear</button>
@@ -261,7 +267,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
   useEffect(() => {
     const s = selection.value;
-    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to), first: 0, last: stage.rows.length - 1 } : null;
+    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to + 1), first: 0, last: stage.rows.length - 1 } : null;
     stage.redraw();
     choice.changed();
   }, [stage, selection.value.from, selection.value.to]);

@@ -95,12 +95,16 @@ function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
 
 const toMatch = (n: Near, columns: Record<string, Key>): Match => ({ ...n, keys: (wanted) => wanted.map((c) => (c === "name" ? n.name : c === "cat" ? n.cat : columns[c] ?? null)) });
 
-function Values({ rows }: { rows: [string, unknown][] }) {
+/** What hashes among the arguments stand for. */
+const NAMED: Record<string, string> = { hhash: "host", fhash: "file", exec_hash: "exec", cmd_hash: "cmd" };
+
+function Values({ rows, names = {} }: { rows: [string, unknown][]; names?: Record<string, Key> }) {
+  const named = (key: string): Key => names[NAMED[key] ?? ""] ?? null;
   return (
     <table class="values"><tbody>
       {rows.map(([k, v]) => {
         const long = typeof v === "object" ? JSON.stringify(v) : String(v);
-        return <tr key={k}><th scope="row">{label(k, 60)}</th><td title={long.length > 300 ? undefined : label(long, 300)}>{label(v, 300)}</td></tr>;
+        return <tr key={k}><th scope="row">{label(k, 60)}</th><td title={long.length > 300 ? undefined : label(long, 300)}>{label(v, 300)}{named(k) != null && <small> {label(named(k), 200)}</small>}</td></tr>;
       })}
     </tbody></table>
   );
@@ -137,7 +141,7 @@ export function EventPanel({ place, base, onGo, onClose }: { place: Place; base:
       </>}
       <h3>Where</h3>
       <Values rows={[...own, ["trace", place.file], ["object", place.object]]} />
-      {args.length > 0 && <><h3>Arguments</h3><Values rows={args} /></>}
+      {args.length > 0 && <><h3>Arguments</h3><Values rows={args} names={c} /></>}
     </aside>
   );
 }
