@@ -169,6 +169,7 @@ struct scan_sink {
     void *arg;
     bool ends_first; /* the first and the last place are scanned before the others */
     bool gathers;    /* see scan_worker_gathers() */
+    bool apart;      /* workers begin far from another: for whom files have groups of their own, which are not to be merged then */
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
     bool (*skip)(void *arg, size_t position); /* the chunk need not be opened; from any worker's thread */
     int (*chunk_begin)(void *state,

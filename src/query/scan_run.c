@@ -9,10 +9,16 @@ struct slot {
     void *part;
     bool done, has_part;
 };
+/* Places are taken from the front of stretches: of one, or of one for each worker, who then helps the others. */
+struct stretch {
+    atomic_size_t next;
+    size_t end;
+};
 struct run {
     struct query *query;
     const struct scan_sink *sink;
-    atomic_size_t next; /* the shared cursor                     */
+    struct stretch *stretches;
+    unsigned stretch_count;
     atomic_bool stop;
     pthread_mutex_t lock; /* all below                             */
     struct slot *slots;   /* one a place                           */
@@ -124,8 +130,30 @@ static size_t place_of(const struct run *r, size_t n)
     return !r->sink->ends_first || n == 0 ? n : n == 1 ? last : n - 1;
 }
 
-static void take_chunks(struct run *r, struct scan_worker *worker, struct runner *w)
+/* The next number for worker i; false: all are taken. */
+static bool take_number(struct run *r, unsigned i, size_t *ret)
 {
+    for (unsigned k = 0; k < r->stretch_count; k++) {
+        struct stretch *own = &r->stretches[(i + k) % r->stretch_count];
+        *ret = atomic_load(&own->next);
+        if (*ret < own->end && (*ret = atomic_fetch_add(&own->next, 1)) < own->end)
+            return true;
+    }
+    return false;
+}
+
+static bool all_taken(const struct run *r)
+{
+    for (unsigned k = 0; k < r->stretch_count; k++)
+        if (atomic_load(&r->stretches[k].next) < r->stretches[k].end)
+            return false;
+    return true;
+}
+
+static void take_chunks(struct run *r, unsigned i, struct scan_worker *worker, struct runner *w)
+{
+    size_t number;
+
     const struct chunk_hooks hooks = {.arg = w,
                                       .begin = on_begin,
                                       .batch = on_batch,
@@ -134,10 +162,7 @@ static void take_chunks(struct run *r, struct scan_worker *worker, struct runner
                                       .values = on_values,
                                       .stop = &r->stop};
 
-    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
-        size_t number = atomic_fetch_add(&r->next, 1);
-        if (number >= r->query->place_count)
-            return;
+    while (!atomic_load_explicit(&r->stop, memory_order_relaxed) && take_number(r, i, &number)) {
         size_t position = place_of(r, number);
         w->part = NULL;
         bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
@@ -153,7 +178,7 @@ static void work(struct run *r, unsigned i)
     struct runner w = {.run = r};
     struct scan_worker *worker;
 
-    if (atomic_load(&r->next) >= r->query->place_count)
+    if (all_taken(r))
         return; /* others were faster: no state needs to be made */
     int rc = scan_worker_new(r->query, &worker);
     if (rc < 0) {
@@ -168,7 +193,7 @@ static void work(struct run *r, unsigned i)
     } else {
         r->states[i] = w.state;
         r->has_state[i] = true;
-        take_chunks(r, worker, &w);
+        take_chunks(r, i, worker, &w);
     }
     scan_worker_free(worker);
 }
@@ -222,16 +247,23 @@ static int run_init(struct run *r, const struct scan_job *job, unsigned workers)
     r->query = job->query;
     r->sink = job->sink;
     r->slots = calloc(r->query->place_count + 1, sizeof(*r->slots));
+    r->stretch_count = r->sink->apart ? workers : 1;
+    r->stretches = calloc(r->stretch_count, sizeof(*r->stretches));
+    for (size_t k = 0, n = r->query->place_count; r->stretches && k < r->stretch_count; k++) {
+        atomic_init(&r->stretches[k].next, n * k / r->stretch_count);
+        r->stretches[k].end = n * (k + 1) / r->stretch_count;
+    }
     r->states = calloc(workers, sizeof(*r->states));
     r->has_state = calloc(workers, sizeof(*r->has_state));
     pthread_mutex_init(&r->lock, NULL);
-    return r->slots && r->states && r->has_state ? 0 : -ENOMEM;
+    return r->slots && r->stretches && r->states && r->has_state ? 0 : -ENOMEM;
 }
 
 static void run_done(struct run *r)
 {
     pthread_mutex_destroy(&r->lock);
     free(r->slots);
+    free(r->stretches);
     free(r->states);
     free(r->has_state);
 }

@@ -1,8 +1,8 @@
 /* timeline.h - the parts of /timeline. Private to timeline*.c.
  *
  * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each (timeline_cells.c),
- *       and keeps the longest objects (timeline_picks.c); timeline.c is the door: the window, the order of lanes and colors, which
- *       color a cell has.
+ *       and keeps the longest objects (timeline_picks.c); timeline_lanes.c puts lanes and colors in order and finds which color
+ *       a cell has; timeline.c is the door.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
  */
 #ifndef DFTRACERD_QUERY_TIMELINE_H
@@ -44,6 +44,7 @@ void picks_add(struct timeline_picks *p, const struct timeline_pick *pick);
 struct timeline_cells {
     uint64_t begin, room;
     struct timeline_part *at;
+    uint64_t touched;            /* bit of each block of columns in which something may be, see timeline_block */
     struct timeline_part *parts; /* `columns`, and one whose count are those that began before the window; NULL: none yet */
 };
 struct timeline_found {
@@ -62,7 +63,12 @@ struct timeline_plan {
     uint64_t step;
     double columns_per_ns;             /* 1 / step */
     uint32_t columns;
+    unsigned block;                    /* 64 blocks of 2^block columns, the last ones may not be there */
 };
+static inline uint64_t timeline_block(const struct timeline_plan *p, uint32_t column)
+{
+    return (uint64_t)1 << (column >> p->block);
+}
 /* Fills what is empty. On failure, too: timeline_found_done. */
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret, struct err *err);
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
@@ -77,5 +83,31 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uin
 /* Cells of group i of a worker become or are added to those of `group`. */
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, struct timeline_found *own,
                   uint32_t i);
+
+/* ---- timeline_lanes.c ----------------------------------------------------------------------------------------- */
+
+/* A group, in the order of lanes and colors. */
+struct timeline_placed {
+    uint32_t lane, color, group;
+};
+struct timeline {
+    struct timeline_plan plan;
+    struct timeline_found found;
+    struct timeline_facts facts;
+    struct timeline_lane *lanes;
+    struct timeline_color *colors;
+    struct timeline_event *events;
+    struct timeline_placed *placed;     /* sorted */
+    uint32_t *lane_of, *color_of;       /* by group */
+    uint32_t *first_of;                 /* by lane: its first in `placed`; one more at the end */
+    bool *folded;                       /* by lane: its first group's parts are its cells: busy, count, and the color in `cover` */
+    struct column_sum *sums;            /* of the lane at hand, where it is not folded */
+    size_t charged;
+    struct arena arena;
+};
+/* Zeroed and charged; there until the end. NULL: *rc tells why. */
+void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc);
+/* After the scan: everything but events. */
+int timeline_make_lanes(struct timeline *t);
 
 #endif

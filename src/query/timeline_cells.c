@@ -89,6 +89,7 @@ static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells
     cells->begin = (uint64_t)p->from + offset;
     cells->room = room < TIMELINE_NS_PLAIN ? room : TIMELINE_NS_PLAIN;
     cells->at = &cells->parts[column];
+    __builtin_prefetch(cells->at + 64 / sizeof(*cells->at), 1); /* the next line: time goes on */
 }
 
 int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
@@ -115,7 +116,9 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
         add_busy(p->step, cells->parts, b, from + ns - b * p->step);
         cells->parts[a + 1].cover++;
         cells->parts[b].cover--;
+        cells->touched |= timeline_block(p, a + 1) | timeline_block(p, b);
     }
+    cells->touched |= timeline_block(p, a);
     move_pen(p, cells, b);
     return 0;
 }
@@ -126,21 +129,30 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
                   struct timeline_found *own, uint32_t i)
 {
     int rc = timeline_reserve(f, plan, group + 1);
+    int64_t cover = 0; /* carry_busy marks no block behind the one at hand */
 
     if (rc < 0)
         return rc;
     struct timeline_part *to = f->cells[group].parts, *from = own->cells[i].parts;
     if (!to) {
         f->cells[group].parts = from;
+        f->cells[group].touched = own->cells[i].touched;
         own->cells[i].parts = NULL;
         f->charged += parts_bytes(plan);
         own->charged -= parts_bytes(plan);
         return 0;
     }
-    for (uint32_t c = 0; c <= plan->columns; c++) {
+    f->cells[group].touched |= own->cells[i].touched;
+    to[plan->columns].count += from[plan->columns].count;
+    for (uint32_t c = 0; c < plan->columns; c++) {
+        if (!cover && !(own->cells[i].touched & timeline_block(plan, c))) {
+            c |= (1u << plan->block) - 1;
+            continue;
+        }
         add_busy(plan->step, to, c, from[c].busy);
         to[c].count += from[c].count;
         to[c].cover += from[c].cover;
+        cover += from[c].cover;
     }
     return 0;
 }

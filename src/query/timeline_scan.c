@@ -16,6 +16,7 @@ struct worker {
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
     bool plain;                /* of the chunk */
+    bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
     uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
 };
 
@@ -63,6 +64,21 @@ static int64_t end_of(const struct times *ts, const struct times *dur, uint32_t 
     return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
+/* Of the j-th selected row. */
+static uint32_t group_of(const struct worker *w, const struct scan_batch *b, uint32_t j)
+{
+    return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
+}
+
+/* Where most rows are selected it is cheaper to number all. */
+static int find_groups(struct worker *w, struct scan_batch *b)
+{
+    int rc = b->count < b->rows / 2 ? -EDOM : group_map_rows(&w->groups, b, w->group);
+
+    w->by_row = rc != -EDOM;
+    return w->by_row ? rc : group_map_batch(&w->groups, b, w->group);
+}
+
 static int add_any(struct worker *w, const struct scan_batch *b, const struct times *ts,
                    const struct times *dur)
 {
@@ -74,7 +90,7 @@ static int add_any(struct worker *w, const struct scan_batch *b, const struct ti
             w->own.untimed++;
             continue;
         }
-        rc = timeline_add(&w->own, w->job->plan, w->group[j], start,
+        rc = timeline_add(&w->own, w->job->plan, group_of(w, b, j), start,
                           end_of(ts, dur, batch_row(b, j)));
         w->own.objects++;
     }
@@ -95,7 +111,7 @@ static bool is_plain(struct scan_chunk *c, const struct source *s)
 
 /* Each row a ts, all of them and of dur plain. */
 static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t *select,
-                                   const struct times *ts, const struct times *dur)
+                                   bool by_row, const struct times *ts, const struct times *dur)
 {
     struct timeline_cells *all = w->own.cells;
     const uint64_t *starts = (const uint64_t *)ts->values, *lengths = (const uint64_t *)dur->values;
@@ -105,8 +121,10 @@ static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t 
 
     for (uint32_t j = 0; j < n && rc == 0; j++) {
         uint32_t row = select ? select[j] : j;
+        if (by_row && __builtin_expect(groups[j] == 0, 0))
+            continue;
         uint64_t start = starts[row] * start_unit, ns = lengths ? lengths[row] * length_unit : 0;
-        struct timeline_cells *cells = &all[groups[j]];
+        struct timeline_cells *cells = &all[groups[j] - by_row];
         uint64_t at = start - cells->begin, sum;
         if (at < cells->room && at + ns < cells->room &&
             !__builtin_add_overflow(cells->at->busy, ns, &sum)) {
@@ -114,7 +132,8 @@ static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t 
             cells->at->count++;
             continue;
         }
-        rc = timeline_add(&w->own, w->job->plan, groups[j], (int64_t)start, (int64_t)(start + ns));
+        rc = timeline_add(&w->own, w->job->plan, groups[j] - by_row, (int64_t)start,
+                          (int64_t)(start + ns));
     }
     return rc;
 }
@@ -129,9 +148,11 @@ static int add_rows(struct worker *w, const struct scan_batch *b, const struct t
     if (!w->plain || !ts->values || (ts->valid && !batch_all_valid(b, ts->valid)))
         return add_any(w, b, ts, dur);
     w->own.objects += b->count;
+    if (w->by_row)
+        return add_plain(w, b->rows, NULL, true, ts, dur);
     if (b->select)
-        return add_plain(w, b->count, b->select, ts, dur);
-    return add_plain(w, b->count, NULL, ts, dur);
+        return add_plain(w, b->count, b->select, false, ts, dur);
+    return add_plain(w, b->count, NULL, false, ts, dur);
 }
 
 /* ---- the longest objects ------------------------------------------------------------------------------------ */
@@ -148,7 +169,7 @@ static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct time
     if (rc < 0)
         return rc;
     *has_tuples = true;
-    pick->group = w->group[j];
+    pick->group = group_of(w, b, j);
     pick->tuple = w->tuple[j];
     picks_add(&w->own.picks, pick);
     return 0;
@@ -222,7 +243,7 @@ static int batch(void *state, struct scan_batch *b)
     int rc = read_times(b, p->ts, &ts);
 
     rc = rc < 0 ? rc : read_times(b, p->dur, &dur);
-    rc = rc < 0 ? rc : group_map_batch(&w->groups, b, w->group);
+    rc = rc < 0 ? rc : find_groups(w, b);
     rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
     return rc < 0 ? rc : offer_rows(w, b, &ts, &dur);
 }
@@ -311,6 +332,7 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
     struct job job = {.plan = plan, .found = ret, .most = most};
     struct scan_sink sink = {.arg = &job,
                              .gathers = true,
+                             .apart = true,
                              .worker_begin = worker_begin,
                              .chunk_begin = chunk_begin,
                              .batch = batch,

@@ -1,0 +1,313 @@
+/* timeline_lanes.c - from groups to lanes: their order, what each has in all, and cells. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lanes and colors -------------------------------------------------------------------------------------------- */
+
+static int compare_keys(const struct value *a, const struct value *b, unsigned n)
+{
+    int cmp = 0;
+
+    for (unsigned i = 0; i < n && cmp == 0; i++)
+        cmp = value_cmp(&a[i], &b[i]);
+    return cmp;
+}
+
+struct named {
+    struct value *keys;
+    unsigned width;
+    uint32_t number;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+
+    return compare_keys(x->keys, y->keys, x->width);
+}
+
+void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc)
+{
+    size_t bytes = (count + 1) * each;
+
+    *rc = budget_charge(t->plan.budget, bytes);
+    if (*rc < 0)
+        return NULL;
+    t->charged += bytes;
+    void *made = arena_alloc(&t->arena, bytes);
+    if (made)
+        memset(made, 0, bytes);
+    *rc = made ? 0 : -ENOMEM;
+    return made;
+}
+
+/* The groups' keys from `first` on, numbered in order: the number of each group, and the keys by number. */
+static int number_keys(struct timeline *t, unsigned first, unsigned width, uint32_t *of,
+                       struct named **ret, uint32_t *ret_count)
+{
+    struct group_table table;
+    uint32_t groups = t->found.groups.count;
+    uint32_t *order = NULL;
+    struct named *named = NULL;
+    int rc = 0;
+
+    group_table_init(&table, width, 0, t->plan.budget);
+    for (uint32_t i = 0; i < groups && rc == 0; i++) {
+        int64_t n = group_table_add(&table, group_table_keys(&t->found.groups, i) + first);
+        of[i] = (uint32_t)n;
+        rc = n < 0 ? (int)n : 0;
+    }
+    named = rc < 0 ? NULL : timeline_take_room(t, table.count, sizeof(*named), &rc);
+    order = rc < 0 ? NULL : timeline_take_room(t, table.count, sizeof(*order), &rc);
+    for (uint32_t i = 0; i < table.count && rc == 0; i++) {
+        named[i] = (struct named){.width = width, .number = i};
+        named[i].keys = timeline_take_room(t, width, sizeof(struct value), &rc);
+        for (unsigned k = 0; k < width && rc == 0; k++)
+            query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
+    }
+    if (rc == 0) {
+        qsort(named, table.count, sizeof(*named), compare_named);
+        for (uint32_t i = 0; i < table.count; i++)
+            order[named[i].number] = i;
+        for (uint32_t i = 0; i < groups; i++)
+            of[i] = order[of[i]];
+        *ret = named;
+        *ret_count = table.count;
+    }
+    group_table_done(&table);
+    return rc;
+}
+
+static int compare_placed(const void *a, const void *b)
+{
+    const struct timeline_placed *x = a, *y = b;
+
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    return x->color < y->color ? -1 : x->color > y->color;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+/* What a lane has in a column, and the color that has most of it. */
+struct column_sum {
+    __int128 busy, best_busy;
+    uint64_t count, best_count;
+    uint32_t color;
+};
+struct total {
+    uint64_t count;
+    __int128 busy;
+};
+
+/* The color with most time wins; of those the one with most objects, of those the first. */
+static inline void add_part(struct column_sum *sum, uint32_t color, uint64_t count, __int128 busy)
+{
+    bool first = !sum->count && !sum->busy;
+
+    if (first || busy > sum->best_busy || (busy == sum->best_busy && count > sum->best_count)) {
+        sum->best_busy = busy;
+        sum->best_count = count;
+        sum->color = color;
+    }
+    sum->count += count;
+    sum->busy += busy;
+}
+
+/* The last column may end behind the window, but nothing covers it. */
+static struct total add_group(const struct timeline *t, const struct timeline_placed *g,
+                              struct column_sum *sums)
+{
+    const struct timeline_plan *p = &t->plan;
+    const struct timeline_cells *cells = &t->found.cells[g->group];
+    const struct timeline_part *parts = cells->parts;
+    struct total total = {0};
+    int64_t cover = 0; /* columns */
+
+    for (uint32_t c = 0; c < p->columns; c++) {
+        if (!cover && !(cells->touched & timeline_block(p, c))) {
+            c |= (1u << p->block) - 1;
+            continue;
+        }
+        cover += parts[c].cover;
+        if (!parts[c].count && !parts[c].busy && !cover)
+            continue;
+        __int128 busy = parts[c].busy;
+        if (cover)
+            busy += (__int128)cover * p->step;
+        add_part(&sums[c], g->color, parts[c].count, busy);
+        total.count += parts[c].count;
+        total.busy += busy;
+    }
+    return total;
+}
+
+/* ---- all lanes, by all threads --------------------------------------------------------------------------------- */
+
+struct fold {
+    struct timeline *t;
+    atomic_uint next;
+    atomic_int error;
+    pthread_mutex_t lock; /* the colors of t */
+};
+struct folder {
+    struct fold *fold;
+    struct column_sum *sums;
+    struct total *colors;
+};
+
+/* The cells take the place of the first group's parts, if they fit there. */
+static bool keep_cells(const struct timeline *t, uint32_t lane, const struct column_sum *sums)
+{
+    struct timeline_part *parts = t->found.cells[t->placed[t->first_of[lane]].group].parts;
+
+    for (uint32_t c = 0; c < t->plan.columns; c++)
+        if (sums[c].busy > UINT64_MAX || sums[c].count > UINT32_MAX)
+            return false;
+    for (uint32_t c = 0; c < t->plan.columns; c++)
+        parts[c] = (struct timeline_part){.busy = (uint64_t)sums[c].busy,
+                                          .count = (uint32_t)sums[c].count,
+                                          .cover = (int32_t)sums[c].color};
+    return true;
+}
+
+static void fold_lane(struct folder *f, uint32_t number)
+{
+    struct timeline *t = f->fold->t;
+    struct timeline_lane *lane = &t->lanes[number];
+
+    memset(f->sums, 0, t->plan.columns * sizeof(*f->sums));
+    for (uint32_t i = t->first_of[number]; i < t->first_of[number + 1]; i++) {
+        const struct timeline_placed *g = &t->placed[i];
+        struct total total = add_group(t, g, f->sums);
+        lane->count += total.count;
+        lane->busy_ns += total.busy;
+        lane->before += t->found.cells[g->group].parts[t->plan.columns].count;
+        f->colors[g->color].count += total.count;
+        f->colors[g->color].busy += total.busy;
+    }
+    t->folded[number] = keep_cells(t, number, f->sums);
+}
+
+static void add_colors(struct fold *all, const struct total *colors)
+{
+    struct timeline *t = all->t;
+
+    pthread_mutex_lock(&all->lock);
+    for (uint32_t i = 0; i < t->facts.colors; i++) {
+        t->colors[i].count += colors[i].count;
+        t->colors[i].busy_ns += colors[i].busy;
+        t->facts.busy_ns += colors[i].busy;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void fold_some(void *arg, unsigned worker)
+{
+    struct fold *all = arg;
+    struct timeline *t = all->t;
+    size_t sums = t->plan.columns * sizeof(struct column_sum);
+    size_t colors = (t->facts.colors + 1ul) * sizeof(struct total);
+    struct folder f = {.fold = all};
+    int rc = budget_charge(t->plan.budget, sums + colors);
+    (void)worker;
+
+    if (rc == 0) {
+        f.sums = malloc(sums);
+        f.colors = calloc(1, colors);
+        rc = f.sums && f.colors ? 0 : -ENOMEM;
+        for (uint32_t lane; rc == 0 && (lane = atomic_fetch_add(&all->next, 1)) < t->facts.lanes;)
+            fold_lane(&f, lane);
+        if (rc == 0)
+            add_colors(all, f.colors);
+        free(f.sums);
+        free(f.colors);
+        budget_release(t->plan.budget, sums + colors);
+    }
+    if (rc < 0)
+        atomic_store(&all->error, rc);
+}
+
+static int fold_lanes(struct timeline *t)
+{
+    struct fold all = {.t = t};
+    struct pool *pool = query_environment(t->plan.query)->pool;
+    unsigned threads = pool ? pool_threads(pool) : 1;
+
+    if (threads > t->facts.lanes)
+        threads = t->facts.lanes;
+    pthread_mutex_init(&all.lock, NULL);
+    if (threads < 2 || pool_run(pool, threads, fold_some, &all) < 0)
+        fold_some(&all, 0);
+    pthread_mutex_destroy(&all.lock);
+    return atomic_load(&all.error);
+}
+
+int timeline_make_lanes(struct timeline *t)
+{
+    uint32_t groups = t->found.groups.count, lanes = 0, colors = 0;
+    struct named *lane = NULL, *color = NULL;
+    int rc;
+
+    t->lane_of = timeline_take_room(t, groups, sizeof(*t->lane_of), &rc);
+    t->color_of = rc < 0 ? NULL : timeline_take_room(t, groups, sizeof(*t->color_of), &rc);
+    t->placed = rc < 0 ? NULL : timeline_take_room(t, groups, sizeof(*t->placed), &rc);
+    rc = rc < 0 ? rc : number_keys(t, 0, t->plan.width - 1, t->lane_of, &lane, &lanes);
+    rc = rc < 0 ? rc : number_keys(t, t->plan.width - 1, 1, t->color_of, &color, &colors);
+    t->lanes = rc < 0 ? NULL : timeline_take_room(t, lanes, sizeof(*t->lanes), &rc);
+    t->colors = rc < 0 ? NULL : timeline_take_room(t, colors, sizeof(*t->colors), &rc);
+    t->first_of = rc < 0 ? NULL : timeline_take_room(t, lanes + 1, sizeof(*t->first_of), &rc);
+    t->sums = rc < 0 ? NULL : timeline_take_room(t, t->plan.columns, sizeof(*t->sums), &rc);
+    t->folded = rc < 0 ? NULL : timeline_take_room(t, lanes, sizeof(*t->folded), &rc);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < lanes; i++)
+        t->lanes[i].keys = lane[i].keys;
+    for (uint32_t i = 0; i < colors; i++)
+        t->colors[i].value = color[i].keys[0];
+    for (uint32_t i = 0; i < groups; i++)
+        t->placed[i] = (struct timeline_placed){t->lane_of[i], t->color_of[i], i};
+    qsort(t->placed, groups, sizeof(*t->placed), compare_placed);
+    for (uint32_t i = 0; i < groups; i++)
+        t->first_of[t->placed[i].lane + 1] = i + 1;
+    t->facts.lanes = lanes;
+    t->facts.colors = colors;
+    return fold_lanes(t);
+}
+
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
+
+static size_t tell_kept(const struct timeline *t, size_t lane, struct timeline_cell *ret)
+{
+    const struct timeline_part *parts = t->found.cells[t->placed[t->first_of[lane]].group].parts;
+    size_t n = 0;
+
+    for (uint32_t c = 0; c < t->plan.columns; c++) {
+        if (parts[c].count || parts[c].busy)
+            ret[n++] =
+                (struct timeline_cell){c, (uint32_t)parts[c].cover, parts[c].count, parts[c].busy};
+    }
+    return n;
+}
+
+size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret)
+{
+    size_t n = 0;
+
+    if (t->folded[lane])
+        return tell_kept(t, lane, ret);
+    memset(t->sums, 0, t->plan.columns * sizeof(*t->sums));
+    for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++)
+        add_group(t, &t->placed[i], t->sums);
+    for (uint32_t c = 0; c < t->plan.columns; c++) {
+        if (t->sums[c].count || t->sums[c].busy)
+            ret[n++] =
+                (struct timeline_cell){c, t->sums[c].color, t->sums[c].count, t->sums[c].busy};
+    }
+    return n;
+}
