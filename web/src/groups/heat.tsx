@@ -5,7 +5,7 @@ import { colour, dark } from "../theme";
 import { marks, markText } from "../marks";
 import type { Grid } from "./model";
 
-const LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
+const MOST_LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
 
 interface Props {
   grid: Grid;
@@ -15,6 +15,8 @@ interface Props {
   onCanvas: (canvas: HTMLCanvasElement) => void;
 }
 
+/** Room for the names of groups. */
+const roomOf = (grid: Grid): number => Math.min(MOST_LABELS, 16 + 7 * grid.groups.reduce((most, g) => Math.max(most, g.key.length), 0));
 const channels = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
 function mostOf(grid: Grid): number {
@@ -27,7 +29,7 @@ function mostOf(grid: Grid): number {
 const darkness = (share: number): number => (share > 0 ? 0.12 + 0.88 * Math.sqrt(share) : 0);
 
 function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, at: { x: number; y: number } | null): void {
-  const { grid } = p, ratio = devicePixelRatio || 1, height = grid.groups.length * row + AXIS, wide = (width - LABELS) / Math.max(1, grid.times.length);
+  const { grid } = p, ratio = devicePixelRatio || 1, height = grid.groups.length * row + AXIS, room = roomOf(grid), wide = (width - room) / Math.max(1, grid.times.length);
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   canvas.style.height = `${height}px`;
@@ -41,33 +43,33 @@ function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, 
     g.values.forEach((v, x) => {
       const part = darkness((v ?? 0) / most);
       c.fillStyle = `rgb(${low.map((l, i) => Math.round(l + ((high[i] as number) - l) * part)).join(" ")})`;
-      c.fillRect(LABELS + x * wide, y * row, Math.max(wide - (wide > 4 ? 0.5 : 0), 0.75), row - 0.5);
+      c.fillRect(room + x * wide, y * row, Math.max(wide - (wide > 4 ? 0.5 : 0), 0.75), row - 0.5);
     });
   });
   labels(c, p, width, row, wide);
   if (at) {
     c.strokeStyle = colour("text");
-    c.strokeRect(LABELS + at.x * wide, at.y * row, Math.max(wide, 2), row);
+    c.strokeRect(room + at.x * wide, at.y * row, Math.max(wide, 2), row);
   }
 }
 
 function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: number, wide: number): void {
-  const { grid } = p, every = Math.ceil(13 / row), bottom = grid.groups.length * row + 15;
+  const { grid } = p, room = roomOf(grid), every = Math.ceil(13 / row), bottom = grid.groups.length * row + 15;
   c.font = "12px system-ui, sans-serif";
   c.fillStyle = colour("soft");
   c.textAlign = "right";
-  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), LABELS - 6, y * row + Math.min(row, 13) - 2, LABELS - 8); });
+  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), room - 6, y * row + Math.min(row, 13) - 2, room - 8); });
   c.textAlign = "center";
-  const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - LABELS) / 110);
-  if (to > from) for (let t = first; t <= to; t += step) c.fillText(markText(t, step), LABELS + ((t - from) / 1000 / grid.step) * wide, bottom);
-  else c.fillText(after(from / 1000), LABELS + wide / 2, bottom);
+  const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - room) / 80);
+  if (to > from) for (let t = first; t <= to; t += step) c.fillText(markText(t, step), room + ((t - from) / 1000 / grid.step) * wide, bottom);
+  else c.fillText(after(from / 1000), room + wide / 2, bottom);
 }
 
 export function HeatMap(p: Props) {
   const place = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<{ x: number; y: number } | null>(null);
-  const isDark = dark.value, { grid } = p;
+  const isDark = dark.value, { grid } = p, room = roomOf(grid);
   const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, 480 / Math.max(1, grid.groups.length)));
   useEffect(() => {
     const canvas = place.current as HTMLCanvasElement;
@@ -78,7 +80,7 @@ export function HeatMap(p: Props) {
   }, []);
   useEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, p.origin, width, at, isDark]);
   const cellOf = (e: MouseEvent) => {
-    const x = Math.floor((e.offsetX - LABELS) / ((width - LABELS) / grid.times.length)), y = Math.floor(e.offsetY / row);
+    const x = Math.floor((e.offsetX - room) / ((width - room) / grid.times.length)), y = Math.floor(e.offsetY / row);
     return x >= 0 && x < grid.times.length && y >= 0 && y < grid.groups.length ? { x, y } : null;
   };
   const move = (e: KeyboardEvent) => {

@@ -13,14 +13,14 @@ const narrow = (more: string) => setSelection({ query: both(selection.value.quer
 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
-  const t = info.totals, all = isEverything(selection.value), events = sums.data?.rows[0], waits = sums.loading && !sums.data;
+  const t = info.totals, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0], waits = sums.loading && !sums.data;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
     ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
     ["time in calls", (events?.["busy"] as number | null) ?? 0, time, " µs"],
-    ["span", period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
-    [t.processes === 1 ? "process" : "processes", t.processes, count, ""], [t.hosts === 1 ? "host" : "hosts", t.hosts, count, ""], [t.files === 1 ? "file" : "files", t.files, count, ""],
-    ["packed", t.compressed_bytes, bytes, " B"],
+    [`span${whole}`, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
+    [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],
   ];
   return <dl class="totals" aria-busy={waits}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }

@@ -1,7 +1,7 @@
 // How the timeline looks: everything here only paints, from what is loaded.
 import { clock as clockText, count, label } from "../format";
 import { marks, markText } from "../marks";
-import { colour } from "../theme";
+import { colour, dark } from "../theme";
 import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
 import type { Point, Track } from "./counters";
 import type { Row } from "./model";
@@ -36,6 +36,8 @@ export const coloursNow = (): Colours =>
 
 // ---- density ----
 
+/** How opaque columns are that are hardly busy, on light and on dark ground. */
+const FAINT = [60, 110];
 /** Red comes first, in the lowest byte. */
 const tintOf = ([r, g, b]: [number, number, number]): number => r | (g << 8) | (b << 16);
 
@@ -48,10 +50,10 @@ export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasEl
   image.width = COLUMNS;
   image.height = slots;
   const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(COLUMNS, slots), words = new Uint32Array(pixels.data.buffer);
-  const all = tile.step / 1000, tints: number[] = [];
+  const all = tile.step / 1000, tints: number[] = [], faint = FAINT[dark.peek() ? 1 : 0] as number;
   for (const { slot, columns, busy, colours } of tile.lanes.values()) {
     for (let i = 0; i < columns.length; i++) {
-      const n = colours[i] as number, alpha = 60 + Math.round(195 * Math.sqrt(Math.min(1, (busy[i] as number) / all)));
+      const n = colours[i] as number, alpha = faint + Math.round((255 - faint) * Math.sqrt(Math.min(1, (busy[i] as number) / all)));
       const tint = (tints[n] ??= tintOf(palette.parts(n)));
       words[slot * COLUMNS + (columns[i] as number)] = tint | (alpha << 24);
     }

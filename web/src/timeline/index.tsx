@@ -7,6 +7,7 @@ import { columnNames } from "../query/columns";
 import { shown } from "../shown";
 import { extra, quietly, selection, selectionParams, setSelection } from "../state";
 import { dark } from "../theme";
+import { Failure } from "../ui";
 import { listen } from "./input";
 import { findTracks, type Point, type Track } from "./counters";
 import { COLOR, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
@@ -50,7 +51,7 @@ function useStage(): { stage: Stage | null; error: Error | null; first: Answer |
       keepWindow(stage, old);
       kept.current = { key, stage };
       set({ stage, error: null, first });
-    }, (error) => { if (!isAbort(error)) set({ stage: null, error: error as Error, first: null }); });
+    }, (error) => { if (!isAbort(error)) set((s) => ({ ...s, error: error as Error })); });
     return () => control.abort();
   }, [key, stamp.value]);
   useEffect(() => () => kept.current.stage?.stop(), []);
@@ -320,10 +321,19 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   );
 }
 
+/** What was asked for cannot be, and there are no boxes yet to write something else into. */
+function Refused({ error }: { error: Error }) {
+  const back = () => { lanes.value = LAYOUT; color.value = COLOR; };
+  return <>
+    <Failure error={error} />
+    {(lanes.value !== LAYOUT || color.value !== COLOR) && <p class="empty"><button onClick={back}>Lanes and colours as at first</button></p>}
+  </>;
+}
+
 export function TimelineView() {
   const { stage, error, first } = useStage();
-  if (error) return <p class="empty bad" role="alert">{error.message}</p>;
+  if (error && !(stage && first && !stage.empty)) return <Refused error={error} />;
   if (!stage || !first) return <p class="empty" role="status">Reading the lanes …</p>;
   if (stage.empty) return <p class="empty">No event with a time is selected{first.untimed > 0 ? `; ${exact(first.untimed)} have none` : ""}.</p>;
-  return <Shown stage={stage} first={first} key={stage.base["query"] + stage.color} />;
+  return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={stage.base["query"] + stage.color} /></>;
 }

@@ -120,7 +120,7 @@ export class Stage {
     const room = (this.scene?.height ?? 500) - draw.RULER;
     let n = 0;
     for (const level of this.tree.levels) n = level.length;
-    this.laneHeight = this.chosenHeight || Math.max(14, Math.min(72, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n))));
+    this.laneHeight = this.chosenHeight || Math.max(16, Math.min(72, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n))));
     this.rows = rowsOf(this.roots(), this.closed, this.laneHeight, HEAD, this.headsOf);
     this.setScroll(this.scroll);
   }
