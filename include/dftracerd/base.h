@@ -148,7 +148,7 @@ int num_parse_bytes(struct text t, uint64_t *ret);
  * Shortest decimal text that reads back equal (the nearest of these); integers without ".0"; -0 is "0";
  * an exponent only from 1e21 up and below 1e-6. `out` >= 32 bytes. NaN and infinity must not come here (assert). */
 size_t num_format_double(double value, char *out);
-size_t num_format_i64(int64_t value, char *out);             /* out >= 24 bytes */
+size_t num_format_i64(int64_t value, char *out);             /* out >= 24 bytes, which may all be written to */
 size_t num_format_u64(uint64_t value, char *out);
 size_t num_format_i128(__int128 value, char *out);           /* out >= 48 bytes */
 /* value in 1/1000: 1500 -> "1.5", 2000 -> "2": how nanoseconds become decimal microseconds */

@@ -59,19 +59,74 @@ static size_t copy_number(bool negative, const char *begin, const char *end, cha
     return len + negative;
 }
 
+/* ---- 64 bits: eight digits at a time, as bytes of a word (Paul Khuong, "How to print integers really fast", 2017) ---- */
+
+enum { EIGHT_DIGITS = 100000000 };
+
+/* value < 10^8; the first digit is the lowest byte. Each step halves the digits of a lane: quotients by multiplication
+ * that are exact for 4 digits (10486 / 2^20) and for 2 (103 / 2^10). */
+static inline uint64_t eight_digits(uint32_t value)
+{
+    uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t high = fours * 10486 >> 20 & 0x0000007F0000007F;
+    uint64_t twos = high | (fours - 100 * high) << 16;
+    uint64_t tens = twos * 103 >> 10 & 0x000F000F000F000F;
+
+    return tens | (twos - 10 * tens) << 8;
+}
+
+static size_t put_head(uint32_t value, char *out)
+{
+    uint64_t digits = eight_digits(value);
+    unsigned zeros = value ? (unsigned)__builtin_ctzll(digits) / 8 : 7;
+
+    digits = (digits | 0x3030303030303030) >> zeros * 8;
+    memcpy(out, &digits, sizeof(digits));
+    return 8 - zeros;
+}
+
+static size_t put_eight(uint32_t value, char *out)
+{
+    uint64_t digits = eight_digits(value) | 0x3030303030303030;
+
+    memcpy(out, &digits, sizeof(digits));
+    return 8;
+}
+
+/* Writes 24 bytes at most. */
+static size_t put_u64(uint64_t value, char *out)
+{
+    size_t len;
+
+    if (value < EIGHT_DIGITS) {
+        len = put_head((uint32_t)value, out);
+    } else {
+        uint64_t high = value / EIGHT_DIGITS;
+        len = high < EIGHT_DIGITS ? put_head((uint32_t)high, out)
+                                  : put_head((uint32_t)(high / EIGHT_DIGITS), out);
+        if (high >= EIGHT_DIGITS)
+            len += put_eight((uint32_t)(high % EIGHT_DIGITS), out + len);
+        len += put_eight((uint32_t)(value % EIGHT_DIGITS), out + len);
+    }
+    out[len] = '\0';
+    return len;
+}
+
+static size_t put_i64(bool negative, uint64_t magnitude, char *out)
+{
+    if (negative)
+        *out = '-';
+    return negative + put_u64(magnitude, out + negative);
+}
+
 size_t num_format_u64(uint64_t value, char *out)
 {
-    char digits[U64_DIGITS], *end = digits + sizeof(digits);
-
-    return copy_number(false, digits_before(value, end), end, out);
+    return put_u64(value, out);
 }
 
 size_t num_format_i64(int64_t value, char *out)
 {
-    char digits[U64_DIGITS], *end = digits + sizeof(digits);
-    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
-
-    return copy_number(value < 0, digits_before(magnitude, end), end, out);
+    return put_i64(value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value, out);
 }
 
 static unsigned __int128 magnitude128(__int128 value)
@@ -112,8 +167,7 @@ size_t num_format_milli128(__int128 value, char *out)
 size_t num_format_milli(int64_t value, char *out)
 {
     uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    char digits[U64_DIGITS], *end = digits + sizeof(digits);
-    size_t len = copy_number(value < 0, digits_before(magnitude / 1000, end), end, out);
+    size_t len = put_i64(value < 0, magnitude / 1000, out);
 
     return put_thousandths((unsigned)(magnitude % 1000), len, out);
 }

@@ -90,6 +90,21 @@ static void formats_integers(void)
     }
 }
 
+/* All of four digits, and of each length some; the C library's are the right ones. */
+static void formats_many_integers(void)
+{
+    uint64_t state = 1;
+    char out[24], want[24];
+
+    for (unsigned i = 0; i < 300000; i++) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        uint64_t value = i < 10000 ? i * 10001ull : i < 20000 ? i - 10000 : state >> state % 64;
+        snprintf(want, sizeof(want), "%" PRIu64, value);
+        if (!CHECK_INT(num_format_u64(value, out), strlen(want)) || !CHECK_STR(out, want))
+            return;
+    }
+}
+
 static void formats_128_bits(void)
 {
     char out[48];
@@ -590,12 +605,20 @@ static void table_of_powers(void)
 }
 
 static const struct check_test tests[] = {
-    {"parses_integers", parses_integers},   {"formats_integers", formats_integers},
-    {"formats_128_bits", formats_128_bits}, {"formats_thousandths", formats_thousandths},
-    {"formats_doubles", formats_doubles},   {"doubles_round_trip", doubles_round_trip},
-    {"parses_doubles", parses_doubles},     {"parses_random_doubles", parses_random_doubles},
-    {"makes_doubles", makes_doubles},       {"scales", scales},
-    {"parses_durations", parses_durations}, {"parses_sizes", parses_sizes},
-    {"table_of_powers", table_of_powers},   {NULL, NULL},
+    {"parses_integers", parses_integers},
+    {"formats_integers", formats_integers},
+    {"formats_many_integers", formats_many_integers},
+    {"formats_128_bits", formats_128_bits},
+    {"formats_thousandths", formats_thousandths},
+    {"formats_doubles", formats_doubles},
+    {"doubles_round_trip", doubles_round_trip},
+    {"parses_doubles", parses_doubles},
+    {"parses_random_doubles", parses_random_doubles},
+    {"makes_doubles", makes_doubles},
+    {"scales", scales},
+    {"parses_durations", parses_durations},
+    {"parses_sizes", parses_sizes},
+    {"table_of_powers", table_of_powers},
+    {NULL, NULL},
 };
 CHECK_MAIN(tests)
