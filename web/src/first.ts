@@ -25,5 +25,5 @@ async function views(answer: Response): Promise<void> {
   if (view === "overview" && plain("from", "to")) for (const params of [sumsParams({}), activityParams({})]) ask("/aggregate", params);
 }
 
-colourAs(isDark(keptTheme()));
 ask("/info", {}, views);
+colourAs(isDark(keptTheme()));

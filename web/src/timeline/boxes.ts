@@ -11,13 +11,28 @@ export interface RowBoxes {
   complete: boolean;
 }
 
+const sorted = new WeakMap<Tile, Map<string, Box[]>>();
+/** A tile's boxes of a row. */
+function boxesOf(tile: Tile, node: string): Box[] {
+  let rows = sorted.get(tile);
+  if (!rows) {
+    sorted.set(tile, (rows = new Map()));
+    for (const box of tile.boxes) {
+      const row = rows.get(box.node);
+      if (row) row.push(box);
+      else rows.set(box.node, [box]);
+    }
+  }
+  return rows.get(node) ?? [];
+}
+
 /** Each event once, by start, the longer first: what contains another comes before it. */
 function inOrder(tiles: readonly Tile[], node: string): Box[] {
   const seen = new Set<string>(), boxes: Box[] = [];
   for (const tile of tiles) {
-    for (const box of tile.boxes) {
+    for (const box of boxesOf(tile, node)) {
       const id = `${box.object} ${box.file}`;
-      if (box.node !== node || seen.has(id)) continue;
+      if (seen.has(id)) continue;
       seen.add(id);
       boxes.push(box);
     }

@@ -59,18 +59,19 @@ const sizeOf = (t: Tile): number => {
   return bytes;
 };
 
-function laneOf(told: Answer["lanes"][number], slot: number, colours: number[]): Lane {
+function laneOf(told: Answer["lanes"][number], node: string, slot: number, colours: number[]): Lane {
   let n = 0;
   for (const c of told.cells) n += c[4] ?? 1;
-  const lane: Lane = { node: idOf(told.keys), slot, columns: new Uint16Array(n), counts: new Float64Array(n), busy: new Float64Array(n), colours: new Uint16Array(n) };
+  const lane: Lane = { node, slot, columns: new Uint16Array(n), counts: new Float64Array(n), busy: new Float64Array(n), colours: new Uint16Array(n) };
   let i = 0;
-  for (const [column, count, busy, colour, run] of told.cells) {
-    for (let k = 0; k < (run ?? 1); k++, i++) {
-      lane.columns[i] = column + k;
+  for (const c of told.cells) {
+    const end = i + (c[4] ?? 1);
+    for (let column = c[0]; i < end; column++, i++) {
+      lane.columns[i] = column;
       // What began before the tile is of the tile before.
-      lane.counts[i] = count - (column + k === 0 ? told.before : 0);
-      lane.busy[i] = busy;
-      lane.colours[i] = colours[colour] as number;
+      lane.counts[i] = c[1] - (column === 0 ? told.before : 0);
+      lane.busy[i] = c[2];
+      lane.colours[i] = colours[c[3]] as number;
     }
   }
   return lane;
@@ -182,14 +183,14 @@ export class Tiles {
 
   private made(w: Wanted, from: number, answer: Answer, generation: number): Tile {
     const colours = answer.colors.map((c) => this.palette.number(c.value)), lanes = new Map<string, Lane>();
-    const slots = new Map(w.nodes.map((n, i) => [n.id, i]));
-    answer.lanes.forEach((told) => {
-      const slot = slots.get(idOf(told.keys));
-      if (slot !== undefined) lanes.set(idOf(told.keys), laneOf(told, slot, colours));
+    const slots = new Map(w.nodes.map((n, i) => [n.id, i])), ids = answer.lanes.map((told) => idOf(told.keys));
+    answer.lanes.forEach((told, i) => {
+      const id = ids[i] as string, slot = slots.get(id);
+      if (slot !== undefined) lanes.set(id, laneOf(told, id, slot, colours));
     });
     const boxes = answer.events.map((e): Box => {
       const start = this.clock.ns(e.ts);
-      return { ...e, start, end: start + (e.dur ?? 0) * 1000, node: idOf(answer.lanes[e.lane]?.keys ?? []), colour: colours[e.color] as number };
+      return { ...e, start, end: start + (e.dur ?? 0) * 1000, node: ids[e.lane] ?? "", colour: colours[e.color] as number };
     });
     const step = 2 ** w.k;
     return { key: w.key, level: w.k, from, to: from + step * COLUMNS, step, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
