@@ -297,8 +297,8 @@ enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct c
     return turn;
 }
 
-void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer,
-                  bool too_long)
+struct cache_place *cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer,
+                                 bool too_long)
 {
     struct cache_place *joined = NULL;
     pthread_mutex_lock(&c->lock);
@@ -308,6 +308,11 @@ void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *a
         joined = land(c, p);
     }
     pthread_mutex_unlock(&c->lock);
+    return joined;
+}
+
+void cache_tell(struct cache_place *joined, struct cache_answer *answer)
+{
     while (joined) {
         struct cache_place *j = joined;
         joined = j->next;

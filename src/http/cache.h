@@ -1,7 +1,7 @@
 /* cache.h - whole answers, kept by what they depend on; and identical requests that share one computation.
  *
  * A request asks with its key before it is opened. It gets the answer, or leads: it computes and must settle; or joins: it
- * is called when the leader settles; or goes alone, because such an answer takes more than a moment to make. Who leads or
+ * is called when the leader has settled; or goes alone, because such an answer takes more than a moment to make. Who leads or
  * goes alone may gather what it sends, and have it kept in the end.
  * Keys belong to a generation of the index. The first request of a newer one throws all older answers away: nobody will
  * ask for them again.
@@ -56,9 +56,10 @@ void cache_free(struct cache *c);                       /* NULL-safe; all places
 enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct cache_place *p, struct cache_answer **ret_answer);
 /* Only looks: the answer (a new reference) or NULL. */
 struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
-/* The leader's result: kept, and given to those that joined. NULL: they go on by themselves, and if `too_long` so will
- * later ones with the same key. Nothing where p does not lead. */
-void cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer, bool too_long);
+/* The leader's result: kept. Those that joined (NULL: nobody, or p does not lead) must be given it, or another one, by
+ * cache_tell. NULL: they go on by themselves, and if `too_long` so will later ones with the same key. */
+struct cache_place *cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer, bool too_long);
+void cache_tell(struct cache_place *joined, struct cache_answer *answer);
 /* An answer that was gathered; NULL: it was longer than cache_longest, so nobody need gather it again. */
 void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer);
 size_t cache_longest(const struct cache *c);            /* bytes of an answer that is kept                             */

@@ -34,7 +34,8 @@ struct exchange *exchange_new(struct http *h, const char *uri)
 static void exchange_free(struct exchange *x)
 {
     if (x->place.leads)
-        cache_settle(x->rq.http->cache, &x->place, NULL, false);
+        cache_tell(cache_settle(x->rq.http->cache, &x->place, NULL, false), NULL);
+    exchange_tell_joined(x);
     cache_answer_release(x->whole);
     exchange_scatter(x);
     if (x->rq.endpoint && x->rq.endpoint->close)

@@ -59,6 +59,7 @@ struct exchange {
     struct cache_key key;
     struct cache_place place;
     struct cache_answer *whole;       /* the answer, kept in the cache; then nothing is pending       */
+    struct cache_place *joined;       /* are to be told it: READY, by libmicrohttpd's thread only     */
     struct buf gathered;              /* what was sent so far, to be kept; used by the running job only */
     size_t gathered_bytes;            /* told to the cache                                            */
     int64_t until_ns;                 /* the client's own `timeout`, 0 = none                         */
@@ -108,6 +109,8 @@ bool exchange_find(struct exchange *x);
 int exchange_start(struct exchange *x, bool park);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold the lock. */
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
+/* Those that joined get the answer, which is ready: by libmicrohttpd's thread, before the request's own. */
+void exchange_tell_joined(struct exchange *x);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2 broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
 /* Stops the request's work (unless others wait for it, too). If it has no answer yet, it is answered with `code` at once,

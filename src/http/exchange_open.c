@@ -48,16 +48,27 @@ bool exchange_find(struct exchange *x)
     return answer != NULL;
 }
 
-/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns. */
-static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh)
+/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker: the last of many would wait for
+ * what the first ones ask next. So that thread resumes the rest. */
+void exchange_tell_joined(struct exchange *x)
 {
+    cache_tell(x->joined, x->whole);
+    x->joined = NULL;
+}
+
+/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns;
+ * those that joined are still to be told of that. */
+static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh,
+                                   struct cache_place **ret_joined)
+{
+    *ret_joined = NULL;
     const struct request *rq = &x->rq;
     if (!x->place.leads)
         return NULL;
     bool too_long = rc == 0 || rc == NEXT_WAIT || rc == NEXT_TURN ||
                     fresh->len > cache_longest(rq->http->cache);
     struct cache_answer *answer = rc == ERR_END && !too_long ? exchange_answer_of(x, fresh) : NULL;
-    cache_settle(rq->http->cache, &x->place, answer, too_long);
+    *ret_joined = cache_settle(rq->http->cache, &x->place, answer, too_long);
     x->place.leads = false;
     return answer;
 }
@@ -152,10 +163,27 @@ static bool take_turn(struct exchange *x)
     return going_on && http_submit(x, job_turn) == 0;
 }
 
+/* Caller holds the lock. Takes the reference to `whole`, or what is fresh. */
+static void make_ready(struct exchange *x, struct cache_answer *whole, struct cache_place *joined,
+                       struct buf *fresh, int rc)
+{
+    if (whole) {
+        take_whole(x, whole);
+        x->joined = joined;
+    } else {
+        exchange_hand_over(x, fresh, rc);
+    }
+    x->phase = EXCHANGE_READY;
+    http_resume(x);
+}
+
 /* After a step of the job of x: takes its reference. */
 static void opened(struct exchange *x, int rc, struct buf fresh)
 {
-    struct cache_answer *whole = settle(x, rc, &fresh);
+    struct cache_place *joined;
+    struct cache_answer *whole = settle(x, rc, &fresh, &joined);
+    if (!whole)
+        cache_tell(joined, NULL);
     if (rc == NEXT_TURN && take_turn(x))
         return;
     rc = rc == NEXT_TURN ? ERR_CANCELLED
@@ -165,18 +193,15 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
     http_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    if (x->abandoned) {
-        buf_done(&fresh);
-        cache_answer_release(whole);
-    } else {
-        if (whole)
-            take_whole(x, whole);
-        else
-            exchange_hand_over(x, &fresh, rc);
-        x->phase = EXCHANGE_READY;
-        http_resume(x);
-    }
+    bool late = x->abandoned; /* its client has got another answer */
+    if (!late)
+        make_ready(x, whole, joined, &fresh, rc);
     pthread_mutex_unlock(&x->lock);
+    if (late && whole) {
+        cache_tell(joined, whole);
+        cache_answer_release(whole);
+    }
+    buf_done(&fresh);
     exchange_unref(x);
 }
 

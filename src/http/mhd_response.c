@@ -244,6 +244,7 @@ static int answer(struct exchange *x, struct MHD_Connection *c)
 /* The headers are made before it is STREAMING: from then on a step may change what they tell. */
 int response_answer(struct exchange *x, struct MHD_Connection *c)
 {
+    exchange_tell_joined(x);
     int rc = answer(x, c);
     pthread_mutex_lock(&x->lock);
     x->phase = EXCHANGE_STREAMING;
