@@ -224,6 +224,11 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
 /* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread; returns when
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
+/* The same in turns: where job has returned true it is called again with its i, by any of the threads, one at a time. A helper that
+ * is wanted elsewhere goes there first; job looks at pool_is_wanted now and then, and returns. The calling thread stays. */
+typedef bool pool_turn(void *arg, unsigned i);
+int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg);
+bool pool_is_wanted(const struct pool *p);                            /* jobs wait for a thread; NULL: false */
 unsigned pool_threads(const struct pool *p);
 int64_t pool_silence_ns(const struct pool *p);                        /* the longest of its threads' pulses */
 void pool_free(struct pool *p);                                       /* runs what is queued, then joins */

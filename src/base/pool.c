@@ -25,10 +25,13 @@ struct pool {
     pthread_cond_t wake;
     struct pool_lane *first, *last; /* those that hold jobs, in the order of their turns */
     struct pool_lane common;
+    atomic_uint wanted; /* jobs that wait, helpers apart */
     bool stopping;
     unsigned count;
     struct member members[];
 };
+
+static void run_help(void *arg);
 
 /* To the end of those whose turn comes. */
 static void line_up(struct pool *p, struct pool_lane *lane)
@@ -53,6 +56,8 @@ static struct work *next_work(struct pool *p)
     lane->first = work->next;
     if (lane->first)
         line_up(p, lane);
+    if (work->job != run_help)
+        atomic_fetch_sub(&p->wanted, 1);
     return work;
 }
 
@@ -65,6 +70,8 @@ static void put(struct pool *p, struct pool_lane *lane, struct work *work)
     lane->last = work;
     if (lane->first == work)
         line_up(p, lane);
+    if (work->job != run_help)
+        atomic_fetch_add(&p->wanted, 1);
 }
 
 static struct work *take(struct pool *p)
@@ -159,6 +166,11 @@ unsigned pool_threads(const struct pool *p)
     return p->count;
 }
 
+bool pool_is_wanted(const struct pool *p)
+{
+    return p && atomic_load_explicit(&p->wanted, memory_order_relaxed) > 0;
+}
+
 int64_t pool_silence_ns(const struct pool *p)
 {
     int64_t most = 0;
@@ -197,37 +209,65 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
 /* ---- pool_run -------------------------------------------------------------------------------- */
 
 /* Helpers that start late find nothing left to do and only drop their reference, so the caller waits
- * for indexes that are being worked on, never for a place in the queue. */
+ * for indexes that are being worked on, never for a place in the queue. What a helper has put back is anybody's. */
 struct run {
-    pthread_mutex_t lock;
-    pthread_cond_t all_done;
-    void (*job)(void *arg, unsigned i);
+    struct pool *pool;
+    pool_turn *job;
     void *arg;
     unsigned n;
-    atomic_uint next;
-    unsigned done;       /* under lock */
-    unsigned references; /* under lock */
+    pthread_mutex_t lock;   /* all below */
+    pthread_cond_t changed; /* all is done, or something was put back */
+    unsigned next;
+    unsigned done;
+    unsigned references;
+    unsigned back_count;
+    unsigned back[]; /* n of them */
 };
 
-static void run_some(struct run *run)
+static bool take_index(struct run *run, unsigned *ret)
 {
-    unsigned worked = 0;
-
-    for (;;) {
-        unsigned i = atomic_fetch_add(&run->next, 1);
-        if (i >= run->n)
-            break;
-        run->job(run->arg, i);
-        pulse_beat();
-        worked++;
-    }
-    if (worked == 0)
-        return;
     pthread_mutex_lock(&run->lock);
-    run->done += worked;
-    if (run->done == run->n)
-        pthread_cond_signal(&run->all_done);
+    bool any = run->back_count > 0 || run->next < run->n;
+    if (any)
+        *ret = run->back_count > 0 ? run->back[--run->back_count] : run->next++;
     pthread_mutex_unlock(&run->lock);
+    return any;
+}
+
+/* An index is done, or for another one. */
+static void give_index(struct run *run, unsigned i, bool is_done)
+{
+    pthread_mutex_lock(&run->lock);
+    if (is_done)
+        run->done++;
+    else
+        run->back[run->back_count++] = i;
+    if (!is_done || run->done == run->n)
+        pthread_cond_signal(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+static bool has_more(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool more = run->back_count > 0 || run->next < run->n;
+    pthread_mutex_unlock(&run->lock);
+    return more;
+}
+
+/* Until nothing is left, or a helper is wanted elsewhere. */
+static void run_some(struct run *run, bool helps)
+{
+    unsigned i;
+
+    while (!(helps && pool_is_wanted(run->pool)) && take_index(run, &i)) {
+        bool more = true;
+        while (more && !(helps && pool_is_wanted(run->pool))) {
+            more = run->job(run->arg, i);
+            pulse_beat();
+        }
+        give_index(run, i, !more);
+    }
 }
 
 static void run_release(struct run *run)
@@ -237,60 +277,104 @@ static void run_release(struct run *run)
     pthread_mutex_unlock(&run->lock);
     if (!last)
         return;
-    pthread_cond_destroy(&run->all_done);
+    pthread_cond_destroy(&run->changed);
     pthread_mutex_destroy(&run->lock);
     free(run);
 }
 
+/* A job of somebody else comes first; what is left then waits for its turn again. */
 static void run_help(void *arg)
 {
     struct run *run = arg;
 
-    run_some(run);
-    run_release(run);
+    run_some(run, true);
+    if (!has_more(run) || pool_submit(run->pool, run_help, run) < 0)
+        run_release(run);
 }
 
 /* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
-static void call_helpers(struct pool *p, struct run *run)
+static void call_helpers(struct run *run)
 {
-    unsigned helpers = run->n - 1 < p->count ? run->n - 1 : p->count;
+    unsigned helpers = run->n - 1 < run->pool->count ? run->n - 1 : run->pool->count;
 
     for (unsigned i = 0; i < helpers; i++) {
         pthread_mutex_lock(&run->lock);
         run->references++;
         pthread_mutex_unlock(&run->lock);
-        if (pool_submit(p, run_help, run) < 0) {
+        if (pool_submit(run->pool, run_help, run) < 0) {
             run_release(run);
             return;
         }
     }
 }
 
-int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
+static void wait_for_all(struct run *run)
 {
-    struct run *run = n > 1 ? calloc(1, sizeof(*run)) : NULL;
-
-    if (!run) {
-        for (unsigned i = 0; i < n; i++) {
-            job(arg, i);
-            pulse_beat();
+    pulse_rest();
+    pthread_mutex_lock(&run->lock);
+    while (run->done < run->n) {
+        if (run->back_count == 0) {
+            pthread_cond_wait(&run->changed, &run->lock);
+            continue;
         }
-        return 0;
+        pthread_mutex_unlock(&run->lock);
+        pulse_beat();
+        run_some(run, false);
+        pulse_rest();
+        pthread_mutex_lock(&run->lock);
     }
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->all_done, NULL);
+    pthread_mutex_unlock(&run->lock);
+    pulse_beat();
+}
+
+static struct run *run_new(struct pool *p, unsigned n, pool_turn *job, void *arg)
+{
+    struct run *run = n > 1 ? calloc(1, sizeof(*run) + n * sizeof(run->back[0])) : NULL;
+
+    if (!run)
+        return NULL;
+    run->pool = p;
     run->job = job;
     run->arg = arg;
     run->n = n;
     run->references = 1;
-    call_helpers(p, run);
-    run_some(run);
-    pulse_rest();
-    pthread_mutex_lock(&run->lock);
-    while (run->done < run->n)
-        pthread_cond_wait(&run->all_done, &run->lock);
-    pthread_mutex_unlock(&run->lock);
-    pulse_beat();
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->changed, NULL);
+    return run;
+}
+
+int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg)
+{
+    struct run *run = run_new(p, n, job, arg);
+
+    for (unsigned i = 0; !run && i < n; i++) {
+        while (job(arg, i))
+            pulse_beat();
+        pulse_beat();
+    }
+    if (!run)
+        return 0;
+    call_helpers(run);
+    run_some(run, false);
+    wait_for_all(run);
     run_release(run);
     return 0;
+}
+
+struct whole {
+    void (*job)(void *arg, unsigned i);
+    void *arg;
+};
+
+static bool run_whole(void *arg, unsigned i)
+{
+    struct whole *whole = arg;
+
+    whole->job(whole->arg, i);
+    return false;
+}
+
+int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
+{
+    return pool_run_turns(p, n, run_whole, &(struct whole){job, arg});
 }

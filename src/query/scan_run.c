@@ -26,6 +26,7 @@ struct run {
     bool merging;
     int error;
     size_t error_position;
+    struct scan_worker **workers; /* by number                             */
     void **states;
     bool *has_state;
 };
@@ -150,7 +151,8 @@ static bool all_taken(const struct run *r)
     return true;
 }
 
-static void take_chunks(struct run *r, unsigned i, struct scan_worker *worker, struct runner *w)
+/* True: there are more, but others wait for a thread. */
+static bool take_chunks(struct run *r, unsigned i, struct scan_worker *worker, struct runner *w)
 {
     size_t number;
 
@@ -170,32 +172,39 @@ static void take_chunks(struct run *r, unsigned i, struct scan_worker *worker, s
         put_part(r, position, rc < 0 ? NULL : w->part);
         if (rc < 0)
             fail(r, position, rc);
+        if (pool_is_wanted(r->query->env.pool))
+            return true;
     }
+    return false;
 }
 
-static void work(struct run *r, unsigned i)
+static int begin_work(struct run *r, unsigned i)
+{
+    int rc = scan_worker_new(r->query, &r->workers[i]);
+
+    if (rc == 0 && r->sink->gathers)
+        scan_worker_gathers(r->workers[i]);
+    if (rc == 0 && r->sink->worker_begin)
+        rc = r->sink->worker_begin(r->sink->arg, i, &r->states[i]);
+    r->has_state[i] = rc == 0;
+    return rc;
+}
+
+/* True: to be called again. */
+static bool work(struct run *r, unsigned i)
 {
     struct runner w = {.run = r};
-    struct scan_worker *worker;
+    bool more = false;
 
-    if (all_taken(r))
-        return; /* others were faster: no state needs to be made */
-    int rc = scan_worker_new(r->query, &worker);
-    if (rc < 0) {
+    if (atomic_load(&r->stop) || all_taken(r))
+        return false; /* others were faster: no state needs to be made */
+    int rc = r->has_state[i] ? 0 : begin_work(r, i);
+    w.state = r->states[i];
+    if (rc < 0)
         fail(r, 0, rc);
-        return;
-    }
-    if (r->sink->gathers)
-        scan_worker_gathers(worker);
-    rc = r->sink->worker_begin ? r->sink->worker_begin(r->sink->arg, i, &w.state) : 0;
-    if (rc < 0) {
-        fail(r, 0, rc);
-    } else {
-        r->states[i] = w.state;
-        r->has_state[i] = true;
-        take_chunks(r, i, worker, &w);
-    }
-    scan_worker_free(worker);
+    else
+        more = take_chunks(r, i, r->workers[i], &w);
+    return more;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
@@ -207,12 +216,14 @@ struct runs {
 };
 
 /* Each worker begins with another scan and then helps the others. */
-static void work_all(void *arg, unsigned i)
+static bool work_all(void *arg, unsigned i)
 {
     struct runs *all = arg;
+    bool more = false;
 
-    for (unsigned k = 0; k < all->count; k++)
-        work(&all->run[(i + k) % all->count], i);
+    for (unsigned k = 0; k < all->count && !more; k++)
+        more = work(&all->run[(i + k) % all->count], i);
+    return more;
 }
 
 static void end_workers(void *arg, unsigned number)
@@ -253,14 +264,19 @@ static int run_init(struct run *r, const struct scan_job *job, unsigned workers)
         atomic_init(&r->stretches[k].next, n * k / r->stretch_count);
         r->stretches[k].end = n * (k + 1) / r->stretch_count;
     }
+    r->workers = calloc(workers, sizeof(*r->workers));
     r->states = calloc(workers, sizeof(*r->states));
     r->has_state = calloc(workers, sizeof(*r->has_state));
     pthread_mutex_init(&r->lock, NULL);
-    return r->slots && r->stretches && r->states && r->has_state ? 0 : -ENOMEM;
+    bool ok = r->slots && r->stretches && r->workers && r->states && r->has_state;
+    return ok ? 0 : -ENOMEM;
 }
 
-static void run_done(struct run *r)
+static void run_done(struct run *r, unsigned workers)
 {
+    for (unsigned i = 0; r->workers && i < workers; i++)
+        scan_worker_free(r->workers[i]);
+    free(r->workers);
     pthread_mutex_destroy(&r->lock);
     free(r->slots);
     free(r->stretches);
@@ -273,9 +289,9 @@ static void run_workers(struct runs *all)
     const struct query_env *env = &all->run->query->env;
 
     index_query_running(env->index, 1);
-    int rc = all->workers > 1 ? pool_run(env->pool, all->workers, work_all, all) : -EAGAIN;
-    if (rc < 0) /* one thread, or the pool could not: this thread does it all */
-        work_all(all, 0);
+    int rc = all->workers > 1 ? pool_run_turns(env->pool, all->workers, work_all, all) : -EAGAIN;
+    while (rc < 0 && work_all(all, 0)) /* one thread, or the pool could not: this thread does it all */
+        ;
     index_query_running(env->index, -1);
     rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
     for (unsigned i = 0; rc < 0 && i < all->count; i++)
@@ -296,7 +312,7 @@ int scan_run_all(struct scan_job *jobs, size_t count)
         run_workers(&all);
     for (size_t i = 0; i < count; i++) {
         jobs[i].error = all.run[i].error;
-        run_done(&all.run[i]);
+        run_done(&all.run[i], all.workers);
     }
     free(all.run);
     return rc ? -ENOMEM : 0;

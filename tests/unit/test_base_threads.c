@@ -444,6 +444,45 @@ static void run_does_not_need_the_pool(void)
     pool_free(p);
 }
 
+struct elsewhere {
+    struct pool *p;
+    int64_t until_ns;
+    atomic_int called[2];
+    atomic_bool was_there;
+};
+
+static void be_elsewhere(void *arg)
+{
+    atomic_store((atomic_bool *)arg, true);
+}
+
+/* Number 0 is with the caller, as the only other thread comes to number 1. */
+static bool go_on_until_it_was_there(void *arg, unsigned i)
+{
+    struct elsewhere *e = arg;
+
+    if (atomic_fetch_add(&e->called[i], 1) == 0 && i == 1) {
+        CHECK(!pool_is_wanted(e->p));
+        pool_submit(e->p, be_elsewhere, &e->was_there);
+        CHECK(pool_is_wanted(e->p));
+    }
+    sleep_ms(1);
+    return !atomic_load(&e->was_there) && clock_mono_ns() < e->until_ns;
+}
+
+static void helpers_go_where_they_are_wanted(void)
+{
+    struct elsewhere e = {.until_ns = clock_mono_ns() + 60 * 1000000000ll};
+    CHECK_STOP(pool_new(1, "helper", &e.p) == 0);
+
+    CHECK(!pool_is_wanted(NULL));
+    CHECK_INT(pool_run_turns(e.p, 2, go_on_until_it_was_there, &e), 0);
+    CHECK(atomic_load(&e.was_there));
+    CHECK(atomic_load(&e.called[1]) > 0);
+    CHECK(!pool_is_wanted(e.p));
+    pool_free(e.p);
+}
+
 struct turns {
     struct gate gate;
     char done[16];
@@ -576,6 +615,7 @@ static const struct check_test tests[] = {
     {"run_covers_every_index_once", run_covers_every_index_once},
     {"run_works_within_jobs", run_works_within_jobs},
     {"run_does_not_need_the_pool", run_does_not_need_the_pool},
+    {"helpers_go_where_they_are_wanted", helpers_go_where_they_are_wanted},
     {"lanes_take_turns", lanes_take_turns},
     {"stopping_pool_takes_nothing", stopping_pool_takes_nothing},
     {"threads_have_names_and_no_signals", threads_have_names_and_no_signals},
