@@ -117,6 +117,14 @@ void *arena_alloc(struct arena *a, size_t size);             /* 16-byte aligned,
 char *arena_strdup(struct arena *a, struct text t);          /* NUL-terminated copy */
 void arena_done(struct arena *a);
 
+/* ---- large arrays: as realloc, calloc and free ---------------------------------------------- */
+
+/* For arrays that may have many MiB: these get pages of 2 MiB where the system has some, are not copied when they grow, and
+ * go back to the system at once. NULL: no memory, and the array is as it was. */
+void *large_realloc(void *array, size_t bytes);
+void *large_zeroed(size_t bytes);             /* *new* */
+void large_free(void *array);
+
 /* ---- intern table: text -> dense id from 0 -------------------------------------------------- */
 
 struct intern;                                               /* one writer; see index for the shared one */

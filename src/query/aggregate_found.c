@@ -53,7 +53,7 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
 static void set_done(const struct aggregate_plan *p, struct aggregate_set *s)
 {
     group_map_done(&s->map);
-    free(s->records);
+    large_free(s->records);
     for (unsigned i = 0; i < s->measures; i++) {
         if (s->samples)
             free(s->samples[i]);
@@ -124,7 +124,7 @@ static int grow_arrays(struct aggregate_found *f, struct aggregate_set *s, uint3
     if (rc < 0)
         return rc;
     f->charged += bytes;
-    char *records = realloc(s->records, cap * s->stride);
+    char *records = large_realloc(s->records, cap * s->stride);
     if (!records)
         return -ENOMEM;
     s->records = records;

@@ -341,7 +341,7 @@ static int make_room(struct order *o)
         o->room = (struct row_id *)(void *)o->ranks;
         o->ranks = NULL;
     } else {
-        o->room = malloc(o->table->count * sizeof(*o->room));
+        o->room = large_realloc(NULL, o->table->count * sizeof(*o->room));
     }
     return o->room ? 0 : -ENOMEM;
 }
@@ -386,8 +386,8 @@ static void order_free(struct order *o)
         }
     }
     free(o->lanes);
-    free(o->ranks);
-    free(o->room);
+    large_free(o->ranks);
+    large_free(o->room);
 }
 
 /* Where a rank stands in the word; where one word does not hold all of them they are kept by group. */
@@ -428,7 +428,7 @@ static int order_set(struct query *q, const struct group_map *map, struct budget
         return 0;
     o.lane_count = threads < LANES_MAX ? threads : LANES_MAX;
     o.lanes = lanes_new(&o);
-    o.ranks = map->pack ? NULL : malloc((n * o.width + 1) * sizeof(*o.ranks));
+    o.ranks = map->pack ? NULL : large_realloc(NULL, (n * o.width + 1) * sizeof(*o.ranks));
     int rc = o.lanes && (o.ranks || map->pack) ? 0 : -ENOMEM;
     rc = rc < 0 ? rc : rank_all(&o);
     rc = rc < 0 ? rc : sort_words(&o);
@@ -468,7 +468,7 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
     if (rc < 0)
         return rc;
     ret->charged = most;
-    ret->rows = malloc((n + 1) * sizeof(*ret->rows));
+    ret->rows = large_realloc(NULL, (n + 1) * sizeof(*ret->rows));
     rc = ret->rows ? 0 : -ENOMEM;
     for (unsigned i = 0; i < SETS && rc == 0; i++) {
         rc = order_set(q, &f->set[i].map, budget, i, ret);
@@ -487,9 +487,9 @@ void order_done(struct aggregate_order *o, struct budget *budget)
     for (unsigned i = 0; i < SETS; i++) {
         for (unsigned c = 0; c < o->set[i].width; c++)
             free(o->set[i].keys[c]);
-        free(o->set[i].ranks);
+        large_free(o->set[i].ranks);
     }
-    free(o->rows);
+    large_free(o->rows);
     budget_release(budget, o->charged);
     *o = (struct aggregate_order){0};
 }

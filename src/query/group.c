@@ -17,8 +17,8 @@ void group_table_init(struct group_table *t, unsigned width, uint64_t limit, str
 
 void group_table_done(struct group_table *t)
 {
-    free(t->keys);
-    free(t->slots);
+    large_free(t->keys);
+    large_free(t->slots);
     budget_release(t->budget, t->charged);
     t->keys = NULL;
     t->slots = NULL;
@@ -100,17 +100,17 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     if (rc < 0)
         return rc;
     t->charged += bytes;
-    uint64_t *keys = realloc(t->keys, keys_bytes + sizeof(*keys));
+    uint64_t *keys = large_realloc(t->keys, keys_bytes + sizeof(*keys));
     if (keys)
         t->keys = keys;
-    uint64_t *slots = slots_too ? calloc((size_t)cap * 2, sizeof(*slots)) : NULL;
+    uint64_t *slots = slots_too ? large_zeroed((size_t)cap * 2 * sizeof(*slots)) : NULL;
     if (!keys || (slots_too && !slots)) {
-        free(slots);
+        large_free(slots);
         return -ENOMEM;
     }
     if (slots_too) {
         move_slots(t, slots, cap * 2 - 1);
-        free(t->slots);
+        large_free(t->slots);
         t->slots = slots;
         t->slot_mask = cap * 2 - 1;
     }
@@ -148,7 +148,7 @@ int group_table_rekey(struct group_table *t, unsigned width,
         int rc = budget_charge(t->budget, bytes);
         if (rc < 0)
             return rc;
-        keys = malloc(bytes + sizeof(*keys));
+        keys = large_realloc(NULL, bytes + sizeof(*keys));
         if (!keys) {
             budget_release(t->budget, bytes);
             return -ENOMEM;
@@ -161,8 +161,8 @@ int group_table_rekey(struct group_table *t, unsigned width,
     for (uint32_t i = 0; i < t->count; i++)
         rekey(arg, group_table_keys(t, i), keys + (size_t)i * width);
     if (keys != t->keys)
-        free(t->keys);
-    free(t->slots);
+        large_free(t->keys);
+    large_free(t->slots);
     budget_release(t->budget, before);
     t->keys = keys;
     t->slots = NULL;

@@ -208,6 +208,32 @@ static void intern_takes_large_texts(void)
 
 /* ---- lack of memory ---------------------------------------------------------------------------- */
 
+/* From a few bytes to several pages of 2 MiB and back: what was there stays, and new arrays are zero where they were asked to be. */
+static void large_arrays_keep_what_they_have(void)
+{
+    static const size_t bytes[] = {0,        100,      3 << 20, 5 << 20, 9 << 20,
+                                   40 << 20, 41 << 20, 6 << 20, 1 << 20, 8};
+    unsigned char *a = NULL, *other = large_zeroed(30 << 20), *small = large_zeroed(1000);
+    size_t filled = 0;
+
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++) {
+        a = large_realloc(a, bytes[i]);
+        CHECK(a && (uintptr_t)a % 16 == 0);
+        filled = filled < bytes[i] ? filled : bytes[i];
+        for (size_t at = 0; at < filled; at += 997)
+            CHECK(a[at] == at % 251);
+        for (; filled < bytes[i]; filled++)
+            a[filled] = filled % 251;
+    }
+    for (size_t at = 0; at < 30 << 20; at += 997)
+        CHECK(other[at] == 0 && small[at % 1000] == 0);
+    CHECK(!large_realloc(a, SIZE_MAX) && !large_realloc(a, (size_t)1 << 60) && a[7] == 7);
+    large_free(a);
+    large_free(other);
+    large_free(small);
+    large_free(NULL);
+}
+
 static void buf_survives_lack_of_memory(void)
 {
     for (unsigned n = 0; failing_malloc_next(n); n++) {
@@ -280,6 +306,7 @@ static const struct check_test tests[] = {
     {"intern_numbers_texts", intern_numbers_texts},
     {"intern_addresses_stay", intern_addresses_stay},
     {"intern_takes_large_texts", intern_takes_large_texts},
+    {"large_arrays_keep_what_they_have", large_arrays_keep_what_they_have},
     {"buf_survives_lack_of_memory", buf_survives_lack_of_memory},
     {"arena_survives_lack_of_memory", arena_survives_lack_of_memory},
     {"intern_survives_lack_of_memory", intern_survives_lack_of_memory},

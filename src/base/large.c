@@ -1,0 +1,106 @@
+/* large.c - arrays of many MiB: pages of 2 MiB where the system gives them, moved without being copied. */
+#include "dftracerd/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct head {                  /* before each array */
+    _Alignas(16) size_t bytes; /* with the head */
+};
+
+enum { MAPPED = 4 << 20, HUGE_PAGE = 2 << 20 }; /* of less, too much of a page would be empty */
+
+static size_t mapped(size_t bytes)
+{
+    return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* Whole pages of 2 MiB; what is around them is given back. */
+static void *map(size_t bytes)
+{
+    char *at =
+        mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)at % HUGE_PAGE;
+    if (before)
+        munmap(at, before);
+    munmap(at + before + bytes, HUGE_PAGE - before);
+    (void)madvise(at + before, bytes, MADV_HUGEPAGE); /* small pages do as well */
+    return at + before;
+}
+
+static struct head *begin(size_t bytes)
+{
+    return bytes < MAPPED ? malloc(bytes) : map(mapped(bytes));
+}
+
+static void end(struct head *h)
+{
+    if (h->bytes < MAPPED)
+        free(h);
+    else
+        munmap(h, mapped(h->bytes));
+}
+
+/* Both are mapped. */
+static struct head *remap(struct head *h, size_t bytes)
+{
+    size_t before = mapped(h->bytes), after = mapped(bytes);
+
+    if (after == before || mremap(h, before, after, 0) != MAP_FAILED)
+        return h;
+    void *to = map(after);
+    if (to && mremap(h, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+        return to;
+    if (to)
+        munmap(to, after);
+    return NULL;
+}
+
+static struct head *copy(struct head *h, size_t bytes)
+{
+    struct head *to = begin(bytes);
+
+    if (to && h) {
+        memcpy(to, h, h->bytes < bytes ? h->bytes : bytes);
+        end(h);
+    }
+    return to;
+}
+
+void *large_realloc(void *array, size_t bytes)
+{
+    struct head *h = array ? (struct head *)array - 1 : NULL;
+
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes += sizeof(*h);
+    if (h && h->bytes >= MAPPED && bytes >= MAPPED)
+        h = remap(h, bytes);
+    else if (h && h->bytes < MAPPED && bytes < MAPPED)
+        h = realloc(h, bytes);
+    else
+        h = copy(h, bytes);
+    if (!h)
+        return NULL;
+    h->bytes = bytes;
+    return h + 1;
+}
+
+void *large_zeroed(size_t bytes)
+{
+    void *array = large_realloc(NULL, bytes);
+
+    if (array && bytes + sizeof(struct head) < MAPPED)
+        memset(array, 0, bytes);
+    return array;
+}
+
+void large_free(void *array)
+{
+    if (array)
+        end((struct head *)array - 1);
+}
