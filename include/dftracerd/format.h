@@ -140,6 +140,7 @@ struct format_aggregate;
 /* aggregate and query are borrowed. ERR_FORMAT, ERR_PARAM, -ENOMEM. */
 int format_aggregate_new(struct aggregate *a, struct query *q, const struct format_aggregate_options *o, struct err *err,
                          struct format_aggregate **ret);
+uint64_t format_aggregate_least(const struct format_aggregate *f);  /* so many bytes are still to come, or more; 0: not known */
 int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);  /* 0 more, ERR_END: that was all */
 void format_aggregate_free(struct format_aggregate *f);
 

@@ -79,6 +79,15 @@ void arrow_rows_free(struct arrow_rows *r)
     free(r);
 }
 
+size_t arrow_rows_width(const struct arrow_rows *r)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        bytes += r->types[i].type == ARROW_BOOL ? 0 : r->types[i].type == ARROW_TEXT ? 4 : 8;
+    return bytes;
+}
+
 /* ---- batches ---- */
 
 static struct arrow_data data_of(const struct arrow_staged *c)

@@ -78,6 +78,18 @@ void format_aggregate_free(struct format_aggregate *f)
     free(f);
 }
 
+/* Two bytes a value at least, which is something and what divides it from the next; not told ones have none. */
+uint64_t format_aggregate_least(const struct format_aggregate *f)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < f->count && !f->perfetto && !f->arrow; i++)
+        bytes += f->columns[i].optional ? 0 : f->o.format == FORMAT_CSV ? 1 : 2;
+    if (f->arrow)
+        bytes = arrow_rows_width(f->arrow);
+    return aggregate_rows_least(f->aggregate) * bytes;
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
 static void json_row(struct format_aggregate *f, const struct value *values)

@@ -135,6 +135,7 @@ struct request {
     const char *policy;        /* Content-Security-Policy of an html answer; NULL = no scripts          */
     int64_t wait_ms;           /* set before each NEXT_WAIT; 0 = until the index changes                */
     bool ending;               /* in next(): no more waiting, see NEXT_WAIT                             */
+    uint64_t least_bytes;      /* that the answer has, as far as the endpoint knows when it is open     */
     int incomplete;            /* 1: X-Dftracer-Complete: false                                         */
 };
 const struct param *request_param(const struct request *rq, const char *name); /* must be in the descriptor */

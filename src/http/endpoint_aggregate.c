@@ -207,7 +207,9 @@ static int open_writer(struct request *rq, struct state *s)
                                                        : AGGREGATE_COUNTER,
                                          .started_ns = rq->started_ns,
                                          .budget = &rq->budget};
-    return format_aggregate_new(s->aggregate, s->query, &o, &rq->err, &s->writer);
+    int rc = format_aggregate_new(s->aggregate, s->query, &o, &rq->err, &s->writer);
+    rq->least_bytes = rc < 0 ? 0 : format_aggregate_least(s->writer);
+    return rc;
 }
 
 static int open_aggregate(struct request *rq)

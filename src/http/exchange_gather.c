@@ -41,7 +41,9 @@ void exchange_gather(struct exchange *x, const struct buf *fresh, int rc)
     if (!x->place.gathers || rc == NEXT_TURN)
         return;
     struct cache *cache = x->rq.http->cache;
-    bool too_long = x->gathered.len + fresh->len > cache_longest(cache);
+    size_t longest = cache_longest(cache);
+    bool too_long = x->gathered.len + fresh->len > longest ||
+                    (x->coding == CODING_IDENTITY && x->rq.least_bytes > longest);
     bool going_on = (rc == 0 || rc == ERR_END) && !fresh->error && !too_long;
     if (too_long)
         cache_keep(cache, &x->key, NULL);

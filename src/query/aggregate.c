@@ -339,6 +339,11 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
+uint64_t aggregate_rows_least(const struct aggregate *a)
+{
+    return a->end - a->at;
+}
+
 /* Of rows that are values already. */
 static int next_kept(struct aggregate *a, size_t n, struct aggregate_block *ret)
 {
@@ -369,13 +374,19 @@ int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
     a->at += n;
+    a->block.next = a->order.rows + a->at;
+    a->block.ahead = a->end - a->at < AGGREGATE_BLOCK ? a->end - a->at : AGGREGATE_BLOCK;
     *ret = (struct aggregate_block){n, (uint64_t)a->passes * SETS + rows->set};
     return 0;
 }
 
 bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret)
 {
-    return !a->kept && column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
+    if (a->kept)
+        return false;
+    bool done = column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
+    block_look_ahead(a->found, &a->block, AGGREGATE_BLOCK / a->plan.column_count + 1);
+    return done;
 }
 
 /* A column that is left out, or is known as such; what is left is for aggregate_tell. */

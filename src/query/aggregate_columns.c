@@ -111,7 +111,9 @@ static bool fill_measure(const struct teller_state *t, struct column_block *b,
                  v->i);
     if (v->nulls)
         mark_nulls(b, what->of, v);
-    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT : b->alike.nano ? VECTOR_NS : VECTOR_US;
+    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
+              : b->alike.nano                   ? VECTOR_NS
+                                                : VECTOR_US;
     return true;
 }
 
@@ -202,6 +204,18 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
     }
     return 0;
+}
+
+void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most)
+{
+    for (; most > 0 && b->ahead > 0; most--, b->ahead--) {
+        const struct row_id *row = b->next++;
+        const struct aggregate_set *s = &f->set[row->set];
+        const char *r = s->records + row->group * s->stride;
+        for (size_t at = 0; at < s->stride; at += 64)
+            __builtin_prefetch(r + at, 0, 2);
+        __builtin_prefetch(r + s->stride - 1, 0, 2); /* it may begin in the middle of a line */
+    }
 }
 
 /* ---- its values ------------------------------------------------------------------------------------------ */

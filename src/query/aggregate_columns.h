@@ -15,6 +15,8 @@ struct column_block {
     uint64_t differ;            /* bits of words that are not the same in all rows */
     char *records;
     size_t stride_cap;
+    const struct row_id *next;  /* of the block behind it: so many are left to be asked for ahead */
+    size_t ahead;
     bool looked;                /* at the cells of the measure `of`: what they have in common, and how many are null */
     unsigned of;
     struct alike { uint32_t large, nano, micro; } alike; /* beyond 64 bits; values by their units          */
@@ -22,6 +24,8 @@ struct column_block {
 };
 /* n: at most AGGREGATE_BLOCK. -ENOMEM. */
 int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows, size_t n);
+/* Asks for some records of the block behind, which come while this one is told. */
+void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most);
 /* False: the column is for aggregate_tell, and *v is anything. */
 bool column_fill(const struct teller_state *t, const struct aggregate_order *o, struct column_block *b,
                  const struct teller *what, struct aggregate_vector *v);

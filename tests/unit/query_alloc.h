@@ -25,9 +25,11 @@ static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, en
     struct format_aggregate_options o = {.format = format, .events = AGGREGATE_REGULAR, .budget = budget};
     struct format_aggregate *f = NULL;
     int rc = format_aggregate_new(a, q, &o, err, &f);
+    uint64_t least = rc < 0 ? 0 : format_aggregate_least(f);
 
     while (rc == 0)
         rc = format_aggregate_next(f, err, answer);
+    CHECK(rc != ERR_END || answer->len >= least);
     format_aggregate_free(f);
     return rc;
 }
