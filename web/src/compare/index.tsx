@@ -95,14 +95,14 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
     shown.value = { path: "/compare", params: request, ctl: ctlOf(a, b) };
   }, [key, roots.value]);
   const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
-  const chosen = rows?.filter(wanted) ?? [];
+  const none = rows?.some((r) => isSummary(r) && r.metric === "count" && !r.baseline && !r.variant), chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (
     <>
       <Panel title="What differs" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows; operations with the worst regression first` : ""}
         tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">usual</option><option value="all">all</option></select></label>}>
         {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">No events on either side.</p> : <Table rows={chosen} />}
       </Panel>
-      <Panel title="Calls that take more (or less) time in B" wide><FlameDiff a={a} b={b} /></Panel>
+      {!none && <Panel title="Calls that take more (or less) time in B" wide><FlameDiff a={a} b={b} /></Panel>}
     </>
   );
 }

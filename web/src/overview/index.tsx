@@ -1,4 +1,5 @@
 // What is there: how much, when, by what, how long, how good.
+import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
@@ -13,12 +14,12 @@ const narrow = (more: string) => setSelection({ query: both(selection.value.quer
 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
-  const t = info.totals, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0], waits = sums.loading && !sums.data;
+  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0], waits = sums.loading && !sums.data;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
-    [all ? "events" : "chosen events", Number(events?.["events"] ?? 0), count, ""],
+    [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), Number(events?.["events"] ?? 0), count, ""],
     ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
     ["time in calls", (events?.["busy"] as number | null) ?? 0, time, " µs"],
-    [`span${whole}`, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [(mixed ? "span of events" : "span") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],
   ];
@@ -87,11 +88,10 @@ function Slowest() {
 
 const AGG = "count,time=sum:dur,bytes=sum:size,p99=p99:dur";
 
-function Top({ title, by, sort, query }: { title: string; by: string; sort: string; query?: string }) {
-  const params = selectionParams(selection.value);
-  const own = { ...params, query: both(String(params["query"] ?? ""), query ?? "") || undefined };
-  const answer = useAnswer<Rows<Group>>("/aggregate", { ...own, group_by: by, agg: AGG, sort: `-${sort}`, time_interval: 0, limit: 8, format: "json" });
-  const most = Number(answer.data?.rows[0]?.[sort] ?? 0);
+function Top({ title, by, sort, none }: { title: string; by: string; sort: string; none?: JSX.Element }) {
+  const answer = useAnswer<Rows<Group>>("/aggregate", { ...selectionParams(selection.value), group_by: by, agg: AGG, sort: `-${sort}`, time_interval: 0, limit: 8, format: "json" });
+  const rows = answer.data?.rows, most = Number(rows?.[0]?.[sort] ?? 0);
+  if (none && rows?.length === 1 && rows[0]?.[by] == null) return none;
   return (
     <Panel title={title} busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
@@ -152,7 +152,7 @@ export function OverviewView() {
       <div class="panels">
         <Activity />
         <Slowest />
-        <Top title="Ranks that moved most" by="rank" sort="bytes" />
+        <Top title="Ranks that moved most" by="rank" sort="bytes" none={<Top title="Processes that moved most" by="pid" sort="bytes" />} />
         <Top title="Calls that took most" by="name" sort="time" />
         <Durations />
         <Top title="Categories" by="cat" sort="time" />

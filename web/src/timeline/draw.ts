@@ -102,8 +102,14 @@ export interface BoxLook {
   y: number;
   height: number;
 }
+/** What of a row is for boxes where not all events are there as such; density is below. */
+const BOXED = 0.6, BEHIND = 0.25, LEAST_SPLIT = 30;
+const isWide = (s: Scene, b: Placed): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
+const roomAbove = (s: Scene, row: Row, all: RowBoxes): number =>
+  !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round((row.height - 3) * BOXED) : 0;
+
 export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Placed): BoxLook {
-  const room = (row.height - 3) * (all.complete ? 1 : 0.6), each = Math.max(4, Math.min(22, room / Math.max(1, all.levels)));
+  const room = (row.height - 3) * (all.complete ? 1 : BOXED), each = Math.max(4, Math.min(22, room / Math.max(1, all.levels)));
   const y = Math.min(box.depth * each, Math.max(0, row.height - 3 - each));
   return { y: yOf(s, row) + 1 + y, height: Math.max(2, each - 1) };
 }
@@ -209,7 +215,11 @@ export function drawRow(s: Scene, row: Row, look: Look): void {
   } else {
     const tiles = look.tiles(row), boxes = look.boxes(row);
     g.imageSmoothingEnabled = false;
-    if (!boxes.complete) for (const tile of tiles) density(s, tile, row.node.id, y + 1, row.height - 3, look.palette, look.theme);
+    const above = roomAbove(s, row, boxes);
+    g.globalAlpha = BEHIND; // where a box is not among those that are there
+    if (above) for (const tile of tiles) density(s, tile, row.node.id, y + 1, above, look.palette, look.theme);
+    g.globalAlpha = 1;
+    if (!boxes.complete) for (const tile of tiles) density(s, tile, row.node.id, y + 1 + above, row.height - 3 - above, look.palette, look.theme);
     if (look.gaps) drawGaps(s, row, gapsOf(tiles, row.node.id, "", s.from, s.to), c);
     g.save();
     g.beginPath();

@@ -123,12 +123,12 @@ function shownAs(node: Node): Node {
 }
 
 /** `heads`: what stands below a root besides its lanes. */
-export function rowsOf(roots: readonly Node[], closed: ReadonlySet<string>, laneHeight: number, headHeight: number, heads: (root: Node) => Node[]): Row[] {
+export function rowsOf(roots: readonly Node[], closed: ReadonlySet<string>, heightOf: (lane: Node) => number, headHeight: number, heads: (root: Node) => Node[]): Row[] {
   const rows: Row[] = [];
   let y = 0;
   const add = (node: Node, depth: number): void => {
     const shown = shownAs(node), open = shown.children.length > 0 && !closed.has(node.id);
-    const height = open || node.track === null ? headHeight : node.track ? TRACK_HEIGHT : laneHeight;
+    const height = open || node.track === null ? headHeight : node.track ? TRACK_HEIGHT : heightOf(node);
     const title = shown === node ? shown : { ...shown, title: node.title };
     rows.push({ node: open ? node : shown.children.length ? node : title, head: open, depth, y, height });
     y += height;

@@ -26,7 +26,7 @@ export interface Under {
   point: Point | null;
 }
 
-const HEAD = 20;
+const HEAD = 20, LEAST_LANE = 16, MOST_LANE = 72, LEVEL = 12;
 
 export class Stage {
   readonly clock: Clock;
@@ -42,7 +42,6 @@ export class Stage {
   picked = "";
   gaps = false;
   area: Area | null = null;
-  laneHeight = 0;
   /** Counts changes of the window, for what is asked once it stands still. */
   readonly moved = signal(0);
   /** Counts answers. */
@@ -120,8 +119,10 @@ export class Stage {
     const room = (this.scene?.height ?? 500) - draw.RULER;
     let n = 0;
     for (const level of this.tree.levels) n = level.length;
-    this.laneHeight = this.chosenHeight || Math.max(16, Math.min(72, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n))));
-    this.rows = rowsOf(this.roots(), this.closed, this.laneHeight, HEAD, this.headsOf);
+    const least = Math.max(LEAST_LANE, Math.min(MOST_LANE, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n)))), span = (this.whole.to - this.whole.from) / 1000;
+    // Calls stand in each other as deep as they are busy together for longer than the time there is.
+    const heightOf = (node: Node) => this.chosenHeight || Math.max(least, Math.min(MOST_LANE, 3 + LEVEL * Math.ceil(node.busy / span)));
+    this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
     this.setScroll(this.scroll);
   }
 
