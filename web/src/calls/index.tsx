@@ -71,8 +71,8 @@ function Sandwich({ names }: { names: Function[] }) {
       <datalist id="call-names">{names.slice(0, 500).map((f) => <option key={f.key} value={f.name} />)}</datalist>
       {answer.error ? <Failure error={answer.error} /> : !answer.data ? <p class="empty">…</p> : !answer.data.callees?.count ? <p class="empty">No call of {label(name)} here.</p> : (
         <>
-          <h3>Called from</h3><Flame root={answer.data.callers as Call} title={`Callers of ${label(name)}`} up onOpen={(n) => { focus.value = n; }} />
-          <h3>Calls</h3><Flame root={answer.data.callees as Call} title={`Callees of ${label(name)}`} onOpen={(n) => { focus.value = n; }} />
+          <h2>Called from</h2><Flame root={answer.data.callers as Call} title={`Callers of ${label(name)}`} up onOpen={(n) => { focus.value = n; }} />
+          <h2>Calls</h2><Flame root={answer.data.callees as Call} title={`Callees of ${label(name)}`} onOpen={(n) => { focus.value = n; }} />
         </>
       )}
     </>
