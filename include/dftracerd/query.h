@@ -33,6 +33,8 @@ struct value {
 };
 /* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
 int value_cmp(const struct value *a, const struct value *b);
+/* Of whole numbers and times, in units of 1/1000: two that have it are in its order. False: no such value, or it is too large. */
+bool value_whole(const struct value *v, __int128 *ret);
 /* The nearest double, of times in us; `other` for what is not a number. */
 double value_double(const struct value *v, double other);
 

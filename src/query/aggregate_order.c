@@ -9,12 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 2048, BUCKET_BITS = 11, LANES_MAX = 64, MANY = 4096, LARGE = 1 << 15 };
-
-struct keyed {
-    struct value value;
-    uint32_t id;
-};
+enum { BUCKETS = 2048, BUCKET_BITS = RADIX_BITS, LANES_MAX = 64, MANY = 4096, LARGE = 1 << 15 };
 
 struct lane {
     struct group_table distinct[GROUP_KEYS_MAX];
@@ -57,32 +52,6 @@ static uint32_t lane_begin(const struct order *o, unsigned lane)
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------- */
-
-static int compare_keyed(const void *a, const void *b)
-{
-    pulse_step();
-    return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
-}
-
-static int rank_distinct(struct query *q, const struct group_table *distinct, uint32_t *rank,
-                         uint64_t *keys)
-{
-    struct keyed *keyed = malloc((distinct->count + 1) * sizeof(*keyed));
-
-    if (!keyed)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < distinct->count; i++) {
-        query_key_value(q, *group_table_keys(distinct, i), &keyed[i].value);
-        keyed[i].id = i;
-    }
-    qsort(keyed, distinct->count, sizeof(*keyed), compare_keyed);
-    for (uint32_t i = 0; i < distinct->count; i++)
-        rank[keyed[i].id] = i;
-    for (uint32_t i = 0; i < distinct->count; i++)
-        keys[i] = *group_table_keys(distinct, keyed[i].id);
-    free(keyed);
-    return 0;
-}
 
 /* Numbers of the keys of a lane, each column for itself. */
 static void number_job(void *arg, unsigned i)
@@ -135,7 +104,7 @@ static void rank_numbers_job(void *arg, unsigned column)
     uint64_t *keys = o->ranked->keys[column] = malloc((all->count + 1) * sizeof(*keys));
 
     o->ranked->count[column] = all->count;
-    o->rc[column] = rank && keys ? rank_distinct(o->query, all, rank, keys) : -ENOMEM;
+    o->rc[column] = rank && keys ? rank_keys(o->query, all, rank, keys) : -ENOMEM;
 }
 
 static void rank_job(void *arg, unsigned column)
@@ -149,7 +118,7 @@ static void rank_job(void *arg, unsigned column)
     uint64_t *keys = rc < 0 ? NULL : malloc((all.count + 1) * sizeof(*keys));
     o->ranked->keys[column] = keys;
     if (rc == 0)
-        rc = rank && keys ? rank_distinct(o->query, &all, rank, keys) : -ENOMEM;
+        rc = rank && keys ? rank_keys(o->query, &all, rank, keys) : -ENOMEM;
     for (unsigned i = 0; i < o->lane_count && rc == 0; i++) {
         struct lane *l = &o->lanes[i];
         for (uint32_t k = 0; k < l->distinct[column].count; k++)
@@ -272,27 +241,6 @@ static void spread_job(void *arg, unsigned i)
         o->room[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
 }
 
-static bool radix_pass(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
-                       unsigned bits)
-{
-    const uint64_t mask = ((uint64_t)1 << bits) - 1;
-    uint32_t at[BUCKETS], sum = 0;
-
-    memset(at, 0, (mask + 1) * sizeof(*at));
-    for (size_t i = 0; i < n; i++)
-        at[from[i].word >> shift & mask]++;
-    if (at[from[0].word >> shift & mask] == n)
-        return false;
-    for (unsigned b = 0; b <= mask; b++) {
-        uint32_t count = at[b];
-        at[b] = sum;
-        sum += count;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[at[from[i].word >> shift & mask]++] = from[i];
-    return true;
-}
-
 /* From `room` to `items`. Counters of fewer bits cost small buckets less. */
 static void bucket_job(void *arg, unsigned b)
 {
@@ -303,7 +251,7 @@ static void bucket_job(void *arg, unsigned b)
 
     for (unsigned shift = 0; n > 1 && shift < o->shift; shift += step) {
         unsigned bits = o->shift - shift < step ? o->shift - shift : step;
-        if (radix_pass(now, other, n, shift, bits)) {
+        if (rows_radix(now, other, n, shift, bits)) {
             struct row_id *swap = now;
             now = other;
             other = swap;

@@ -29,8 +29,7 @@ static int rank_of(const struct value *v)
     return digits ? 1 : 4;
 }
 
-/* As a bound: exact for all integers and times but those of hundreds of digits. In units of 1/1000. */
-static bool whole_of(const struct value *v, __int128 *ret)
+bool value_whole(const struct value *v, __int128 *ret)
 {
     switch (v->type) {
     case VALUE_INT:
@@ -92,7 +91,7 @@ static int cmp_numbers(const struct value *a, const struct value *b)
     char room_a[64], room_b[64];
     __int128 x, y;
 
-    if (whole_of(a, &x) && whole_of(b, &y))
+    if (value_whole(a, &x) && value_whole(b, &y))
         return (x > y) - (x < y);
     struct number m = number_of(a, room_a), n = number_of(b, room_b);
     return number_cmp(&m, &n);

@@ -1,0 +1,130 @@
+/* aggregate_ranks.c - the different keys of a column in the order of their values: by radix where they are whole numbers or
+ * times, by comparing them where they are not. */
+#include "aggregate.h"
+
+#include <stdlib.h>
+
+bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
+                unsigned bits)
+{
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint32_t at[1 << RADIX_BITS], sum = 0;
+
+    memset(at, 0, (mask + 1) * sizeof(*at));
+    for (size_t i = 0; i < n; i++)
+        at[from[i].word >> shift & mask]++;
+    if (at[from[0].word >> shift & mask] == n)
+        return false;
+    for (unsigned b = 0; b <= mask; b++) {
+        uint32_t count = at[b];
+        at[b] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[from[i].word >> shift & mask]++] = from[i];
+    return true;
+}
+
+struct keyed {
+    struct value value;
+    uint32_t id;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+    pulse_step();
+    return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
+}
+
+static int sort_values(struct query *q, const struct group_table *distinct, struct row_id *items)
+{
+    struct keyed *keyed = malloc((distinct->count + 1) * sizeof(*keyed));
+
+    if (!keyed)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < distinct->count; i++) {
+        query_key_value(q, *group_table_keys(distinct, i), &keyed[i].value);
+        keyed[i].id = i;
+    }
+    qsort(keyed, distinct->count, sizeof(*keyed), compare_keyed);
+    for (uint32_t i = 0; i < distinct->count; i++)
+        items[i].group = keyed[i].id;
+    free(keyed);
+    return 0;
+}
+
+struct whole {
+    bool null;
+    __int128 value;
+};
+
+/* False: neither null nor whole. */
+static bool key_whole(struct query *q, const struct group_table *distinct, uint32_t i,
+                      struct whole *ret)
+{
+    struct value v;
+
+    query_key_value(q, *group_table_keys(distinct, i), &v);
+    *ret = (struct whole){.null = v.type == VALUE_NULL};
+    return ret->null || value_whole(&v, &ret->value);
+}
+
+/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. False: some are something else, or too far
+ * apart. */
+static bool make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
+                       uint64_t *ret_most)
+{
+    struct whole w, least = {.null = true}, most = {.null = true};
+    __int128 span;
+
+    for (uint32_t i = 0; i < distinct->count; i++) {
+        if (!key_whole(q, distinct, i, &w))
+            return false;
+        if (!w.null && (least.null || w.value < least.value))
+            least = w;
+        if (!w.null && (most.null || w.value > most.value))
+            most = w;
+    }
+    if (__builtin_sub_overflow(most.value, least.value, &span) || span >= UINT64_MAX)
+        return false;
+    for (uint32_t i = 0; i < distinct->count; i++) {
+        key_whole(q, distinct, i, &w);
+        items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - least.value) + 1, 0, i};
+    }
+    *ret_most = (uint64_t)span + 1;
+    return true;
+}
+
+/* The keys' numbers in the order of their values, in what it returns: one half of `items`. */
+static struct row_id *sort_keys(struct query *q, const struct group_table *distinct,
+                                struct row_id *items, int *rc)
+{
+    struct row_id *now = items, *other = items + distinct->count;
+    uint64_t most = 0;
+
+    *rc = 0;
+    if (!make_words(q, distinct, items, &most))
+        *rc = sort_values(q, distinct, items);
+    for (unsigned shift = 0; shift < 64 && most >> shift && distinct->count > 1; shift += 8) {
+        if (rows_radix(now, other, distinct->count, shift, 8)) {
+            struct row_id *swap = now;
+            now = other;
+            other = swap;
+        }
+    }
+    return now;
+}
+
+int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *rank, uint64_t *keys)
+{
+    struct row_id *items = large_realloc(NULL, 2 * (size_t)distinct->count * sizeof(*items));
+    int rc = items ? 0 : -ENOMEM;
+    const struct row_id *sorted = items ? sort_keys(q, distinct, items, &rc) : NULL;
+
+    for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
+        rank[sorted[i].group] = i;
+        keys[i] = *group_table_keys(distinct, sorted[i].group);
+    }
+    large_free(items);
+    return rc;
+}
