@@ -199,7 +199,8 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
     write_headers(j, e);
     write_content(j, arena, e);
     jw_end(j, '}');
-    if (!e->immediate && !post)
+    bool has_etag = !e->immediate || e == &endpoint_page;
+    if (has_etag && !post)
         openapi_refer(j, "304", "responses", "NotModified");
     if (strcmp(e->path, "/readyz") == 0) {
         openapi_begin(j, "503", '{');

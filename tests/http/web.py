@@ -94,7 +94,7 @@ def record(method, path, answer):
         body = None  # packed
     line = json.dumps({"method": method, "path": path, "status": answer.status, "type": answer.headers.get("Content-Type"),
                        "body": body if answer.headers.get("Content-Encoding") is None else None})  # fmt: skip
-    key = hash(re.sub(r"[0-9]+", "0", line))
+    key = RECORD, hash(re.sub(r"[0-9]+", "0", line))
     if RECORD and len(line) < 1 << 20 and key not in recorded:
         recorded.add(key)
         with open(os.path.join(RECORD, "%s-%d" % (os.path.basename(sys.argv[0]), os.getpid())), "a") as f:
