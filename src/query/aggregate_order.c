@@ -62,6 +62,8 @@ static void number_job(void *arg, unsigned i)
     uint32_t begin = lane_begin(o, i), end = lane_begin(o, i + 1);
 
     for (uint32_t g = begin; g < end && l->rc == 0; g++) {
+        if (g % MANY == 0 && (l->rc = budget_check(o->budget)) < 0)
+            return;
         const uint64_t *keys = group_table_keys(o->table, g);
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++) {
@@ -86,7 +88,8 @@ static int join_lanes(struct order *o, unsigned column, struct group_table *all)
         if (!l->rank[column])
             return -ENOMEM;
         for (uint32_t k = 0; k < t->count; k++) {
-            int64_t number = group_table_add(all, group_table_keys(t, k));
+            int rc = k % MANY == 0 ? budget_check(o->budget) : 0;
+            int64_t number = rc < 0 ? rc : group_table_add(all, group_table_keys(t, k));
             if (number < 0)
                 return (int)number;
             l->rank[column][k] = (uint32_t)number;
