@@ -86,6 +86,9 @@ int http_reload(struct http *h, const struct http_settings *settings);
 int64_t http_idle_ns(struct http *h);
 /* The longest time that one of its workers, or the tick, has worked without getting on. Any thread. */
 int64_t http_silence_ns(const struct http *h);
+/* Once nobody new is to come: serves, for at most `most_ms`, those who have connected and have not been answered yet. Before
+ * http_stop, which would cut them off. */
+void http_finish(struct http *h, int most_ms);
 /* Stops accepting. For at most `drain_ms` requests that are being worked for go on, as long as one of them does: not those
  * that wait for the index, nor those whose clients stand still; what comes now is refused. Then cancels and resumes
  * everything, waits at most `grace_ms` for clients to be told, frees. */

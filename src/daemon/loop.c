@@ -84,6 +84,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
     tell_status(l);
     if (most_ms && (uint64_t)http_idle_ns(l->http) / 1000000 >= most_ms) {
         log_line(LOG_LEVEL_INFO, "stopping idle_ms=%" PRIu64, most_ms);
+        l->idle = true;
         event_base_loopbreak(l->base);
     } else if (is_unreachable(l)) {
         log_line(LOG_LEVEL_INFO, "stopping socket_gone=%s", l->only_socket);

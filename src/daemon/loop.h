@@ -17,6 +17,7 @@ struct loop {
     int (*reload)(void *arg);            /* SIGHUP */
     void *arg;
     char status[128];                    /* told last */
+    bool idle;                           /* nobody had asked for long: why it ended */
     uint64_t watchdog_us;                /* a service manager waits so long for a sign of life; 0 = it does not */
 };
 /* Before anything is started: a signal that comes meanwhile waits for the loop. */

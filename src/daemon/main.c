@@ -342,6 +342,8 @@ static void stop(struct daemon *d)
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
     meeting_close(&d->meeting);
+    if (d->loop.idle) /* who has just found us is not turned away for having come too late */
+        http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
     watch_free(d->watch);
     if (d->index)

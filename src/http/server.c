@@ -4,6 +4,7 @@
 #include "stored.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -285,6 +286,33 @@ static void cancel_all(struct http *h, bool cut)
     for (struct exchange *x = h->table; x; x = x->next)
         exchange_cancel(x, ERR_CANCELLED, cut);
     pthread_mutex_unlock(&h->table_lock);
+}
+
+/* Somebody waits to be accepted, or for an answer, or has not said yet what is wanted. */
+static bool has_company(struct http *h)
+{
+    bool any = !table_empty(h);
+
+    for (size_t i = 0; i < h->listeners && !any; i++) {
+        struct pollfd p = {.fd = h->fds[i], .events = POLLIN};
+        any = poll(&p, 1, 0) > 0;
+    }
+    pthread_mutex_lock(&h->connections_lock);
+    for (struct connection *c = h->connections; c && !any; c = c->next)
+        any = atomic_load(&c->state) != CONNECTION_IDLE;
+    pthread_mutex_unlock(&h->connections_lock);
+    return any;
+}
+
+void http_finish(struct http *h, int most_ms)
+{
+    enum { STEP_MS = 5, QUIET = 4 }; /* who is just being accepted is nowhere for a moment */
+    int quiet = 0;
+
+    for (int ms = 0; ms < most_ms && quiet < QUIET; ms += STEP_MS) {
+        quiet = has_company(h) ? 0 : quiet + 1;
+        usleep(STEP_MS * 1000);
+    }
 }
 
 /* Requests that were begun may come to their end. From now on none can begin. */
