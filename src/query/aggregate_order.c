@@ -46,6 +46,13 @@ static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
         job(o, i);
 }
 
+/* Between the steps of sorting it is asked whether the rows are still wanted: a step of millions takes some 10 ms. */
+static int run_wanted(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
+{
+    run(o, n, job);
+    return budget_check(o->budget);
+}
+
 static uint32_t lane_begin(const struct order *o, unsigned lane)
 {
     return (uint32_t)((uint64_t)o->table->count * lane / o->lane_count);
@@ -252,6 +259,8 @@ static void bucket_job(void *arg, unsigned b)
     struct row_id *now = o->room + o->from[b], *other = o->items + o->from[b];
     unsigned step = n < LARGE ? 8 : BUCKET_BITS;
 
+    if (n >= LARGE && budget_check(o->budget) < 0)
+        return; /* nobody will look at them */
     for (unsigned shift = 0; n > 1 && shift < o->shift; shift += step) {
         unsigned bits = o->shift - shift < step ? o->shift - shift : step;
         if (rows_radix(now, other, n, shift, bits)) {
@@ -264,12 +273,14 @@ static void bucket_job(void *arg, unsigned b)
         memcpy(o->items + o->from[b], now, n * sizeof(*now));
 }
 
-static void sort_items(struct order *o, unsigned bits)
+static int sort_items(struct order *o, unsigned bits)
 {
     uint32_t sum = 0;
 
     o->shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
-    run(o, o->lane_count, count_job);
+    int rc = run_wanted(o, o->lane_count, count_job);
+    if (rc < 0)
+        return rc;
     for (unsigned b = 0; b < BUCKETS; b++) {
         o->from[b] = sum;
         for (unsigned i = 0; i < o->lane_count; i++) {
@@ -279,8 +290,8 @@ static void sort_items(struct order *o, unsigned bits)
         }
     }
     o->from[BUCKETS] = sum;
-    run(o, o->lane_count, spread_job);
-    run(o, BUCKETS, bucket_job);
+    rc = run_wanted(o, o->lane_count, spread_job);
+    return rc < 0 ? rc : run_wanted(o, BUCKETS, bucket_job);
 }
 
 /* Where one word holds all keys, nothing more is asked of the ranks, and pages that are there cost less than new ones. */
@@ -304,14 +315,14 @@ static int sort_words(struct order *o)
 
     do {
         unsigned bits = choose_word(o, end);
-        run(o, o->lane_count,
-            o->map->pack      ? only_word_job
-            : end == o->width ? first_word_job
-                              : next_word_job);
-        int rc = make_room(o);
+        int rc = run_wanted(o, o->lane_count,
+                            o->map->pack      ? only_word_job
+                            : end == o->width ? first_word_job
+                                              : next_word_job);
+        rc = rc < 0 ? rc : make_room(o);
+        rc = rc < 0 ? rc : sort_items(o, bits);
         if (rc < 0)
             return rc;
-        sort_items(o, bits);
         end = o->begin;
     } while (end > 0);
     return 0;

@@ -2,6 +2,7 @@
  * times, by comparing them where they are not. */
 #include "aggregate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
@@ -53,6 +54,8 @@ static int sort_values(struct query *q, const struct group_table *distinct, stru
     return 0;
 }
 
+enum { LOOKED = 1 << 16 }; /* keys until it is asked again whether they are still wanted */
+
 struct whole {
     bool null;
     __int128 value;
@@ -69,30 +72,31 @@ static bool key_whole(struct query *q, const struct group_table *distinct, uint3
     return ret->null || value_whole(&v, &ret->value);
 }
 
-/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. False: some are something else, or too far
+/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. -EDOM: some are something else, or too far
  * apart. */
-static bool make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
-                       uint64_t *ret_most)
+static int make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
+                      uint64_t *ret_most)
 {
     struct whole w, least = {.null = true}, most = {.null = true};
     __int128 span;
 
     for (uint32_t i = 0; i < distinct->count; i++) {
-        if (!key_whole(q, distinct, i, &w))
-            return false;
+        int rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        if (rc < 0 || !key_whole(q, distinct, i, &w))
+            return rc < 0 ? rc : -EDOM;
         if (!w.null && (least.null || w.value < least.value))
             least = w;
         if (!w.null && (most.null || w.value > most.value))
             most = w;
     }
     if (__builtin_sub_overflow(most.value, least.value, &span) || span >= UINT64_MAX)
-        return false;
+        return -EDOM;
     for (uint32_t i = 0; i < distinct->count; i++) {
         key_whole(q, distinct, i, &w);
         items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - least.value) + 1, 0, i};
     }
     *ret_most = (uint64_t)span + 1;
-    return true;
+    return budget_check(query_budget(q));
 }
 
 /* The keys' numbers in the order of their values, in what it returns: one half of `items`. */
@@ -102,15 +106,17 @@ static struct row_id *sort_keys(struct query *q, const struct group_table *disti
     struct row_id *now = items, *other = items + distinct->count;
     uint64_t most = 0;
 
-    *rc = 0;
-    if (!make_words(q, distinct, items, &most))
+    *rc = make_words(q, distinct, items, &most);
+    if (*rc == -EDOM)
         *rc = sort_values(q, distinct, items);
-    for (unsigned shift = 0; shift < 64 && most >> shift && distinct->count > 1; shift += 8) {
+    for (unsigned shift = 0; *rc == 0 && shift < 64 && most >> shift && distinct->count > 1;
+         shift += 8) {
         if (rows_radix(now, other, distinct->count, shift, 8)) {
             struct row_id *swap = now;
             now = other;
             other = swap;
         }
+        *rc = budget_check(query_budget(q));
     }
     return now;
 }
