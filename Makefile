@@ -174,7 +174,7 @@ OLD_NAMES = $(shell cat src/client/names)
 CLIENT_PARTS := $(sort $(wildcard src/client/parts/*.sh))
 $(CLIENT): $(CLIENT_PARTS) src/client/names Makefile
 	@mkdir -p $(@D)
-	$(call say,CAT,$@)sed 's/@VERSION@/$(VERSION)/' $(CLIENT_PARTS) >$@.part && chmod 755 $@.part && mv $@.part $@
+	$(call say,CAT,$@)sed 's/@VERSION@/$(VERSION)/g' $(CLIENT_PARTS) >$@.part && chmod 755 $@.part && mv $@.part $@
 	@cd $(@D) && for f in $(OLD_NAMES); do ln -sf dftracerctl $$f || exit 1; done
 	@ln -sf dftracerd $(@D)/dftracer_server
 
