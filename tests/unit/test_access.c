@@ -1,9 +1,11 @@
 /* room: http */
 #include "check.h"
-#include "../../src/http/access.h"
+#include "../../src/http/clients.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static void knows_hosts(void)
@@ -93,11 +95,73 @@ static void finds_the_peer(void)
         close(all[i]);
 }
 
+static int64_t time_of(const char *authorization, const struct http_options *o)
+{
+    struct timespec from, to;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 9; i++) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        CHECK_INT(access_token_role(authorization, o), ACCESS_NONE);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        int64_t ns = (to.tv_sec - from.tv_sec) * 1000000000ll + to.tv_nsec - from.tv_nsec;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+/* How long it takes does not tell how much of a guess is right: of so long a token that one could see it. */
+static void takes_equal_time(void)
+{
+    enum { LONG = 1 << 20 };
+    char *token = malloc(LONG + 1), *guess = malloc(LONG + 8);
+    CHECK_STOP(token && guess);
+    memset(token, 'x', LONG);
+    token[LONG] = '\0';
+    const struct http_options o = {.token = token};
+    snprintf(guess, LONG + 8, "Bearer %s", token);
+    guess[7] = 'y';
+    int64_t first = time_of(guess, &o);
+    guess[7] = 'x';
+    guess[7 + LONG - 1] = 'y';
+    int64_t last = time_of(guess, &o);
+    CHECK(first < 4 * last && last < 4 * first);
+    free(token);
+    free(guess);
+}
+
+static void compare_clients(const char *a, const char *b, bool same)
+{
+    struct budget_share all = {0};
+    struct clients *c = clients_new(1 << 20, &all);
+    struct access_peer peers[2] = {{.uid = ACCESS_NOBODY, .place = ACCESS_BEYOND},
+                                   {.uid = ACCESS_NOBODY, .place = ACCESS_BEYOND}};
+    CHECK_STOP(c != NULL);
+    CHECK_INT(inet_pton(AF_INET6, a, peers[0].address), 1);
+    CHECK_INT(inet_pton(AF_INET6, b, peers[1].address), 1);
+    struct client *one = clients_find(c, &peers[0]), *other = clients_find(c, &peers[1]);
+    CHECK_STOP(one && other);
+    CHECK_INT(one == other, same);
+    clients_release(c, one);
+    clients_release(c, other);
+    clients_free(c);
+}
+
+/* Of IPv6 a network of 64 bits is one client, of IPv4 an address. */
+static void knows_clients(void)
+{
+    compare_clients("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true);
+    compare_clients("2001:db8:1:2::1", "2001:db8:1:3::1", false);
+    compare_clients("::ffff:10.0.0.1", "::ffff:10.0.0.1", true);
+    compare_clients("::ffff:10.0.0.1", "::ffff:10.0.0.2", false);
+}
+
 static const struct check_test tests[] = {
     {"knows_hosts", knows_hosts},
     {"knows_origins", knows_origins},
     {"compares_tokens", compares_tokens},
+    {"takes_equal_time", takes_equal_time},
     {"finds_the_peer", finds_the_peer},
+    {"knows_clients", knows_clients},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)

@@ -764,13 +764,6 @@ static void stops(void)
     CHECK_INT(scan_run(q, &sink, &err), ERR_CANCELLED);
     err_done(&err);
     query_close(q);
-    memset(&budget, 0, sizeof(budget));
-    s.query = TEXT("uniq ~ '(u*)*(u+)*(u|[a-z0-9])*!$'");
-    CHECK_INT(query_open(&store.env, store.snapshot, &s, &budget, &err, &q), 0);
-    int rc = scan_run(q, &sink, &err);
-    CHECK(rc == ERR_PATTERN_LIMIT || rc == 0);
-    err_done(&err);
-    query_close(q);
     CHECK_INT(atomic_load(&budget.memory_used), 0);
 }
 
