@@ -172,20 +172,34 @@ int set_grow(struct aggregate_found *f, unsigned set)
 
 /* ---- parts of texts as keys ------------------------------------------------------------------------ */
 
+/* As dirname(1) and basename(1) have them: slashes at the end do not count, "/d/" is "d" in "/". */
+static struct text without_end_slashes(struct text path)
+{
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    return path;
+}
+
+static const char *last_slash(struct text path)
+{
+    return path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+}
+
 static struct text dirname_of(struct text path)
 {
-    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    const char *slash = last_slash(without_end_slashes(path));
 
     if (!slash)
         return TEXT(".");
-    return slash == path.ptr ? TEXT("/") : (struct text){path.ptr, (size_t)(slash - path.ptr)};
+    return without_end_slashes((struct text){path.ptr, (size_t)(slash - path.ptr) + 1});
 }
 
 static struct text basename_of(struct text path)
 {
-    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    struct text p = without_end_slashes(path);
+    const char *slash = p.len > 1 ? last_slash(p) : NULL;
 
-    return slash ? (struct text){slash + 1, (size_t)(path.ptr + path.len - slash - 1)} : path;
+    return slash ? (struct text){slash + 1, (size_t)(p.ptr + p.len - slash - 1)} : p;
 }
 
 int plan_keys(const struct aggregate_plan *p, const uint64_t *keys, uint64_t *ret)

@@ -540,10 +540,10 @@ def path_reader(root, path, interval, origin):
         text = reader(root, o)
         if not isinstance(text, str):
             return text
-        folder, slash, name = text.rpartition("/")
+        folder, slash, name = (text.rstrip("/") or text[:1]).rpartition("/")
         if match.group(1) == "basename":
-            return name
-        return (folder or "/") if slash else "."
+            return name or slash
+        return (folder.rstrip("/") or "/") if slash else "."
 
     return part
 

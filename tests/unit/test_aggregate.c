@@ -291,7 +291,7 @@ static void tops_and_havings(void)
         buf_printf(&lines,
                    "{\"name\":\"FH\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"/d%d/%s\","
                    "\"value\":\"%d\"}}\n",
-                   i % 2, i ? "x" : "y", i);
+                   i % 2, (const char *[]){"y", "x", "x/"}[i], i);
     for (int i = 0; i < 9; i++) /* files 0 1 2 0 1 2 ... */
         buf_printf(&lines,
                    "{\"name\":\"n%d\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":%d,\"ph\":\"X\","
