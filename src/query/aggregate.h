@@ -242,8 +242,6 @@ int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, ui
 
 /* ---- order and telling ---- */
 
-/* word: the ranks of its keys side by side, where they fit (struct key_ranks). */
-struct row_id { uint64_t word; uint32_t set, group; };
 /* The different keys of a set's groups, in the order of their values: a key is as good as its rank. */
 struct key_ranks {
     unsigned width;
@@ -254,11 +252,6 @@ struct key_ranks {
     uint32_t *ranks;                /* by group, by number of the key; NULL: all fit into the word    */
 };
 enum { KEY_OTHER = 15 };        /* tag of the first key of "(other)"; see keys.c */
-/* aggregate_ranks.c: numbers from 0 on in the order of values, by number of the key; and the keys in that order. -ENOMEM. */
-int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *rank, uint64_t *keys);
-/* One pass of a stable sort by words, by at most RADIX_BITS bits. False: all have the same, and nothing was moved. n: one at least. */
-enum { RADIX_BITS = 11 };
-bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift, unsigned bits);
 /* All groups by class, then keys. */
 struct aggregate_order {
     struct row_id *rows;

@@ -132,4 +132,15 @@ enum { GROUP_TALLY_MOST = 16 };
 struct group_rows { uint32_t group, rows; };
 int group_map_tally(struct group_map *m, struct scan_batch *b, struct group_rows ret[GROUP_TALLY_MOST]);
 
+/* ---- group_ranks.c ------------------------------------------------------------------------------------------- */
+
+/* Ranks of the keys of a table of width 1: from 0 on in the order of values, by number of the key; and the keys in that order
+ * (NULL: not wanted). -ENOMEM; why the query is to stop. */
+int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *rank, uint64_t *keys);
+/* word: the ranks of a group's keys side by side, where they fit. */
+struct row_id { uint64_t word; uint32_t set, group; };
+/* One pass of a stable sort by words, by at most RADIX_BITS bits. False: all have the same, and nothing was moved. n: one at least. */
+enum { RADIX_BITS = 11 };
+bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift, unsigned bits);
+
 #endif

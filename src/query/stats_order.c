@@ -11,35 +11,6 @@ struct ranking {
     uint32_t *ranks; /* width a group */
 };
 
-struct keyed {
-    struct value value;
-    uint32_t id;
-};
-
-static int compare_keyed(const void *a, const void *b)
-{
-    pulse_step();
-    return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
-}
-
-/* Rank of each distinct key of a column, by its number in `distinct`. */
-static int rank_distinct(struct query *q, const struct group_table *distinct, uint32_t *rank)
-{
-    struct keyed *keyed = malloc(distinct->count * sizeof(*keyed));
-
-    if (!keyed)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < distinct->count; i++) {
-        query_key_value(q, *group_table_keys(distinct, i), &keyed[i].value);
-        keyed[i].id = i;
-    }
-    qsort(keyed, distinct->count, sizeof(*keyed), compare_keyed);
-    for (uint32_t i = 0; i < distinct->count; i++)
-        rank[keyed[i].id] = i;
-    free(keyed);
-    return 0;
-}
-
 static int rank_column(struct query *q, struct ranking *r, unsigned column, struct budget *budget)
 {
     const struct group_table *t = r->table;
@@ -55,7 +26,7 @@ static int rank_column(struct query *q, struct ranking *r, unsigned column, stru
     }
     if (rc == 0) {
         rank = malloc((distinct.count + 1) * sizeof(*rank));
-        rc = rank ? rank_distinct(q, &distinct, rank) : -ENOMEM;
+        rc = rank ? rank_keys(q, &distinct, rank, NULL) : -ENOMEM;
     }
     for (uint32_t g = 0; g < t->count && rc == 0; g++) {
         uint32_t *at = &r->ranks[(size_t)g * t->width + column];

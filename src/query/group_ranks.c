@@ -1,9 +1,10 @@
-/* aggregate_ranks.c - the different keys of a column in the order of their values: by radix where they are whole numbers or
+/* group_ranks.c - the different keys of a column in the order of their values: by radix where they are whole numbers or
  * times, by comparing them where they are not. */
-#include "aggregate.h"
+#include "group.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
                 unsigned bits)
@@ -129,7 +130,8 @@ int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *ran
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
         rank[sorted[i].group] = i;
-        keys[i] = *group_table_keys(distinct, sorted[i].group);
+        if (keys)
+            keys[i] = *group_table_keys(distinct, sorted[i].group);
     }
     large_free(items);
     return rc;
