@@ -93,8 +93,7 @@ static size_t put_eight(uint32_t value, char *out)
     return 8;
 }
 
-/* Writes 24 bytes at most. */
-static size_t put_u64(uint64_t value, char *out)
+size_t num_format_u64(uint64_t value, char *out)
 {
     size_t len;
 
@@ -116,12 +115,7 @@ static size_t put_i64(bool negative, uint64_t magnitude, char *out)
 {
     if (negative)
         *out = '-';
-    return negative + put_u64(magnitude, out + negative);
-}
-
-size_t num_format_u64(uint64_t value, char *out)
-{
-    return put_u64(value, out);
+    return negative + num_format_u64(magnitude, out + negative);
 }
 
 size_t num_format_i64(int64_t value, char *out)

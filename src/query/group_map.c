@@ -209,21 +209,32 @@ static int look_up_products(struct group_map *m, const uint32_t *products, uint3
     return 0;
 }
 
+/* The next key, from number *i on, whose codes tell rows apart, with these; NULL: there is none, or *rc < 0 says why. */
+static const struct group_key *next_key(const struct group_map *m, struct scan_batch *b,
+                                        unsigned *i, const uint32_t **ret_codes, int *rc)
+{
+    while (*i < m->width) {
+        const struct group_key *k = &m->keys[(*i)++];
+        if (k->constant || k->same)
+            continue;
+        *rc = batch_codes(b, k->source, ret_codes);
+        return *rc < 0 ? NULL : k;
+    }
+    return NULL;
+}
+
 /* Of all rows of the batch: the sum of their codes, each times its stride or, packed, at its place in a word. */
 static int sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out)
 {
+    const struct group_key *k;
+    const uint32_t *codes;
+    unsigned i = 0;
+    int rc = 0;
+
     memset(out, 0, b->rows * sizeof(*out));
-    for (unsigned i = 0; i < m->width; i++) {
-        const struct group_key *k = &m->keys[i];
-        const uint32_t *codes;
-        if (k->constant || k->same)
-            continue;
-        int rc = batch_codes(b, k->source, &codes);
-        if (rc < 0)
-            return rc;
+    while ((k = next_key(m, b, &i, &codes, &rc)))
         kernels()->add_scaled(codes, b->rows, packed ? (uint32_t)1 << k->shift : k->stride, out);
-    }
-    return 0;
+    return rc;
 }
 
 /* Of selected rows that are few among the others. The arrays do not overlap; told so, the compiler takes several at a time. */
@@ -238,18 +249,15 @@ static void add_selected(const struct scan_batch *b, const uint32_t *restrict co
 
 static int sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
+    const struct group_key *k;
+    const uint32_t *codes;
+    unsigned i = 0;
+    int rc = 0;
+
     memset(out, 0, b->count * sizeof(*out));
-    for (unsigned i = 0; i < m->width; i++) {
-        const struct group_key *k = &m->keys[i];
-        const uint32_t *codes;
-        if (k->constant || k->same)
-            continue;
-        int rc = batch_codes(b, k->source, &codes);
-        if (rc < 0)
-            return rc;
+    while ((k = next_key(m, b, &i, &codes, &rc)))
         add_selected(b, codes, k->stride, out);
-    }
-    return 0;
+    return rc;
 }
 
 static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
@@ -505,21 +513,19 @@ static int narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *wor
 
 static int wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
+    const struct group_key *k;
+    const uint32_t *codes;
+    unsigned i = 0;
+    int rc = 0;
+
     memset(words, 0, b->count * sizeof(*words));
-    for (unsigned i = 0; i < m->width; i++) {
-        const struct group_key *k = &m->keys[i];
-        const uint32_t *codes;
-        if (k->constant || k->same)
-            continue;
-        int rc = batch_codes(b, k->source, &codes);
-        if (rc < 0)
-            return rc;
+    while ((k = next_key(m, b, &i, &codes, &rc))) {
         for (uint32_t j = 0, n = b->select ? b->count : 0; j < n; j++)
             words[j] |= (uint64_t)codes[b->select[j]] << k->shift;
         for (uint32_t j = 0, n = b->select ? 0 : b->count; j < n; j++)
             words[j] |= (uint64_t)codes[j] << k->shift;
     }
-    return 0;
+    return rc;
 }
 
 static int batch_by_words(struct group_map *m, struct scan_batch *b, uint32_t *out)

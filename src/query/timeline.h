@@ -69,6 +69,14 @@ static inline uint64_t timeline_block(const struct timeline_plan *p, uint32_t co
 {
     return (uint64_t)1 << (column >> p->block);
 }
+/* Whether nothing begins, ends or goes on in the column's block: *c becomes the last column of it. cover: of the columns before. */
+static inline bool timeline_skips(const struct timeline_plan *p, const struct timeline_cells *cells, int64_t cover, uint32_t *c)
+{
+    bool skips = cover == 0 && !(cells->touched & timeline_block(p, *c));
+
+    *c |= skips ? (1u << p->block) - 1 : 0;
+    return skips;
+}
 /* Fills what is empty. On failure, too: timeline_found_done. */
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret, struct err *err);
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);

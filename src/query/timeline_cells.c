@@ -145,10 +145,8 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
     f->cells[group].touched |= own->cells[i].touched;
     to[plan->columns].count += from[plan->columns].count;
     for (uint32_t c = 0; c < plan->columns; c++) {
-        if (!cover && !(own->cells[i].touched & timeline_block(plan, c))) {
-            c |= (1u << plan->block) - 1;
+        if (timeline_skips(plan, &own->cells[i], cover, &c))
             continue;
-        }
         add_busy(plan->step, to, c, from[c].busy);
         to[c].count += from[c].count;
         to[c].cover += from[c].cover;

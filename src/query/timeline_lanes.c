@@ -130,10 +130,8 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
     int64_t cover = 0; /* columns */
 
     for (uint32_t c = 0; c < p->columns; c++) {
-        if (!cover && !(cells->touched & timeline_block(p, c))) {
-            c |= (1u << p->block) - 1;
+        if (timeline_skips(p, cells, cover, &c))
             continue;
-        }
         cover += parts[c].cover;
         if (!parts[c].count && !parts[c].busy && !cover)
             continue;
