@@ -44,14 +44,15 @@ def place():
 class Root:
     """A reader.Root that is read when something of it is needed."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, read=None):
         self.directory, self._read, self._digest = directory, None, None
+        self._make = read or (lambda: reader.Root(directory))
 
     def __getattr__(self, name):  # what is not set above
         if name.startswith("__"):
             raise AttributeError(name)
         if self._read is None:
-            self._read = reader.Root(self.directory)
+            self._read = self._make()
         value = getattr(self._read, name)
         if callable(value):  # the next time it is found without coming here
             setattr(self, name, value)

@@ -504,6 +504,7 @@ class Root:
         for file in self.files:
             of_pid = {}
             for o in file.objects:
+                o.thread = None
                 o.host = self.own_host(o)
                 if o.host is not None and o.pid is not None:
                     of_pid.setdefault(o.pid, set()).add(o.host)

@@ -83,11 +83,12 @@ def timeline(root, params):
     seen = [Seen(root, o, readers, color) for o in objects if o.ts is not None]
     lanes, colors = rank({lane_key(s) for s in seen}), rank({s.color_key for s in seen})
     w = Window(*window, int(params.get("width", 1000))) if window else None
-    lane_sums, color_sums, cells = [Sum() for _ in lanes], [Sum() for _ in colors], [{} for _ in lanes]
+    lane_sums, color_sums, cells, before = [Sum() for _ in lanes], [Sum() for _ in colors], [{} for _ in lanes], [0] * len(lanes)
     keys, values = {}, {}
     for s in seen:
         lane, color = lanes[lane_key(s)], colors[s.color_key]
         keys[lane], values[color] = s.lane, s.color
+        before[lane] += s.of.ts < w.start
         for column, count, busy in w.shares(s.of):
             for into in (lane_sums[lane], color_sums[color], cells[lane].setdefault(color, {}).setdefault(column, Sum())):
                 into.add(count, busy)
@@ -102,7 +103,7 @@ def timeline(root, params):
         "untimed": len(objects) - len(seen), "group_by": paths, "color": params.get("color", "cat"),
         "colors": [{"value": values[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
         "lanes_total": len(lanes), "lanes_offset": first,
-        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": sum(s.of.ts < w.start for s in seen if lanes[lane_key(s)] == i), "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
+        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": before[i], "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
                   for i in range(first, end)],
         "events_complete": len(told) == len(seen),
         "events": [told_event(s, lanes, colors) for s in told if first <= lanes[lane_key(s)] < end],
