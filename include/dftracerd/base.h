@@ -233,11 +233,13 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
 /* The same in turns: where job has returned true it is called again with its i, by any of the threads, one at a time. A helper that
- * is wanted elsewhere goes there first; job looks at pool_is_wanted now and then, and returns. The calling thread stays. */
+ * is wanted elsewhere goes there first; job looks at pool_is_wanted now and then, and returns. The calling thread gives way, too, if it
+ * is the pool's, has worked for 100 ms and helps nobody: another thread takes its place, and it waits for its turn, or until budget_check
+ * says to stop. At most 16 of a pool do at a time. So it holds no lock, and nobody waits for it but who waits for its job. b may be NULL. */
 typedef bool pool_turn(void *arg, unsigned i);
-int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg);
+int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b);
 bool pool_is_wanted(const struct pool *p);                            /* jobs wait for a thread; NULL: false */
-unsigned pool_threads(const struct pool *p);
+unsigned pool_threads(const struct pool *p);                          /* that work at a time */
 int64_t pool_silence_ns(const struct pool *p);                        /* the longest of its threads' pulses */
 void pool_free(struct pool *p);                                       /* runs what is queued, then joins */
 

@@ -1,5 +1,5 @@
-/* pool.c - worker threads; lanes of jobs that they serve in turn. */
-#include "dftracerd/base.h"
+/* pool.c - worker threads; lanes of jobs that they serve in turn; long jobs that give way to others. */
+#include "pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,6 +7,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* A job works for so long before it gives way, and others have so long before it is back. */
+#define TURN_NS (100 * 1000000ll)
+/* Jobs that may have given way at a time: each keeps a thread, and the memory that it has. */
+#define AWAY_MAX 16u
+/* Who is away looks so often whether its budget says to stop. */
+#define LOOK_NS (10 * 1000000ll)
 
 struct work {
     struct work *next;
@@ -18,6 +26,16 @@ struct member {
     pthread_t thread;
     struct pool *pool;
     struct pulse pulse;
+    bool helps;        /* the thread's own, as what follows: others wait for what it does */
+    int64_t turn_from; /* ns, when it began or came back */
+};
+
+/* A job that has given way: on the stack of its thread. */
+struct away {
+    struct away *next;
+    pthread_cond_t back;
+    int64_t since_ns;
+    bool is_back;
 };
 
 struct pool {
@@ -25,13 +43,18 @@ struct pool {
     pthread_cond_t wake;
     struct pool_lane *first, *last; /* those that hold jobs, in the order of their turns */
     struct pool_lane common;
-    atomic_uint wanted; /* jobs that wait, helpers apart */
+    atomic_uint wanted;        /* jobs that wait, helpers apart; those that are away, too */
+    struct away *away;         /* first to be back first */
+    int64_t jobs_from;         /* ns, when the first job was begun since one came back; 0 = none */
+    unsigned away_count;
+    unsigned threads, working; /* work at a time; work (one more for a moment, if it comes back early) */
     bool stopping;
-    unsigned count;
+    char name[13];
+    atomic_uint count;         /* of members: grows under the lock */
     struct member members[];
 };
 
-static void run_help(void *arg);
+static _Thread_local struct member *self;
 
 /* To the end of those whose turn comes. */
 static void line_up(struct pool *p, struct pool_lane *lane)
@@ -56,8 +79,11 @@ static struct work *next_work(struct pool *p)
     lane->first = work->next;
     if (lane->first)
         line_up(p, lane);
-    if (work->job != run_help)
-        atomic_fetch_sub(&p->wanted, 1);
+    if (work->job == pool_help)
+        return work;
+    atomic_fetch_sub(&p->wanted, 1);
+    if (p->jobs_from == 0)
+        p->jobs_from = clock_mono_ns();
     return work;
 }
 
@@ -70,17 +96,67 @@ static void put(struct pool *p, struct pool_lane *lane, struct work *work)
     lane->last = work;
     if (lane->first == work)
         line_up(p, lane);
-    if (work->job != run_help)
+    if (work->job != pool_help)
         atomic_fetch_add(&p->wanted, 1);
 }
 
-static struct work *take(struct pool *p)
+/* The place among those that are away is given up. */
+static void leave_away(struct pool *p, const struct away *a)
+{
+    struct away **at = &p->away;
+
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    p->away_count--;
+    p->working++;
+    atomic_fetch_sub(&p->wanted, 1);
+}
+
+/* Since the last came back from being away, a job was begun, and jobs have had their time. */
+static bool jobs_had_turn(const struct pool *p)
+{
+    int64_t since = p->jobs_from > p->away->since_ns ? p->jobs_from : p->away->since_ns;
+
+    return p->jobs_from && clock_mono_ns() - since >= TURN_NS;
+}
+
+/* Those who are away come back where there is room and nobody else waits, or it is their turn. */
+static void call_back(struct pool *p)
+{
+    while (p->away && p->working < p->threads &&
+           (atomic_load(&p->wanted) == p->away_count || jobs_had_turn(p))) {
+        struct away *a = p->away;
+        p->jobs_from = 0;
+        leave_away(p, a);
+        a->is_back = true;
+        pthread_cond_signal(&a->back);
+    }
+}
+
+/* Once there is room for one more that works, or a job. */
+static void wake_one(struct pool *p)
+{
+    if (p->first && p->working < p->threads)
+        pthread_cond_signal(&p->wake);
+}
+
+/* After the calling thread has done one, or its first. NULL: no more will come. */
+static struct work *take(struct pool *p, bool worked)
 {
     pulse_rest();
     pthread_mutex_lock(&p->lock);
-    while (!p->first && !p->stopping)
+    p->working -= worked;
+    if (p->stopping)
+        pthread_cond_broadcast(&p->wake);
+    for (;;) {
+        call_back(p);
+        if (p->first ? p->working < p->threads : p->stopping)
+            break;
         pthread_cond_wait(&p->wake, &p->lock);
+    }
     struct work *work = next_work(p);
+    p->working += work != NULL;
     pthread_mutex_unlock(&p->lock);
     pulse_beat();
     return work;
@@ -88,20 +164,21 @@ static struct work *take(struct pool *p)
 
 static void *worker(void *arg)
 {
-    struct member *self = arg;
+    struct work *work = NULL;
 
+    self = arg;
     pulse_own(&self->pulse);
-    for (;;) {
-        struct work *work = take(self->pool);
-        if (!work)
-            return NULL;
+    while ((work = take(self->pool, work != NULL))) {
+        self->helps = work->job == pool_help;
+        self->turn_from = clock_mono_ns();
         work->job(work->arg);
         free(work);
     }
+    return NULL;
 }
 
 /* Signals are the main thread's: a worker must never be the one that is interrupted. Faults stay. */
-static int start_thread(struct pool *p, const char *name)
+static int start_thread(struct pool *p)
 {
     sigset_t all, before;
     char label[16];
@@ -112,15 +189,15 @@ static int start_thread(struct pool *p, const char *name)
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct member *m = &p->members[p->count];
+    struct member *m = &p->members[atomic_load(&p->count)];
     m->pool = p;
     int rc = pthread_create(&m->thread, NULL, worker, m);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
         return -rc;
-    snprintf(label, sizeof(label), "%.12s-%u", name, p->count);
+    snprintf(label, sizeof(label), "%s-%u", p->name, atomic_load(&p->count));
     pthread_setname_np(m->thread, label);
-    p->count++;
+    atomic_fetch_add(&p->count, 1);
     return 0;
 }
 
@@ -130,13 +207,15 @@ int pool_new(unsigned threads, const char *name, struct pool **ret)
 
     if (threads == 0)
         threads = cpu_count();
-    struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->members[0]));
+    struct pool *p = calloc(1, sizeof(*p) + (threads + AWAY_MAX) * sizeof(p->members[0]));
     if (!p)
         return -ENOMEM;
+    p->threads = threads;
+    snprintf(p->name, sizeof(p->name), "%.12s", name);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     while (rc == 0 && p->count < threads)
-        rc = start_thread(p, name);
+        rc = start_thread(p);
     if (rc < 0) {
         pool_free(p);
         return rc;
@@ -163,7 +242,7 @@ void pool_free(struct pool *p)
 
 unsigned pool_threads(const struct pool *p)
 {
-    return p->count;
+    return p->threads;
 }
 
 bool pool_is_wanted(const struct pool *p)
@@ -198,7 +277,7 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
     bool stopping = p->stopping;
     if (!stopping) {
         put(p, lane ? lane : &p->common, work);
-        pthread_cond_signal(&p->wake);
+        wake_one(p);
     }
     pthread_mutex_unlock(&p->lock);
     if (stopping)
@@ -206,175 +285,62 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
     return stopping ? -EPIPE : 0;
 }
 
-/* ---- pool_run -------------------------------------------------------------------------------- */
+/* ---- giving way -------------------------------------------------------------------------------- */
 
-/* Helpers that start late find nothing left to do and only drop their reference, so the caller waits
- * for indexes that are being worked on, never for a place in the queue. What a helper has put back is anybody's. */
-struct run {
-    struct pool *pool;
-    pool_turn *job;
-    void *arg;
-    unsigned n;
-    pthread_mutex_t lock;   /* all below */
-    pthread_cond_t changed; /* all is done, or something was put back */
-    unsigned next;
-    unsigned done;
-    unsigned references;
-    unsigned back_count;
-    unsigned back[]; /* n of them */
-};
-
-static bool take_index(struct run *run, unsigned *ret)
+/* A thread is, or can be made, to do what waits. */
+static bool has_stand_in(struct pool *p)
 {
-    pthread_mutex_lock(&run->lock);
-    bool any = run->back_count > 0 || run->next < run->n;
-    if (any)
-        *ret = run->back_count > 0 ? run->back[--run->back_count] : run->next++;
-    pthread_mutex_unlock(&run->lock);
-    return any;
+    unsigned count = atomic_load(&p->count);
+
+    if (p->stopping || p->away_count == AWAY_MAX)
+        return false;
+    return count > p->working + p->away_count || (count < p->threads + AWAY_MAX && start_thread(p) == 0);
 }
 
-/* An index is done, or for another one. */
-static void give_index(struct run *run, unsigned i, bool is_done)
+/* Caller holds the lock. */
+static void be_away(struct pool *p, struct budget *b)
 {
-    pthread_mutex_lock(&run->lock);
-    if (is_done)
-        run->done++;
-    else
-        run->back[run->back_count++] = i;
-    if (!is_done || run->done == run->n)
-        pthread_cond_signal(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
+    struct away a = {.since_ns = clock_mono_ns()}, **last = &p->away;
+    pthread_condattr_t attr;
 
-static bool has_more(struct run *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool more = run->back_count > 0 || run->next < run->n;
-    pthread_mutex_unlock(&run->lock);
-    return more;
-}
-
-/* Until nothing is left, or a helper is wanted elsewhere. */
-static void run_some(struct run *run, bool helps)
-{
-    unsigned i;
-
-    while (!(helps && pool_is_wanted(run->pool)) && take_index(run, &i)) {
-        bool more = true;
-        while (more && !(helps && pool_is_wanted(run->pool))) {
-            more = run->job(run->arg, i);
-            pulse_beat();
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&a.back, &attr);
+    pthread_condattr_destroy(&attr);
+    while (*last)
+        last = &(*last)->next;
+    *last = &a;
+    p->away_count++;
+    p->working--;
+    atomic_fetch_add(&p->wanted, 1);
+    call_back(p);
+    wake_one(p);
+    while (!a.is_back) {
+        int64_t until = clock_mono_ns() + LOOK_NS;
+        struct timespec ts = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+        pthread_cond_timedwait(&a.back, &p->lock, &ts);
+        if (!a.is_back && b && budget_check(b) < 0) {
+            leave_away(p, &a);
+            break;
         }
-        give_index(run, i, !more);
-    }
-}
-
-static void run_release(struct run *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool last = --run->references == 0;
-    pthread_mutex_unlock(&run->lock);
-    if (!last)
-        return;
-    pthread_cond_destroy(&run->changed);
-    pthread_mutex_destroy(&run->lock);
-    free(run);
-}
-
-/* A job of somebody else comes first; what is left then waits for its turn again. */
-static void run_help(void *arg)
-{
-    struct run *run = arg;
-
-    run_some(run, true);
-    if (!has_more(run) || pool_submit(run->pool, run_help, run) < 0)
-        run_release(run);
-}
-
-/* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
-static void call_helpers(struct run *run)
-{
-    unsigned helpers = run->n - 1 < run->pool->count ? run->n - 1 : run->pool->count;
-
-    for (unsigned i = 0; i < helpers; i++) {
-        pthread_mutex_lock(&run->lock);
-        run->references++;
-        pthread_mutex_unlock(&run->lock);
-        if (pool_submit(run->pool, run_help, run) < 0) {
-            run_release(run);
-            return;
-        }
-    }
-}
-
-static void wait_for_all(struct run *run)
-{
-    pulse_rest();
-    pthread_mutex_lock(&run->lock);
-    while (run->done < run->n) {
-        if (run->back_count == 0) {
-            pthread_cond_wait(&run->changed, &run->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&run->lock);
-        pulse_beat();
-        run_some(run, false);
         pulse_rest();
-        pthread_mutex_lock(&run->lock);
     }
-    pthread_mutex_unlock(&run->lock);
+    pthread_cond_destroy(&a.back);
+}
+
+/* Who helps does not, and those who are waited for cannot all be away. */
+void pool_give_way(struct pool *p, struct budget *b)
+{
+    struct member *m = self;
+
+    if (!m || m->pool != p || m->helps || !pool_is_wanted(p) ||
+        clock_mono_ns() - m->turn_from < TURN_NS)
+        return;
+    pulse_rest();
+    pthread_mutex_lock(&p->lock);
+    if (has_stand_in(p))
+        be_away(p, b);
+    pthread_mutex_unlock(&p->lock);
+    m->turn_from = clock_mono_ns();
     pulse_beat();
-}
-
-static struct run *run_new(struct pool *p, unsigned n, pool_turn *job, void *arg)
-{
-    struct run *run = n > 1 ? calloc(1, sizeof(*run) + n * sizeof(run->back[0])) : NULL;
-
-    if (!run)
-        return NULL;
-    run->pool = p;
-    run->job = job;
-    run->arg = arg;
-    run->n = n;
-    run->references = 1;
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->changed, NULL);
-    return run;
-}
-
-int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg)
-{
-    struct run *run = run_new(p, n, job, arg);
-
-    for (unsigned i = 0; !run && i < n; i++) {
-        while (job(arg, i))
-            pulse_beat();
-        pulse_beat();
-    }
-    if (!run)
-        return 0;
-    call_helpers(run);
-    run_some(run, false);
-    wait_for_all(run);
-    run_release(run);
-    return 0;
-}
-
-struct whole {
-    void (*job)(void *arg, unsigned i);
-    void *arg;
-};
-
-static bool run_whole(void *arg, unsigned i)
-{
-    struct whole *whole = arg;
-
-    whole->job(whole->arg, i);
-    return false;
-}
-
-int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
-{
-    return pool_run_turns(p, n, run_whole, &(struct whole){job, arg});
 }

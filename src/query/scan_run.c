@@ -289,11 +289,9 @@ static void run_workers(struct runs *all)
     const struct query_env *env = &all->run->query->env;
 
     index_query_running(env->index, 1);
-    int rc = all->workers > 1 ? pool_run_turns(env->pool, all->workers, work_all, all) : -EAGAIN;
-    while (rc < 0 && work_all(all, 0))
-        ; /* one thread, or the pool could not: this thread does it all */
+    pool_run_turns(env->pool, all->workers, work_all, all, all->run->query->budget);
     index_query_running(env->index, -1);
-    rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
+    int rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
     for (unsigned i = 0; rc < 0 && i < all->count; i++)
         end_workers(all, i);
 }

@@ -476,11 +476,109 @@ static void helpers_go_where_they_are_wanted(void)
     CHECK_STOP(pool_new(1, "helper", &e.p) == 0);
 
     CHECK(!pool_is_wanted(NULL));
-    CHECK_INT(pool_run_turns(e.p, 2, go_on_until_it_was_there, &e), 0);
+    CHECK_INT(pool_run_turns(e.p, 2, go_on_until_it_was_there, &e, NULL), 0);
     CHECK(atomic_load(&e.was_there));
     CHECK(atomic_load(&e.called[1]) > 0);
     CHECK(!pool_is_wanted(e.p));
     pool_free(e.p);
+}
+
+/* Long jobs, and one that waits for a thread. */
+struct way {
+    struct pool *p;
+    int64_t until_ns;
+    atomic_int begun, working, most, ended;
+    atomic_bool was_there;
+    struct budget budget;
+};
+
+static bool take_long(void *arg, unsigned i)
+{
+    struct way *w = arg;
+    int working = atomic_fetch_add(&w->working, 1) + 1, most = atomic_load(&w->most);
+
+    (void)i;
+    while (working > most && !atomic_compare_exchange_weak(&w->most, &most, working))
+        ;
+    sleep_ms(1);
+    atomic_fetch_sub(&w->working, 1);
+    return !atomic_load(&w->was_there) && clock_mono_ns() < w->until_ns &&
+           budget_check(&w->budget) == 0;
+}
+
+static void long_job(void *arg)
+{
+    struct way *w = arg;
+
+    atomic_fetch_add(&w->begun, 1);
+    pool_run_turns(w->p, 2, take_long, w, &w->budget);
+    atomic_fetch_add(&w->ended, 1);
+}
+
+static bool waits(struct way *w, bool until)
+{
+    if (until || clock_mono_ns() > w->until_ns)
+        return false;
+    sleep_ms(1);
+    return true;
+}
+
+/* Each thread has one, and more are queued: a short one is done all the same, and no more work at a time than there are threads. */
+static void long_jobs_give_way(void)
+{
+    struct way w = {.until_ns = clock_mono_ns() + 60 * 1000000000ll};
+    CHECK_STOP(pool_new(2, "way", &w.p) == 0);
+
+    for (int i = 0; i < 5; i++)
+        pool_submit(w.p, long_job, &w);
+    pool_submit(w.p, be_elsewhere, &w.was_there);
+    while (waits(&w, atomic_load(&w.was_there)))
+        ;
+    CHECK(clock_mono_ns() < w.until_ns);
+    pool_free(w.p);
+    CHECK_INT(atomic_load(&w.begun), 5);
+    CHECK_INT(atomic_load(&w.ended), 5);
+    CHECK_INT(atomic_load(&w.most), 2);
+}
+
+/* More than may be away: the others are not begun before, and all come to their end. */
+static void few_are_away(void)
+{
+    struct way w = {.until_ns = clock_mono_ns() + 60 * 1000000000ll};
+    CHECK_STOP(pool_new(1, "away", &w.p) == 0);
+
+    for (int i = 0; i < 20; i++)
+        pool_submit(w.p, long_job, &w);
+    while (waits(&w, atomic_load(&w.begun) >= 17))
+        ;
+    sleep_ms(300);
+    CHECK_INT(atomic_load(&w.begun), 17);
+    CHECK_INT(atomic_load(&w.ended), 0);
+    atomic_store(&w.was_there, true);
+    pool_free(w.p);
+    CHECK_INT(atomic_load(&w.ended), 20);
+    CHECK_INT(atomic_load(&w.most), 1);
+}
+
+/* The only thread's place is taken by one who never gives way: who is away need not wait for that. */
+static void who_is_away_can_be_stopped(void)
+{
+    struct gate gate = {0};
+    struct way w = {.until_ns = clock_mono_ns() + 60 * 1000000000ll};
+    CHECK_STOP(pool_new(1, "stop", &w.p) == 0);
+
+    pool_submit(w.p, long_job, &w);
+    pool_submit(w.p, wait_at_gate, &gate);
+    while (waits(&w, atomic_load(&gate.inside) == 1))
+        ;
+    CHECK_INT(atomic_load(&w.ended), 0);
+    budget_cancel(&w.budget, ERR_CANCELLED);
+    while (waits(&w, atomic_load(&w.ended) == 1))
+        ;
+    CHECK_INT(atomic_load(&w.ended), 1);
+    atomic_store(&gate.open, true);
+    pool_free(w.p);
+    CHECK(clock_mono_ns() < w.until_ns);
 }
 
 struct turns {
@@ -616,6 +714,9 @@ static const struct check_test tests[] = {
     {"run_works_within_jobs", run_works_within_jobs},
     {"run_does_not_need_the_pool", run_does_not_need_the_pool},
     {"helpers_go_where_they_are_wanted", helpers_go_where_they_are_wanted},
+    {"long_jobs_give_way", long_jobs_give_way},
+    {"few_are_away", few_are_away},
+    {"who_is_away_can_be_stopped", who_is_away_can_be_stopped},
     {"lanes_take_turns", lanes_take_turns},
     {"stopping_pool_takes_nothing", stopping_pool_takes_nothing},
     {"threads_have_names_and_no_signals", threads_have_names_and_no_signals},

@@ -1,0 +1,180 @@
+/* pool_run.c - one job in many parts, by the thread that asks for it and those of the pool that are free. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Helpers that start late find nothing left to do and only drop their reference, so the caller waits
+ * for indexes that are being worked on, never for a place in the queue. What a helper has put back is anybody's. */
+struct run {
+    struct pool *pool;
+    pool_turn *job;
+    void *arg;
+    struct budget *budget;
+    unsigned n;
+    pthread_mutex_t lock;   /* all below */
+    pthread_cond_t changed; /* all is done, or something was put back */
+    unsigned next;
+    unsigned done;
+    unsigned references;
+    unsigned back_count;
+    unsigned back[]; /* n of them */
+};
+
+static bool take_index(struct run *run, unsigned *ret)
+{
+    pthread_mutex_lock(&run->lock);
+    bool any = run->back_count > 0 || run->next < run->n;
+    if (any)
+        *ret = run->back_count > 0 ? run->back[--run->back_count] : run->next++;
+    pthread_mutex_unlock(&run->lock);
+    return any;
+}
+
+/* An index is done, or for another one. */
+static void give_index(struct run *run, unsigned i, bool is_done)
+{
+    pthread_mutex_lock(&run->lock);
+    if (is_done)
+        run->done++;
+    else
+        run->back[run->back_count++] = i;
+    if (!is_done || run->done == run->n)
+        pthread_cond_signal(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+static bool has_more(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool more = run->back_count > 0 || run->next < run->n;
+    pthread_mutex_unlock(&run->lock);
+    return more;
+}
+
+/* Until nothing is left, or a helper is wanted elsewhere. The caller gives way where it is: others may have its index meanwhile. */
+static void run_some(struct run *run, bool helps)
+{
+    unsigned i;
+    bool more;
+
+    while (!(helps && pool_is_wanted(run->pool)) && take_index(run, &i)) {
+        do {
+            more = run->job(run->arg, i);
+            pulse_beat();
+        } while (more && !pool_is_wanted(run->pool));
+        give_index(run, i, !more);
+        if (!helps)
+            pool_give_way(run->pool, run->budget);
+    }
+}
+
+static void run_release(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool last = --run->references == 0;
+    pthread_mutex_unlock(&run->lock);
+    if (!last)
+        return;
+    pthread_cond_destroy(&run->changed);
+    pthread_mutex_destroy(&run->lock);
+    free(run);
+}
+
+/* A job of somebody else comes first; what is left then waits for its turn again. */
+void pool_help(void *arg)
+{
+    struct run *run = arg;
+
+    run_some(run, true);
+    if (!has_more(run) || pool_submit(run->pool, pool_help, run) < 0)
+        run_release(run);
+}
+
+/* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
+static void call_helpers(struct run *run)
+{
+    unsigned threads = pool_threads(run->pool), helpers = run->n - 1 < threads ? run->n - 1 : threads;
+
+    for (unsigned i = 0; i < helpers; i++) {
+        pthread_mutex_lock(&run->lock);
+        run->references++;
+        pthread_mutex_unlock(&run->lock);
+        if (pool_submit(run->pool, pool_help, run) < 0) {
+            run_release(run);
+            return;
+        }
+    }
+}
+
+static void wait_for_all(struct run *run)
+{
+    pulse_rest();
+    pthread_mutex_lock(&run->lock);
+    while (run->done < run->n) {
+        if (run->back_count == 0) {
+            pthread_cond_wait(&run->changed, &run->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&run->lock);
+        pulse_beat();
+        run_some(run, false);
+        pulse_rest();
+        pthread_mutex_lock(&run->lock);
+    }
+    pthread_mutex_unlock(&run->lock);
+    pulse_beat();
+}
+
+static struct run *run_new(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b)
+{
+    struct run *run = n > 1 ? calloc(1, sizeof(*run) + n * sizeof(run->back[0])) : NULL;
+
+    if (!run)
+        return NULL;
+    run->pool = p;
+    run->job = job;
+    run->arg = arg;
+    run->budget = b;
+    run->n = n;
+    run->references = 1;
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->changed, NULL);
+    return run;
+}
+
+int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b)
+{
+    struct run *run = run_new(p, n, job, arg, b);
+
+    for (unsigned i = 0; !run && i < n; i++)
+        for (bool more = true; more; pool_give_way(p, b)) {
+            more = job(arg, i);
+            pulse_beat();
+        }
+    if (!run)
+        return 0;
+    call_helpers(run);
+    run_some(run, false);
+    wait_for_all(run);
+    run_release(run);
+    return 0;
+}
+
+struct whole {
+    void (*job)(void *arg, unsigned i);
+    void *arg;
+};
+
+static bool run_whole(void *arg, unsigned i)
+{
+    struct whole *whole = arg;
+
+    whole->job(whole->arg, i);
+    return false;
+}
+
+int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
+{
+    return pool_run_turns(p, n, run_whole, &(struct whole){job, arg}, NULL);
+}
