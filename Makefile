@@ -231,12 +231,12 @@ $(FAIL_PROGRAMS):
 programs: all $(UNIT) $(FUZZ) $(FAIL_PROGRAMS)
 
 # Every suite is a call of tests/run; the first test of a suite is that what it needs can be built.
-# TALLY, set by `check`, is where the counts of the suites are added up.
+# PLAN, set by `check`, is where the suites are put, to be run all together.
 export DFTRACERD_BUILD := $(abspath $B)
 # Expected answers that the oracle has computed: other builds and paths are asked the same questions.
 export DFTRACERD_ORACLE ?= $(CURDIR)/build/oracle
 export DFTRACERD_SHARED ?= $(if $(wildcard ../shared/.),$(abspath ../shared))
-RUN_SUITE = tests/run $(if $(TALLY),--tally $(TALLY)) --suite
+RUN_SUITE = tests/run $(if $(PLAN),--plan $(PLAN)) --suite
 executables = $(shell for f in $(wildcard $1); do test -f $$f -a -x $$f && echo $$f; done)
 SUB = $(MAKE) BUILD=$(BUILD) -j$(JOBS) -k
 
@@ -248,10 +248,11 @@ SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault c
 check:
 	@$(MAKE) deps || echo 'going on with what is installed'
 	@mkdir -p $(B)
-	@rm -f $(B)/check.tally
+	@rm -f $(B)/check.tally $(B)/check.plan
 	@-$(SUB) programs
 	@-for suite in $(SUITES); do \
-	    $(MAKE) BUILD=$(BUILD) TALLY=$(B)/check.tally $$suite || true; done
+	    $(MAKE) BUILD=$(BUILD) PLAN=$(B)/check.plan JOBS=1 $$suite || true; done
+	@-tests/run --planned $(B)/check.plan --tally $(B)/check.tally
 	@tests/run --total $(B)/check.tally
 
 # ThreadSanitizer has something to say of tests with threads only. Scripts that say "# sanitizers: no" in a line look at
