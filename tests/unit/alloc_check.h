@@ -6,6 +6,13 @@
 #include "dftracerd/base.h"
 #include "failing_malloc.h"
 
+/* After so many failures the answer is asked for again; that it is right after each, builds without a sanitizer see. */
+#ifdef __SANITIZE_ADDRESS__
+#define ALLOC_SOUND_EVERY 8
+#else
+#define ALLOC_SOUND_EVERY 1
+#endif
+
 /* Writes what it found out. 0 or an error. */
 typedef int alloc_operation(void *arg, struct buf *answer);
 
@@ -22,6 +29,16 @@ static bool alloc_same(const struct buf *got, const struct buf *want)
     printf("    got: %.*s\n    not: %.*s\n", (int)(got->len - i < 100 ? got->len - i : 100),
            got->data + i, (int)(want->len - i < 100 ? want->len - i : 100), want->data + i);
     return false;
+}
+
+/* With memory again nothing is left of a failure. */
+static bool alloc_sound(alloc_operation *run, void *arg, const struct buf *want)
+{
+    struct buf got = {0};
+    bool sound = CHECK_INT(run(arg, &got), 0) && CHECK(alloc_same(&got, want));
+
+    buf_done(&got);
+    return sound;
 }
 
 /* Without memory it says so, or does without; and the next time nothing of it is left. */
@@ -42,14 +59,14 @@ static void __attribute__((unused)) alloc_check(const char *name, alloc_operatio
         if (rc < 0 ? !CHECK_INT(rc, -ENOMEM) : !CHECK(alloc_same(&got, &want)))
             bad++;
         buf_done(&got);
-        if (!CHECK_INT(run(arg, &got), 0) || !CHECK(alloc_same(&got, &want)))
-            bad++;
-        buf_done(&got);
+        if (rounds % ALLOC_SOUND_EVERY == 0)
+            bad += !alloc_sound(run, arg, &want);
         if (bad > before) {
             printf("    %s, allocation %u: %s\n", name, n, err_text(rc));
             failing_malloc_tell();
         }
     }
+    CHECK(alloc_sound(run, arg, &want));
     if (FAILING_MALLOC) {
         printf("%s: %u rounds, %u without an answer\n", name, rounds, failed);
         CHECK(rounds > 1 && failed > 0);

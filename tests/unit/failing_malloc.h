@@ -73,6 +73,7 @@ static inline void failing_malloc_everywhere(bool all)
 
 #if FAILING_MALLOC
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
 #define FAILING_REAL(name) __interceptor_##name
 #else
 #define FAILING_REAL(name) __libc_##name
@@ -86,6 +87,18 @@ void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
 int posix_memalign(void **ret, size_t alignment, size_t size);
 
+/* What backtrace() loads the first time is the dynamic linker's, which does not leak. */
+static void failing_malloc_remember(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_disable();
+#endif
+    failing_malloc_depth = backtrace(failing_malloc_stack, 24);
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_enable();
+#endif
+}
+
 static bool failing_malloc_now(void)
 {
     bool now = false;
@@ -98,7 +111,7 @@ static bool failing_malloc_now(void)
         now = atomic_fetch_sub(&failing_malloc_left_anywhere, 1) == 0;
     if (now) {
         atomic_store(&failing_malloc_hit, true);
-        failing_malloc_depth = backtrace(failing_malloc_stack, 24);
+        failing_malloc_remember();
         errno = ENOMEM;
     }
     return now;
