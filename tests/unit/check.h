@@ -21,14 +21,15 @@
 
 /* ThreadSanitizer takes a minute for what takes a second otherwise: of much that is alike it is shown some. */
 #ifdef __SANITIZE_THREAD__
-enum { CHECK_EVERY = 4 };
+enum { CHECK_EVERY = 4, CHECK_THREADS_ONLY = 1 };
 #else
-enum { CHECK_EVERY = 1 };
+enum { CHECK_EVERY = 1, CHECK_THREADS_ONLY = 0 };
 #endif
 
 struct check_test {
     const char *name;
     void (*run)(void);
+    bool one_thread; /* it starts none: ThreadSanitizer is not shown it */
 };
 
 static atomic_int check_failures; /* of the running test; threads may check too */
@@ -148,7 +149,7 @@ static int check_main(const struct check_test *tests, int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed before a crash is seen */
     for (const struct check_test *t = tests; t->name; t++) {
-        if (!check_is_wanted(t->name, argc, argv))
+        if (!check_is_wanted(t->name, argc, argv) || (CHECK_THREADS_ONLY && t->one_thread && argc < 2))
             continue;
         int status = check_one(t);
         passed += status == 0;

@@ -197,7 +197,7 @@ static void threads_change_nothing(void)
         many_lines(&s, file, 3000);
     CHECK_STOP(store_ingest(&s, 64 << 10, 1));
     CHECK(snapshot_file(s.snapshot, 0)->chunk_count > 5);
-    for (unsigned round = 0; round < 3; round++) {
+    for (unsigned round = 0; round < 3; round += 1 + CHECK_THREADS_ONLY) {
         if (round > 0)
             CHECK_INT(pool_new(threads[round], "test", &s.env.pool), 0);
         for (unsigned i = 0; i < QUESTIONS; i++) {

@@ -542,8 +542,8 @@ static void same_with_threads(void)
 static const struct check_test tests[] = {
     {"peaks", peaks},
     {"windows_come_back", windows_come_back},
-    {"windows_in_parts", windows_in_parts},
-    {"groups_while_short", groups_while_short},
+    {"windows_in_parts", windows_in_parts, true},
+    {"groups_while_short", groups_while_short, true},
     {"far_windows", far_windows},
     {"whole_means", whole_means},
     {"transfer", transfer},

@@ -427,14 +427,14 @@ static void records(void)
     buf_done(&b);
 }
 
-static const struct check_test tests[] = {{"keys_sort_as_numbers", keys_sort_as_numbers},
-                                          {"prefixes_and_below", prefixes_and_below},
+static const struct check_test tests[] = {{"keys_sort_as_numbers", keys_sort_as_numbers, true},
+                                          {"prefixes_and_below", prefixes_and_below, true},
                                           {"full_maps_grow", full_maps_grow},
                                           {"maps_grow_under_load", maps_grow_under_load},
-                                          {"limits_hold", limits_hold},
-                                          {"failed_batches_stay", failed_batches_stay},
-                                          {"damage_is_told", damage_is_told},
-                                          {"places", places},
-                                          {"records", records},
+                                          {"limits_hold", limits_hold, true},
+                                          {"failed_batches_stay", failed_batches_stay, true},
+                                          {"damage_is_told", damage_is_told, true},
+                                          {"places", places, true},
+                                          {"records", records, true},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
