@@ -82,7 +82,8 @@ const struct option_spec option_table[] = {
     {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,
      "queries that wait", "More are answered with 503 and Retry-After."},
     {"max-connections", 0, OPTION_UINT, AT(max_connections), 1, 1u << 20, 0, "N", "16384", NULL,
-     "connections at once, of each socket", NULL},
+     "connections at once over TCP, and as many of unix sockets",
+     "Further ones wait to be accepted."},
     {"client-queries", 0, OPTION_UINT, AT(client_queries), 1, 1u << 20, 0, "N", NULL,
      "half of max-queries and max-queue", "queries of one client that begin or wait",
      "A client is a user of this machine, else an address. More are answered with 429 and "

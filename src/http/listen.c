@@ -19,6 +19,7 @@ static int add(struct http *h, int fd, const char *url)
     if (url && !copy)
         return close(fd), -ENOMEM;
     h->is_tls[h->listeners] = url && h->options.tls.cert;
+    h->is_unix[h->listeners] = !url;
     h->fds[h->listeners++] = fd;
     if (copy)
         h->urls[h->url_count++] = copy;

@@ -6,6 +6,7 @@
 #include "viewer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,10 +454,15 @@ static void connection_ends(struct http *h, void **context)
 static void on_connection(void *arg, struct MHD_Connection *c, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        connection_begins(arg, c, context);
+    struct carrier *carrier = arg;
+    bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    accept_note(carrier, info->client_addr->sa_family == AF_UNIX, begins);
+    if (begins)
+        connection_begins(carrier->http, c, context);
     else
-        connection_ends(arg, context);
+        connection_ends(carrier->http, context);
 }
 
 /* ---- libmicrohttpd ---- */
@@ -468,20 +474,12 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
     return strlen(s);
 }
 
-/* Called to log. Where no descriptor is left for a thread's first connection, libmicrohttpd says so and asks again at once,
- * for ever; that thread has nobody else to serve. */
-static void rest_if_none_left(void *arg, const char *fmt, va_list ap)
-{
-    (void)arg, (void)ap;
-    if (strstr(fmt, "FIRST connection"))
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-}
-
 /* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is cleared for each
- * request). The timeout is for connections without progress: a slow reader makes some now and then. */
-struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls)
+ * request). The timeout is for connections without progress: a slow reader makes some now and then. How many connections there
+ * may be is known where they are accepted. */
+struct MHD_Daemon *callbacks_start(struct carrier *c)
 {
-    unsigned threads = pool_threads(h->pool) > 1 ? 2 : 1;
+    struct http *h = c->http;
     struct MHD_OptionItem secure[] = {
         {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_certificate_callback},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
@@ -489,16 +487,15 @@ struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls)
         {MHD_OPTION_END, 0, NULL}};
     if (!h->options.tls.client_ca)
         secure[2].option = MHD_OPTION_END;
-    if (!tls)
+    if (!c->tls)
         secure[0].option = MHD_OPTION_END;
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
-            (tls ? MHD_USE_TLS : 0),
-        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, rest_if_none_left, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
-        MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
-        NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)((h->options.limits.idle_ms + 999) / 1000), MHD_OPTION_CONNECTION_LIMIT,
-        h->options.limits.connections, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_USE_ITC | (c->tls ? MHD_USE_TLS : 0),
+        0, NULL, NULL, on_request, h, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        c, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)((h->options.limits.idle_ms + 999) / 1000), MHD_OPTION_CONNECTION_LIMIT, UINT_MAX,
+        MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }

@@ -1,4 +1,4 @@
-/* server.c - start and stop, and the table of unfinished requests. One libmicrohttpd daemon for each listening socket. */
+/* server.c - start and stop, and the table of unfinished requests. */
 #include "mhd_tls.h"
 #include "readiness.h"
 #include "stored.h"
@@ -171,6 +171,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     pthread_mutex_init(&h->tick_lock, NULL);
     for (size_t i = 0; i < HTTP_LISTENERS_MAX; i++)
         h->fds[i] = -1;
+    h->accept_wake = -1;
     int rc = pool_new(workers, "query", &h->pool);
     if (rc < 0)
         return err_set(err, rc, "cannot start query workers: %s", err_text(rc));
@@ -197,6 +198,25 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     return h->context.stored && h->clients ? 0 : -ENOMEM;
 }
 
+/* Where there is a socket for them: some with TLS, some without. On two processors one thread gives out as much as can be
+ * computed beside it; of two, one would wait for the other and for who computes, and its clients would come last. */
+static int start_carriers(struct http *h, bool tls, struct err *err)
+{
+    bool any = false;
+    for (size_t i = 0; i < h->listeners; i++)
+        any |= h->is_tls[i] == tls;
+    unsigned threads = !any ? 0 : pool_threads(h->pool) > 2 ? 2 : 1;
+    for (unsigned i = 0; i < threads; i++) {
+        struct carrier *c = &h->carriers[h->carrier_count];
+        *c = (struct carrier){.http = h, .tls = tls};
+        c->daemon = callbacks_start(c);
+        if (!c->daemon)
+            return err_set(err, -EIO, "libmicrohttpd cannot start");
+        h->carrier_count++;
+    }
+    return 0;
+}
+
 int http_start(const struct http_options *options, struct err *err, struct http **ret)
 {
     struct http *h = calloc(1, sizeof *h);
@@ -210,11 +230,10 @@ int http_start(const struct http_options *options, struct err *err, struct http 
         rc = tls_use(&options->tls, err);
     if (rc == 0)
         rc = tick_start(h);
-    for (size_t i = 0; rc == 0 && i < h->listeners; i++) {
-        h->daemons[i] = callbacks_start(h, h->fds[i], h->is_tls[i]);
-        if (!h->daemons[i])
-            rc = err_set(err, -EIO, "libmicrohttpd cannot start");
-    }
+    for (int tls = 0; rc == 0 && tls < 2; tls++)
+        rc = start_carriers(h, tls, err);
+    if (rc == 0)
+        rc = accept_start(h);
     if (rc == 0)
         return *ret = h, 0;
     http_stop(h, 0, 0);
@@ -334,14 +353,12 @@ static void drain(struct http *h, int most_ms)
     }
 }
 
-/* libmicrohttpd aborts the process when it is stopped with suspended connections: quiesce, cancel, let the clients be
+/* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no more, cancel, let the clients be
  * told, cut what is left, and only then stop. No connection can be suspended any more once `stopping` is set and all in
  * the table are cut. */
 static void end_requests(struct http *h, int drain_ms, int grace_ms)
 {
-    for (size_t i = 0; i < h->listeners; i++)
-        if (h->daemons[i])
-            MHD_quiesce_daemon(h->daemons[i]);
+    accept_stop(h);
     drain(h, drain_ms);
     cancel_all(h, false);
     for (int ms = 0; ms < grace_ms && !table_empty(h); ms += 5)
@@ -356,9 +373,10 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     end_requests(h, drain_ms, grace_ms);
     tick_stop(h);
     pool_free(h->pool);
-    for (size_t i = 0; i < h->listeners; i++)
-        if (h->daemons[i])
-            MHD_stop_daemon(h->daemons[i]);
+    for (size_t i = 0; i < h->carrier_count; i++)
+        MHD_stop_daemon(h->carriers[i].daemon);
+    if (h->accept_wake >= 0)
+        close(h->accept_wake);
     cache_free(h->context.cache);
     stored_free(h->context.stored);
     clients_free(h->clients);

@@ -9,6 +9,7 @@
 #include "dftracerd/rewrite.h"
 
 #define HTTP_LISTENERS_MAX 16
+#define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
 #define SPOOL_BYTES (16ull << 30)
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_BODY_MAX (1u << 20)
@@ -30,6 +31,16 @@ struct connection {
     struct connection *prev, *next;      /* guarded by connections_lock                               */
 };
 
+/* A thread of libmicrohttpd, and how many connections it has: of TCP [false] and of unix sockets [true]. The counts are
+ * guarded by connections_lock. */
+struct carrier {
+    struct http *http;
+    struct MHD_Daemon *daemon;
+    bool tls;
+    unsigned handed[2];                  /* given to it, and not begun yet                            */
+    unsigned begun[2];
+};
+
 /* A text of the program in a coding: packed when it is asked for first. */
 struct packed {
     const char *of;
@@ -46,9 +57,11 @@ struct http {
     struct pool *pool;
     struct clients *clients;
     struct budget_share memory;          /* of all queries                                            */
-    struct MHD_Daemon *daemons[HTTP_LISTENERS_MAX];
+    struct carrier carriers[HTTP_CARRIERS_MAX];
+    size_t carrier_count;
     int fds[HTTP_LISTENERS_MAX];
     bool is_tls[HTTP_LISTENERS_MAX];     /* ... of fds                                                */
+    bool is_unix[HTTP_LISTENERS_MAX];
     char *urls[HTTP_LISTENERS_MAX];
     size_t listeners, url_count;
     bool has_unix;
@@ -64,6 +77,9 @@ struct http {
     bool stopping;                       /* under table_lock                                          */
     pthread_mutex_t connections_lock;    /* no other lock is taken under it                           */
     struct connection *connections;
+    pthread_t acceptor;
+    bool accepting;
+    int accept_wake;                     /* an eventfd: it is to end                                   */
     atomic_uint opens;                   /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
@@ -87,7 +103,12 @@ int server_admits(const struct exchange *x);
 unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests and connections */
-struct MHD_Daemon *callbacks_start(struct http *h, int fd, bool tls);
+struct MHD_Daemon *callbacks_start(struct carrier *c);
+
+/* accept.c: who has connected goes to a carrier. */
+int accept_start(struct http *h);
+void accept_stop(struct http *h);                    /* what nobody has taken in stays with the sockets */
+void accept_note(struct carrier *c, bool local, bool begins); /* one of its connections; `local`: of a unix socket */
 
 /* listen.c */
 int listen_all(struct http *h, struct err *err);     /* fills fds, listeners, urls */
