@@ -37,12 +37,6 @@ static void set_state(struct MHD_Connection *c, enum connection_state state)
     atomic_store(&known->state, state);
 }
 
-static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
-{
-    set_state(c, CONNECTION_ARRIVING);
-    return exchange_new(arg, uri);
-}
-
 /* Different from all others, not secret: a number at random for each thread, and a count. */
 static struct hash128 new_id(void)
 {
@@ -62,6 +56,24 @@ static void set_id(struct exchange *x, const char *given)
         return;
     }
     hash128_hex(new_id(), x->id);
+}
+
+static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
+{
+    struct connection *known = connection_of(c);
+    struct exchange *x = exchange_new(arg, uri);
+    char *query = strchr((char *)(uintptr_t)uri, '?');
+    set_state(c, CONNECTION_ARRIVING);
+    /* libmicrohttpd would take the parameters apart, 64 bytes of the connection's memory each, and answer nothing where that is
+     * too little. */
+    if (query)
+        query[1] = '\0';
+    if (x && known && strlen(x->uri) > 2 * HTTP_URI_MAX) {
+        x->fd = known->fd;
+        set_id(x, NULL);
+        response_past(x, c, 414, "the URL is longer than 16 KiB; send long queries by POST");
+    }
+    return x;
 }
 
 static enum access_role role_of(struct exchange *x, const struct access_peer *peer)
@@ -115,6 +127,8 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
         return response_refuse(x, c, &why);
     }
     if (!request_check(x, c, version, role, &why)) {
+        if (why.no_room)
+            return response_past(x, c, why.status, why.detail);
         if (why.status == 401 && known->peer.unasked)
             why = (struct exchange_refusal){
                 .status = 503, .close = true, .detail = "no file descriptors are left"};
@@ -495,7 +509,7 @@ struct MHD_Daemon *callbacks_start(struct carrier *c)
         0, NULL, NULL, on_request, h, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
         c, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)40 << 10, MHD_OPTION_CONNECTION_TIMEOUT,
+        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)((h->options.limits.idle_ms + 999) / 1000), MHD_OPTION_CONNECTION_LIMIT, UINT_MAX,
         MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }

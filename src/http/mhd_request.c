@@ -12,9 +12,13 @@
 #include <string.h>
 #include <strings.h>
 
+#define HEADER_COSTS \
+    64 /* bytes of the connection's memory, as libmicrohttpd 0.9.75 aligns what it notes of each */
+
 /* Headers that matter, counted: some must not come twice. */
 struct headers {
     unsigned hosts, lengths, encodings;
+    size_t bytes; /* of the connection's memory, besides the head as it was sent */
     bool bad_name;
     const char *host, *length, *encoding;
 };
@@ -32,8 +36,12 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
                                    const char *value)
 {
     struct headers *h = arg;
-    (void)kind;
+    h->bytes += HEADER_COSTS;
+    if (kind == MHD_COOKIE_KIND)
+        return MHD_YES;
     h->bad_name |= !is_header_name(name);
+    if (strcasecmp(name, "Cookie") == 0)
+        h->bytes += strlen(value); /* it is taken apart in a copy */
     if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
         h->host = value;
@@ -59,6 +67,16 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
 {
     r->close = true;
     return refuse(r, status, 0, detail);
+}
+
+/* What is left of the connection's memory has to hold the head of any answer. */
+static bool check_weight(struct MHD_Connection *c, const struct headers *h,
+                         struct exchange_refusal *r)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    r->no_room = info && info->header_size + h->bytes > HTTP_HEAD_MAX;
+    return !r->no_room || refuse_closing(r, 431, "the headers are longer than 36 KiB");
 }
 
 static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)
@@ -301,10 +319,12 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
 {
     struct headers h = {0};
     char authority[256] = "";
+    MHD_get_connection_values(c, MHD_HEADER_KIND | MHD_COOKIE_KIND, note_header, &h);
+    if (!check_weight(c, &h, r))
+        return false;
     x->http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)
         return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
-    MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &h);
     if (!check_framing(&h, x->http10, r))
         return false;
     if (holds_nul(x, version))

@@ -1,5 +1,6 @@
 /* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
 #include "etag.h"
+#include "mhd_tls.h"
 #include "problem.h"
 #include "server.h"
 
@@ -55,6 +56,26 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
     if (why->close)
         MHD_add_response_header(r, "Connection", "close");
     return queue(x, c, why->status, r);
+}
+
+int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+{
+    struct buf body = {0}, out = {0};
+    if (x->method && strcmp(x->method, "HEAD") != 0)
+        problem_write(&body, status, NULL, detail, x->id);
+    buf_printf(&out,
+               "HTTP/1.1 %d %s\r\nConnection: close\r\nX-Request-Id: %s\r\n"
+               "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
+               status, problem_reason(status), x->id, body.len);
+    buf_append(&out, body.data, body.len);
+    if (!out.error && !body.error)
+        tls_tell(c, x->fd, (struct text){out.data, out.len});
+    shutdown(x->fd, SHUT_RDWR);
+    x->refused = true;
+    x->status = status;
+    buf_done(&body);
+    buf_done(&out);
+    return MHD_NO;
 }
 
 static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define CHAIN_MOST 16 /* certificates in a chain, ours or a client's */
 
@@ -158,14 +159,28 @@ static bool is_vouched_for(gnutls_x509_crt_t *chain, unsigned n)
     return rc == 0 && wrong == 0;
 }
 
-bool tls_knows_client(struct MHD_Connection *c)
+static gnutls_session_t session_of(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info ? info->tls_session : NULL;
+}
+
+void tls_tell(struct MHD_Connection *c, int fd, struct text text)
+{
+    gnutls_session_t session = session_of(c);
+    if (session)
+        (void)!gnutls_record_send(session, text.ptr, text.len);
+    else
+        (void)!send(fd, text.ptr, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+bool tls_knows_client(struct MHD_Connection *c)
+{
+    gnutls_session_t session = session_of(c);
     gnutls_x509_crt_t chain[CHAIN_MOST];
     unsigned n = 0, shown = 0;
-    const gnutls_datum_t *list =
-        info && info->tls_session ? gnutls_certificate_get_peers(info->tls_session, &shown) : NULL;
+    const gnutls_datum_t *list = session ? gnutls_certificate_get_peers(session, &shown) : NULL;
     bool good = list && shown > 0 && shown <= CHAIN_MOST;
     while (good && n < shown) {
         good = gnutls_x509_crt_init(&chain[n]) == 0;

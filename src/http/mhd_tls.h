@@ -14,6 +14,9 @@ struct MHD_Connection;
 /* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now. */
 bool tls_knows_client(struct MHD_Connection *c);
 
+/* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. */
+void tls_tell(struct MHD_Connection *c, int fd, struct text text);
+
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */
 extern void *const tls_certificate_callback;
 

@@ -12,6 +12,8 @@
 #define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
 #define SPOOL_BYTES (16ull << 30)
 #define HTTP_URI_MAX (16u << 10)
+#define HTTP_HEAD_MAX (36u << 10)
+#define HTTP_CONNECTION_BYTES (40u << 10) /* of memory: a request's head, what is noted of it, and the head of the answer */
 #define HTTP_BODY_MAX (1u << 20)
 
 struct MHD_Daemon;
@@ -119,7 +121,8 @@ int tick_start(struct http *h);
 void tick_stop(struct http *h);
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close; };
+/* `no_room`: libmicrohttpd has no memory to answer with. */
+struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close, no_room; };
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_role peer,
                    struct exchange_refusal *ret);
 /* After the body: parameters and format. */
@@ -128,6 +131,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
 /* mhd_response.c */
 struct MHD_Response;
 int response_refuse(struct exchange *x, struct MHD_Connection *c, const struct exchange_refusal *why);
+/* Past libmicrohttpd; the connection is closed. Gives MHD_NO. */
+int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
 int response_answer(struct exchange *x, struct MHD_Connection *c);
 int response_options(struct exchange *x, struct MHD_Connection *c);
 
