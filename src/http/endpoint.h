@@ -150,7 +150,8 @@ bool request_repin(struct request *rq);
 struct snapshot *request_snapshot(const struct request *rq);
 
 /* ---- params.c ---- */
-/* Checks name/value pairs against the descriptor. 0, ERR_PARAM (rq->err.param), -ENOMEM. */
+/* Checks name/value pairs against the descriptor; a value ends with NUL and lives as long as the request. 0, ERR_PARAM
+ * (rq->err.param), -ENOMEM. */
 int params_begin(struct request *rq);
 int params_add(struct request *rq, struct text name, struct text value);
 int params_finish(struct request *rq);

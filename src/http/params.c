@@ -205,35 +205,46 @@ static int parse_value(struct request *rq, struct param *p)
 
 static int set_value(struct request *rq, struct param *p, struct text value)
 {
-    char *copy = arena_strdup(&rq->arena, value);
-    if (!copy)
-        return -ENOMEM;
-    p->text = (struct text){copy, value.len};
+    p->text = value;
     p->set = true;
     if (p->spec->repeatable && p->spec->type == PARAM_TEXT)
         return append_item(rq, p, value);
     return parse_value(rq, p);
 }
 
+static struct param *find(struct request *rq, struct text name)
+{
+    for (struct param *p = rq->params; p < rq->params + rq->param_count; p++)
+        if (strncmp(p->spec->name, name.ptr, name.len) == 0 && !p->spec->name[name.len])
+            return p;
+    return NULL;
+}
+
 int params_add(struct request *rq, struct text name, struct text value)
 {
-    struct param *p = NULL;
-    for (size_t i = 0; i < rq->param_count && !p; i++)
-        if (text_eq(name, text_of(rq->params[i].spec->name)))
-            p = &rq->params[i];
+    struct param *p = find(rq, name);
+    const char *wrong = !p                                   ? "is no parameter"
+                        : p->given && !p->spec->repeatable   ? "is given more than once"
+                        : memchr(value.ptr, '\0', value.len) ? "holds a NUL byte"
+                        : !text_is_utf8(value)               ? "is not valid UTF-8"
+                                                             : NULL;
     char shown[48];
-    snprintf(shown, sizeof shown, "%.*s", (int)(name.len < 40 ? name.len : 40), name.ptr);
-    if (!p)
+    if (wrong)
+        snprintf(shown, sizeof shown, "%.*s", (int)(name.len < 40 ? name.len : 40), name.ptr);
+    if (wrong && !p)
         return err_set_param(&rq->err, ERR_PARAM, shown, "%s has no parameter `%s`",
                              rq->endpoint->path, shown);
-    if (p->given && !p->spec->repeatable)
-        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is given more than once", shown);
-    if (memchr(value.ptr ? value.ptr : "", '\0', value.len))
-        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` holds a NUL byte", shown);
-    if (!text_is_utf8(value))
-        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` is not valid UTF-8", shown);
+    if (wrong)
+        return err_set_param(&rq->err, ERR_PARAM, shown, "`%s` %s", shown, wrong);
     p->given = true;
     return set_value(rq, p, value);
+}
+
+/* Where the text goes sooner than the request. */
+static int add_copy(struct request *rq, const char *name, struct text value)
+{
+    char *copy = arena_strdup(&rq->arena, value);
+    return copy ? params_add(rq, text_of(name), (struct text){copy, value.len}) : -ENOMEM;
 }
 
 static int add_pair(struct request *rq, struct text name, struct text value)
@@ -293,7 +304,7 @@ static int add_json_scalar(struct request *rq, const char *name, const json_t *v
     char number[64];
     struct text t;
     int rc = text_of_json(rq, name, v, number, &t);
-    return rc < 0 ? rc : params_add(rq, text_of(name), t);
+    return rc < 0 ? rc : add_copy(rq, name, t);
 }
 
 /* A list is a repeated parameter, or the comma list of a PARAM_LIST. */
@@ -325,7 +336,7 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
     }
     rc = rc < 0 ? rc : joined.error;
     if (rc == 0)
-        rc = params_add(rq, text_of(name), (struct text){joined.data, joined.len});
+        rc = add_copy(rq, name, (struct text){joined.data, joined.len});
     buf_done(&joined);
     return rc;
 }
@@ -404,7 +415,7 @@ static int add_member(struct request *rq, const char *name, const json_t *v)
     const struct param *p = request_param(rq, name);
     if (p && p->spec->type == PARAM_JSON) {
         char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-        int rc = text ? params_add(rq, text_of(name), text_of(text)) : -ENOMEM;
+        int rc = text ? add_copy(rq, name, text_of(text)) : -ENOMEM;
         free(text);
         return rc;
     }
