@@ -80,7 +80,7 @@ class Daemon:
             except (http.client.HTTPException, OSError) as error:
                 self.connection.close()
                 self.connection = None
-                if attempt:  # a forked process of the test cannot ask whether the daemon has ended
+                if attempt:
                     raise DaemonError("%s %s: %r\n%s" % (method, path, error, self.messages())) from error
         raise AssertionError
 

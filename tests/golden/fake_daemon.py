@@ -11,7 +11,10 @@ import sys
 import urllib.parse
 from fractions import Fraction
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import paths  # noqa: E402
+
+paths.go_on_in_pypy()
 from oracle import aggregate, call_tree, compare, dsl, info, processes, reader, selection, stats, timeline, view  # noqa: E402
 
 WRONG = os.environ.get("FAKE_WRONG")

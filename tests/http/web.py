@@ -25,7 +25,7 @@ FLAVOUR = os.path.basename(os.path.normpath(BUILD))
 SANITIZED = bool(re.search("asan|tsan", FLAVOUR))
 TSAN = "tsan" in FLAVOUR
 SLOW = 8 if SANITIZED else 1  # times are so much longer in builds with a sanitizer
-PATIENCE = 150 if SANITIZED else 60  # seconds until what must come is given up: others may use the machine, too
+PATIENCE = 300 if SANITIZED else 120  # seconds until what must come is given up: others may use the machine, too
 START_SECONDS = 60 * SLOW
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
