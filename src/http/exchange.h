@@ -44,6 +44,7 @@ struct exchange {
     char *uri;                        /* raw, with the query string                                   */
     char *path;                       /* decoded, for logs and routing                                */
     bool http10, head, refused;       /* refused: an error answer is queued, the body is ignored      */
+    size_t head_bytes;                /* of libmicrohttpd's memory that the request takes               */
     const char *sent_uri;             /* where libmicrohttpd has it: only for its position             */
     struct buf body;
     uint64_t body_bytes;              /* as received, also what was not kept                          */

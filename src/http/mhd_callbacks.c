@@ -127,8 +127,6 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
         return response_refuse(x, c, &why);
     }
     if (!request_check(x, c, version, role, &why)) {
-        if (why.no_room)
-            return response_past(x, c, why.status, why.detail);
         if (why.status == 401 && known->peer.unasked)
             why = (struct exchange_refusal){
                 .status = 503, .close = true, .detail = "no file descriptors are left"};

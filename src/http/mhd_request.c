@@ -70,13 +70,30 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
 }
 
 /* What is left of the connection's memory has to hold the head of any answer. */
-static bool check_weight(struct MHD_Connection *c, const struct headers *h,
+static bool check_weight(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
                          struct exchange_refusal *r)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    r->no_room = info && info->header_size + h->bytes > HTTP_HEAD_MAX;
+    x->head_bytes = (info ? info->header_size : 0) + h->bytes;
+    r->no_room = x->head_bytes > HTTP_HEAD_MAX;
     return !r->no_room || refuse_closing(r, 431, "the headers are longer than 36 KiB");
+}
+
+static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
+                             const char *value)
+{
+    (void)kind;
+    *(size_t *)arg += HEADER_COSTS + strlen(name) + (value ? strlen(value) : 0);
+    return MHD_YES;
+}
+
+/* What comes behind a body in chunks stands beside the head. */
+static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
+{
+    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh, &x->head_bytes);
+    r->no_room = x->head_bytes > HTTP_HEAD_MAX;
+    return !r->no_room || refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
 }
 
 static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)
@@ -320,7 +337,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     struct headers h = {0};
     char authority[256] = "";
     MHD_get_connection_values(c, MHD_HEADER_KIND | MHD_COOKIE_KIND, note_header, &h);
-    if (!check_weight(c, &h, r))
+    if (!check_weight(x, c, &h, r))
         return false;
     x->http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)
@@ -393,6 +410,8 @@ static bool check_changes(struct exchange *x, struct MHD_Connection *c, struct e
 
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
+    if (!check_trailers(x, c, r))
+        return false;
     if (x->body.error)
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (x->body_bytes && strcmp(x->method, "POST") != 0)

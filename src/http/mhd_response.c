@@ -36,6 +36,8 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
                     const struct exchange_refusal *why)
 {
     struct buf out = {0};
+    if (why->no_room)
+        return response_past(x, c, why->status, why->detail);
     x->refused = true;
     problem_write(&out, why->status, &why->err, why->detail, x->id);
     size_t len = out.error ? 0 : out.len;
