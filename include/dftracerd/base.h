@@ -176,7 +176,6 @@ struct pulse { _Atomic int64_t beat_ns; atomic_int tid; };          /* zero-init
 void pulse_own(struct pulse *p);             /* of the calling thread from now on; must outlive it */
 void pulse_beat(void);                       /* it works, and has got on: budget_check does that, too */
 void pulse_beat_at(int64_t now_ns);          /* the same, for who knows the time (clock_mono_ns) */
-void pulse_step(void);                       /* the same after one of very many small steps: of a sort, say */
 void pulse_rest(void);                       /* it waits for work or for other threads */
 /* How long it has worked without a beat. 0 while it waits, and while a file system or a service does not answer it. Any thread. */
 int64_t pulse_silence_ns(const struct pulse *p);
@@ -205,6 +204,10 @@ void budget_release(struct budget *b, size_t bytes);
  * What is charged is added to *charged, also where memory then fails: for the caller to release with the array. */
 int budget_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need, size_t *cap);
 void budget_cancel(struct budget *b, int code);
+/* As qsort_r, but the budget (not NULL) is asked every few thousand comparisons. Makes a copy, which is not charged. 0, -ENOMEM, or
+ * what budget_check says: the items are then of no use. */
+typedef int sort_compare(const void *a, const void *b, void *arg);
+int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *arg, struct budget *b);
 
 /* ---- bounded queue of pointers, many producers, many consumers ------------------------------ */
 

@@ -28,14 +28,6 @@ void pulse_beat(void)
         pulse_beat_at(clock_mono_ns());
 }
 
-void pulse_step(void)
-{
-    static _Thread_local unsigned steps;
-
-    if (++steps % 65536 == 0)
-        pulse_beat();
-}
-
 void pulse_rest(void)
 {
     pulse_beat_at(0);

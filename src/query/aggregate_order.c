@@ -273,7 +273,7 @@ static void bucket_job(void *arg, unsigned b)
         memcpy(o->items + o->from[b], now, n * sizeof(*now));
 }
 
-static int sort_items(struct order *o, unsigned bits)
+static int radix_items(struct order *o, unsigned bits)
 {
     uint32_t sum = 0;
 
@@ -320,7 +320,7 @@ static int sort_words(struct order *o)
                             : end == o->width ? first_word_job
                                               : next_word_job);
         rc = rc < 0 ? rc : make_room(o);
-        rc = rc < 0 ? rc : sort_items(o, bits);
+        rc = rc < 0 ? rc : radix_items(o, bits);
         if (rc < 0)
             return rc;
         end = o->begin;

@@ -66,11 +66,11 @@ static int join_fine(struct others *o, const struct teller_state *t, const uint6
     return rc;
 }
 
-static int compare_intervals(const void *a, const void *b)
+static int compare_intervals(const void *a, const void *b, void *arg)
 {
     const struct interval *x = a, *y = b;
 
-    pulse_step();
+    (void)arg;
     return (x->from > y->from) - (x->from < y->from);
 }
 
@@ -79,15 +79,18 @@ static int unite_intervals(struct others *o)
 {
     enum { SOME = 1 << 16 };
     struct aggregate_found *f = o->found;
-    size_t kept = 0, bytes = f->interval_count * sizeof(*f->intervals); /* a copy of qsort's */
+    size_t kept = 0, bytes = f->interval_count * sizeof(*f->intervals); /* a copy of sort_items's */
 
     if (f->interval_count < 2 * o->united + SOME)
         return 0;
     int rc = budget_charge(f->plan->budget, bytes);
     if (rc < 0)
         return rc;
-    qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    rc = sort_items(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals, NULL,
+                    f->plan->budget);
     budget_release(f->plan->budget, bytes);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < f->interval_count; i++) {
         struct interval *v = &f->intervals[i], *last = kept ? &f->intervals[kept - 1] : NULL;
         if (last && v->from <= last->to)

@@ -177,7 +177,6 @@ static int compare_rows(const void *a, const void *b, void *arg)
     const struct sorter *s = arg;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    pulse_step();
     for (size_t i = 0; i < s->width; i++) {
         int cmp = value_cmp(key_of(s, x, i), key_of(s, y, i));
         if (cmp)
@@ -186,7 +185,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
     return (x > y) - (x < y); /* by their keys, as they were */
 }
 
-enum { ORDER_BYTES = 2 * sizeof(uint32_t) }; /* of a row: qsort_r makes a copy */
+enum { ORDER_BYTES = 2 * sizeof(uint32_t) }; /* of a row: sort_items makes a copy */
 
 static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t width,
                      struct value *values, struct row_id *rows, size_t count)
@@ -210,7 +209,7 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
         before[i] = rows[i];
     }
     if (rc == 0)
-        qsort_r(order, count, sizeof(*order), compare_rows, &s);
+        rc = sort_items(order, count, sizeof(*order), compare_rows, &s, t->plan->budget);
     for (size_t i = 0; i < count && rc == 0; i++)
         rows[i] = before[order[i]];
     free(s.values);
@@ -297,10 +296,10 @@ int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_opti
     rc = order && row ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++)
         order[i] = (uint32_t)i;
-    if (rc == 0) {
-        qsort_r(order, count, sizeof(*order), compare_rows, &s);
+    if (rc == 0)
+        rc = sort_items(order, count, sizeof(*order), compare_rows, &s, p->budget);
+    if (rc == 0)
         rows_permute(values, s.stride, order, count, row);
-    }
     free(order);
     free(row);
     budget_release(p->budget, count * ORDER_BYTES);

@@ -8,11 +8,11 @@
 
 /* ---- before the first row ------------------------------------------------------------------------------ */
 
-static int compare_intervals(const void *a, const void *b)
+static int compare_intervals(const void *a, const void *b, void *arg)
 {
     const struct interval *x = a, *y = b;
 
-    pulse_step();
+    (void)arg;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     if (x->from != y->from)
@@ -35,14 +35,15 @@ static int charge_groups(struct teller_state *t, size_t each, void *ret)
 
 static int sort_intervals(struct aggregate_found *f)
 {
-    size_t bytes = f->interval_count * sizeof(*f->intervals); /* a copy of qsort's */
+    size_t bytes = f->interval_count * sizeof(*f->intervals); /* a copy of sort_items's */
     int rc = bytes ? budget_charge(f->plan->budget, bytes) : -ENOENT;
 
     if (rc < 0)
         return rc == -ENOENT ? 0 : rc;
-    qsort(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals);
+    rc = sort_items(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals, NULL,
+                    f->plan->budget);
     budget_release(f->plan->budget, bytes);
-    return 0;
+    return rc;
 }
 
 /* The length of the union of the intervals of each group. */

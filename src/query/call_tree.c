@@ -71,13 +71,12 @@ static int compare_tuples(const void *a, const void *b, void *arg)
                        *y = r->values + (size_t) * (const uint32_t *)b * r->width;
     int cmp = 0;
 
-    pulse_step();
     for (unsigned i = 0; i < r->width && cmp == 0; i++)
         cmp = value_cmp(&x[i], &y[i]);
     return cmp;
 }
 
-/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank. Returns how many ranks. */
+/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank. Returns how many ranks, or why not. */
 static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r, uint32_t *rank,
                            uint32_t *order)
 {
@@ -89,7 +88,9 @@ static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r
             query_key_value(t->query, keys[k], &r->values[(size_t)i * r->width + k]);
         order[i] = i;
     }
-    qsort_r(order, n, sizeof(*order), compare_tuples, r);
+    int rc = sort_items(order, n, sizeof(*order), compare_tuples, r, t->budget);
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < n; i++) {
         ranks += i > 0 && compare_tuples(&order[i - 1], &order[i], r) != 0;
         rank[order[i]] = ranks;
@@ -107,11 +108,12 @@ static int number_names(struct call_tree *t, uint32_t *order)
         free(r.values);
         return -ENOMEM;
     }
-    t->name_count = (uint32_t)rank_tuples(t, 0, &r, t->name_of, order);
-    for (uint32_t i = 0; i < n; i++)
+    int64_t names = rank_tuples(t, 0, &r, t->name_of, order);
+    t->name_count = names < 0 ? 0 : (uint32_t)names;
+    for (uint32_t i = 0; i < n && names >= 0; i++)
         t->names[t->name_of[i]] = (struct call_name){r.values[2 * i], r.values[2 * i + 1]};
     free(r.values);
-    return 0;
+    return names < 0 ? (int)names : 0;
 }
 
 static int number_groups(struct call_tree *t, uint32_t *order)
@@ -126,12 +128,13 @@ static int number_groups(struct call_tree *t, uint32_t *order)
         free(r.values);
         return -ENOMEM;
     }
-    t->groups = (uint32_t)rank_tuples(t, 2, &r, t->group_of, order);
-    for (uint32_t i = 0; i < n; i++)
+    int64_t groups = rank_tuples(t, 2, &r, t->group_of, order);
+    t->groups = groups < 0 ? 0 : (uint32_t)groups;
+    for (uint32_t i = 0; i < n && groups >= 0; i++)
         memcpy(t->group_values + (size_t)t->group_of[i] * t->group_count,
                r.values + (size_t)i * t->group_count, t->group_count * sizeof(struct value));
     free(r.values);
-    return 0;
+    return groups < 0 ? (int)groups : 0;
 }
 
 static int number_tuples(struct call_tree *t)

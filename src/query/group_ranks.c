@@ -27,35 +27,72 @@ bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned
     return true;
 }
 
-struct keyed {
-    struct value value;
-    uint32_t id;
-};
+enum { LOOKED = 1 << 16 }; /* keys until it is asked again whether they are still wanted */
 
-static int compare_keyed(const void *a, const void *b)
+/* By the word first, which is in the order of the values. */
+static int compare_values(const void *a, const void *b, void *arg)
 {
-    pulse_step();
-    return value_cmp(&((const struct keyed *)a)->value, &((const struct keyed *)b)->value);
+    const struct row_id *x = a, *y = b;
+    const struct value *values = arg;
+
+    if (x->word != y->word)
+        return x->word < y->word ? -1 : 1;
+    return value_cmp(&values[x->group], &values[y->group]);
+}
+
+static size_t common_start(struct text a, struct text b)
+{
+    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+
+    while (n < most && a.ptr[n] == b.ptr[n])
+        n++;
+    return n;
+}
+
+/* Of a text: its bytes after those that all texts begin with. Of what is no text, and comes before all: 0. */
+static uint64_t word_of(const struct value *v, size_t common)
+{
+    uint64_t word = 0;
+
+    for (size_t i = common; v->type == VALUE_TEXT && i < common + 8; i++)
+        word = word << 8 | (i < v->text.len ? (unsigned char)v->text.ptr[i] : 0);
+    return word;
+}
+
+static int read_values(struct query *q, const struct group_table *distinct, struct value *values,
+                       struct row_id *items)
+{
+    const struct value *text = NULL;
+    size_t common = SIZE_MAX;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
+        query_key_value(q, *group_table_keys(distinct, i), &values[i]);
+        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        if (values[i].type != VALUE_TEXT)
+            continue;
+        text = text ? text : &values[i];
+        struct text start = {text->text.ptr, text->text.len < common ? text->text.len : common};
+        common = common_start(start, values[i].text);
+    }
+    for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
+        items[i] = (struct row_id){.word = word_of(&values[i], common), .group = i};
+        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+    }
+    return rc;
 }
 
 static int sort_values(struct query *q, const struct group_table *distinct, struct row_id *items)
 {
-    struct keyed *keyed = malloc((distinct->count + 1) * sizeof(*keyed));
+    struct value *values = large_realloc(NULL, (distinct->count + 1) * sizeof(*values));
+    int rc = values ? read_values(q, distinct, values, items) : -ENOMEM;
 
-    if (!keyed)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < distinct->count; i++) {
-        query_key_value(q, *group_table_keys(distinct, i), &keyed[i].value);
-        keyed[i].id = i;
-    }
-    qsort(keyed, distinct->count, sizeof(*keyed), compare_keyed);
-    for (uint32_t i = 0; i < distinct->count; i++)
-        items[i].group = keyed[i].id;
-    free(keyed);
-    return 0;
+    if (rc == 0)
+        rc = sort_items(items, distinct->count, sizeof(*items), compare_values, values,
+                        query_budget(q));
+    large_free(values);
+    return rc;
 }
-
-enum { LOOKED = 1 << 16 }; /* keys until it is asked again whether they are still wanted */
 
 struct whole {
     bool null;

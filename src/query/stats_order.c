@@ -83,7 +83,8 @@ static void keep_first(uint32_t *groups, size_t n, size_t top, struct ranking *r
     }
 }
 
-static int order_ranked(struct ranking *r, uint64_t top, uint32_t **ret, size_t *ret_count)
+static int order_ranked(struct ranking *r, uint64_t top, struct budget *budget, uint32_t **ret,
+                        size_t *ret_count)
 {
     size_t n = r->table->count;
     uint32_t *groups = malloc((n + 1) * sizeof(*groups));
@@ -96,10 +97,12 @@ static int order_ranked(struct ranking *r, uint64_t top, uint32_t **ret, size_t 
         keep_first(groups, n, top, r);
         n = top;
     }
-    qsort_r(groups, n, sizeof(*groups), compare_groups, r);
-    *ret = groups;
+    int rc = sort_items(groups, n, sizeof(*groups), compare_groups, r, budget);
+    if (rc < 0)
+        free(groups);
+    *ret = rc < 0 ? NULL : groups;
     *ret_count = n;
-    return 0;
+    return rc;
 }
 
 int stats_order(struct query *q, const struct group_table *t, const uint64_t *counts, uint64_t top,
@@ -116,7 +119,7 @@ int stats_order(struct query *q, const struct group_table *t, const uint64_t *co
     for (unsigned i = 0; i < t->width && rc == 0; i++)
         rc = rank_column(q, &r, i, budget);
     if (rc == 0)
-        rc = order_ranked(&r, top, ret, ret_count);
+        rc = order_ranked(&r, top, budget, ret, ret_count);
     free(r.ranks);
     budget_release(budget, bytes);
     return rc;

@@ -4,6 +4,7 @@
 #include "failing_malloc.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct text in(const struct buf *b)
@@ -295,7 +296,81 @@ static void threads_survive_lack_of_memory(void)
     }
 }
 
+struct sorted {
+    unsigned key, number; /* number: as they were */
+    char more[24];
+};
+struct sorting {
+    struct budget budget;
+    size_t compared, until; /* until: it is no longer wanted, 0 = never */
+};
+
+static int compare_sorted(const void *a, const void *b, void *arg)
+{
+    struct sorting *s = arg;
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    if (++s->compared == s->until)
+        budget_cancel(&s->budget, ERR_CANCELLED);
+    return (x > y) - (x < y);
+}
+
+static void sort_keeps_equal_ones(void)
+{
+    static const size_t counts[] = {0, 1, 2, 3, 1024, 1025, 5000, 100001};
+
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+        const size_t n = counts[c];
+        struct sorted *all = calloc(n + 1, sizeof(*all));
+        unsigned *keys = calloc(n + 1, sizeof(*keys)), state = 1;
+        struct sorting s = {0};
+        CHECK_STOP(all && keys);
+        for (unsigned i = 0; i < n; i++) {
+            state = state * 1664525 + 1013904223;
+            keys[i] = state >> 8;
+            all[i] = (struct sorted){state >> 20, i, ""};
+            snprintf(all[i].more, sizeof(all[i].more), "%u", i);
+        }
+        CHECK_INT(sort_items(all, n, sizeof(*all), compare_sorted, &s, &s.budget), 0);
+        CHECK_INT(sort_items(keys, n, sizeof(*keys), compare_sorted, &s, &s.budget), 0);
+        size_t bad = 0;
+        for (size_t i = 0; i < n; i++) {
+            bad += (unsigned)atoi(all[i].more) != all[i].number;
+            if (i > 0)
+                bad += keys[i - 1] > keys[i] || all[i - 1].key > all[i].key ||
+                       (all[i - 1].key == all[i].key && all[i - 1].number > all[i].number);
+        }
+        CHECK_INT(bad, 0);
+        free(all);
+        free(keys);
+    }
+}
+
+static void sort_can_be_stopped(void)
+{
+    enum { COUNT = 1 << 20 };
+    unsigned *keys = calloc(COUNT, sizeof(*keys));
+    CHECK_STOP(keys != NULL);
+
+    for (size_t until = 100; until < 20 * COUNT; until *= 7) {
+        struct sorting s = {.until = until};
+        for (unsigned i = 0; i < COUNT; i++)
+            keys[i] = i * 2654435761u;
+        int rc = sort_items(keys, COUNT, sizeof(*keys), compare_sorted, &s, &s.budget);
+        CHECK_INT(rc, s.compared < until ? 0 : ERR_CANCELLED);
+        CHECK(s.compared < until + 20000);
+    }
+    for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) {
+        struct sorting s = {.until = 0};
+        int rc = sort_items(keys, 5000, sizeof(*keys), compare_sorted, &s, &s.budget);
+        CHECK(rc == (failing_malloc_hit ? -ENOMEM : 0) || (rc == 0 && n > 0));
+    }
+    free(keys);
+}
+
 static const struct check_test tests[] = {
+    {"sort_keeps_equal_ones", sort_keeps_equal_ones},
+    {"sort_can_be_stopped", sort_can_be_stopped},
     {"buf_appends", buf_appends},
     {"buf_grows", buf_grows},
     {"buf_gives_away", buf_gives_away},
