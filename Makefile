@@ -266,9 +266,10 @@ SCRIPTS_RUN = $(if $(SUITE_SUFFIX),$(shell grep -LE '^\# sanitizers: (no$(if $(f
 check-unit: $(B)/config.mk
 	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT_RUN)' $(UNIT_RUN)
 
-# A fuzz target without a corpus yet is still run, on the empty input.
+# A fuzz target without a corpus yet is still run, on the empty input. Once: that fuzzing itself works.
 check-fuzz: $(B)/config.mk
-	@$(RUN_SUITE) fuzz$(SUITE_SUFFIX) --build '$(SUB) $(FUZZ)' --corpus tests/fuzz/corpus $(FUZZ)
+	@$(RUN_SUITE) fuzz$(SUITE_SUFFIX) --build '$(SUB) $(FUZZ)' --corpus tests/fuzz/corpus $(FUZZ) \
+	    $(if $(SUITE_SUFFIX),,tests/fuzz/test_make_fuzz)
 
 check-lint:
 	@$(RUN_SUITE) lint $(call executables,tests/lint/*)
@@ -325,17 +326,18 @@ check-tsan:
 	    env $(SANITIZE_ENV) $$fixed $(MAKE) BUILD=build/tsan CONFIG='--enable-sanitizer=thread' \
 	        SUITE_SUFFIX=-tsan $$suite || bad=1; done; test -z "$$bad"
 
-# Every target for MINUTES in all, with libFuzzer. New inputs go to build/fuzz/new/<x>, those worth
+# Every target (ONLY=names: these) for MINUTES in all, a second at least, with libFuzzer. New inputs go to build/fuzz/new/<x>, those worth
 # keeping are copied to tests/fuzz/corpus/<x> by hand; a crash is left in build/fuzz/crash/<x>.
 MINUTES ?= 10
 .PHONY: fuzz fuzz-programs
 fuzz:
 	@$(MAKE) BUILD=build/fuzz CONFIG='--enable-fuzzer --enable-sanitizer=address,undefined' \
-	    MINUTES=$(MINUTES) fuzz-programs
+	    MINUTES=$(MINUTES) ONLY='$(ONLY)' fuzz-programs
 
-fuzz-programs: $(FUZZ)
-	@seconds=$$(($(MINUTES) * 60 / $(words $(FUZZ) x))); bad=0; \
-	for program in $(FUZZ); do \
+FUZZED = $(if $(ONLY),$(ONLY:%=$(B)/fuzz/fuzz_%),$(FUZZ))
+fuzz-programs: $(FUZZED)
+	@seconds=$$(($(MINUTES) * 60 / $(words $(FUZZED)))); [ $$seconds -gt 0 ] || seconds=1; bad=0; \
+	for program in $(FUZZED); do \
 	    x=$${program##*/fuzz_}; mkdir -p $(B)/new/$$x $(B)/crash/$$x; \
 	    corpus=; [ -d tests/fuzz/corpus/$$x ] && corpus=tests/fuzz/corpus/$$x; \
 	    echo "fuzz $$x for $$seconds s"; \

@@ -1,12 +1,14 @@
 /* room: trace */
 /* fuzz_gzip.c - any bytes as a trace file: both libraries, in large and small steps, deliver the same text,
- * checkpoints and damage, chunks hold the same text, and it can be read again from every checkpoint.
+ * checkpoints and damage, chunks hold the same text, and it can be read again from every checkpoint. It is the text that a bare
+ * loop over zlib's gzip decoder gives, member by member, up to the first that this refuses; then there is damage.
  */
 #include "dftracerd/trace.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -123,6 +125,55 @@ static void chunks(int fd, const struct result *all)
     trace_reader_close(r);
 }
 
+/* What zlib says of a file that begins with a member. */
+struct plain {
+    char *text;
+    size_t len; /* of whole members */
+    uint64_t members;
+    bool all, bad; /* nothing follows the last one; the next one is refused */
+};
+
+/* One member; Z_BUF_ERROR: the input ends in it, or it has too much text. */
+static int inflate_member(z_stream *z, struct plain *p)
+{
+    z->next_out = (unsigned char *)p->text + p->len;
+    z->avail_out = (unsigned)(TEXT_MAX - p->len);
+    need(inflateReset(z) == Z_OK);
+    int rc = inflate(z, Z_FINISH);
+    if (rc == Z_STREAM_END) {
+        p->len = TEXT_MAX - z->avail_out;
+        p->members++;
+    }
+    return rc;
+}
+
+static struct plain inflate_all(const uint8_t *data, size_t size)
+{
+    struct plain p = {.text = malloc(TEXT_MAX)};
+    z_stream z = {.next_in = (unsigned char *)data, .avail_in = (unsigned)size};
+    int rc = Z_STREAM_END;
+
+    need(p.text && inflateInit2(&z, 15 + 16) == Z_OK);
+    while (rc == Z_STREAM_END && z.avail_in > 2 && memcmp(z.next_in, "\x1f\x8b\x08", 3) == 0)
+        rc = inflate_member(&z, &p);
+    p.all = rc == Z_STREAM_END && z.avail_in == 0 && p.members > 0;
+    p.bad = rc == Z_DATA_ERROR;
+    inflateEnd(&z);
+    return p;
+}
+
+static void compare_plain(const struct result *r, const uint8_t *data, size_t size)
+{
+    struct plain p = inflate_all(data, size);
+
+    need(r->len >= p.len && memcmp(r->text, p.text, p.len) == 0);
+    if (p.all && r->whole)
+        need(r->len == p.len && r->damage_count == 0 && r->info.members == p.members &&
+             !r->info.in_member);
+    need(!p.bad || !r->whole || r->damage_count > 0);
+    free(p.text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > INPUT_MAX)
@@ -132,6 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct result a = read_text(fd, TRACE_ENGINE_ZLIB, TEXT_MAX, NULL);
     struct result small = read_text(fd, TRACE_ENGINE_ZLIB, 3001, NULL);
     compare(&a, &small);
+    compare_plain(&a, data, size);
     result_done(&small);
     if (trace_engine_available(TRACE_ENGINE_ISAL)) {
         for (size_t step = TEXT_MAX; step; step = step == TEXT_MAX ? 999 : 0) {
