@@ -324,6 +324,42 @@ int column_entry(struct chunk_view *v, const struct column *c, uint32_t code, st
  * chunk_close. */
 int column_entry_ids(struct chunk_view *v, const struct column *c, const uint32_t **ret);
 
+/* ---- densities: what a chunk's objects take of time, without looking at each ------------------------------------ */
+
+/* Most chunks of 1,024 rows and more have them. Objects that agree in @class, args.hhash, args.hostname, pid, tid and cat are one tuple of
+ * the first set; those that agree in name, too, are one of the second set, which is coarser in time. Time is cut into cells of 2^shift ns, the
+ * same in all chunks: cell n is [n << shift, (n + 1) << shift). Metadata without ts is in no cell; any other object has a ts, and te
+ * is ts where there is no dur.
+ * Told of a tuple is each cell in which one of its objects begins or ends (te), ascending: `begins` are those that begin in it; `delta`,
+ * those less the ones that end in it; `moment`, the sum of (te - begin of the cell) of those that end in it, less the sum of (ts - begin
+ * of the cell) of those that begin in it, in ns. So where `a` objects go on from the cell before, their time within the cell
+ * is (a + delta) * 2^shift + moment, and a + delta go on into the next one; all cells between are covered wholly. */
+enum { DENSITY_BY_CAT, DENSITY_BY_NAME, DENSITY_SETS };
+#define DENSITY_LEVELS 2            /* at most; the second one is 8 times as coarse                      */
+#define DENSITY_BLOCK 1024u
+struct density_level { uint32_t cells; unsigned shift, bits; int64_t base; };
+struct density_set {
+    uint32_t tuples;                /* 0: the chunk does not have this set                               */
+    const uint32_t *rows;           /* a row of each tuple, ascending; borrowed until chunk_close         */
+    unsigned levels;
+    struct density_level level[DENSITY_LEVELS];
+};
+struct density {
+    struct density_set set[DENSITY_SETS];
+    uint32_t longest_count;
+    const uint32_t *longest;        /* rows with the longest dur (without dur: 0), ascending; borrowed    */
+    const int64_t *longest_dur;     /* ns; borrowed                                                      */
+    int64_t rest_dur;               /* ns; no other row has a longer one; INT64_MIN: there is none         */
+    int64_t min_ts, max_te;         /* ns; of all that are in cells                                      */
+};
+/* Tuple of a cell: key >> bits; number of the cell: base + the low `bits` bits of the key. */
+struct density_cells { int64_t key[DENSITY_BLOCK], begins[DENSITY_BLOCK], delta[DENSITY_BLOCK], moment[DENSITY_BLOCK]; };
+/* 0; -ENOENT: the chunk has none; ERR_CORRUPT, -ENOMEM. */
+int chunk_density(struct chunk_view *v, struct density *ret);
+/* Cells [first, first + DENSITY_BLOCK) of a level or as many as there are; first is a multiple of DENSITY_BLOCK. After chunk_density.
+ * ERR_CORRUPT (a tuple that there is not, or keys that do not ascend, too), -ENOMEM. */
+int density_read(struct chunk_view *v, unsigned set, unsigned level, uint32_t first, struct density_cells *ret);
+
 /* ---- checkpoints: text of rows ------------------------------------------------------------------------------- */
 
 /* A reader of the file's text by position. Refuses a changed file with ERR_STALE. One thread at a time. The caller ends

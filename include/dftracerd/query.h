@@ -539,6 +539,7 @@ struct timeline_options {
     size_t group_by_count;
     const char *color;               /* a column                                                         */
     bool has_window;                 /* else from the first begin to the last end of the selection       */
+    bool overlap;                    /* the time_range selects what reaches into the window, too          */
     int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
     uint32_t width;                  /* columns, about: those of whole ns that fit best                  */
     uint32_t events;                 /* so many of the longest objects are told one by one               */

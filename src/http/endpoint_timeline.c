@@ -47,6 +47,7 @@ static void read_options(const struct request *rq, const struct selection *chose
                                    .group_by_count = s->group_by_count,
                                    .color = request_text(rq, "color"),
                                    .has_window = chosen->has_time_range,
+                                   .overlap = chosen->overlap,
                                    .from_ns = chosen->time_from_ns,
                                    .to_ns = chosen->time_to_ns,
                                    .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,

@@ -7,6 +7,7 @@
  *   chunk_other.c     values of paths beyond the limit, as JSON text
  *   chunk_size.c      bytes moved
  *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
+ *   density.h         what is told of all objects together, beside the columns
  */
 #ifndef DFTRACERD_INDEX_CHUNK_BUILD_H
 #define DFTRACERD_INDEX_CHUNK_BUILD_H
@@ -113,6 +114,7 @@ struct chunk_builder {
     struct buf other;                /* JSON text of the event at hand's other values */
     struct buf values;               /* of the column that is being written: stage_values() */
     struct buf scratch;              /* other arrays of int64 while a column is written */
+    struct density_work *density;    /* NULL before the first one */
     struct hash_list hashes[CHUNK_DIMENSIONS_MAX];
     unsigned dimensions;
     struct column_build column[BUILD_COLUMNS_MAX];

@@ -1,5 +1,5 @@
 /* chunk_builder.c - the life of a builder and of its columns, and their memory. */
-#include "chunk_build.h"
+#include "density.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,6 +77,8 @@ void chunk_builder_free(struct chunk_builder *b)
     buf_done(&b->scratch);
     buf_done(&b->values);
     pack_encoder_free(b->encoder);
+    density_done(b->density);
+    free(b->density);
     free(b);
 }
 
@@ -85,6 +87,7 @@ size_t chunk_builder_bytes(const struct chunk_builder *b)
     size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + b->values.cap + b->row_cap +
                    pack_encoder_bytes(b->encoder);
 
+    bytes += density_bytes(b->density);
     for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++)
         bytes += stage_bytes(&b->column[i]) + b->column[i].words * sizeof(uint64_t);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)

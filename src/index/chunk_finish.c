@@ -1,5 +1,5 @@
 /* chunk_finish.c - the columns of a finished chunk become one value. */
-#include "chunk_build.h"
+#include "density.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,6 +16,7 @@ struct finish {
     unsigned count, bitmaps;
     uint16_t *bitmap_owner; /* bitmap -> a column whose valid bits it is */
     struct section *bitmap_sections;
+    struct section density;
 };
 
 /* ---- types --------------------------------------------------------------------------------------------------- */
@@ -305,6 +306,7 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         .number = number,
         .bitmaps = (uint16_t)f->bitmaps,
         .dir_len = dir_len,
+        .density = f->density,
     };
     char *at = f->out->data + f->start, *dir = at + sizeof(head);
     uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct section));
@@ -343,6 +345,9 @@ static int put_value(struct finish *f, uint32_t number)
         put_bitmap(f, i);
     for (unsigned i = 0; i < f->count && f->out->error == 0; i++)
         put_column(f, f->columns[i], &f->dirs[i]);
+    if (f->out->error == 0 &&
+        density_put(f->b, f->columns, f->count, f->start, f->out, &f->density) < 0)
+        return -ENOMEM;
     buf_append(f->out, tail, sizeof(tail));
     if (f->out->error != 0)
         return f->out->error;

@@ -172,6 +172,7 @@ void chunk_view_free(struct chunk_view *v)
         free(v->bitmaps[i].words);
         free(v->bitmaps[i].ranks);
     }
+    density_view_free(v->density);
     free(v);
 }
 
@@ -296,7 +297,7 @@ int chunk_view_check(struct chunk_view *v)
 {
     struct column c;
     struct column_entry e;
-    int rc = 0;
+    int rc = density_check(v);
 
     for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
         chunk_column(v, i, &c);

@@ -21,6 +21,8 @@
 #define COLUMN_NO_BITMAP 0xFFFFu
 #define COLUMN_SCALE_RAW 255u            /* DOUBLE: the stream is the bits of the doubles */
 
+struct section { uint32_t offset, len; };
+
 struct chunk_head {
     uint32_t magic;
     uint16_t version, columns;
@@ -29,9 +31,8 @@ struct chunk_head {
     uint16_t bitmaps, unused;
     uint32_t dir_len;                    /* the directory follows the head */
     uint64_t dir_hash;                   /* chunk_hash */
+    struct section density;              /* density.h; len 0: none */
 };
-
-struct section { uint32_t offset, len; };
 
 enum { COLUMN_NANO = 1, COLUMN_CONSTANT = 2 };
 
@@ -52,7 +53,7 @@ struct column_dir {
     uint8_t scale;
     uint8_t unused;
 };
-_Static_assert(sizeof(struct chunk_head) == 40 && sizeof(struct column_dir) == 80, "on disk");
+_Static_assert(sizeof(struct chunk_head) == 48 && sizeof(struct column_dir) == 80, "on disk");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are little-endian and read in place");
 
 /* XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */

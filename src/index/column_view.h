@@ -32,6 +32,7 @@ struct chunk_view {
     struct column_view *columns;     /* ascending by path; only those in `used` are more than room */
     struct bitmap_view *bitmaps;
     uint64_t *used;                  /* by column: somebody asked for it */
+    struct density_view *density;    /* NULL until needed */
 };
 
 static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
@@ -44,6 +45,8 @@ int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct 
 double column_double(enum column_type type, uint8_t scale, int64_t stored);
 int view_dictionary(struct chunk_view *v, struct column_view *c);      /* column_texts.c: reads the entries, once */
 void view_dictionary_free(struct column_view *c);
+void density_view_free(struct density_view *d);                        /* density_view.c; NULL is fine */
+int density_check(struct chunk_view *v);                               /* reads all. 0, ERR_CORRUPT, -ENOMEM */
 uint64_t view_entry_hash(const struct column_entry *e);                /* text_hash() of the value's text */
 
 #endif

@@ -52,17 +52,25 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
                          "unknown preset \"%s\": io, compute and dlio are known", name);
 }
 
-static int and_node(struct query *q, const struct dsl_node *node)
+/* window: it is one of time_range. */
+static int and_test(struct query *q, struct test *t, bool window)
+{
+    int rc = test_both(q, q->root, t, &q->root);
+
+    return rc < 0 || window ? rc : test_both(q, q->timeless, t, &q->timeless);
+}
+
+static int and_node(struct query *q, const struct dsl_node *node, bool window)
 {
     struct test *t;
 
     if (!node)
         return 0;
     int rc = test_compile(q, node, &t);
-    return rc < 0 ? rc : test_both(q, q->root, t, &q->root);
+    return rc < 0 ? rc : and_test(q, t, window);
 }
 
-static int and_time(struct query *q, const char *path, enum compare op, int64_t ns)
+static int and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
 {
     struct dsl_node *n = arena_alloc(&q->arena, sizeof(*n));
     struct literal *l = arena_alloc(&q->arena, sizeof(*l));
@@ -73,7 +81,7 @@ static int and_time(struct query *q, const char *path, enum compare op, int64_t 
     *n = (struct dsl_node){
         .op = DSL_COMPARE, .compare = op, .path = text_of(path), .literals = l, .literal_count = 1};
     int rc = path_resolve(n->path, &q->arena, &n->info);
-    return rc < 0 ? rc : and_node(q, n);
+    return rc < 0 ? rc : and_node(q, n, window);
 }
 
 static int and_ranges(struct query *q, const struct selection *s)
@@ -81,13 +89,13 @@ static int and_ranges(struct query *q, const struct selection *s)
     int rc = 0;
 
     if (s->has_time_range)
-        rc = and_time(q, "ts", COMPARE_LE, s->time_to_ns);
+        rc = and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
     if (rc == 0 && s->has_time_range)
-        rc = and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns);
+        rc = and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
     if (rc == 0 && s->has_min_duration)
-        rc = and_time(q, "dur", COMPARE_GE, s->min_duration_ns);
+        rc = and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
     if (rc == 0 && s->has_max_duration)
-        rc = and_time(q, "dur", COMPARE_LE, s->max_duration_ns);
+        rc = and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
     return rc;
 }
 
@@ -110,11 +118,12 @@ static int make_tests(struct query *q, const struct selection *s, struct err *er
                     !s->has_max_duration && !s->within.ptr;
     if (rc == 0 && (s->phases & PHASE_ANY) != PHASE_ANY)
         rc = test_classes(q, s->phases, &q->root);
+    q->timeless = q->root;
     if (rc == 0)
         rc = and_ranges(q, s);
     if (rc == 0)
-        rc = and_node(q, q->preset.root);
-    return rc < 0 ? rc : and_node(q, q->dsl.root);
+        rc = and_node(q, q->preset.root, false);
+    return rc < 0 ? rc : and_node(q, q->dsl.root, false);
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------------------ */

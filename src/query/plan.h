@@ -151,6 +151,7 @@ struct query {
     struct arena arena;
     struct dsl dsl, preset;
     struct test *root;     /* NULL: everything                                               */
+    struct test *timeless; /* the same without time_range                                    */
     struct within *within; /* NULL: not asked for; see within.h                           */
     unsigned test_count;
     struct source *sources;
@@ -171,6 +172,7 @@ struct resolve_slot {
 struct scan_worker {
     struct query *query;
     struct scan_chunk chunk;
+    const struct test *root; /* of the chunk: the query's, or the one without time_range       */
     struct scan_batch batch;
     uint64_t serial; /* of the chunk, from 1                                           */
     int error;       /* of a column that was asked for its shape: the chunk fails      */
@@ -332,6 +334,7 @@ static inline int64_t key_payload(uint64_t key)
 /* scan_chunk with the hooks of a sink; `opened` is told before the first batch. */
 struct chunk_hooks {
     void *arg;
+    int (*plan)(void *arg, struct scan_chunk *c); /* as in scan_sink                         */
     int (*begin)(void *arg, struct scan_chunk *c);
     int (*batch)(void *arg, struct scan_batch *b);
     int (*end)(void *arg, struct scan_chunk *c);

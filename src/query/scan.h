@@ -64,6 +64,10 @@ bool query_is_argument(const struct source *s); /* not a column that all events 
 /* ERR_PARAM naming `param` where no object of the selected files has such an argument. */
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
 struct text source_path(const struct source *s); /* as asked */
+/* The first set of densities (index.h) whose tuples have one value of it; whose tuples are selected or not as a whole, but for
+ * time_range. -ENOENT: none. */
+int source_tuple_set(const struct source *s);
+int query_tuple_set(const struct query *q);
 bool source_is_time(
     const struct source *s); /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */
 
@@ -93,6 +97,9 @@ struct scan_chunk {
     bool all;   /* every row of the chunk is selected                            */
     bool most;  /* many rows are: it pays to read columns as a whole             */
     bool within; /* what the tests select is thinned, see within.h                */
+    /* Set by chunk_plan: a bitmap in whole batches. Of these rows those are selected that all but time_range selects. NULL: all
+     * that the query selects. */
+    const uint64_t *wanted;
 };
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
 bool scan_is_nano(struct scan_chunk *c,
@@ -129,7 +136,7 @@ int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
 /* Numbers as doubles, times in us; of SHAPE_MIXED the rows that are numbers. Not SHAPE_BOOL, SHAPE_TEXT. */
 int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
               const uint64_t **ret_valid);
-/* One key a selected row, for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
+/* A key by row (those of rows that are not selected mean nothing), for any shape (never -EDOM): equal values have equal keys across chunks, files, types of numbers and
  * units (the time 5 us equals 5000 ns; 5 equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
 int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret);
 /* The fast way of grouping: small dense codes within the chunk, 0 <= code < *ret_count, and scan_code_keys() their keys
@@ -172,6 +179,7 @@ struct scan_sink {
     bool apart;      /* workers begin far from another: for whom files have groups of their own, which are not to be merged then */
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
     bool (*skip)(void *arg, size_t position); /* the chunk need not be opened; from any worker's thread */
+    int (*chunk_plan)(void *state, struct scan_chunk *c); /* before anything is read: may set c->wanted */
     int (*chunk_begin)(void *state,
                        struct scan_chunk *c);        /* only chunks that may have selected rows */
     int (*batch)(void *state, struct scan_batch *b); /* only batches with selected rows */

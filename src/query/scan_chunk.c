@@ -151,10 +151,12 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     else if (w->rows)
         memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
     else
-        rc = test_eval_root(w, b, w->query->root, w->mask);
+        rc = test_eval_root(w, b, w->root, w->mask);
     if (rc < 0 || w->chunk.all)
         return rc;
     leave_out(w, b, w->mask);
+    for (uint32_t i = 0; w->chunk.wanted && i < SCAN_WORDS; i++)
+        w->mask[i] &= w->chunk.wanted[b->first / 64 + i];
     w->interest = w->mask;
     take_mask(w, b);
     if (!w->chunk.within || b->count == 0)
@@ -183,6 +185,8 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     if (hooks->stop && atomic_load_explicit(hooks->stop, memory_order_relaxed))
         return ERR_CANCELLED;
     batch_at(w, first, b);
+    if (w->chunk.wanted && !has_rows(w->chunk.wanted + first / 64, b->rows))
+        return 0;
     w->counters.rows_scanned += b->rows;
     if (w->rows && !has_rows(w->rows + first / 64, b->rows))
         return 0;
@@ -228,7 +232,7 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
     if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
         w->chunk.place.end_row)
         return 0;
-    int rc = test_take(w, w->query->root, hooks->only, &v);
+    int rc = test_take(w, w->root, hooks->only, &v);
     if (rc == 0)
         rc = hooks->values(hooks->arg, &v);
     if (rc < 0)
@@ -242,7 +246,7 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
 static int select_packed(struct scan_worker *w)
 {
     uint32_t words = (w->chunk.rows + 63) / 64;
-    int rc = w->chunk.every ? 0 : test_select_root(w, w->query->root, &w->rows);
+    int rc = w->chunk.every ? 0 : test_select_root(w, w->root, &w->rows);
 
     if (rc == 0)
         w->chunk.most =
@@ -257,7 +261,7 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 
     w->gathered.count = w->gathered.made = 0;
     w->rows = NULL;
-    int rc = hooks->only ? 0 : select_packed(w);
+    int rc = hooks->only || w->chunk.wanted ? 0 : select_packed(w);
     rc = rc == 0 && hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : rc;
     rc = rc ? rc : run_values(w, hooks);
     rc = rc == 0 && hooks->only ? select_packed(w) : rc;
@@ -280,10 +284,12 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         rc = open_place(w, position);
     if (rc < 0)
         return rc;
+    rc = hooks->plan ? hooks->plan(hooks->arg, &w->chunk) : 0;
+    w->root = w->chunk.wanted ? w->query->timeless : w->query->root;
     if (w->chunk.rows == 0)
         tri = TRI_NONE;
-    else if (w->query->root)
-        rc = test_bind(w, w->query->root, &tri);
+    else if (rc == 0 && w->root)
+        rc = test_bind(w, w->root, &tri);
     w->chunk.within = within_filters(w->query);
     if (rc == 0 && tri != TRI_NONE && w->chunk.within) {
         rc = within_skips(w, &skips);
@@ -291,11 +297,11 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     }
     w->chunk.every = tri == TRI_ALL;
     w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.place.end_row &&
-                   !w->chunk.within;
+                   !w->chunk.within && !w->chunk.wanted;
     w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
     w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
     if (rc == 0 && tri == TRI_SOME && w->gathers)
-        rc = test_bind_only(w, w->query->root);
+        rc = test_bind_only(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, hooks);
     chunk_close(w->chunk.view);

@@ -95,6 +95,13 @@ static void merge_rest(struct run *r)
 
 /* ---- workers ------------------------------------------------------------------------------------------------------------------ */
 
+static int on_plan(void *arg, struct scan_chunk *c)
+{
+    struct runner *w = arg;
+
+    return w->run->sink->chunk_plan ? w->run->sink->chunk_plan(w->state, c) : 0;
+}
+
 static int on_begin(void *arg, struct scan_chunk *c)
 {
     struct runner *w = arg;
@@ -157,6 +164,7 @@ static bool take_chunks(struct run *r, unsigned i, struct scan_worker *worker, s
     size_t number;
 
     const struct chunk_hooks hooks = {.arg = w,
+                                      .plan = on_plan,
                                       .begin = on_begin,
                                       .batch = on_batch,
                                       .end = on_end,

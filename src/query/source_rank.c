@@ -246,22 +246,74 @@ static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch
     return rc;
 }
 
+static int fill_all(struct ranks *r, struct bound *b)
+{
+    struct scan_batch batch;
+    int rc = 0;
+
+    memset(b->rows_memory.data, 0, (r->worker->chunk.rows + 64) * sizeof(int64_t));
+    for (uint32_t first = 0; rc == 0 && first < r->worker->chunk.rows; first += SCAN_BATCH) {
+        batch_at(r->worker, first, &batch);
+        rc = fill_batch(r, b, &batch);
+    }
+    return rc;
+}
+
+/* The rows that are wanted, all others are as if they had none. `made`: such batches of this chunk before. */
+static int fill_places(struct ranks *r, struct bound *b, const uint32_t *places, uint32_t n,
+                       uint32_t made)
+{
+    struct scan_batch batch = {.chunk = &r->worker->chunk,
+                               .number = 1u << 30 | made,
+                               .places = places,
+                               .rows = n,
+                               .count = n};
+    const int64_t *pids;
+    const uint64_t *valid;
+    const uint32_t *codes = NULL;
+    int rc = bound_i64(&batch, r->pid, &pids, &valid);
+
+    if (rc == 0 && r->host->shape != SHAPE_NULL)
+        rc = bound_codes(&batch, r->host, &codes);
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        int64_t rank = INT64_MIN;
+        if (batch_is_valid(valid, i))
+            rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
+        if (rank != INT64_MIN)
+            put_rank(r, b, places[i], places[i] + 1, rank);
+    }
+    return rc;
+}
+
+static int fill_wanted(struct ranks *r, struct bound *b)
+{
+    const struct scan_chunk *c = &r->worker->chunk;
+    uint32_t places[SCAN_BATCH], n = 0, made = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < (c->rows + 63) / 64; i++) {
+        for (uint64_t left = c->wanted[i]; left; left &= left - 1)
+            places[n++] = i * 64 + (uint32_t)__builtin_ctzll(left);
+        if (n + 64 <= SCAN_BATCH)
+            continue;
+        rc = fill_places(r, b, places, n, made++);
+        n = 0;
+    }
+    return rc < 0 || n == 0 ? rc : fill_places(r, b, places, n, made);
+}
+
 static int fill_chunk(struct ranks *r, struct bound *b)
 {
     uint32_t n = r->worker->chunk.rows;
     size_t words = n / 64 + 2 + SCAN_WORDS;
-    struct scan_batch batch;
 
     if (!grow_to(&b->rows_memory, (n + 64) * sizeof(int64_t)) ||
         !grow_to(&b->rows_valid, words * 8))
         return -ENOMEM;
-    memset(b->rows_memory.data, 0, (n + 64) * sizeof(int64_t));
     memset(b->rows_valid.data, 0, words * 8);
     int rc = read_host_ids(r);
-    for (uint32_t first = 0; rc == 0 && first < n; first += SCAN_BATCH) {
-        batch_at(r->worker, first, &batch);
-        rc = fill_batch(r, b, &batch);
-    }
+    if (rc == 0)
+        rc = r->worker->chunk.wanted ? fill_wanted(r, b) : fill_all(r, b);
     free(r->host_ids);
     return rc;
 }
@@ -331,6 +383,8 @@ static int fill_pids(struct ranks *r, struct bound *b, uint32_t host)
 /* Few enough pids, each with its one rank. */
 static bool is_by_pid(const struct ranks *r)
 {
+    if (r->worker->chunk.wanted)
+        return false;
     bool one_host = r->host->shape == SHAPE_NULL ||
                     (r->host->shape == SHAPE_TEXT && r->host->entries == 1 && !r->host->nulls);
 

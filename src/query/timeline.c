@@ -142,6 +142,7 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
         return 0;
     }
     plan_columns(t, o->width);
+    t->plan.density = timeline_density_set(&t->plan, o);
     rc = timeline_scan(&t->plan, o->events, &t->found, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);

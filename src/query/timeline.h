@@ -1,7 +1,8 @@
 /* timeline.h - the parts of /timeline. Private to timeline*.c.
  *
  * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each (timeline_cells.c),
- *       and keeps the longest objects (timeline_picks.c); timeline_lanes.c puts lanes and colors in order and finds which color
+ *       and offers the longest objects (timeline_offer.c, timeline_picks.c); where columns allow it, a chunk is
+ *       told from its densities instead (timeline_density.c); timeline_lanes.c puts lanes and colors in order and finds which color
  *       a cell has; timeline.c is the door.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
  */
@@ -64,7 +65,19 @@ struct timeline_plan {
     double columns_per_ns;             /* 1 / step */
     uint32_t columns;
     unsigned block;                    /* 64 blocks of 2^block columns, the last ones may not be there */
+    int density;                       /* chunks may be told from this set of their densities; negative: none */
 };
+/* Of so many ns from the window's begin on. offset / step: the product with the inverse is off by one at most. */
+static inline uint32_t timeline_column(const struct timeline_plan *p, uint64_t offset)
+{
+    uint32_t c = (uint32_t)(int64_t)((double)offset * p->columns_per_ns);
+
+    if (c >= p->columns) /* the product with step might not fit */
+        c = p->columns - 1;
+    uint64_t begin = c * p->step, less = begin > offset;
+    begin -= less ? p->step : 0;
+    return (uint32_t)(c - less + (offset - begin >= p->step));
+}
 static inline uint64_t timeline_block(const struct timeline_plan *p, uint32_t column)
 {
     return (uint64_t)1 << (column >> p->block);
@@ -88,9 +101,45 @@ int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint3
 int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups);
 /* An object from ts to te (ns), wherever it lies, to a group that has room. */
 int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, int64_t ts, int64_t te);
+/* The group, which has room, has parts after it. */
+int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group);
+/* Where 64 bits of ns are not enough, whole columns of it count as covered. */
+void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t column, unsigned __int128 ns);
 /* Cells of group i of a worker become or are added to those of `group`. */
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, struct timeline_found *own,
                   uint32_t i);
+
+/* ---- timeline_density.c: 0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT ---------------------------------------------- */
+
+/* A chunk that was told from its density, among whose other rows than the longest ones may be picks. */
+struct timeline_pending {
+    size_t position;
+    int64_t rest_dur;                  /* ns; none is longer                                           */
+};
+/* Of a worker, at a chunk. */
+struct timeline_density {
+    bool on, whole, picks;             /* the chunk is told from it; it lies in one column; rows may be picks */
+    unsigned level;
+    uint32_t tuple, longest;           /* the next ones of the chunk's lists                           */
+    struct density chunk;
+    const struct density_set *set;
+    struct density_cells *cells;
+    uint64_t *wanted;
+    uint32_t *group;                   /* of a tuple + 1; 0: not selected                              */
+    struct timeline_pending *pending;
+    size_t pending_count, words, groups, pendings, charged;
+};
+/* From which set chunks may be told, by all but columns and window, which are looked at later. Negative: none. */
+int timeline_density_set(const struct timeline_plan *plan, const struct timeline_options *o);
+/* Before the chunk is read: sets d->on and the rows that are wanted, of the longest those that `picks` may want. */
+int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan, const struct timeline_picks *picks,
+                          struct scan_chunk *c);
+/* Of each selected row, in order; true: it is one of the longest. */
+bool timeline_density_row(struct timeline_density *d, uint32_t row, uint32_t group);
+/* After the rows; groups have room. */
+int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan, struct timeline_found *found,
+                         size_t position, bool picks, struct scan_chunk *c);
+void timeline_density_done(struct timeline_density *d, const struct timeline_plan *plan);
 
 /* ---- timeline_lanes.c ----------------------------------------------------------------------------------------- */
 

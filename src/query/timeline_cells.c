@@ -23,12 +23,12 @@ int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan,
     return rc;
 }
 
-static int make_parts(struct timeline_found *f, const struct timeline_plan *plan,
-                      struct timeline_cells *cells)
+int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group)
 {
-    int rc = budget_charge(plan->budget, parts_bytes(plan));
+    struct timeline_cells *cells = &f->cells[group];
+    int rc = cells->parts ? 0 : budget_charge(plan->budget, parts_bytes(plan));
 
-    if (rc < 0)
+    if (rc < 0 || cells->parts)
         return rc;
     f->charged += parts_bytes(plan);
     cells->parts = calloc(plan->columns + 1ul, sizeof(*cells->parts));
@@ -47,14 +47,17 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
 
 /* ---- objects ----------------------------------------------------------------------------------------------- */
 
-/* Where 64 bits of ns are not enough, whole columns of it count as covered. */
-static void carry_busy(uint64_t step, struct timeline_part *parts, uint32_t column, uint64_t ns)
+void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
+                       unsigned __int128 ns)
 {
-    unsigned __int128 sum = (unsigned __int128)parts[column].busy + ns;
+    unsigned __int128 sum = parts[column].busy + ns;
 
-    parts[column].cover += (int32_t)(sum / step);
-    parts[column + 1].cover -= (int32_t)(sum / step);
-    parts[column].busy = (uint64_t)(sum % step);
+    if (sum > UINT64_MAX) {
+        parts[column].cover += (int32_t)(sum / step);
+        parts[column + 1].cover -= (int32_t)(sum / step);
+        sum %= step;
+    }
+    parts[column].busy = (uint64_t)sum;
 }
 
 static inline void add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
@@ -63,21 +66,9 @@ static inline void add_busy(uint64_t step, struct timeline_part *parts, uint32_t
     uint64_t sum;
 
     if (__builtin_expect(__builtin_add_overflow(parts[column].busy, ns, &sum), 0))
-        carry_busy(step, parts, column, ns);
+        timeline_add_busy(step, parts, column, ns);
     else
         parts[column].busy = sum;
-}
-
-/* offset / step: the product with the inverse is off by one at most. */
-static inline uint32_t column_at(const struct timeline_plan *p, uint64_t offset)
-{
-    uint32_t c = (uint32_t)(int64_t)((double)offset * p->columns_per_ns);
-
-    if (c >= p->columns) /* the product with step might not fit */
-        c = p->columns - 1;
-    uint64_t begin = c * p->step, less = begin > offset;
-    begin -= less ? p->step : 0;
-    return (uint32_t)(c - less + (offset - begin >= p->step));
 }
 
 /* What ends behind the window is cut there, so the last column has no room for it. */
@@ -99,9 +90,9 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
     int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
     int64_t last = te < first ? first : te > p->to ? p->to : te;
     uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
-    uint32_t a = column_at(p, from), b = a;
+    uint32_t a = timeline_column(p, from), b = a;
     uint64_t room = p->step - (from - a * p->step);
-    int rc = cells->parts ? 0 : make_parts(f, p, cells);
+    int rc = timeline_make_parts(f, p, group);
 
     if (rc < 0)
         return rc;
@@ -111,7 +102,7 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
     if (ns < room) {
         add_busy(p->step, cells->parts, a, ns);
     } else {
-        b = column_at(p, from + ns);
+        b = timeline_column(p, from + ns);
         add_busy(p->step, cells->parts, a, room);
         add_busy(p->step, cells->parts, b, from + ns - b * p->step);
         cells->parts[a + 1].cover++;
@@ -129,7 +120,7 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
                   struct timeline_found *own, uint32_t i)
 {
     int rc = timeline_reserve(f, plan, group + 1);
-    int64_t cover = 0; /* carry_busy marks no block behind the one at hand */
+    int64_t cover = 0; /* timeline_add_busy marks no block behind the one at hand */
 
     if (rc < 0)
         return rc;

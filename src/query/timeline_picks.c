@@ -29,9 +29,9 @@ void picks_cut(struct timeline_picks *p)
 {
     uint32_t lo = 0, hi = p->count;
 
-    if (p->count <= p->most)
+    if (p->most == 0 || p->count < p->most)
         return;
-    while (p->most > 0 && hi - lo > 1) {
+    while (hi - lo > 1) {
         uint32_t end = lo;
         swap(&p->picks[lo + (hi - lo) / 2], &p->picks[hi - 1]);
         for (uint32_t i = lo; i + 1 < hi; i++)
@@ -47,8 +47,7 @@ void picks_cut(struct timeline_picks *p)
     }
     p->count = p->most;
     p->full = true;
-    if (p->most)
-        p->least = p->picks[p->most - 1];
+    p->least = p->picks[p->most - 1];
 }
 
 int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most)

@@ -1,32 +1,11 @@
-/* timeline_scan.c - from columns to cells, and the longest objects. */
-#include "dftracerd/kernel.h"
-#include "timeline.h"
+/* timeline_scan.c - from columns to cells; workers. */
+#include "timeline_work.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct job {
-    const struct timeline_plan *plan;
-    struct timeline_found *found;
-    uint32_t most;
-};
-struct worker {
-    const struct job *job;
-    struct group_map groups, tuples;
-    struct timeline_found own; /* its tables are not used */
-    bool plain;                /* of the chunk */
-    bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
-    uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
-};
-
 /* ---- cells ------------------------------------------------------------------------------------------------- */
-
-struct times {
-    const int64_t *values; /* NULL: no row has one */
-    const uint64_t *valid;
-    int64_t unit;
-};
 
 static int read_times(struct scan_batch *b, const struct source *s, struct times *t)
 {
@@ -39,39 +18,8 @@ static int read_times(struct scan_batch *b, const struct source *s, struct times
     return rc == -EDOM ? 0 : rc;
 }
 
-static bool has_time(const struct times *t, uint32_t row)
-{
-    return t->values && batch_is_valid(t->valid, row);
-}
-
-/* In ns, beyond 64 bits the nearest that fits. */
-static bool time_of(const struct times *t, uint32_t row, int64_t *ret)
-{
-    if (!has_time(t, row))
-        return false;
-    if (__builtin_mul_overflow(t->values[row], t->unit, ret))
-        *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
-    return true;
-}
-
-/* Of a row with ts; not the sum of two times that were made to fit. */
-static int64_t end_of(const struct times *ts, const struct times *dur, uint32_t row)
-{
-    __int128 end = (__int128)ts->values[row] * ts->unit;
-
-    if (dur->values && batch_is_valid(dur->valid, row) && dur->values[row] > 0)
-        end += (__int128)dur->values[row] * dur->unit;
-    return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
-}
-
-/* Of the j-th selected row. */
-static uint32_t group_of(const struct worker *w, const struct scan_batch *b, uint32_t j)
-{
-    return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
-}
-
 /* Where most rows are selected it is cheaper to number all. */
-static int find_groups(struct worker *w, struct scan_batch *b)
+int timeline_find_groups(struct worker *w, struct scan_batch *b)
 {
     int rc = b->count < b->rows / 2 ? -EDOM : group_map_rows(&w->groups, b, w->group);
 
@@ -155,84 +103,6 @@ static int add_rows(struct worker *w, const struct scan_batch *b, const struct t
     return add_plain(w, b->count, NULL, false, ts, dur);
 }
 
-/* ---- the longest objects ------------------------------------------------------------------------------------ */
-
-static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct timeline_pick *pick,
-                 bool *has_tuples)
-{
-    pick->file = b->chunk->place.file;
-    pick->chunk = b->chunk->place.chunk;
-    pick->row = batch_place(b, batch_row(b, j));
-    if (!picks_want(&w->own.picks, pick))
-        return 0;
-    int rc = *has_tuples ? 0 : group_map_batch(&w->tuples, b, w->tuple);
-    if (rc < 0)
-        return rc;
-    *has_tuples = true;
-    pick->group = group_of(w, b, j);
-    pick->tuple = w->tuple[j];
-    picks_add(&w->own.picks, pick);
-    return 0;
-}
-
-/* In the unit of `dur`: no object that is shorter is wanted. Null rows are 0. */
-static int64_t least_wanted(const struct timeline_picks *p, const struct times *dur)
-{
-    if (!p->full || !dur->values || p->least.dur < 0)
-        return INT64_MIN;
-    __int128 least = p->least.dur / dur->unit + (p->least.dur % dur->unit > 0);
-    return least > INT64_MAX ? INT64_MAX : (int64_t)least;
-}
-
-static int offer_row(struct worker *w, struct scan_batch *b, uint32_t j, const struct times *ts,
-                     const struct times *dur, bool *has_tuples)
-{
-    struct timeline_pick pick = {.dur = -1};
-    uint32_t row = batch_row(b, j);
-
-    if (!has_time(ts, row))
-        return 0;
-    pick.ts = (__int128)ts->values[row] * ts->unit;
-    if (has_time(dur, row) && dur->values[row] >= 0)
-        pick.dur = (__int128)dur->values[row] * dur->unit;
-    return offer(w, b, j, &pick, has_tuples);
-}
-
-/* Selected rows that may be long enough. */
-static void long_rows(const struct worker *w, const struct scan_batch *b, const struct times *dur,
-                      uint64_t *mask)
-{
-    int64_t least = least_wanted(&w->own.picks, dur);
-
-    memset(mask, 0xFF, SCAN_WORDS * sizeof(*mask));
-    if (dur->values)
-        kernels()->range_i64(dur->values, b->rows, least, INT64_MAX, mask);
-    for (uint32_t i = 0; i < SCAN_WORDS; i++)
-        mask[i] &= b->mask[i];
-}
-
-/* `before`: selected rows in words before the one at hand. */
-static int offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
-                      const struct times *dur)
-{
-    uint64_t mask[SCAN_WORDS];
-    bool has_tuples = false;
-    int rc = 0;
-
-    if (w->own.picks.most == 0)
-        return 0;
-    long_rows(w, b, dur, mask);
-    for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64 && rc == 0; i++) {
-        for (uint64_t left = mask[i]; left && rc == 0; left &= left - 1) {
-            uint64_t below = ((left & -left) - 1) & b->mask[i];
-            uint32_t j = before + (uint32_t)__builtin_popcountll(below);
-            rc = offer_row(w, b, j, ts, dur, &has_tuples);
-        }
-        before += (uint32_t)__builtin_popcountll(b->mask[i]);
-    }
-    return rc;
-}
-
 /* ---- workers ----------------------------------------------------------------------------------------------- */
 
 static int batch(void *state, struct scan_batch *b)
@@ -240,12 +110,17 @@ static int batch(void *state, struct scan_batch *b)
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
     struct times ts, dur;
-    int rc = read_times(b, p->ts, &ts);
+    bool timeless = w->density.on && !w->density.picks;
+    int rc = timeless ? 0 : read_times(b, p->ts, &ts);
 
-    rc = rc < 0 ? rc : read_times(b, p->dur, &dur);
-    rc = rc < 0 ? rc : find_groups(w, b);
-    rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
-    return rc < 0 ? rc : offer_rows(w, b, &ts, &dur);
+    rc = rc < 0 || timeless ? rc : read_times(b, p->dur, &dur);
+    if (rc == 0 && w->density.on)
+        return timeline_add_tuples(w, b, &ts, &dur);
+    if (!w->job->again) {
+        rc = rc < 0 ? rc : timeline_find_groups(w, b);
+        rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
+    }
+    return rc < 0 ? rc : timeline_offer_rows(w, b, &ts, &dur);
 }
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)
@@ -264,24 +139,61 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         return rc;
     }
     w->job = job;
+    if (job->again) {
+        w->own.picks.full = job->found->picks.full;
+        w->own.picks.least = job->found->picks.least;
+    }
     group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
     group_map_init(&w->tuples, p->names, 2, 0, p->budget);
     *ret_state = w;
     return 0;
 }
 
+static int chunk_plan(void *state, struct scan_chunk *c)
+{
+    struct worker *w = state;
+
+    return timeline_density_plan(&w->density, w->job->plan, &w->own.picks, c);
+}
+
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
-    int rc = group_map_chunk(&w->groups, c);
 
+    if (w->density.on)
+        return 0;
+    int rc = w->job->again ? chunk_density(c->view, &w->density.chunk) : 0;
+    rc = rc < 0 ? rc : group_map_chunk(&w->groups, c);
     w->plain = is_plain(c, p->ts) && is_plain(c, p->dur);
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
 
+static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+{
+    struct worker *w = state;
+    (void)ret_part;
+
+    return w->density.on ? timeline_density_end(&w->density, w->job->plan, &w->own, c->position,
+                                                w->job->most > 0, c)
+                         : 0;
+}
+
+static int take_pending(struct job *job, const struct timeline_density *d)
+{
+    int rc =
+        budget_grow(job->plan->budget, &job->charged, (void **)&job->pending, sizeof(*d->pending),
+                    job->pending_count + d->pending_count, &job->pendings);
+
+    if (rc < 0 || d->pending_count == 0)
+        return rc;
+    memcpy(job->pending + job->pending_count, d->pending, d->pending_count * sizeof(*d->pending));
+    job->pending_count += d->pending_count;
+    return 0;
+}
+
 /* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no parts. */
-static int merge(const struct job *job, struct worker *w)
+static int merge(struct job *job, struct worker *w)
 {
     struct timeline_found *f = job->found;
     int rc = 0;
@@ -309,12 +221,12 @@ static int merge(const struct job *job, struct worker *w)
     }
     f->objects += w->own.objects;
     f->untimed += w->own.untimed;
-    return rc;
+    return rc < 0 ? rc : take_pending(job, &w->density);
 }
 
 static int worker_end(void *arg, unsigned number, void *state, bool failed)
 {
-    const struct job *job = arg;
+    struct job *job = arg;
     struct worker *w = state;
     int rc = failed ? 0 : merge(job, w);
     (void)number;
@@ -322,24 +234,77 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     group_map_done(&w->groups);
     group_map_done(&w->tuples);
     timeline_found_done(&w->own, job->plan);
+    timeline_density_done(&w->density, job->plan);
     free(w);
     return rc;
+}
+
+static int run(struct job *job, struct err *err)
+{
+    struct scan_sink sink = {.arg = job,
+                             .gathers = true,
+                             .apart = true,
+                             .worker_begin = worker_begin,
+                             .chunk_plan = job->again ? NULL : chunk_plan,
+                             .chunk_begin = chunk_begin,
+                             .batch = batch,
+                             .chunk_end = chunk_end,
+                             .worker_end = worker_end};
+    int rc = scan_run(job->plan->query, &sink, err);
+
+    picks_cut(&job->found->picks);
+    return rc;
+}
+
+/* ---- picks among the rows that densities do not tell ----------------------------------------------------------- */
+
+struct keeper {
+    const bool *keep; /* by position */
+    size_t position;
+};
+
+static bool is_kept(void *arg, struct scan_place *place)
+{
+    struct keeper *k = arg;
+    (void)place;
+
+    return k->keep[k->position++];
+}
+
+/* Chunks in which a row may be as long as the last pick are looked at once more. */
+static int run_again(struct job *job, struct err *err)
+{
+    const struct timeline_picks *picks = &job->found->picks;
+    const struct scan_place *places;
+    size_t n = scan_places(job->plan->query, &places), marked = 0;
+    bool *keep = picks->count < job->found->objects ? calloc(n + 1, sizeof(*keep)) : NULL;
+    struct keeper keeper = {.keep = keep};
+
+    if (picks->count >= job->found->objects)
+        return 0;
+    if (!keep)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->pending_count; i++) {
+        const struct timeline_pending *at = &job->pending[i];
+        keep[at->position] = !picks->full || at->rest_dur >= picks->least.dur;
+        marked += keep[at->position];
+    }
+    if (marked > 0)
+        scan_keep_places(job->plan->query, is_kept, &keeper);
+    free(keep);
+    job->again = true;
+    return marked > 0 ? run(job, err) : 0;
 }
 
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
                   struct err *err)
 {
     struct job job = {.plan = plan, .found = ret, .most = most};
-    struct scan_sink sink = {.arg = &job,
-                             .gathers = true,
-                             .apart = true,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .worker_end = worker_end};
     int rc = picks_init(ret, plan, most);
 
-    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
-    picks_cut(&ret->picks);
+    rc = rc < 0 ? rc : run(&job, err);
+    rc = rc < 0 ? rc : run_again(&job, err);
+    free(job.pending);
+    budget_release(plan->budget, job.charged);
     return rc;
 }

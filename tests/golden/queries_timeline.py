@@ -13,10 +13,26 @@ WINDOWED = [
     {"width": "8192", "limit": "2", "events": "300", "color": "name"},
     {"width": "7", "time": "start", "group_by": "cat", "preset": "io"},
 ]
+# Columns of powers of two of ns, beginning at multiples of it: large chunks are told from their densities.
+ALIGNED = [
+    {"width": "64", "events": "40"},
+    {"width": "512", "events": "1000", "group_by": "pid", "color": "name"},
+    {"width": "16", "events": "7", "group_by": "host,cat", "color": "rank", "query": "pid != 1 and not (name like 'f%')"},
+]
 SYNTH = [
     *({"dir": d, "width": "50", "phase": "any", "color": "name"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
     {"dir": "units", "group_by": "trace", "width": "9"},
 ]
+
+
+def aligned(lo, hi):
+    """Windows and columns as pages ask for them: all of it, and the middle quarter. In ns."""
+    for params in ALIGNED:
+        width = int(params["width"])
+        for part in (1, 4):
+            step = 1 << max(0, ((hi - lo) // part // width).bit_length())
+            begin = (lo if part == 1 else (lo + hi) // 2) // (step * 4) * step * 4
+            yield {**params, "time_range": "%d.%03d,%d.%03d" % (*divmod(begin, 1000), *divmod(begin + width * step - 1, 1000))}
 
 
 def general(root):
@@ -26,7 +42,8 @@ def general(root):
     if stamps:
         lo, hi = stamps[len(stamps) * 45 // 100] // 1000, stamps[len(stamps) * 55 // 100] // 1000 + 1
         windows += ["%d,%d" % (lo, hi), "%d,%d" % (lo, lo), "%d,%d.010" % (lo, lo)]
-    return [("timeline", p) for p in GENERAL] + [("timeline", {**p, "time_range": w}) for w in windows for p in WINDOWED]
+    asked = GENERAL + [{**p, "time_range": w} for w in windows for p in WINDOWED]
+    return [("timeline", p) for p in (*asked, *(aligned(stamps[0], stamps[-1]) if stamps and stamps[0] >= 0 else ()))]
 
 
 def synth():

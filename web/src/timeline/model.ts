@@ -141,11 +141,15 @@ export function rowsOf(roots: readonly Node[], closed: ReadonlySet<string>, heig
   return rows;
 }
 
+/** Origins are multiples of so many microseconds, which are 2^40 ns times 125: so tiles, of powers of two of nanoseconds from the origin on,
+ *  begin at multiples of their columns, as the daemon's densities of chunks do. */
+const GRID = 2 ** 37;
+
 /** Times: microseconds since 1970 are too large to tell nanoseconds apart, so all is kept from an origin on. */
 export class Clock {
   readonly origin: number;
   constructor(from: number) {
-    this.origin = Math.floor(from);
+    this.origin = Math.floor(from / GRID) * GRID;
   }
   /** Nanoseconds from the origin on. */
   ns(us: number): number {

@@ -1,0 +1,317 @@
+/* density_put.c - which chunks have densities, and their bytes. */
+#include "density.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct column_build *find(struct column_build *const *columns, unsigned count,
+                                 const char *path)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (text_eq(columns[i]->path, text_of(path)))
+            return columns[i];
+    return NULL;
+}
+
+/* ---- tuples ---------------------------------------------------------------------------------------------------- */
+
+static bool has_nulls(const struct chunk_builder *b, const struct column_build *c)
+{
+    return stage_count(c) < b->rows;
+}
+
+/* No row differs from another one. */
+static bool is_constant(const struct chunk_builder *b, const struct column_build *c)
+{
+    if (has_nulls(b, c))
+        return false;
+    if (c->dict != NULL)
+        return c->dict->count == 1;
+    int64_t one = c->full > 0 ? stage_ranges(c)->min : c->fill[0];
+    for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++)
+        if (stage_ranges(c)[i].min != one || stage_ranges(c)[i].max != one)
+            return false;
+    for (const int64_t *v = c->fill; v < c->next; v++)
+        if (*v != one)
+            return false;
+    return true;
+}
+
+/* -EDOM: values of other or several types. */
+static int refine(struct chunk_builder *b, const struct column_build *c)
+{
+    if (c == NULL || is_constant(b, c))
+        return 0;
+    if (c->type != TRACE_INT && c->type != TRACE_TEXT)
+        return -EDOM;
+    const int64_t *values = stage_values(b, c);
+    if (values == NULL)
+        return -ENOMEM;
+    return density_refine(b->density, values, has_nulls(b, c) ? c->valid : NULL, c->words);
+}
+
+/* Those of each set are those of the one before, told apart further. */
+static int find_tuples(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
+                       unsigned set)
+{
+    static const char *const paths[] = {"@class", "args.hhash", "args.hostname",
+                                        "pid",    "tid",        "cat"};
+    int rc = 0;
+
+    if (set == DENSITY_BY_NAME)
+        return refine(b, find(columns, count, "name"));
+    rc = density_begin(b->density, b->rows);
+    for (unsigned i = 0; rc == 0 && i < sizeof(paths) / sizeof(*paths); i++)
+        rc = refine(b, find(columns, count, paths[i]));
+    return rc;
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------ */
+
+/* Integers that are no less than 0 and, in ns, not too large? Nobody measured the last ones. */
+static bool are_plain(const struct column_build *c, int64_t unit)
+{
+    int64_t min = 0, max = 0;
+
+    for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++) {
+        const struct pack_range *r = &stage_ranges(c)[i];
+        min = r->min < min ? r->min : min;
+        max = r->max > max ? r->max : max;
+    }
+    for (const int64_t *v = c->fill; v < c->next; v++) {
+        min = *v < min ? *v : min;
+        max = *v > max ? *v : max;
+    }
+    return c->type == TRACE_INT && c->is_time && min >= 0 && max <= DENSITY_TIME_MOST / unit;
+}
+
+/* In ns, `null` where a row has none. -EDOM: not plain. */
+static int read_times(struct chunk_builder *b, const struct column_build *c, int64_t null,
+                      struct buf *to)
+{
+    int64_t *out = density_room(to, b->rows * sizeof(*out)),
+            unit = c != NULL && !c->nano ? 1000 : 1;
+    const int64_t *values = NULL;
+
+    if (out == NULL)
+        return -ENOMEM;
+    if (c != NULL && !are_plain(c, unit))
+        return -EDOM;
+    if (c != NULL && (values = stage_values(b, c)) == NULL)
+        return -ENOMEM;
+    if (c != NULL && !has_nulls(b, c)) {
+        for (uint32_t row = 0; row < b->rows; row++)
+            out[row] = values[row] * unit;
+        return 0;
+    }
+    for (uint32_t row = 0; row < b->rows; row++) {
+        bool has = c != NULL && row / 64 < c->words && (c->valid[row / 64] >> row % 64 & 1);
+        out[row] = has ? *values++ * unit : null;
+    }
+    return 0;
+}
+
+/* Only metadata may lack a time. */
+static int check_nulls(struct chunk_builder *b, const int64_t *ts)
+{
+    const int64_t *classes = stage_values(b, &b->column[BUILD_CLASS]);
+    bool bad = false;
+
+    for (uint32_t row = 0; classes != NULL && row < b->rows; row++)
+        bad |= ts[row] < 0 && classes[row] != TRACE_METADATA;
+    return classes == NULL ? -ENOMEM : bad ? -EDOM : 0;
+}
+
+/* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level looks at. */
+static void find_range(struct density_work *w)
+{
+    int64_t *ts = density_i64(&w->buf[DENSITY_TS]), *te = density_i64(&w->buf[DENSITY_TE]),
+            last = 0;
+
+    w->min_ts = INT64_MAX;
+    w->max_te = -1;
+    for (uint32_t row = 0; row < w->rows; row++) {
+        if (ts[row] < 0) {
+            ts[row] = last;
+            te[row] = -1;
+            continue;
+        }
+        last = ts[row];
+        te[row] += ts[row];
+        w->min_ts = ts[row] < w->min_ts ? ts[row] : w->min_ts;
+        w->max_te = te[row] > w->max_te ? te[row] : w->max_te;
+    }
+}
+
+static int find_times(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
+                      uint32_t *ret_unit)
+{
+    const struct column_build *ts = find(columns, count, "ts"), *dur = find(columns, count, "dur");
+    struct density_work *w = b->density;
+    int rc = ts == NULL ? -EDOM : read_times(b, ts, -1, &w->buf[DENSITY_TS]);
+
+    rc = rc < 0 ? rc : read_times(b, dur, 0, &w->buf[DENSITY_TE]);
+    if (rc == 0 && has_nulls(b, ts))
+        rc = check_nulls(b, density_i64(&w->buf[DENSITY_TS]));
+    if (rc < 0)
+        return rc;
+    w->rows = b->rows;
+    find_range(w);
+    *ret_unit = ts->nano || (dur != NULL && dur->nano) ? 1 : 1000;
+    return w->max_te < 0 ? -EDOM : 0;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+struct putter {
+    struct chunk_builder *b;
+    struct density_work *w;
+    struct density_dir dir;
+    struct buf *out;
+    size_t start, bytes; /* of the value, beyond those of any row                              */
+};
+
+/* Of so many. NULL without memory. */
+static int64_t *values_room(struct putter *p, size_t n)
+{
+    int64_t *values = density_room(&p->b->scratch, (n + 1) * sizeof(*values));
+
+    if (values == NULL)
+        p->out->error = -ENOMEM;
+    return values;
+}
+
+static struct section put_stream(struct putter *p, size_t n)
+{
+    uint32_t begin = section_begin(p->out, p->start, n);
+
+    if (p->out->error == 0)
+        pack_encode(p->b->encoder, (const int64_t *)(const void *)p->b->scratch.data, n,
+                    PACK_NO_DICT, p->out);
+    return section_end(p->out, p->start, begin);
+}
+
+static struct section put_rows(struct putter *p, const uint32_t *rows, uint32_t n)
+{
+    int64_t *values = values_room(p, n);
+
+    for (uint32_t i = 0; values != NULL && i < n; i++)
+        values[i] = rows[i];
+    return put_stream(p, n);
+}
+
+static void put_level(struct putter *p, struct density_streams *ret)
+{
+    const struct density_work *w = p->w;
+    const struct density_cell *all =
+        (const struct density_cell *)(const void *)w->buf[DENSITY_SORTED].data;
+    unsigned bits = pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base));
+    int64_t *values = values_room(p, w->count);
+
+    *ret = (struct density_streams){
+        .base = w->base, .cells = w->count, .shift = (uint8_t)w->shift, .bits = (uint8_t)bits};
+    if (values == NULL)
+        return;
+    for (uint32_t i = 0; i < w->count; i++)
+        values[i] = (int64_t)((all[i].key >> 32) << bits | (uint32_t)all[i].key);
+    ret->keys = put_stream(p, w->count);
+    for (uint32_t i = 0; i < w->count; i++)
+        values[i] = all[i].begins;
+    ret->begins = put_stream(p, w->count);
+    for (uint32_t i = 0; i < w->count; i++)
+        values[i] = all[i].delta;
+    ret->deltas = put_stream(p, w->count);
+    for (uint32_t i = 0; i < w->count; i++) {
+        int64_t begin = (w->base + (int64_t)(uint32_t)all[i].key) << w->shift;
+        values[i] = (all[i].moment - density_odd(&p->dir, all[i].delta, begin)) / p->dir.unit;
+    }
+    ret->moments = put_stream(p, w->count);
+}
+
+/* A coarser level that is not much smaller is of no use. */
+static void put_levels(struct putter *p, struct density_set_dir *ret)
+{
+    uint32_t before;
+
+    do {
+        put_level(p, &ret->level[ret->levels++]);
+        before = p->w->count;
+        density_cells_merge(p->w);
+    } while (ret->levels < DENSITY_LEVELS && p->w->count <= before / 2);
+}
+
+static int put_set(struct putter *p, struct column_build *const *columns, unsigned count,
+                   unsigned set)
+{
+    static const unsigned bytes[DENSITY_SETS] = {DENSITY_BYTES_BY_CAT, DENSITY_BYTES_BY_NAME};
+    struct density_set_dir *dir = &p->dir.set[set];
+    int rc = find_tuples(p->b, columns, count, set);
+
+    rc = rc < 0 ? rc : density_cells_make(p->w, (uint32_t)(p->bytes / bytes[set]));
+    if (rc < 0)
+        return rc;
+    dir->tuples = p->w->tuples;
+    dir->rows = put_rows(p, density_u32(&p->w->buf[DENSITY_FIRST_ROWS]), dir->tuples);
+    put_levels(p, dir);
+    return p->out->error;
+}
+
+static void put_longest(struct putter *p)
+{
+    uint32_t rows[DENSITY_LONGEST];
+
+    density_find_longest(p->w);
+    for (uint32_t i = 0; i < p->w->longest_count; i++)
+        rows[i] = p->w->longest[i].row;
+    p->dir.longest = p->w->longest_count;
+    p->dir.rest_dur = p->w->rest_dur;
+    p->dir.longest_rows = put_rows(p, rows, p->w->longest_count);
+    int64_t *durs = values_room(p, p->w->longest_count);
+    for (uint32_t i = 0; durs != NULL && i < p->w->longest_count; i++)
+        durs[i] = p->w->longest[i].dur;
+    p->dir.longest_durs = put_stream(p, p->w->longest_count);
+}
+
+/* A chunk without the first set has none. */
+static int put_all(struct putter *p, struct column_build *const *columns, unsigned count,
+                   struct section *ret)
+{
+    size_t before = p->out->len;
+    uint32_t begin = section_begin(p->out, p->start, sizeof(p->dir));
+
+    buf_append(p->out, &p->dir, sizeof(p->dir));
+    p->dir.min_ts = p->w->min_ts;
+    p->dir.max_te = p->w->max_te;
+    int rc = put_set(p, columns, count, DENSITY_BY_CAT);
+    if (rc == 0) {
+        put_longest(p);
+        rc = put_set(p, columns, count, DENSITY_BY_NAME);
+        rc = rc == -EDOM ? 0 : rc;
+    }
+    if (rc < 0 || p->out->error != 0) {
+        p->out->len = before;
+        return rc < 0 ? rc : p->out->error;
+    }
+    *ret = section_end(p->out, p->start, begin);
+    memcpy(p->out->data + p->start + begin, &p->dir, sizeof(p->dir));
+    return 0;
+}
+
+int density_put(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
+                size_t start, struct buf *out, struct section *ret)
+{
+    struct putter p = {.b = b, .out = out, .start = start};
+    size_t bytes = out->len - start, least = (size_t)b->rows * DENSITY_BYTES_A_ROW;
+
+    *ret = (struct section){0, 0};
+    if (b->rows < DENSITY_ROWS_LEAST || b->other_values > 0)
+        return 0;
+    if (b->density == NULL && (b->density = calloc(1, sizeof(*b->density))) == NULL)
+        return -ENOMEM;
+    p.w = b->density;
+    p.bytes = bytes > least ? bytes - least : 0;
+    int rc = find_times(b, columns, count, &p.dir.unit);
+    rc = rc < 0 ? rc : put_all(&p, columns, count, ret);
+    density_trim(b->density);
+    return rc == -EDOM ? 0 : rc;
+}

@@ -1,0 +1,40 @@
+/* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h). */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* host, rank and trace come from the object's host hash, host name, pid and file. */
+int source_tuple_set(const struct source *s)
+{
+    static const char *const columns[] = {"@class", "args.hhash", "pid", "tid", "cat"};
+
+    if (s->info.kind == PATH_HOST || s->info.kind == PATH_RANK || s->info.kind == PATH_TRACE)
+        return DENSITY_BY_CAT;
+    if (s->info.kind != PATH_COLUMN || s->info.other.len > 0)
+        return -ENOENT;
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+        if (text_eq(s->info.column, text_of(columns[i])))
+            return DENSITY_BY_CAT;
+    return text_eq(s->info.column, TEXT("name")) ? DENSITY_BY_NAME : -ENOENT;
+}
+
+static int test_tuple_set(const struct test *t)
+{
+    int set = DENSITY_BY_CAT;
+
+    if (t->type == TEST_LEAF || t->type == TEST_CLASS)
+        return source_tuple_set(t->source);
+    for (size_t i = 0; i < t->child_count && set >= 0; i++) {
+        int of_child = test_tuple_set(t->children[i]);
+        set = of_child < 0 || of_child > set ? of_child : set;
+    }
+    return set;
+}
+
+int query_tuple_set(const struct query *q)
+{
+    if (q->within || (q->phases & PHASE_METADATA) || q->no_pruning)
+        return -ENOENT;
+    return q->timeless ? test_tuple_set(q->timeless) : DENSITY_BY_CAT;
+}

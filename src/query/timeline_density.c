@@ -1,0 +1,346 @@
+/* timeline_density.c - chunks that are told from their densities (index.h), where columns begin at borders of cells: of each tuple one
+ * row is looked at for its keys, then its cells are added up. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int timeline_density_set(const struct timeline_plan *p, const struct timeline_options *o)
+{
+    int set = !o->has_window || o->overlap ? query_tuple_set(p->query) : -ENOENT;
+
+    for (unsigned i = 0; i < p->width && set >= 0; i++) {
+        int of_key = source_tuple_set(p->keys[i]);
+        set = of_key < 0 || of_key > set ? of_key : set;
+    }
+    return set;
+}
+
+/* ---- which chunks ----------------------------------------------------------------------------------------------- */
+
+/* All of the chunk lies in one column? */
+static bool is_in_column(const struct timeline_plan *p, const struct density *d)
+{
+    if (d->min_ts < p->from || d->max_te > p->to)
+        return false;
+    return timeline_column(p, (uint64_t)d->min_ts - (uint64_t)p->from) ==
+           timeline_column(p, (uint64_t)d->max_te - (uint64_t)p->from);
+}
+
+/* The window and its columns begin and end where cells do? */
+static bool is_on_borders(const struct timeline_plan *p, unsigned shift)
+{
+    uint64_t low = ((uint64_t)1 << shift) - 1;
+
+    return ((p->step | (uint64_t)p->from | ((uint64_t)p->to + 1)) & low) == 0;
+}
+
+/* The coarsest that does. */
+static bool choose_level(struct timeline_density *d, const struct timeline_plan *p)
+{
+    d->set = &d->chunk.set[p->density];
+    d->whole = is_in_column(p, &d->chunk);
+    for (unsigned i = d->set->levels; i-- > 0;)
+        if (d->whole || is_on_borders(p, d->set->level[i].shift)) {
+            d->level = i;
+            return true;
+        }
+    return false;
+}
+
+/* Bitmap of rows, and groups of tuples. */
+static int make_room(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
+{
+    size_t words = (rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
+    int rc = budget_grow(p->budget, &d->charged, (void **)&d->wanted, sizeof(*d->wanted), words,
+                         &d->words);
+
+    rc = rc < 0 ? rc
+                : budget_grow(p->budget, &d->charged, (void **)&d->group, sizeof(*d->group),
+                              d->set->tuples, &d->groups);
+    if (rc == 0 && !d->cells) {
+        d->cells = malloc(sizeof(*d->cells));
+        rc = d->cells ? 0 : -ENOMEM;
+    }
+    if (rc < 0)
+        return rc;
+    memset(d->wanted, 0, words * sizeof(*d->wanted));
+    memset(d->group, 0, d->set->tuples * sizeof(*d->group));
+    return 0;
+}
+
+static void want(struct timeline_density *d, uint32_t row)
+{
+    d->wanted[row / 64] |= (uint64_t)1 << row % 64;
+}
+
+/* Those that may be picks. */
+static void want_longest(struct timeline_density *d, const struct timeline_picks *picks)
+{
+    d->picks = false;
+    for (uint32_t i = 0; picks->most > 0 && i < d->chunk.longest_count; i++) {
+        if (picks->full && d->chunk.longest_dur[i] < picks->least.dur)
+            continue;
+        want(d, d->chunk.longest[i]);
+        d->picks = true;
+    }
+}
+
+int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *p,
+                          const struct timeline_picks *picks, struct scan_chunk *c)
+{
+    d->on = false;
+    if (p->density < 0)
+        return 0;
+    int rc = chunk_density(c->view, &d->chunk);
+    if (rc < 0)
+        return rc == -ENOENT ? 0 : rc;
+    if (d->chunk.max_te < p->from || d->chunk.min_ts > p->to || !choose_level(d, p))
+        return 0;
+    rc = make_room(d, p, c->rows);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < d->set->tuples; i++)
+        want(d, d->set->rows[i]);
+    want_longest(d, picks);
+    d->tuple = d->longest = 0;
+    d->on = true;
+    c->wanted = d->wanted;
+    return 0;
+}
+
+static bool is_next(const uint32_t *rows, uint32_t n, uint32_t *at, uint32_t row)
+{
+    while (*at < n && rows[*at] < row)
+        ++*at;
+    return *at < n && rows[*at] == row;
+}
+
+bool timeline_density_row(struct timeline_density *d, uint32_t row, uint32_t group)
+{
+    if (is_next(d->set->rows, d->set->tuples, &d->tuple, row))
+        d->group[d->tuple] = group + 1;
+    return d->picks && is_next(d->chunk.longest, d->chunk.longest_count, &d->longest, row);
+}
+
+/* ---- cells of a tuple -------------------------------------------------------------------------------------------- */
+
+struct tuple_run {
+    struct timeline_found *found;
+    const struct timeline_plan *plan;
+    struct timeline_density *density;
+    uint32_t tuple,
+        group;          /* group + 1; 0: not selected                                           */
+    int64_t active, at; /* objects that go on at that time; all before it is added             */
+    bool entered, past; /* it is in the window; it is behind it                                */
+};
+
+static struct timeline_cells *cells_of(const struct tuple_run *r)
+{
+    return &r->found->cells[r->group - 1];
+}
+
+/* Objects begin there, or are there when the window begins. */
+static void count(struct tuple_run *r, uint32_t column, int64_t objects)
+{
+    struct timeline_cells *to = cells_of(r);
+
+    to->parts[column].count += (uint32_t)objects;
+    to->touched |= timeline_block(r->plan, column);
+    r->found->objects += (uint64_t)objects;
+}
+
+static void add(struct tuple_run *r, uint32_t column, unsigned __int128 ns)
+{
+    struct timeline_cells *to = cells_of(r);
+
+    timeline_add_busy(r->plan->step, to->parts, column, ns);
+    to->touched |= timeline_block(r->plan, column);
+}
+
+/* All that go on cover the time from r->at to `end`, which is not beyond the window. */
+static void cover(struct tuple_run *r, int64_t end)
+{
+    const struct timeline_plan *p = r->plan;
+    uint64_t from = (uint64_t)r->at - (uint64_t)p->from, to = (uint64_t)end - (uint64_t)p->from;
+    unsigned __int128 active = (unsigned __int128)r->active;
+
+    if (r->active == 0 || to <= from)
+        return;
+    uint32_t a = timeline_column(p, from), b = timeline_column(p, to - 1);
+    if (a == b) {
+        add(r, a, active * (to - from));
+        return;
+    }
+    add(r, a, active * (p->step - (from - a * p->step)));
+    add(r, b, active * (to - b * p->step));
+    struct timeline_cells *cells = cells_of(r);
+    cells->parts[a + 1].cover += (int32_t)r->active;
+    cells->parts[b].cover -= (int32_t)r->active;
+    cells->touched |= timeline_block(p, a + 1);
+}
+
+static int enter(struct tuple_run *r)
+{
+    int rc = r->active > 0 ? timeline_make_parts(r->found, r->plan, r->group - 1) : 0;
+
+    r->entered = true;
+    r->at = r->plan->from;
+    if (r->active == 0 || rc < 0)
+        return rc;
+    count(r, 0, r->active);
+    cells_of(r)->parts[r->plan->columns].count += (uint32_t)r->active;
+    return 0;
+}
+
+/* What goes on behind the window is cut at its last ns, and has none of that. */
+static int leave(struct tuple_run *r)
+{
+    const struct timeline_plan *p = r->plan;
+    int rc = r->group == 0 || r->density->whole || r->entered ? 0 : enter(r);
+
+    if (r->group == 0 || r->density->whole || r->active == 0 || rc < 0)
+        return rc;
+    cover(r, (int64_t)((uint64_t)p->to + 1));
+    struct timeline_part *last = &cells_of(r)->parts[p->columns - 1];
+    uint64_t active = (uint64_t)r->active;
+    if (last->busy < active) { /* whole columns of it were put to `cover` */
+        uint64_t columns = (active - last->busy) / p->step + 1;
+        last->busy += columns * p->step;
+        last[0].cover -= (int32_t)columns;
+        last[1].cover += (int32_t)columns;
+    }
+    last->busy -= active;
+    return 0;
+}
+
+/* Of those that begin, end or go on in a cell. */
+static unsigned __int128 busy_of(const struct density_cells *c, uint32_t i, int64_t after,
+                                 unsigned shift)
+{
+    return ((uint64_t)after << shift) + (uint64_t)c->moment[i];
+}
+
+static int add_whole(struct tuple_run *r, uint32_t i, int64_t begin, unsigned shift, int64_t after)
+{
+    const struct density_cells *c = r->density->cells;
+    uint32_t column =
+        timeline_column(r->plan, (uint64_t)r->density->chunk.min_ts - (uint64_t)r->plan->from);
+    int rc = timeline_make_parts(r->found, r->plan, r->group - 1);
+
+    if (rc < 0)
+        return rc;
+    if (r->active > 0)
+        add(r, column, (unsigned __int128)r->active * (uint64_t)(begin - r->at));
+    count(r, column, c->begins[i]);
+    add(r, column, busy_of(c, i, after, shift));
+    return 0;
+}
+
+static int add_in_window(struct tuple_run *r, uint32_t i, int64_t begin, unsigned shift,
+                         int64_t after)
+{
+    const struct density_cells *c = r->density->cells;
+    int rc = r->entered ? 0 : enter(r);
+
+    r->past = begin > r->plan->to;
+    rc = rc < 0 || r->past ? rc : timeline_make_parts(r->found, r->plan, r->group - 1);
+    if (rc < 0 || r->past)
+        return rc;
+    uint32_t column = timeline_column(r->plan, (uint64_t)begin - (uint64_t)r->plan->from);
+    cover(r, begin);
+    count(r, column, c->begins[i]);
+    add(r, column, busy_of(c, i, after, shift));
+    return 0;
+}
+
+static int add_cell(struct tuple_run *r, uint32_t i)
+{
+    const struct timeline_density *d = r->density;
+    unsigned shift = d->set->level[d->level].shift, bits = d->set->level[d->level].bits;
+    int64_t number = d->cells->key[i] & (((int64_t)1 << bits) - 1);
+    int64_t begin = (d->set->level[d->level].base + number) << shift,
+            end = begin + ((int64_t)1 << shift);
+    int64_t after = (int64_t)((uint64_t)r->active + (uint64_t)d->cells->delta[i]);
+    int rc = 0;
+
+    if (r->past)
+        return 0;
+    if (after < 0 || after > INT32_MAX)
+        return ERR_CORRUPT;
+    if (d->whole)
+        rc = add_whole(r, i, begin, shift, after);
+    else if (end > r->plan->from)
+        rc = add_in_window(r, i, begin, shift, after);
+    if (!r->past) {
+        r->active = after;
+        r->at = end;
+    }
+    return rc;
+}
+
+static void begin_tuple(struct tuple_run *r, uint32_t tuple)
+{
+    r->tuple = tuple;
+    r->group = r->density->group[tuple];
+    r->active = 0;
+    r->entered = r->past = false;
+}
+
+/* The block that was read. */
+static int add_cells(struct tuple_run *r, uint32_t n)
+{
+    const struct timeline_density *d = r->density;
+    unsigned bits = d->set->level[d->level].bits;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        uint32_t tuple = (uint32_t)(d->cells->key[i] >> bits);
+        if (tuple != r->tuple) {
+            rc = leave(r);
+            begin_tuple(r, tuple);
+        }
+        if (rc == 0 && r->group > 0)
+            rc = add_cell(r, i);
+    }
+    return rc;
+}
+
+static int keep_pending(struct timeline_density *d, const struct timeline_plan *p, size_t position)
+{
+    int rc = budget_grow(p->budget, &d->charged, (void **)&d->pending, sizeof(*d->pending),
+                         d->pending_count + 1ul, &d->pendings);
+
+    if (rc == 0)
+        d->pending[d->pending_count++] = (struct timeline_pending){position, d->chunk.rest_dur};
+    return rc;
+}
+
+int timeline_density_end(struct timeline_density *d, const struct timeline_plan *p,
+                         struct timeline_found *found, size_t position, bool picks,
+                         struct scan_chunk *c)
+{
+    struct tuple_run r = {.found = found, .plan = p, .density = d};
+    uint32_t cells = d->set->level[d->level].cells;
+    int rc = 0;
+
+    begin_tuple(&r, 0);
+    for (uint32_t first = 0; first < cells && rc == 0; first += DENSITY_BLOCK) {
+        rc = density_read(c->view, (unsigned)p->density, d->level, first, d->cells);
+        rc = rc < 0 ? rc
+                    : add_cells(&r, cells - first < DENSITY_BLOCK ? cells - first : DENSITY_BLOCK);
+    }
+    rc = rc < 0 ? rc : leave(&r);
+    return rc < 0 || !picks || d->chunk.rest_dur == INT64_MIN ? rc : keep_pending(d, p, position);
+}
+
+void timeline_density_done(struct timeline_density *d, const struct timeline_plan *p)
+{
+    free(d->wanted);
+    free(d->group);
+    free(d->cells);
+    free(d->pending);
+    budget_release(p->budget, d->charged);
+    *d = (struct timeline_density){0};
+}

@@ -1,0 +1,72 @@
+/* timeline_work.h - what a worker of /timeline has. Private to timeline_scan.c and timeline_offer.c. */
+#ifndef DFTRACERD_QUERY_TIMELINE_WORK_H
+#define DFTRACERD_QUERY_TIMELINE_WORK_H
+
+#include "timeline.h"
+
+struct job {
+    const struct timeline_plan *plan;
+    struct timeline_found *found;
+    uint32_t most;
+    bool again;                /* only for picks, of chunks that were told from their densities           */
+    struct timeline_pending *pending;
+    size_t pending_count, pendings, charged;
+};
+struct worker {
+    const struct job *job;
+    struct group_map groups, tuples;
+    struct timeline_found own; /* its tables are not used */
+    struct timeline_density density;
+    bool plain;                /* of the chunk */
+    bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
+    uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
+};
+
+struct times {
+    const int64_t *values; /* NULL: no row has one */
+    const uint64_t *valid;
+    int64_t unit;
+};
+
+static inline bool has_time(const struct times *t, uint32_t row)
+{
+    return t->values && batch_is_valid(t->valid, row);
+}
+
+/* In ns, beyond 64 bits the nearest that fits. */
+static inline bool time_of(const struct times *t, uint32_t row, int64_t *ret)
+{
+    if (!has_time(t, row))
+        return false;
+    if (__builtin_mul_overflow(t->values[row], t->unit, ret))
+        *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+/* Of a row with ts; not the sum of two times that were made to fit. */
+static inline int64_t end_of(const struct times *ts, const struct times *dur, uint32_t row)
+{
+    __int128 end = (__int128)ts->values[row] * ts->unit;
+
+    if (dur->values && batch_is_valid(dur->valid, row) && dur->values[row] > 0)
+        end += (__int128)dur->values[row] * dur->unit;
+    return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
+}
+
+/* Of the j-th selected row. */
+static inline uint32_t group_of(const struct worker *w, const struct scan_batch *b, uint32_t j)
+{
+    return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
+}
+
+/* Fills group, and by_row, of the batch. */
+int timeline_find_groups(struct worker *w, struct scan_batch *b);
+
+/* ---- timeline_offer.c ------------------------------------------------------------------------------------------ */
+
+/* Of all selected rows, those that may be picks. */
+int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+/* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */
+int timeline_add_tuples(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+
+#endif
