@@ -124,7 +124,12 @@ static void find_range(void *arg, unsigned range)
 {
     struct merge *m = arg;
     uint32_t first = range * MERGE_RANGE;
+    int rc = budget_check(m->into->plan->budget);
 
+    if (rc < 0) {
+        atomic_store(&m->error, rc);
+        return;
+    }
     group_map_rename(&m->from->set[m->set].map, first, range_end(m, range) - first);
     group_table_find_all(&m->into->set[m->set].map.table,
                          group_table_keys(&m->from->set[m->set].map.table, first),
@@ -209,7 +214,8 @@ static int merge_by_all(struct merge *m)
     pthread_mutex_init(&m->more, NULL);
     if (rc == 0) {
         for_ranges(m, find_range);
-        rc = number_new(m);
+        rc = atomic_load(&m->error);
+        rc = rc < 0 ? rc : number_new(m);
     }
     if (rc == 0)
         for_ranges(m, merge_range);
