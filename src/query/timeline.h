@@ -134,6 +134,9 @@ int timeline_density_set(const struct timeline_plan *plan, const struct timeline
 /* Before the chunk is read: sets d->on and the rows that are wanted, of the longest those that `picks` may want. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan, const struct timeline_picks *picks,
                           struct scan_chunk *c);
+/* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted that are long enough. */
+int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
+                           const struct timeline_picks *picks, struct scan_chunk *c);
 /* Of each selected row, in order; true: it is one of the longest. */
 bool timeline_density_row(struct timeline_density *d, uint32_t row, uint32_t group);
 /* After the rows; groups have room. */

@@ -49,12 +49,22 @@ static bool choose_level(struct timeline_density *d, const struct timeline_plan 
     return false;
 }
 
-/* Bitmap of rows, and groups of tuples. */
-static int make_room(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
+/* A bitmap of the chunk's rows. */
+static int make_wanted(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
     size_t words = (rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
     int rc = budget_grow(p->budget, &d->charged, (void **)&d->wanted, sizeof(*d->wanted), words,
                          &d->words);
+
+    if (rc == 0)
+        memset(d->wanted, 0, words * sizeof(*d->wanted));
+    return rc;
+}
+
+/* That, and groups of tuples. */
+static int make_room(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
+{
+    int rc = make_wanted(d, p, rows);
 
     rc = rc < 0 ? rc
                 : budget_grow(p->budget, &d->charged, (void **)&d->group, sizeof(*d->group),
@@ -63,11 +73,9 @@ static int make_room(struct timeline_density *d, const struct timeline_plan *p, 
         d->cells = malloc(sizeof(*d->cells));
         rc = d->cells ? 0 : -ENOMEM;
     }
-    if (rc < 0)
-        return rc;
-    memset(d->wanted, 0, words * sizeof(*d->wanted));
-    memset(d->group, 0, d->set->tuples * sizeof(*d->group));
-    return 0;
+    if (rc == 0)
+        memset(d->group, 0, d->set->tuples * sizeof(*d->group));
+    return rc;
 }
 
 static void want(struct timeline_density *d, uint32_t row)
@@ -108,6 +116,26 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
     d->on = true;
     c->wanted = d->wanted;
     return 0;
+}
+
+/* Without a least duration all rows are looked at. */
+int timeline_density_again(struct timeline_density *d, const struct timeline_plan *p,
+                           const struct timeline_picks *picks, struct scan_chunk *c)
+{
+    int rc = chunk_density(c->view, &d->chunk);
+    struct column dur;
+
+    if (rc < 0 || !picks->full || picks->least.dur < 1000)
+        return rc;
+    rc = make_wanted(d, p, c->rows);
+    if (rc < 0 || chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
+        return rc;
+    __int128 unit = dur.nano ? 1 : 1000, least = (picks->least.dur + unit - 1) / unit;
+    if (least > INT64_MAX)
+        return 0;
+    rc = column_select_i64(c->view, &dur, (int64_t)least, INT64_MAX, d->wanted);
+    c->wanted = d->wanted;
+    return rc;
 }
 
 static bool is_next(const uint32_t *rows, uint32_t n, uint32_t *at, uint32_t row)

@@ -26,16 +26,24 @@ static int number_rows(struct group_table *t, const struct source *const *source
     return rc;
 }
 
+static int number_lanes(struct worker *w, struct scan_batch *b)
+{
+    w->by_row = false;
+    return number_rows(&w->groups.table, w->job->plan->keys, b, w->group);
+}
+
 /* Fills what a pick tells besides its times. */
 static int name_rows(struct worker *w, struct scan_batch *b)
 {
     const struct timeline_plan *p = w->job->plan;
-    int rc = w->job->again ? timeline_find_groups(w, b) : 0;
+    int rc = 0;
 
+    if (w->job->again)
+        rc = w->few ? number_lanes(w, b) : timeline_find_groups(w, b);
     if (rc < 0)
         return rc;
-    return w->density.on ? number_rows(&w->tuples.table, p->names, b, w->tuple)
-                         : group_map_batch(&w->tuples, b, w->tuple);
+    return w->few ? number_rows(&w->tuples.table, p->names, b, w->tuple)
+                  : group_map_batch(&w->tuples, b, w->tuple);
 }
 
 static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct timeline_pick *pick,
@@ -125,7 +133,7 @@ int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct tim
     return rc;
 }
 
-/* ---- chunks that are told from their densities -------------------------------------------------------------- */
+/* ---- some rows, whatever the time range says ------------------------------------------------------------------ */
 
 static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
                          const struct times *dur, uint32_t row)
@@ -135,15 +143,25 @@ static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
     return time_of(ts, row, &start) && start <= p->to && end_of(ts, dur, row) >= p->from;
 }
 
-/* One row of each tuple, and the longest ones. */
+int timeline_offer_few(struct worker *w, struct scan_batch *b, const struct times *ts,
+                       const struct times *dur)
+{
+    bool has_tuples = false;
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++)
+        if (is_in_window(w->job->plan, ts, dur, batch_row(b, j)))
+            rc = offer_row(w, b, j, ts, dur, &has_tuples);
+    return rc;
+}
+
 int timeline_add_tuples(struct worker *w, struct scan_batch *b, const struct times *ts,
                         const struct times *dur)
 {
     const struct timeline_plan *p = w->job->plan;
     bool has_tuples = false;
-    int rc = number_rows(&w->groups.table, p->keys, b, w->group);
+    int rc = number_lanes(w, b);
 
-    w->by_row = false;
     rc = rc < 0 ? rc : timeline_reserve(&w->own, p, w->groups.table.count);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);

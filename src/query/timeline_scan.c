@@ -114,10 +114,13 @@ static int batch(void *state, struct scan_batch *b)
     int rc = timeless ? 0 : read_times(b, p->ts, &ts);
 
     rc = rc < 0 || timeless ? rc : read_times(b, p->dur, &dur);
-    if (rc == 0 && w->density.on)
-        return timeline_add_tuples(w, b, &ts, &dur);
+    if (rc < 0)
+        return rc;
+    if (w->few)
+        return w->density.on ? timeline_add_tuples(w, b, &ts, &dur)
+                             : timeline_offer_few(w, b, &ts, &dur);
     if (!w->job->again) {
-        rc = rc < 0 ? rc : timeline_find_groups(w, b);
+        rc = timeline_find_groups(w, b);
         rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
     }
     return rc < 0 ? rc : timeline_offer_rows(w, b, &ts, &dur);
@@ -152,8 +155,13 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
 static int chunk_plan(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
+    const struct timeline_plan *p = w->job->plan;
+    const struct timeline_picks *picks = &w->own.picks;
+    int rc = w->job->again ? timeline_density_again(&w->density, p, picks, c)
+                           : timeline_density_plan(&w->density, p, picks, c);
 
-    return timeline_density_plan(&w->density, w->job->plan, &w->own.picks, c);
+    w->few = c->wanted;
+    return rc;
 }
 
 static int chunk_begin(void *state, struct scan_chunk *c)
@@ -161,10 +169,9 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
 
-    if (w->density.on)
+    if (w->few)
         return 0;
-    int rc = w->job->again ? chunk_density(c->view, &w->density.chunk) : 0;
-    rc = rc < 0 ? rc : group_map_chunk(&w->groups, c);
+    int rc = group_map_chunk(&w->groups, c);
     w->plain = is_plain(c, p->ts) && is_plain(c, p->dur);
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
@@ -245,7 +252,7 @@ static int run(struct job *job, struct err *err)
                              .gathers = true,
                              .apart = true,
                              .worker_begin = worker_begin,
-                             .chunk_plan = job->again ? NULL : chunk_plan,
+                             .chunk_plan = chunk_plan,
                              .chunk_begin = chunk_begin,
                              .batch = batch,
                              .chunk_end = chunk_end,

@@ -17,6 +17,7 @@ struct worker {
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
     struct timeline_density density;
+    bool few;                  /* of the chunk some rows are looked at, whatever the time range says */
     bool plain;                /* of the chunk */
     bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
     uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
@@ -66,6 +67,8 @@ int timeline_find_groups(struct worker *w, struct scan_batch *b);
 
 /* Of all selected rows, those that may be picks. */
 int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+/* The same where they were selected whatever the time range says. */
+int timeline_offer_few(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
 /* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */
 int timeline_add_tuples(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
 
