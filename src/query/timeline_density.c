@@ -158,33 +158,39 @@ struct tuple_run {
     struct timeline_found *found;
     const struct timeline_plan *plan;
     struct timeline_density *density;
-    uint32_t tuple,
-        group;          /* group + 1; 0: not selected                                           */
+    struct timeline_cells *to; /* NULL: not selected                                            */
+    uint32_t tuple, group;     /* group + 1, or 0                                               */
     int64_t active, at; /* objects that go on at that time; all before it is added             */
     bool entered, past; /* it is in the window; it is behind it                                */
 };
 
-static struct timeline_cells *cells_of(const struct tuple_run *r)
+/* So many begin there, and all take so long. */
+static inline void add(struct tuple_run *r, uint32_t column, int64_t begins, uint64_t ns)
 {
-    return &r->found->cells[r->group - 1];
+    struct timeline_part *part = &r->to->parts[column];
+    uint64_t sum;
+
+    part->count += (uint32_t)begins;
+    r->to->touched |= timeline_block(r->plan, column);
+    r->found->objects += (uint64_t)begins;
+    if (__builtin_expect(__builtin_add_overflow(part->busy, ns, &sum), 0))
+        timeline_add_busy(r->plan->step, r->to->parts, column, ns);
+    else
+        part->busy = sum;
 }
 
-/* Objects begin there, or are there when the window begins. */
-static void count(struct tuple_run *r, uint32_t column, int64_t objects)
+/* Those that go on, for so long. */
+static void go_on(struct tuple_run *r, uint32_t column, uint64_t ns)
 {
-    struct timeline_cells *to = cells_of(r);
+    unsigned __int128 busy = (unsigned __int128)r->active * ns;
 
-    to->parts[column].count += (uint32_t)objects;
-    to->touched |= timeline_block(r->plan, column);
-    r->found->objects += (uint64_t)objects;
+    timeline_add_busy(r->plan->step, r->to->parts, column, busy);
+    r->to->touched |= timeline_block(r->plan, column);
 }
 
-static void add(struct tuple_run *r, uint32_t column, unsigned __int128 ns)
+static inline int make_parts(struct tuple_run *r)
 {
-    struct timeline_cells *to = cells_of(r);
-
-    timeline_add_busy(r->plan->step, to->parts, column, ns);
-    to->touched |= timeline_block(r->plan, column);
+    return r->to->parts ? 0 : timeline_make_parts(r->found, r->plan, r->group - 1);
 }
 
 /* All that go on cover the time from r->at to `end`, which is not beyond the window. */
@@ -192,33 +198,31 @@ static void cover(struct tuple_run *r, int64_t end)
 {
     const struct timeline_plan *p = r->plan;
     uint64_t from = (uint64_t)r->at - (uint64_t)p->from, to = (uint64_t)end - (uint64_t)p->from;
-    unsigned __int128 active = (unsigned __int128)r->active;
 
     if (r->active == 0 || to <= from)
         return;
     uint32_t a = timeline_column(p, from), b = timeline_column(p, to - 1);
     if (a == b) {
-        add(r, a, active * (to - from));
+        go_on(r, a, to - from);
         return;
     }
-    add(r, a, active * (p->step - (from - a * p->step)));
-    add(r, b, active * (to - b * p->step));
-    struct timeline_cells *cells = cells_of(r);
-    cells->parts[a + 1].cover += (int32_t)r->active;
-    cells->parts[b].cover -= (int32_t)r->active;
-    cells->touched |= timeline_block(p, a + 1);
+    go_on(r, a, p->step - (from - a * p->step));
+    go_on(r, b, to - b * p->step);
+    r->to->parts[a + 1].cover += (int32_t)r->active;
+    r->to->parts[b].cover -= (int32_t)r->active;
+    r->to->touched |= timeline_block(p, a + 1);
 }
 
 static int enter(struct tuple_run *r)
 {
-    int rc = r->active > 0 ? timeline_make_parts(r->found, r->plan, r->group - 1) : 0;
+    int rc = r->active > 0 ? make_parts(r) : 0;
 
     r->entered = true;
     r->at = r->plan->from;
     if (r->active == 0 || rc < 0)
         return rc;
-    count(r, 0, r->active);
-    cells_of(r)->parts[r->plan->columns].count += (uint32_t)r->active;
+    add(r, 0, r->active, 0);
+    r->to->parts[r->plan->columns].count += (uint32_t)r->active;
     return 0;
 }
 
@@ -231,7 +235,7 @@ static int leave(struct tuple_run *r)
     if (r->group == 0 || r->density->whole || r->active == 0 || rc < 0)
         return rc;
     cover(r, (int64_t)((uint64_t)p->to + 1));
-    struct timeline_part *last = &cells_of(r)->parts[p->columns - 1];
+    struct timeline_part *last = &r->to->parts[p->columns - 1];
     uint64_t active = (uint64_t)r->active;
     if (last->busy < active) { /* whole columns of it were put to `cover` */
         uint64_t columns = (active - last->busy) / p->step + 1;
@@ -244,42 +248,38 @@ static int leave(struct tuple_run *r)
 }
 
 /* Of those that begin, end or go on in a cell. */
-static unsigned __int128 busy_of(const struct density_cells *c, uint32_t i, int64_t after,
-                                 unsigned shift)
+static inline uint64_t busy_of(const struct density_cells *c, uint32_t i, int64_t after,
+                               unsigned shift)
 {
     return ((uint64_t)after << shift) + (uint64_t)c->moment[i];
 }
 
-static int add_whole(struct tuple_run *r, uint32_t i, int64_t begin, unsigned shift, int64_t after)
+static int add_whole(struct tuple_run *r, uint32_t i, int64_t begin, uint64_t busy)
 {
-    const struct density_cells *c = r->density->cells;
-    uint32_t column =
-        timeline_column(r->plan, (uint64_t)r->density->chunk.min_ts - (uint64_t)r->plan->from);
-    int rc = timeline_make_parts(r->found, r->plan, r->group - 1);
+    const struct timeline_density *d = r->density;
+    uint32_t column = timeline_column(r->plan, (uint64_t)d->chunk.min_ts - (uint64_t)r->plan->from);
+    int rc = make_parts(r);
 
     if (rc < 0)
         return rc;
     if (r->active > 0)
-        add(r, column, (unsigned __int128)r->active * (uint64_t)(begin - r->at));
-    count(r, column, c->begins[i]);
-    add(r, column, busy_of(c, i, after, shift));
+        go_on(r, column, (uint64_t)(begin - r->at));
+    add(r, column, d->cells->begins[i], busy);
     return 0;
 }
 
-static int add_in_window(struct tuple_run *r, uint32_t i, int64_t begin, unsigned shift,
-                         int64_t after)
+static int add_in_window(struct tuple_run *r, uint32_t i, int64_t begin, uint64_t busy)
 {
-    const struct density_cells *c = r->density->cells;
+    const struct timeline_plan *p = r->plan;
     int rc = r->entered ? 0 : enter(r);
 
-    r->past = begin > r->plan->to;
-    rc = rc < 0 || r->past ? rc : timeline_make_parts(r->found, r->plan, r->group - 1);
+    r->past = begin > p->to;
+    rc = rc < 0 || r->past ? rc : make_parts(r);
     if (rc < 0 || r->past)
         return rc;
-    uint32_t column = timeline_column(r->plan, (uint64_t)begin - (uint64_t)r->plan->from);
     cover(r, begin);
-    count(r, column, c->begins[i]);
-    add(r, column, busy_of(c, i, after, shift));
+    add(r, timeline_column(p, (uint64_t)begin - (uint64_t)p->from), r->density->cells->begins[i],
+        busy);
     return 0;
 }
 
@@ -298,9 +298,9 @@ static int add_cell(struct tuple_run *r, uint32_t i)
     if (after < 0 || after > INT32_MAX)
         return ERR_CORRUPT;
     if (d->whole)
-        rc = add_whole(r, i, begin, shift, after);
+        rc = add_whole(r, i, begin, busy_of(d->cells, i, after, shift));
     else if (end > r->plan->from)
-        rc = add_in_window(r, i, begin, shift, after);
+        rc = add_in_window(r, i, begin, busy_of(d->cells, i, after, shift));
     if (!r->past) {
         r->active = after;
         r->at = end;
@@ -312,6 +312,7 @@ static void begin_tuple(struct tuple_run *r, uint32_t tuple)
 {
     r->tuple = tuple;
     r->group = r->density->group[tuple];
+    r->to = r->group > 0 ? &r->found->cells[r->group - 1] : NULL;
     r->active = 0;
     r->entered = r->past = false;
 }
