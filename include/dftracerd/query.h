@@ -33,6 +33,9 @@ struct value {
 };
 /* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
 int value_cmp(const struct value *a, const struct value *b);
+/* What comes first in that order: null, numbers, booleans, texts, other JSON. */
+enum { VALUE_RANK_TEXT = 3 };
+int value_rank(const struct value *v);
 /* Of whole numbers and times, in units of 1/1000: two that have it are in its order. False: no such value, or it is too large. */
 bool value_whole(const struct value *v, __int128 *ret);
 /* The nearest double, of times in us; `other` for what is not a number. */

@@ -49,12 +49,14 @@ static size_t common_start(struct text a, struct text b)
     return n;
 }
 
-/* Of a text: its bytes after those that all texts begin with. Of what is no text, and comes before all: 0. */
+/* Of a text: its bytes after those that all texts begin with. 0 of what comes before texts, all bits of what comes after them. */
 static uint64_t word_of(const struct value *v, size_t common)
 {
     uint64_t word = 0;
 
-    for (size_t i = common; v->type == VALUE_TEXT && i < common + 8; i++)
+    if (v->type != VALUE_TEXT)
+        return value_rank(v) < VALUE_RANK_TEXT ? 0 : UINT64_MAX;
+    for (size_t i = common; i < common + 8; i++)
         word = word << 8 | (i < v->text.len ? (unsigned char)v->text.ptr[i] : 0);
     return word;
 }

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* null, numbers, booleans, texts, JSON */
-static int rank_of(const struct value *v)
+int value_rank(const struct value *v)
 {
     switch (v->type) {
     case VALUE_NULL:
@@ -20,13 +19,13 @@ static int rank_of(const struct value *v)
     case VALUE_BOOL:
         return 2;
     case VALUE_TEXT:
-        return 3;
+        return VALUE_RANK_TEXT;
     case VALUE_JSON:
         break;
     }
     bool digits = v->text.len > 0 &&
                   (v->text.ptr[0] == '-' || (v->text.ptr[0] >= '0' && v->text.ptr[0] <= '9'));
-    return digits ? 1 : 4;
+    return digits ? 1 : VALUE_RANK_TEXT + 1;
 }
 
 bool value_whole(const struct value *v, __int128 *ret)
@@ -99,7 +98,7 @@ static int cmp_numbers(const struct value *a, const struct value *b)
 
 int value_cmp(const struct value *a, const struct value *b)
 {
-    int rank = rank_of(a), other = rank_of(b);
+    int rank = value_rank(a), other = value_rank(b);
 
     if (rank != other)
         return rank < other ? -1 : 1;
