@@ -229,7 +229,8 @@ function useChoice(stage: Stage): { area: Stage["area"]; version: number; change
 export function takeArea(stage: Stage): void {
   const a = stage.area;
   if (!a) return;
-  setSelection({ from: Math.floor(stage.clock.us(a.from)), to: Math.ceil(stage.clock.us(a.to)) - 1, query: both(selection.value.query, queryOf(stage)) });
+  const [from, to] = stage.clock.whole(a.from, a.to);
+  setSelection({ from, to, query: both(selection.value.query, queryOf(stage)) });
 }
 
 function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {

@@ -158,6 +158,10 @@ export class Clock {
   us(ns: number): number {
     return this.origin + ns / 1000;
   }
+  /** The microseconds in which range(from, to) begins and ends: by whole nanoseconds, which are exact where sums with the origin are not. */
+  whole(from: number, to: number): [number, number] {
+    return [this.origin + Math.floor(Math.floor(from) / 1000), this.origin + Math.floor((Math.max(Math.ceil(to), Math.floor(from) + 1) - 1) / 1000)];
+  }
   /** `time_range` from one to before the other, to the nanosecond. */
   range(from: number, to: number): string {
     const origin = BigInt(this.origin) * 1000n;

@@ -271,7 +271,7 @@ export class Stage {
     c.width = Math.round(width * ratio);
     c.height = Math.round(height * ratio);
     const g = c.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-    this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, from: 0, to: 1, scroll: 0, zero: this.zero, us: (ns) => this.clock.us(ns) };
+    this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, ...this.window, scroll: this.scroll, zero: this.zero, us: (ns) => this.clock.us(ns) };
     this.layRows();
     this.moved.value++;
     this.redraw();
