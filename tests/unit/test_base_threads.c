@@ -595,7 +595,9 @@ static void take_turn(void *arg)
 {
     struct turn *t = arg;
 
-    t->turns->done[atomic_fetch_add(&t->turns->count, 1)] = t->of;
+    t->turns->done[atomic_load(&t->turns->count)] =
+        t->of; /* one thread writes, who reads waits for the count */
+    atomic_fetch_add(&t->turns->count, 1);
 }
 
 /* One thread, which is busy until all is queued. */
