@@ -465,6 +465,17 @@ static void plain_number(struct trace_scanner *s, uint16_t field, const struct s
         value_put(s, field, TRACE_DOUBLE)->d = d;
 }
 
+/* *place: where it stands among the values, as it was if it cannot be held (1e999). */
+static void placed_number(struct trace_scanner *s, uint16_t field, const struct scan_number *n,
+                          int32_t *place)
+{
+    uint32_t at = s->count;
+
+    plain_number(s, field, n);
+    if (s->count > at)
+        *place = (int32_t)at;
+}
+
 static void integer_number(struct trace_scanner *s, uint16_t field, const struct scan_number *n)
 {
     double d;
@@ -511,16 +522,15 @@ void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
         value_string(s, field, conv, n->ptr, n->len);
         return;
     case CONV_PHASE:
-        s->at.phase = (int32_t)s->count;
-        break;
+        placed_number(s, field, n, &s->at.phase);
+        return;
     case CONV_RECORD:
-        s->record_at = (int32_t)s->count;
         s->record_raw = (struct text){n->ptr, n->len};
-        break;
+        placed_number(s, field, n, &s->record_at);
+        return;
     default:
-        break;
+        plain_number(s, field, n);
     }
-    plain_number(s, field, n);
 }
 
 void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct text t)

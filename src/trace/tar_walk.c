@@ -81,11 +81,16 @@ bool trace_tar_is_between(const struct trace_tar *t)
 
 /* ---- fields --------------------------------------------------------------------------------------- */
 
-/* Octal digits between blanks, or base 256 with the top bit set. */
+/* Octal digits between blanks, or base 256 with the top bit set. A NUL before them is of a field before that was too long, as GNU tar
+ * has it. */
 static bool take_number(const char *field, size_t len, uint64_t *ret)
 {
     size_t i = 0;
     *ret = 0;
+    if (*field == '\0') {
+        field++;
+        len--;
+    }
     if (*field & 0x80) {
         for (*ret = *field & 0x7f, i = 1; i < len; i++) {
             if (*ret >> 54)
@@ -166,7 +171,7 @@ static int take_records(struct trace_tar *t)
         if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
             t->named = of_sparse; /* the path is one made up, then */
             buf_clear(&t->longer);
-            buf_text(&t->longer, value);
+            buf_text(&t->longer, field_text(value.ptr, value.len));
         } else if (text_eq(key, TEXT("size"))) {
             t->sized = true;
             if (num_parse_u64(value, &t->longer_size) < 0)
@@ -252,10 +257,11 @@ static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct heade
 {
     struct text name = field_text(h->name, sizeof(h->name));
     switch (h->type) {
-    case '\0': /* in the first format */
-        return text_ends(name, TEXT("/")) ? TRACE_TAR_DIRECTORY : TRACE_TAR_FILE;
+    case '\0':
     case '0':
     case '7':
+        if (text_ends(name, TEXT("/"))) /* as the first format has it; its text is passed over */
+            return TRACE_TAR_DIRECTORY;
         return t->sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
     case '1':
     case '2':
@@ -298,8 +304,7 @@ static int take_member(struct trace_tar *t, const struct header *h, uint64_t siz
     if (!take_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
         mtime = 0;
     t->member.kind = kind_of(t, h);
-    bool empty = !has_text(h->type) || t->member.kind == TRACE_TAR_DIRECTORY;
-    t->member.size = empty ? 0 : t->sized ? t->longer_size : size;
+    t->member.size = !has_text(h->type) ? 0 : t->sized ? t->longer_size : size;
     t->member.mtime_s = t->timed ? t->time_s : (int64_t)mtime;
     if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_GOES_ON]) {
         gather(t, WALK_MAP, BLOCK);

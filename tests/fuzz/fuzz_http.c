@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { IDLE_MS = 30, ANSWER_MAX = 1 << 20, WAIT_MS = 20000 };
+enum { IDLE_MS = 30, ANSWER_MAX = 1 << 20, WAIT_MS = 120000 };
 
 static char place[64];
 static struct index *ix;
@@ -132,7 +132,8 @@ static int dial(void)
     return fd;
 }
 
-static void receive(int fd, int idle_ms, struct buf *out)
+/* True: the other side has closed it. */
+static bool receive(int fd, int idle_ms, struct buf *out)
 {
     struct pollfd p = {fd, POLLIN, 0};
 
@@ -140,9 +141,10 @@ static void receive(int fd, int idle_ms, struct buf *out)
         char *room = buf_reserve(out, 65536);
         ssize_t n = room ? recv(fd, room, 65536, 0) : 0;
         if (n <= 0)
-            return;
+            return true;
         out->len += (size_t)n;
     }
+    return false;
 }
 
 static void talk(const uint8_t *data, size_t size, struct buf *out)
@@ -156,9 +158,9 @@ static void talk(const uint8_t *data, size_t size, struct buf *out)
             break;
         data += n + (cut != NULL);
         size -= n + (cut != NULL);
-        receive(fd, 0, out);
+        (void)receive(fd, 0, out);
     }
-    receive(fd, IDLE_MS, out);
+    (void)receive(fd, IDLE_MS, out);
     close(fd);
 }
 
@@ -297,7 +299,8 @@ static void check_life(void)
     int fd = dial();
 
     assert(send(fd, ask, sizeof ask - 1, MSG_NOSIGNAL) == (ssize_t)sizeof ask - 1);
-    receive(fd, WAIT_MS, &got);
+    bool closed = receive(fd, WAIT_MS, &got);
+    need(closed, "silent for two minutes", (struct text){got.data, got.len});
     need(got.len > 15 && memcmp(got.data, "HTTP/1.1 200 OK", 15) == 0, "not healthy",
          (struct text){got.data, got.len});
     buf_done(&got);

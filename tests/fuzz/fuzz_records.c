@@ -113,7 +113,7 @@ static void use_part(struct part *p)
     assert(sum);
     part_merge(sum, p);
     part_merge(sum, p);
-    assert(part_processes(sum, ix.texts, &processes, &count) == 0);
+    assert(part_processes(sum, &processes, &count) == 0);
     free(processes);
     part_free(sum);
 }

@@ -30,20 +30,19 @@ static bool is_gnu(void)
     return strstr(line, "GNU tar") != NULL;
 }
 
-/* As tar unpacks it. */
-static struct text plain(struct text name)
+/* As tar unpacks it, without what says nothing: "/", "." and "" between. */
+static void add_plain(struct text name, struct buf *out)
 {
-    for (;;) {
-        if (text_starts(name, TEXT("/")))
-            name = (struct text){name.ptr + 1, name.len - 1};
-        else if (text_starts(name, TEXT("./")))
-            name = (struct text){name.ptr + 2, name.len - 2};
-        else
-            break;
+    size_t from = out->len;
+    struct text part;
+
+    while (name.len && text_split(&name, '/', &part)) {
+        if (part.len == 0 || text_eq(part, TEXT(".")))
+            continue;
+        if (out->len > from)
+            buf_putc(out, '/');
+        buf_text(out, part);
     }
-    while (name.len && name.ptr[name.len - 1] == '/')
-        name.len--;
-    return name;
 }
 
 /* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only, as "12 name". False: a time that is no usual one, behind which are
@@ -63,7 +62,7 @@ static bool add_listed(struct text line, struct buf *out)
     }
     buf_text(out, size);
     buf_putc(out, ' ');
-    buf_text(out, plain(line));
+    add_plain(line, out);
     buf_putc(out, '\n');
     return !text_starts(line, TEXT(" "));
 }

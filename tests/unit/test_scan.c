@@ -313,6 +313,8 @@ static void values(void)
          "E ph='B' args=5 E ph='B' args=`[]` | L2"},
         {"{\"ph\":\"B\",\"args\":{\"ret\":\"1e999\",\"count\":1e999}}\n",
          "E ph='B' args.ret='1e999' | L1"},
+        /* what no value can hold is not the phase, nor is what stood there in the line before */
+        {"{\"ph\":\"B\"}\n{\"ph\":1e999}\n", "E ph='B' | L2 I1"},
         {"{\"ph\":\"B\",\"pid\":\"12\",\"tid\":3.0,\"id\":\"1e2\"}\n",
          "E ph='B' pid=12 tid=3 id=100 | L1"},
         {"{\"ph\":\"B\",\"pid\":\"12a\",\"tid\":3.5,\"id\":true}\n", "E ph='B' | L1"},
@@ -700,6 +702,8 @@ static void real_traces(void)
         struct trace_counts sums[PATHS] = {0};
         char folder[256];
 
+        if (!check_folder(totals[k].folder))
+            continue;
         snprintf(folder, sizeof(folder), "%s/%s", root, totals[k].folder);
         scan_folder(folder, s, sums);
         for (int i = 0; i < PATHS; i++) {
