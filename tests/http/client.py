@@ -98,7 +98,8 @@ class Relay:
     def __init__(self, port, limit=1 << 40, exchange=(b"", b"")):
         self.socket, self.port, self.limit, self.exchange = socket.create_server(("127.0.0.1", 0)), port, limit, exchange
         self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
         while True:
@@ -124,4 +125,7 @@ class Relay:
         return self
 
     def __exit__(self, *_):
+        """Not before the thread has left accept(): interrupted, that would go on with the next socket of the same number."""
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.socket.close()

@@ -22,14 +22,16 @@ class Follower:
         self.response = self.connection.getresponse()
         self.status, self.headers = self.response.status, self.response.headers
         self.unpack = zlib.decompressobj(31) if encoding else None
-        self.bytes, self.ended, self.broken = b"", False, False
+        self.bytes, self.count, self.ended, self.broken = bytearray(), 0, False, False  # count: of lines
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
 
     def read(self):
         try:
             while part := self.response.read1(1 << 16):
-                self.bytes += self.unpack.decompress(part) if self.unpack else part
+                part = self.unpack.decompress(part) if self.unpack else part
+                self.bytes += part
+                self.count += part.count(b"\n")
             self.ended = True
         except (OSError, http.client.HTTPException, ValueError, AttributeError):
             self.broken = True
@@ -42,10 +44,10 @@ class Follower:
     def until(self, count, what=""):
         """Never more than `count` lines."""
         end = time.monotonic() + PATIENCE
-        while len(self.lines()) < count:
-            check(time.monotonic() < end and not self.broken, "%s: %d lines, not %d" % (what, len(self.lines()), count))
+        while self.count < count:
+            check(time.monotonic() < end and not self.broken, "%s: %d lines, not %d" % (what, self.count, count))
             time.sleep(0.01)
-        equal(len(self.lines()), count, what)
+        equal(self.count, count, what)
 
     def quiet(self):
         """All that came until nothing more does."""
@@ -89,5 +91,5 @@ class Oracle:
         self.by_file.setdefault(name, []).extend(now[same:])
         self.files[name] = now
 
-    def events(self, wanted=lambda e: True):
-        return [line for line in self.told if line.startswith("{") and wanted(json.loads(line))]
+    def events(self, wanted=None):
+        return [line for line in self.told if line.startswith("{") and (not wanted or wanted(json.loads(line)))]
