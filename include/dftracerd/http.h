@@ -70,6 +70,9 @@ struct http_options {
 };
 struct http;
 int http_start(const struct http_options *options, struct err *err, struct http **ret);
+/* Whether it may listen where the options say, which it does not do: 0; -EPERM beyond loopback without what that needs, -EADDRNOTAVAIL
+ * a name that is not known. Of the options, tokens (that there are some), bind, no_tcp, no_auth, insecure and tls count. */
+int http_may_listen(const struct http_options *options, struct err *err);
 /* Listening addresses as URLs: "http://127.0.0.1:8080/", borrowed. */
 size_t http_urls(const struct http *h, const char *const **ret);
 /* Index progress changed: wakes wait=ready requests. Any thread. */

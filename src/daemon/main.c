@@ -286,6 +286,23 @@ static void announce(const struct daemon *d)
     log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
 }
 
+/* Before anything is opened, and where that is all that is asked. */
+static int may_listen(const struct daemon *d, struct err *err)
+{
+    const struct options *o = &d->options;
+    const struct http_options h = {
+        .bind = o->bind.items,
+        .bind_count = o->bind.count,
+        .no_tcp = o->no_tcp,
+        .no_auth = o->no_auth,
+        .insecure = o->insecure,
+        .tls = tls_files_texts(&d->tls),
+        .token = d->peers.token ? d->peers.token : o->token_file, /* perhaps yet to be made */
+        .admin_token = d->peers.admin_token ? d->peers.admin_token : o->admin_token_file,
+    };
+    return http_may_listen(&h, err);
+}
+
 static int start(struct daemon *d, struct err *err)
 {
     int rc = roots_open(&d->roots, &d->options, err);
@@ -293,6 +310,8 @@ static int start(struct daemon *d, struct err *err)
         rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
         rc = tls_files_read(&d->tls, &d->options, err);
+    if (rc == 0)
+        rc = may_listen(d, err);
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
     if (rc == 0)

@@ -173,7 +173,7 @@ const struct option_spec option_table[] = {
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
      "the configuration file; /dev/null for none", NULL},
     {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "check options, directories, index place and token, then exit",
+     "check options, directories, index place, token and addresses, then exit",
      "Prints ok and ends with 0, or prints what is wrong and ends with 2 (options) or 1 (all "
      "else)."},
     {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,

@@ -60,27 +60,53 @@ static void make_url(const struct http *h, char *url, size_t size, bool v6, cons
              h->options.tls.cert ? "s" : "", host, port);
 }
 
-/* One address. `port` 0 takes a free one, which the next addresses then share. */
-static int listen_tcp(struct http *h, const char *address, int *port, struct err *err)
+/* *new* (freeaddrinfo): an address where it may listen. */
+static int look_up(const struct http_options *o, const char *address, int port,
+                   struct addrinfo **ret, struct err *err)
 {
-    char service[16], url[128];
-    snprintf(service, sizeof service, "%d", *port);
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM},
                     *found = NULL;
     int why = getaddrinfo(address, service, &hints, &found);
     if (why)
         return err_set_param(err, -EADDRNOTAVAIL, "bind", "cannot resolve %s: %s", address,
                              gai_strerror(why));
-    bool v6 = found->ai_family == AF_INET6;
-    const char *lacks =
-        access_is_loopback(found->ai_addr) ? NULL : access_lacks_beyond(&h->options);
-    int fd = lacks ? -EPERM : open_socket(found);
-    freeaddrinfo(found);
-    if (lacks)
+    const char *lacks = access_is_loopback(found->ai_addr) ? NULL : access_lacks_beyond(o);
+    if (lacks) {
+        freeaddrinfo(found);
         return err_set_param(err, -EPERM, "bind",
                              "%s is not a loopback address: listening beyond loopback needs %s; "
                              "an ssh tunnel needs neither",
                              address, lacks);
+    }
+    *ret = found;
+    return 0;
+}
+
+int http_may_listen(const struct http_options *o, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < o->bind_count && !o->no_tcp && rc == 0; i++) {
+        struct addrinfo *found = NULL;
+        rc = look_up(o, o->bind[i], o->port, &found, err);
+        if (rc == 0)
+            freeaddrinfo(found);
+    }
+    return rc;
+}
+
+/* One address. `port` 0 takes a free one, which the next addresses then share. */
+static int listen_tcp(struct http *h, const char *address, int *port, struct err *err)
+{
+    char url[128];
+    struct addrinfo *found = NULL;
+    int rc = look_up(&h->options, address, *port, &found, err);
+    if (rc < 0)
+        return rc;
+    bool v6 = found->ai_family == AF_INET6;
+    int fd = open_socket(found);
+    freeaddrinfo(found);
     if (fd < 0)
         return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port,
                              strerror(-fd));

@@ -27,7 +27,7 @@ add() {
 resolved=''
 resolve() {
     [ "$1" != "$resolved" ] || return 0
-    path=$(cd -- "$1" && pwd -P && echo .) || exit 1
+    path=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || die "$1: permission denied"
     path=${path%"$newline".}
     resolved=$1
 }

@@ -24,23 +24,33 @@ problem_detail() {
 /g;s/\\t/	/g'"; s/$hold/\\\\/g"
 }
 
-# ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
-ask() {
+# attempt ENDPOINT FORM [CURL ARGUMENT...]: the answer, with curl's exit status in `status`; why it was refused is in `text`, nothing
+# where the daemon is gone.
+attempt() {
+    text=
     call "$@" -f
     status=$?
-    if [ "$status" = 7 ] && [ -n "$reached" ]; then # the daemon has ended since: nobody had asked it for long
+    [ "$status" = 22 ] || return 0
+    wait_for_reason=60
+    case $1 in reconstruct*) wait_for_reason=3600 ;; esac # the tar is sent once more
+    text=$(call "$@" -m "$wait_for_reason" | head -c 65536 | problem_detail)
+}
+
+# A daemon that ends refuses what comes, and then is gone.
+has_ended() {
+    case $status:$text in 7: | 22: | "22:the daemon is stopping") ;; *) return 1 ;; esac
+}
+
+# ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
+ask() {
+    attempt "$@"
+    if [ -n "$reached" ] && has_ended; then # nobody had asked the daemon for long
         reach
-        call "$@" -f
-        status=$?
+        attempt "$@"
     fi
     case $status in
     0) return 0 ;;
-    22)
-        wait_for_reason=60
-        case $1 in reconstruct*) wait_for_reason=3600 ;; esac # the tar is sent once more
-        text=$(call "$@" -m "$wait_for_reason" | head -c 65536 | problem_detail)
-        die "${text:-the daemon refused the request; try again}"
-        ;;
+    22) die "${text:-the daemon refused the request; try again}" ;;
     5 | 6 | 7) die "no daemon answers at ${socket:-$url}" ;;
     18 | 52 | 56) die "the answer was cut off" ;;
     23) die "cannot write the answer" ;;

@@ -81,7 +81,10 @@ unreadable() {
 
 examine_directory() {
     if ! [ -d "$1/" ]; then
-        ill "$1: no such directory" "name the directory of your traces with -d"
+        ill "$1: no such directory, or below one that cannot be entered" "name the directory of your traces with -d"
+        return
+    elif ! [ -x "$1/" ]; then
+        ill "$1: cannot be entered by $(id -un 2>/dev/null || id -u)" "chmod or setfacl it, or run as a user of its group"
         return
     fi
     add_directory "$1"
