@@ -293,7 +293,7 @@ PATH_FUZZ = $(patsubst %,$(B)/fuzz/fuzz_%,chunk gzip lines records scan)
 PATH_SCRIPTS := tests/golden/test_damage tests/golden/test_synth tests/golden/test_real tests/fault/test_kill9
 check-path-portable check-path-both check-path-plain: export DFTRACERD_CPU := portable
 check-path-zlib check-path-both check-path-plain: export DFTRACERD_INFLATE := zlib
-check-path-portable check-path-zlib check-path-both: export GOLDEN_FOLDERS := dlio-8ranks-v1.0.8 excerpts v0.0-strings
+check-path-portable check-path-zlib check-path-both check-path-plain: export GOLDEN_FOLDERS := dlio-8ranks-v1.0.8 excerpts v0.0-strings
 check-path-portable check-path-zlib check-path-both: export KILL9_RUNS := 10
 
 check-paths: check-path-portable check-path-zlib
@@ -470,7 +470,7 @@ install: all
 	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
 	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
-	[ -z '$(DAEMON)' ] || ln -sf '$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
+	[ -z '$(DAEMON)' ] || ln -srf '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(UNITS) $(USER_UNITS) $(DROP_INS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
 	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; *.conf) d='$(DESTDIR)$(docdir)' ;; esac; install -d "$$d" && \
 	    sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \

@@ -29,11 +29,16 @@ def asked(d, **more):
     return d.serve("/timeline", **{"group_by": LANES, "color": "cat", "width": 1024, "events": 1000, **more})
 
 
+def by_name(objects):
+    """Columns of a tile that is coloured by name, as the page asks for them (web/src/timeline/tiles.ts)."""
+    return 1024 if objects < 4_000_000 else 256
+
+
 def whole(report, world, d):
     bar = 100 if world.events >= FULL else None
     for key, what, more in (
         ("timeline", "/timeline of all events by thread, 1,024 columns", {}),
-        ("timeline_name", "  coloured by name", {"color": "name"}),
+        ("timeline_name", "  coloured by name", {"color": "name", "width": by_name(world.events)}),
         ("timeline_rank", "  coloured by rank", {"color": "rank"}),
         ("timeline_lanes", "  the list of lanes", {"width": 1, "events": 0}),
     ):
@@ -61,12 +66,18 @@ def lanes(report, world, d, events):
 
 def zooms(report, d, events):
     totals = json.loads(d.get("/info"))["totals"]
-    name, bar = "%d" % (events // 1_000_000), 100 if events >= FULL else None
-    tiles = list(series(int(float(totals["min_ts"]) * 1000), int(float(totals["max_te"]) * 1000)))
-    times = sorted(asked(d, time_range="%dns,%dns" % w)[0] * 1000 for w in tiles)
-    for key, share in (("p50", 0.5), ("p95", 0.95), ("slowest", 1)):
-        report.value("zoom_%s_%s" % (name, key), "zooms and pans of %s M events, in the daemon, %s of %d tiles" % (name, key, len(times)),
-                     times[min(int(len(times) * share), len(times) - 1)], "ms", bar, figure=None)  # fmt: skip
+    bar = 100 if events >= FULL else None
+    low, high = int(float(totals["min_ts"]) * 1000), int(float(totals["max_te"]) * 1000)
+    for color in ("cat", "name"):
+        times = []
+        for begin, end in series(low, high):
+            width = by_name(events * (end - begin) / (high - low)) if color == "name" else 1024
+            times.append(asked(d, time_range="%dns,%dns" % (begin, end), color=color, width=width)[0] * 1000)
+        times.sort()
+        what = "zooms and pans of %d M events%s, in the daemon" % (events // 1_000_000, " by name" if color == "name" else "")
+        key = "zoom%s_%d" % ("_name" if color == "name" else "", events // 1_000_000)
+        for part, share in (("p50", 0.5), ("p95", 0.95), ("slowest", 1)):
+            report.value("%s_%s" % (key, part), "%s, %s of %d tiles" % (what, part, len(times)), times[min(int(len(times) * share), len(times) - 1)], "ms", bar, figure=None)
 
 
 class Renderer(threading.Thread):

@@ -2,6 +2,7 @@
 
 import gzip
 import http.client
+import itertools
 import json
 import os
 import re
@@ -86,12 +87,18 @@ def by_hand(report, world, d, duck):
     report.time("by_hand", "names of slow POSIX calls", ours, seen)
 
 
-def cancel_once(d, name):
-    """(wall, cpu of the daemon) from POST /cancel until no worker has to do with a question any more; it is asked beside."""
-    form = {"Content-Type": "application/x-www-form-urlencoded", "X-Request-Id": name}
-    asker, before = http.client.HTTPConnection("127.0.0.1", d.port, timeout=900), d.cpu()
-    asker.request("POST", "/stats", urllib.parse.urlencode({"report": "duration", "query": HARD}), form)
-    while d.cpu() - before < 0.3:
+def ask_beside(d, name, path, params):
+    asker = http.client.HTTPConnection("127.0.0.1", d.port, timeout=900)
+    asker.request("POST", path, urllib.parse.urlencode(params), {"Content-Type": "application/x-www-form-urlencoded", "X-Request-Id": name})
+    return asker
+
+
+def cancel_once(d, name, path, params, after):
+    """(wall, cpu of the daemon) from POST /cancel, so many seconds of processor time after the question, until no worker has to do with it any more;
+    None where it had its answer before."""
+    before = d.cpu()
+    asker = ask_beside(d, name, path, params)
+    while d.cpu() - before < after:
         time.sleep(0.002)
     before, begin = d.cpu(), time.perf_counter()
     d.connection.request("POST", "/cancel", json.dumps({"id": name}), {"Content-Type": "application/json"})
@@ -101,16 +108,34 @@ def cancel_once(d, name):
     took = time.perf_counter() - begin, d.cpu() - before
     status = asker.getresponse().status
     asker.close()
+    if status == 200 and b"not_found" in said:
+        return None
     if status != 499:
         raise RuntimeError("the question that was to be cancelled: %d; /cancel: %s" % (status, said))
     return took
 
 
-def cancelled(report, world, d):
-    seen = [cancel_once(d, "cancelled-%d" % i) for i in range(9)]
+def tell_cancelled(report, key, what, seen):
+    seen = [took for took in seen if took]
     took = sorted(wall * 1000 for wall, _ in seen)
-    report.value("cancel_to_idle", "from POST /cancel until nothing works for it, the longest of 9", took[-1], "ms", 100, figure=None,
-                 note="median %.1f ms; at most %.1f ms of processor time" % (took[4], 1000 * max(cpu for _, cpu in seen)))  # fmt: skip
+    report.value(key, "from POST /cancel until nothing works for it, the longest of %d%s" % (len(seen), what), took[-1], "ms", 100, figure=None,
+                 note="median %.1f ms; at most %.1f ms of processor time" % (took[len(took) // 2], 1000 * max(cpu for _, cpu in seen)))  # fmt: skip
+
+
+def cancelled(report, world, d):
+    tell_cancelled(report, "cancel_to_idle", "", [cancel_once(d, "cancelled-%d" % i, "/stats", {"report": "duration", "query": HARD}, 0.3) for i in range(9)])
+    seen, number = [], itertools.count(10**12)
+    for path, params in (("/aggregate", {"group_by": "ts"}), ("/call-tree", {}), ("/call-tree", {"analyze": "true"})):
+        def new(params=params):
+            return {**params, "query": "dur < %d" % next(number)}  # no answer that is kept
+
+        before = d.cpu()
+        whole = ask_beside(d, "whole", path, new())
+        whole.getresponse()
+        work = d.cpu() - before
+        whole.close()
+        seen += [cancel_once(d, "placed-%d" % len(seen), path, new(), work * (i + 0.5) / 9) for i in range(8)]
+    tell_cancelled(report, "cancel_groups", ", of a group for each time and of call trees, here and there in their work", seen)
 
 
 def wrk(report, world, d, key, what, path):

@@ -167,6 +167,9 @@ size_t num_format_milli128(__int128 value, char *out);
 
 int64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
+/* A condition variable whose waits end at a time of clock_mono_ns at the latest. clock_cond_wait: 0 or ETIMEDOUT. */
+void clock_cond_init(pthread_cond_t *ret);
+int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
 
 /* ---- pulses: does a thread that works get on? ------------------------------------------------- */
 
@@ -200,6 +203,9 @@ struct budget {
 int budget_check(struct budget *b);                 /* 0, or why to stop (the first reason stays): call per batch */
 int budget_charge(struct budget *b, size_t bytes);  /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
 void budget_release(struct budget *b, size_t bytes);
+/* budget_check, and ERR_MEMORY_LIMIT (which stops the query) where there would be no room for the buffer beside what is charged: for
+ * answers that are written at once, whose buffer is not charged. */
+int budget_check_answer(struct budget *b, const struct buf *out);
 /* Room for `need` elements of `each` bytes, by half more at least: 0, ERR_MEMORY_LIMIT, -ENOMEM. *cap: for how many there is room; new ones are not set.
  * What is charged is added to *charged, also where memory then fails: for the caller to release with the array. */
 int budget_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need, size_t *cap);

@@ -123,6 +123,7 @@ struct format_compare_options {
     const char *const *labels;       /* of the sides                                                     */
     const char *query;
     int fail_on;                     /* class from which a regression is a failure; -1: none               */
+    struct budget *budget;           /* borrowed; asked in long lists; NULL: not                           */
 };
 int format_compare(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
 

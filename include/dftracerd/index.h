@@ -340,7 +340,6 @@ enum { DENSITY_BY_CAT, DENSITY_BY_NAME, DENSITY_SETS };
 struct density_level { uint32_t cells; unsigned shift, bits; int64_t base; };
 struct density_set {
     uint32_t tuples;                /* 0: the chunk does not have this set                               */
-    const uint32_t *rows;           /* a row of each tuple, ascending; borrowed until chunk_close         */
     unsigned levels;
     struct density_level level[DENSITY_LEVELS];
 };
@@ -356,6 +355,8 @@ struct density {
 struct density_cells { int64_t key[DENSITY_BLOCK], begins[DENSITY_BLOCK], delta[DENSITY_BLOCK], moment[DENSITY_BLOCK]; };
 /* 0; -ENOENT: the chunk has none; ERR_CORRUPT, -ENOMEM. */
 int chunk_density(struct chunk_view *v, struct density *ret);
+/* A row of each of the set's tuples, ascending, borrowed until chunk_close. After chunk_density. ERR_CORRUPT, -ENOMEM. */
+int density_rows(struct chunk_view *v, unsigned set, const uint32_t **ret);
 /* Cells [first, first + DENSITY_BLOCK) of a level or as many as there are; first is a multiple of DENSITY_BLOCK. After chunk_density.
  * ERR_CORRUPT (a tuple that there is not, or keys that do not ascend, too), -ENOMEM. */
 int density_read(struct chunk_view *v, unsigned set, unsigned level, uint32_t first, struct density_cells *ret);
@@ -391,7 +392,15 @@ struct summary_thread {             /* by (class, host, pid, tid); host told as 
 };
 struct summary_class { bool has_time; __int128 min_ts, max_te; uint64_t count; }; /* count of all objects; times of those
                                                                                       * with ts */
+/* Of more names than that there is no entry each: some 2 KB they are, for every file and for all. */
+#define SUMMARY_NAMES_MAX 16384
+enum summary_detail {
+    SUMMARY_BY_NAME,
+    SUMMARY_BY_CATEGORY,            /* more names than SUMMARY_NAMES_MAX: `name` is INDEX_NO_TEXT in all entries  */
+    SUMMARY_BY_CLASS,               /* more categories than that: `cat`, too                                 */
+};
 struct summary {
+    enum summary_detail detail;     /* the same however a file was read, in parts or at once                 */
     uint32_t name_count, thread_count;
     struct summary_name *names;
     struct summary_thread *threads;

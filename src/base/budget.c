@@ -21,12 +21,20 @@ int budget_check(struct budget *b)
     return atomic_load_explicit(&b->cancelled, memory_order_relaxed);
 }
 
+/* Limit 0: none. */
+static bool has_room(size_t used, size_t limit, size_t bytes)
+{
+    size_t most = limit ? limit : SIZE_MAX;
+
+    return used <= most && bytes <= most - used;
+}
+
 static bool take(atomic_size_t *at, size_t limit, size_t bytes)
 {
     size_t used = atomic_load_explicit(at, memory_order_relaxed);
 
     do {
-        if (bytes > SIZE_MAX - used || (limit && used + bytes > limit))
+        if (!has_room(used, limit, bytes))
             return false;
     } while (!atomic_compare_exchange_weak(at, &used, used + bytes));
     return true;
@@ -59,6 +67,20 @@ int budget_charge(struct budget *b, size_t bytes)
         return ERR_MEMORY_LIMIT;
     }
     return 0;
+}
+
+int budget_check_answer(struct budget *b, const struct buf *out)
+{
+    bool room = has_room(b->memory_used, b->memory_limit, out->cap);
+
+    for (const struct budget_share *s = b->share; s && room; s = s->of) {
+        room = has_room(s->used, s->limit, out->cap);
+        if (!room)
+            atomic_store(&b->crowded, true);
+    }
+    if (!room)
+        budget_cancel(b, ERR_MEMORY_LIMIT);
+    return budget_check(b);
 }
 
 void budget_release(struct budget *b, size_t bytes)

@@ -1,7 +1,8 @@
-/* clock.c - the two clocks, in nanoseconds. */
+/* clock.c - the two clocks, in nanoseconds, and waiting by one of them. */
 #include "dftracerd/base.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <time.h>
 
 static int64_t now_ns(clockid_t id)
@@ -21,4 +22,21 @@ int64_t clock_mono_ns(void)
 int64_t clock_real_ns(void)
 {
     return now_ns(CLOCK_REALTIME);
+}
+
+void clock_cond_init(pthread_cond_t *ret)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(ret, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
+{
+    const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+
+    return pthread_cond_timedwait(cond, lock, &until);
 }

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A job works for so long before it gives way, and others have so long before it is back. */
 #define TURN_NS (100 * 1000000ll)
@@ -301,12 +300,8 @@ static bool has_stand_in(struct pool *p)
 static void be_away(struct pool *p, struct budget *b)
 {
     struct away a = {.since_ns = clock_mono_ns()}, **last = &p->away;
-    pthread_condattr_t attr;
 
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&a.back, &attr);
-    pthread_condattr_destroy(&attr);
+    clock_cond_init(&a.back);
     while (*last)
         last = &(*last)->next;
     *last = &a;
@@ -316,9 +311,7 @@ static void be_away(struct pool *p, struct budget *b)
     call_back(p);
     wake_one(p);
     while (!a.is_back) {
-        int64_t until = clock_mono_ns() + LOOK_NS;
-        struct timespec ts = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
-        pthread_cond_timedwait(&a.back, &p->lock, &ts);
+        clock_cond_wait(&a.back, &p->lock, clock_mono_ns() + LOOK_NS);
         if (!a.is_back && b && budget_check(b) < 0) {
             leave_away(p, &a);
             break;

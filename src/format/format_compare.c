@@ -178,7 +178,15 @@ static void put_group(struct jw *j, const struct comparison *c, const struct com
     put_done(j->out, &label);
 }
 
-static void put_node(struct jw *j, const struct comparison *c, const struct compare_node *n)
+bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out)
+{
+    if (i % 128 == 0 && o->budget && out->error == 0)
+        out->error = budget_check_answer(o->budget, out);
+    return out->error != 0;
+}
+
+static void put_node(struct jw *j, const struct comparison *c,
+                     const struct format_compare_options *o, const struct compare_node *n)
 {
     jw_begin(j, '{');
     jw_put_value(j, "name", &n->name);
@@ -189,13 +197,13 @@ static void put_node(struct jw *j, const struct comparison *c, const struct comp
     jw_end(j, '}');
     jw_key(j, "groups");
     jw_begin(j, '[');
-    for (size_t i = 0; i < n->group_count; i++)
+    for (size_t i = 0; i < n->group_count && !compare_is_over(o, i, j->out); i++)
         put_group(j, c, n, &n->groups[i]);
     jw_end(j, ']');
     jw_key(j, "children");
     jw_begin(j, '[');
     for (size_t i = 0; i < n->child_count; i++)
-        put_node(j, c, &n->children[i]);
+        put_node(j, c, o, &n->children[i]);
     jw_end(j, ']');
     jw_end(j, '}');
 }
@@ -254,7 +262,7 @@ static void put_json(const struct comparison *c, const struct format_compare_opt
     jw_key(j, "nodes");
     jw_begin(j, '[');
     for (size_t i = 0; i < c->node_count; i++)
-        put_node(j, c, &c->nodes[i]);
+        put_node(j, c, o, &c->nodes[i]);
     jw_end(j, ']');
     jw_end(j, '}');
     jw_finish(j);
@@ -339,7 +347,7 @@ static void put_node_rows(struct rows *r, const struct compare_node *n)
     buf_puts(&r->path, len ? " / " : "");
     value_plain(&r->path, &n->name);
     put_rows(r, (struct value){.type = VALUE_NULL}, &n->summary);
-    for (size_t i = 0; i < n->group_count; i++) {
+    for (size_t i = 0; i < n->group_count && !compare_is_over(r->o, i, r->out); i++) {
         buf_clear(&label);
         compare_label(n, &n->groups[i], &label);
         put_rows(r, (struct value){.type = VALUE_TEXT, .text = {label.data, label.len}},

@@ -9,6 +9,9 @@ void compare_notes(const struct comparison *c, const struct format_compare_optio
                    void (*each)(void *arg, struct text note), void *arg);
 /* The keys that the node does not tell itself, joined by ", ". */
 void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out);
+/* Whether an error, or the budget (asked once in many items), ends a list before its i-th item: of what is written to `out`, and is an
+ * error of it then. */
+bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out);
 bool compare_failed(const struct comparison *c, const struct format_compare_options *o);
 /* For people: "1.50 ms", "12 B", "1,234"; signed: with + or -. 0 is "0". */
 void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit, bool with_sign);

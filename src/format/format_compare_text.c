@@ -263,7 +263,7 @@ static void put_node(struct table *t, const struct compare_node *n, bool root, b
     put_line(t, (struct text){label.data, label.len}, root, last, NULL);
     size_t len = deeper(t, root, last);
     put_branch(t, TEXT("SUMMARY"), n->group_count + n->child_count == 0, &n->summary);
-    for (size_t i = 0; i < n->group_count; i++) {
+    for (size_t i = 0; i < n->group_count && !compare_is_over(t->o, i, &t->text); i++) {
         buf_clear(&label);
         compare_label(n, &n->groups[i], &label);
         put_branch(t, (struct text){label.data, label.len},
@@ -348,7 +348,7 @@ static void write_rule(const struct table *t, struct buf *out)
 
 static void write_table(const struct table *t, struct buf *out)
 {
-    for (size_t i = 0; i < t->line_count; i++) {
+    for (size_t i = 0; i < t->line_count && !compare_is_over(t->o, i, out); i++) {
         write_line(t, &t->lines[i], out);
         if (i == 0)
             write_rule(t, out);
@@ -380,7 +380,7 @@ void format_compare_text(const struct comparison *c, const struct format_compare
     }
     if (t.widths)
         put_header(&t);
-    for (size_t i = 0; i < c->node_count && t.error == 0; i++)
+    for (size_t i = 0; i < c->node_count && t.error == 0 && t.text.error == 0; i++)
         put_node(&t, &c->nodes[i], true, true);
     t.error = t.error ? t.error : t.text.error ? t.text.error : t.prefix.error;
     if (t.error == 0)

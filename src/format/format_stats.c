@@ -37,6 +37,11 @@ static const char *member_name(unsigned i)
     return i < 6 ? member_names[i] : stats_quantile_names[i - 6];
 }
 
+bool stats_is_over(const struct stats *s, const struct buf *out, size_t row)
+{
+    return row % 1024 == 0 && s->budget && budget_check_answer(s->budget, out) < 0;
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 static void put_measured(struct jw *j, const char *key, const struct measured *m)
@@ -50,12 +55,13 @@ static void put_measured(struct jw *j, const char *key, const struct measured *m
     jw_end(j, '}');
 }
 
-static void put_counts(struct jw *j, const char *key, const struct stats_count *rows, size_t count,
-                       uint64_t total, unsigned columns)
+static void put_counts(struct jw *j, const char *key, const struct stats *s,
+                       const struct stats_count *rows, size_t count, uint64_t total,
+                       unsigned columns)
 {
     jw_key(j, key);
     jw_begin(j, '[');
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !stats_is_over(s, j->out, i); i++) {
         jw_begin(j, '{');
         if (columns & COLUMN_CAT)
             jw_put_value(j, "cat", &rows[i].cat);
@@ -80,7 +86,7 @@ static void put_groups(struct jw *j, const struct stats *s)
 {
     jw_key(j, "groups");
     jw_begin(j, '[');
-    for (size_t i = 0; i < s->group_count; i++) {
+    for (size_t i = 0; i < s->group_count && !stats_is_over(s, j->out, i); i++) {
         const struct stats_group *g = &s->groups[i];
         jw_begin(j, '{');
         for (size_t k = 0; k < s->group_by_count; k++)
@@ -144,12 +150,14 @@ static void put_stats(const struct stats *s, const char *query, bool pretty, str
     if (s->has_duration && s->report != STATS_DETAILED)
         put_measured(&j, "duration", &s->duration);
     if (s->has_categories)
-        put_counts(&j, "categories", s->categories, s->category_count, s->categories_total,
+        put_counts(&j, "categories", s, s->categories, s->category_count, s->categories_total,
                    COLUMN_CAT);
     if (s->has_names)
-        put_counts(&j, "names", s->names, s->name_count, s->names_total, COLUMN_CAT | COLUMN_NAME);
+        put_counts(&j, "names", s, s->names, s->name_count, s->names_total,
+                   COLUMN_CAT | COLUMN_NAME);
     if (s->has_pid_tids)
-        put_counts(&j, "pid_tids", s->pid_tids, s->pid_tid_count, s->pid_tids_total, COLUMN_THREAD);
+        put_counts(&j, "pid_tids", s, s->pid_tids, s->pid_tid_count, s->pid_tids_total,
+                   COLUMN_THREAD);
     if (s->has_groups)
         put_groups(&j, s);
     if (s->has_histogram)
@@ -281,7 +289,7 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
         flat_row(flat, s, &list, SIZE_MAX);
         rc = flat->failed ? -ENOMEM : format_table_new(f, flat->names, flat->count, &table);
     }
-    for (size_t i = 0; i < count && rc == 0; i++) {
+    for (size_t i = 0; i < count && rc == 0 && !stats_is_over(s, out, i); i++) {
         flat->named = true;
         flat_row(flat, s, &list, i);
         format_table_row(table, flat->values, out);
@@ -292,19 +300,23 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
     if (flat)
         arena_done(&flat->arena);
     free(flat);
-    return rc < 0 ? rc : out->error;
+    return rc;
 }
 
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
                  struct buf *out)
 {
+    int rc = 0;
+
     if (f == FORMAT_NDJSON || f == FORMAT_CSV)
-        return put_rows(s, f, out);
-    if (f == FORMAT_TEXT)
+        rc = put_rows(s, f, out);
+    else if (f == FORMAT_TEXT)
         stats_text_report(s, out);
     else if (f == FORMAT_JSON)
         put_stats(s, query, pretty, out);
     else
         return ERR_FORMAT;
-    return out->error;
+    if (rc == 0 && out->error == 0 && s->budget)
+        rc = budget_check(s->budget); /* a list may have ended early */
+    return rc < 0 ? rc : out->error;
 }

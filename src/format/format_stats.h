@@ -10,6 +10,9 @@ extern const char *const stats_quantile_names[STATS_QUANTILES];
 extern const char *const stats_quantity_names[STATS_QUANTITIES];
 const struct measured *stats_quantity(const struct stats_group *g, unsigned i);
 
+/* Whether nobody wants the answer any more, or it has no room: asked once in many rows. */
+bool stats_is_over(const struct stats *s, const struct buf *out, size_t row);
+
 /* The tables that the old command printed. */
 void stats_text_report(const struct stats *s, struct buf *out);
 

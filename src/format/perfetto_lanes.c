@@ -12,10 +12,11 @@ __int128 perfetto_time(__int128 ns, bool up)
     return ns < FINE_NS ? ns : (ns + (up ? 999 : 0)) / 1000 * 1000;
 }
 
-static int compare_items(const void *a, const void *b)
+static int compare_items(const void *a, const void *b, void *arg)
 {
     const struct perfetto_item *x = a, *y = b;
 
+    (void)arg;
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
     if (x->tid != y->tid)
@@ -27,10 +28,11 @@ static int compare_items(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *arg)
 {
     const struct perfetto_item *x = a, *y = b;
 
+    (void)arg;
     return (x->row > y->row) - (x->row < y->row);
 }
 
@@ -195,11 +197,9 @@ static int name_lanes(struct perfetto *p)
 
 int perfetto_make_lanes(struct perfetto *p)
 {
-    int rc = 0;
-
     if (p->item_count == 0)
         return 0;
-    qsort(p->items, p->item_count, sizeof(*p->items), compare_items);
+    int rc = sort_items(p->items, p->item_count, sizeof(*p->items), compare_items, NULL, p->budget);
     for (size_t i = 0, n; i < p->item_count && rc == 0; i += n) {
         for (n = 1; i + n < p->item_count; n++) {
             if (p->items[i + n].process != p->items[i].process ||
@@ -208,6 +208,7 @@ int perfetto_make_lanes(struct perfetto *p)
         }
         rc = lanes_of_thread(p, p->items + i, n);
     }
-    qsort(p->items, p->item_count, sizeof(*p->items), compare_rows);
+    if (rc == 0)
+        rc = sort_items(p->items, p->item_count, sizeof(*p->items), compare_rows, NULL, p->budget);
     return rc < 0 ? rc : name_lanes(p);
 }

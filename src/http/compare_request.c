@@ -78,6 +78,18 @@ static bool names_file(struct request *rq, const char *path)
     return rc == 0;
 }
 
+/* By itself, before it stands in brackets beside another one: "a) or (b" is no query. */
+static int check_query(struct request *rq, const char *prefix, struct text query)
+{
+    struct buf ignored = {0};
+    query = text_trim(query);
+    int rc = query.len ? query_normalise(query, &rq->err, &ignored) : 0;
+    if (rc < 0)
+        snprintf(rq->err.param, sizeof rq->err.param, "%squery", prefix);
+    buf_done(&ignored);
+    return rc;
+}
+
 static int join_queries(struct request *rq, struct text a, struct text b, struct text *ret)
 {
     struct buf joined = {0};
@@ -122,6 +134,7 @@ static int read_side(struct request *rq, const struct selection *common, const c
     *s = *common;
     s->query = (struct text){NULL, 0};
     int rc = selection_change(rq, prefix, s);
+    rc = rc < 0 ? rc : check_query(rq, prefix, s->query);
     rc = rc < 0 ? rc : join_queries(rq, common->query, s->query, &s->query);
     if (rc == 0 && path) {
         bool file = names_file(rq, path), own;
@@ -161,6 +174,7 @@ static int read_sides(struct request *rq, struct compare_request *c)
                              COMPARE_SIDES_MAX - 1);
     if (!request_param(rq, "query")->set && !common.preset && !request_param(rq, "nodes")->set)
         common.query = text_of(usual_query);
+    rc = rc < 0 ? rc : check_query(rq, "", common.query);
     c->query = common.query.len ? common.query.ptr : "";
     c->options.sides = c->sides;
     rc = rc < 0 ? rc : read_side(rq, &common, "baseline.", baseline, c);

@@ -41,7 +41,8 @@ static int next_compare(struct request *rq, struct buf *out)
                                        .color = request_flag(rq, "color"),
                                        .labels = s->asked.labels,
                                        .query = s->asked.query,
-                                       .fail_on = s->asked.fail_on};
+                                       .fail_on = s->asked.fail_on,
+                                       .budget = &rq->budget};
     int rc = format_compare(s->found, &o, out);
     return rc < 0 ? rc : ERR_END;
 }

@@ -19,7 +19,9 @@
 struct headers {
     unsigned hosts, lengths, encodings;
     size_t bytes; /* of the connection's memory, besides the head as it was sent */
-    bool bad_name;
+    bool bad_name, bad_value;
+    unsigned once[3];       /* by their places in once_names                    */
+    const char *end, *head; /* of what was looked at, in the head as it was sent; its end */
     const char *host, *length, *encoding;
 };
 
@@ -32,6 +34,27 @@ static bool is_header_name(const char *name)
     return s > name && !*s;
 }
 
+static bool is_header_value(const char *value)
+{
+    for (; *value; value++)
+        if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+            return false;
+    return true;
+}
+
+/* "localhost\0.example" is localhost for libmicrohttpd, which takes it as a C string, and another name for a proxy: it gives no lengths
+ * but leaves names and values where they came in, NULs where lines end. Between two of them may be nothing else, or some
+ * was not seen. (Lines that go on in the next one are copied elsewhere; RFC 9112, 5.2 has them refused, too.) */
+static bool ends_line(const char *from, const char *to)
+{
+    while (from < to && (!*from || strchr(" \t\r\n", *from)))
+        from++;
+    return from == to;
+}
+
+/* Of two the daemon would take the first, and a proxy before it perhaps the second. */
+static const char *const once_names[3] = {"Authorization", "Content-Type", "Origin"};
+
 static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
@@ -40,6 +63,10 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
     if (kind == MHD_COOKIE_KIND)
         return MHD_YES;
     h->bad_name |= !is_header_name(name);
+    h->bad_value |= !is_header_value(value) || name >= h->head || !ends_line(h->end, name);
+    h->end = value + strlen(value);
+    for (size_t i = 0; i < 3; i++)
+        h->once[i] += strcasecmp(name, once_names[i]) == 0;
     if (strcasecmp(name, "Cookie") == 0)
         h->bytes += strlen(value); /* it is taken apart in a copy */
     if (strcasecmp(name, "Host") == 0) {
@@ -70,12 +97,10 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
 }
 
 /* What is left of the connection's memory has to hold the head of any answer. */
-static bool check_weight(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
+static bool check_weight(struct exchange *x, const struct headers *h, size_t head_size,
                          struct exchange_refusal *r)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    x->head_bytes = (info ? info->header_size : 0) + h->bytes;
+    x->head_bytes = head_size + h->bytes;
     r->no_room = x->head_bytes > HTTP_HEAD_MAX;
     return !r->no_room || refuse_closing(r, 431, "the headers are longer than 36 KiB");
 }
@@ -100,6 +125,12 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
 {
     if (h->bad_name)
         return refuse_closing(r, 400, "the name of a header has a character that it cannot have");
+    if (h->bad_value)
+        return refuse_closing(
+            r, 400,
+            "a header holds a NUL or another control character, or goes on in the next line");
+    if (h->once[0] > 1 || h->once[1] > 1 || h->once[2] > 1)
+        return refuse_closing(r, 400, "Authorization, Content-Type and Origin may come once");
     if (h->hosts > 1 || (h->hosts == 0 && !http10))
         return refuse_closing(r, 400, "exactly one Host header is needed");
     if (h->lengths > 1 || (h->lengths && h->encodings))
@@ -123,7 +154,7 @@ static const char *strip_authority(char *uri, char *authority, size_t size)
     if (strncasecmp(uri, "http://", 7) != 0)
         return uri;
     size_t n = strcspn(uri + 7, "/?");
-    snprintf(authority, size, "%.*s", (int)n, uri + 7);
+    snprintf(authority, size, "%.*s", n ? (int)n : 1, n ? uri + 7 : "/"); /* "/": nobody's name */
     return uri[7 + n] ? uri + 7 + n : "/";
 }
 
@@ -334,10 +365,15 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
                    enum access_role peer, struct exchange_refusal *r)
 {
-    struct headers h = {0};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const size_t head_size = info ? info->header_size : 0;
+    const char *end = version + strlen(version), *begin = x->sent_uri - strlen(x->method) - 1;
+    struct headers h = {.end = end, .head = head_size ? begin + head_size : end};
     char authority[256] = "";
     MHD_get_connection_values(c, MHD_HEADER_KIND | MHD_COOKIE_KIND, note_header, &h);
-    if (!check_weight(x, c, &h, r))
+    h.bad_value |= !ends_line(h.end, h.head);
+    if (!check_weight(x, &h, head_size, r))
         return false;
     x->http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)

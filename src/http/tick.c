@@ -7,7 +7,6 @@
 #include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define TICK_NS (50 * 1000000ll)
 #define SOON_NS (10 * 1000000ll)  /* between two ticks when the index changes again and again */
@@ -140,10 +139,9 @@ static bool wait_for_tick(struct http *h, int64_t ticked_ns)
 {
     while (!h->tick_stop) {
         int64_t due = ticked_ns + (h->tick_now ? SOON_NS : TICK_NS);
-        struct timespec until = {.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000};
         if (clock_mono_ns() >= due)
             return true;
-        pthread_cond_timedwait(&h->tick_wake, &h->tick_lock, &until);
+        clock_cond_wait(&h->tick_wake, &h->tick_lock, due);
     }
     return false;
 }
@@ -174,11 +172,7 @@ static void *run(void *arg)
 
 int tick_start(struct http *h)
 {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->tick_wake, &attr);
-    pthread_condattr_destroy(&attr);
+    clock_cond_init(&h->tick_wake);
     int rc = pthread_create(&h->ticker, NULL, run, h);
     h->ticking = rc == 0;
     return -rc;

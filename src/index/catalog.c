@@ -1,4 +1,4 @@
-/* catalog.c - files that were offered, what answers see of them, and the snapshots that pin it. */
+/* catalog.c - files that were offered, and what answers see of them. */
 #include "store.h"
 
 #include <errno.h>
@@ -14,6 +14,16 @@ struct body *body_new(void)
     if (b)
         atomic_init(&b->refs, 1);
     return b;
+}
+
+void body_identify(struct body *b, const struct identity *file)
+{
+    b->identity = *file;
+    b->pub.device = file->device;
+    b->pub.inode = file->inode;
+    b->pub.file_bytes = file->size;
+    b->pub.mtime_ns = file->mtime_ns;
+    b->pub.ctime_ns = file->ctime_ns;
 }
 
 uint8_t *body_filter(struct body *b, unsigned dimension, size_t len)
@@ -262,11 +272,6 @@ bool catalog_is_unasked(const struct index *ix, const struct entry *e)
     return ix->options.on_demand && !e->asked && e->view->pub.state == INDEX_PENDING;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-    return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
-}
-
 void catalog_changed(struct index *ix)
 {
     ix->generation++; /* the kept snapshot is of the past now: renew_snapshot sees it */
@@ -281,6 +286,13 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
     catalog_changed(ix);
 }
 
+/* By the next commit. */
+static void store_later(struct index *ix, struct entry *e)
+{
+    ix->records_dirty += !e->record_dirty;
+    e->record_dirty = true;
+}
+
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
 {
     bool missing = e->view->pub.state == INDEX_MISSING;
@@ -292,10 +304,7 @@ void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
         hidden->state_before = (uint8_t)v->pub.state;
         hidden->missing_since_ns = e->view->missing_since_ns;
         view_release(v);
-    }
-    if (hidden && !e->record_dirty) {
-        e->record_dirty = true;
-        ix->records_dirty++;
+        store_later(ix, e);
     }
     catalog_publish(ix, e, hidden ? hidden : v);
 }
@@ -322,10 +331,7 @@ int catalog_forget(struct index *ix, struct entry *e)
     v->state_before = (uint8_t)e->view->pub.state;
     v->missing_since_ns = clock_real_ns();
     catalog_publish(ix, e, v);
-    if (!e->record_dirty) {
-        e->record_dirty = true;
-        ix->records_dirty++;
-    }
+    store_later(ix, e);
     e->offered = false;
     ix->links_dirty = ix->links_dirty || ix->link_count > 0;
     ix->forgotten = true;
@@ -345,10 +351,7 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
     e->replaced = known && !same;
     e->rebuild = e->rebuild || e->replaced;
     catalog_publish(ix, e, v);
-    if (!e->record_dirty) {
-        e->record_dirty = true;
-        ix->records_dirty++;
-    }
+    store_later(ix, e);
 }
 
 void catalog_notify(struct index *ix)
@@ -377,304 +380,6 @@ void catalog_done(struct index *ix)
     free(ix->by_id);
     intern_free(ix->entry_names);
     arena_done(&ix->strings);
-}
-
-/* ---- snapshots ---- */
-
-static void unlink_snapshot(struct index *ix, struct snapshot *s)
-{
-    if (s->older)
-        s->older->newer = s->newer;
-    else
-        ix->oldest = s->newer;
-    if (s->newer)
-        s->newer->older = s->older;
-    else
-        ix->newest = s->older;
-}
-
-static void destroy_snapshot(struct snapshot *s)
-{
-    for (uint32_t i = 0; i < s->count; i++)
-        view_release(s->views[i]);
-    for (uint32_t i = 0; i < s->archive_count; i++)
-        view_release(s->archives[i]);
-    free(s->archives);
-    resolver_free(s->resolver);
-    root_release(s->root);
-    pthread_mutex_destroy(&s->lock);
-    pthread_mutex_destroy(&s->resolver_lock);
-    free(s->views);
-    free(s->part_uuid);
-    free(s);
-}
-
-static struct snapshot *make_snapshot(struct index *ix);
-
-/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of the past goes on. The
- * caller destroys what is returned, without the lock. */
-static struct snapshot *renew_snapshot(struct index *ix)
-{
-    struct snapshot *old = ix->current, *made;
-
-    if (old && old->generation == ix->generation && old->listed == ix->listed)
-        return NULL;
-    made = make_snapshot(ix);
-    if (!made)
-        return NULL;
-    ix->current = made;
-    if (!old || atomic_fetch_sub(&old->refs, 1) > 1)
-        return NULL;
-    unlink_snapshot(ix, old);
-    return old;
-}
-
-uint64_t catalog_oldest(struct index *ix)
-{
-    struct snapshot *stale;
-    uint64_t oldest;
-
-    stale = renew_snapshot(ix);
-    oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
-    if (stale)
-        destroy_snapshot(stale);
-    return oldest;
-}
-
-static void sort_entries(struct index *ix)
-{
-    if (!ix->sorted && ix->entry_count)
-        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
-    ix->sorted = true;
-}
-
-int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
-{
-    struct index_hidden *list;
-    size_t n = 0;
-
-    pthread_mutex_lock(&ix->lock);
-    sort_entries(ix);
-    list = malloc((ix->entry_count + 1) * sizeof *list);
-    for (uint32_t i = 0; list && i < ix->entry_count; i++) {
-        const struct entry *e = ix->entries[i];
-        const struct entry *other = catalog_duplicate_of(e);
-
-        if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
-            list[n++] = (struct index_hidden){e->name, other ? other->name : NULL};
-    }
-    pthread_mutex_unlock(&ix->lock);
-    *ret = list;
-    *ret_count = n;
-    return list ? 0 : -ENOMEM;
-}
-
-static bool is_known_archive(const struct entry *e)
-{
-    return e->view->pub.state != INDEX_MISSING && !e->unsettled && !catalog_duplicate_of(e);
-}
-
-static struct snapshot *make_snapshot(struct index *ix)
-{
-    struct snapshot *s = calloc(1, sizeof *s);
-
-    if (!s)
-        return NULL;
-    s->views = malloc((ix->entry_count + 1) * sizeof *s->views);
-    s->archives = malloc((ix->archive_count + 1) * sizeof *s->archives);
-    if (!s->views || !s->archives) {
-        free(s->views);
-        free(s->archives);
-        free(s);
-        return NULL;
-    }
-    sort_entries(ix);
-    forks_link(ix);
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        const struct entry *e = ix->entries[i];
-
-        if (!catalog_is_hidden(e))
-            s->views[s->count++] = view_ref(e->view);
-        if (e->is_archive && is_known_archive(e))
-            s->archives[s->archive_count++] = view_ref(e->view);
-    }
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->resolver_lock, NULL);
-    atomic_init(&s->refs, 1);
-    s->ix = ix;
-    s->generation = ix->generation;
-    s->listed = ix->listed;
-    s->older = ix->newest;
-    if (ix->newest)
-        ix->newest->newer = s;
-    else
-        ix->oldest = s;
-    ix->newest = s;
-    return s;
-}
-
-struct snapshot *index_snapshot(struct index *ix)
-{
-    struct snapshot *s, *stale;
-
-    pthread_mutex_lock(&ix->lock);
-    stale = renew_snapshot(ix);
-    s = ix->current; /* the first was made by index_open */
-    if (s)
-        atomic_fetch_add(&s->refs, 1);
-    pthread_mutex_unlock(&ix->lock);
-    if (stale)
-        destroy_snapshot(stale);
-    return s;
-}
-
-/* Which files a part has, as a text that no other part has. */
-static char *name_part(const struct snapshot *s)
-{
-    struct buf ids = {0}, name = {0};
-
-    for (uint32_t i = 0; i < s->count; i++) {
-        const struct index_file *f = &s->views[i]->pub;
-        buf_append(&ids, &f->id, sizeof f->id);
-        if (!f->id) /* not read yet */
-            buf_append(&ids, f->name, strlen(f->name) + 1);
-    }
-    for (uint32_t i = 0; i < s->archive_count; i++) {
-        const struct index_file *f = &s->archives[i]->pub;
-        buf_append(&ids, f->name, strlen(f->name) + 1);
-    }
-    struct hash128 h = text_hash128((struct text){ids.data, ids.len});
-    buf_printf(&name, "%s-%016llx%016llx", s->ix->uuid, (unsigned long long)h.high,
-               (unsigned long long)h.low);
-    buf_putc(&name, '\0');
-    int error = ids.error ? ids.error : name.error;
-    buf_done(&ids);
-    if (error)
-        buf_done(&name);
-    return error ? NULL : name.data;
-}
-
-/* Beside the one that it is a part of, so that the oldest comes first. */
-static void link_part(struct snapshot *part, struct snapshot *s)
-{
-    struct index *ix = s->ix;
-
-    pthread_mutex_lock(&ix->lock);
-    part->older = s;
-    part->newer = s->newer;
-    if (s->newer)
-        s->newer->older = part;
-    else
-        ix->newest = part;
-    s->newer = part;
-    pthread_mutex_unlock(&ix->lock);
-}
-
-struct snapshot *snapshot_filter(struct snapshot *s,
-                                 bool (*keep)(void *arg, const struct index_file *f), void *arg)
-{
-    struct snapshot *part = calloc(1, sizeof *part);
-
-    if (!part)
-        return NULL;
-    part->views = malloc((s->count + 1) * sizeof *part->views);
-    part->archives = malloc((s->archive_count + 1) * sizeof *part->archives);
-    bool room = part->views && part->archives;
-    for (uint32_t i = 0; room && i < s->count; i++)
-        if (keep(arg, &s->views[i]->pub))
-            part->views[part->count++] = view_ref(s->views[i]);
-    for (uint32_t i = 0; room && i < s->archive_count; i++)
-        if (keep(arg, &s->archives[i]->pub))
-            part->archives[part->archive_count++] = view_ref(s->archives[i]);
-    part->ix = s->ix;
-    part->generation = s->generation;
-    part->listed = s->listed;
-    part->part_uuid = room ? name_part(part) : NULL;
-    pthread_mutex_init(&part->lock, NULL);
-    pthread_mutex_init(&part->resolver_lock, NULL);
-    atomic_init(&part->refs, 1);
-    if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
-        bool all = part->part_uuid != NULL;
-        destroy_snapshot(part);
-        return all ? snapshot_ref(s) : NULL;
-    }
-    link_part(part, s);
-    return part;
-}
-
-struct snapshot *snapshot_ref(struct snapshot *s)
-{
-    atomic_fetch_add(&s->refs, 1);
-    return s;
-}
-
-void snapshot_release(struct snapshot *s)
-{
-    struct index *ix;
-    bool last;
-
-    if (!s)
-        return;
-    ix = s->ix;
-    pthread_mutex_lock(&ix->lock);
-    last = atomic_fetch_sub(&s->refs, 1) == 1;
-    if (last)
-        unlink_snapshot(ix, s);
-    pthread_mutex_unlock(&ix->lock);
-    if (last)
-        destroy_snapshot(s);
-}
-
-uint64_t snapshot_generation(const struct snapshot *s)
-{
-    return s->generation;
-}
-
-bool snapshot_is_listed(const struct snapshot *s)
-{
-    return s->listed;
-}
-
-const char *snapshot_uuid(const struct snapshot *s)
-{
-    return s->part_uuid ? s->part_uuid : s->ix->uuid;
-}
-
-uint32_t snapshot_file_count(const struct snapshot *s)
-{
-    return s->count;
-}
-
-const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i)
-{
-    return &s->views[i]->pub;
-}
-
-uint32_t snapshot_archive_count(const struct snapshot *s)
-{
-    return s->archive_count;
-}
-
-const struct index_file *snapshot_archive(const struct snapshot *s, uint32_t i)
-{
-    return &s->archives[i]->pub;
-}
-
-const struct index_file *snapshot_find_archive(const struct snapshot *s, const char *name)
-{
-    uint32_t from = 0, to = s->archive_count;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int cmp = strcmp(s->archives[middle]->pub.name, name);
-        if (cmp == 0)
-            return &s->archives[middle]->pub;
-        if (cmp < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
 }
 
 const char *index_state_name(enum index_state s)

@@ -29,16 +29,6 @@ static void encode_identity(const struct identity *i, struct buf *out)
     rec_put_u(out, i->tail_hash);
 }
 
-static void encode_counts(const struct trace_counts *c, struct buf *out)
-{
-    const uint64_t list[] = {c->lines,   c->brackets, c->invalid,    c->repaired,
-                             c->events,  c->counters, c->aggregated, c->metadata,
-                             c->bad_dur, c->split,    c->glued};
-
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        rec_put_u(out, list[i]);
-}
-
 static void encode_damage(const struct index_file *f, struct buf *out)
 {
     uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
@@ -139,7 +129,7 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     rec_put_u(out, f->text_bytes);
     rec_put_u(out, f->members);
     rec_put_u(out, f->index_bytes);
-    encode_counts(&f->counts, out);
+    part_put_counts(f->counts, out);
     if (f->has_time) {
         rec_put_i128(out, f->min_ts);
         rec_put_i128(out, f->max_te);
@@ -166,16 +156,6 @@ static void decode_identity(struct rec *r, struct identity *i)
     i->ctime_ns = rec_i(r);
     i->head_hash = rec_u(r);
     i->tail_hash = rec_u(r);
-}
-
-static void decode_counts(struct rec *r, struct trace_counts *c)
-{
-    uint64_t *const list[] = {&c->lines,   &c->brackets, &c->invalid,    &c->repaired,
-                              &c->events,  &c->counters, &c->aggregated, &c->metadata,
-                              &c->bad_dur, &c->split,    &c->glued};
-
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        *list[i] = rec_u(r);
 }
 
 static int decode_damage(struct rec *r, struct body *b)
@@ -304,7 +284,7 @@ static int decode_place(struct rec *r, struct body *b)
     uint64_t flags = rec_choice(r, 3);
 
     b->pub.is_archive = flags >> 1;
-    b->pub.file_bytes = b->pub.compressed_bytes = b->identity.size;
+    b->pub.compressed_bytes = b->identity.size;
     if (flags & 1) {
         b->pub.archive = arena_strdup(&b->arena, rec_text(r));
         b->member.offset = rec_u(r);
@@ -324,11 +304,13 @@ static const char *keep(struct body *b, struct text t)
 static int decode_body(struct index *ix, struct rec *r, struct body *b)
 {
     struct index_file *f = &b->pub;
+    struct identity identity;
     uint64_t flags;
     int rc;
 
     f->error = keep(b, rec_text(r));
-    decode_identity(r, &b->identity);
+    decode_identity(r, &identity);
+    body_identify(b, &identity);
     b->text_sum.high = rec_u(r);
     b->text_sum.low = rec_u(r);
     b->summary_version = (uint32_t)rec_u(r);
@@ -344,7 +326,7 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     f->text_bytes = rec_u(r);
     f->members = rec_u(r);
     f->index_bytes = rec_u(r);
-    decode_counts(r, &f->counts);
+    part_read_counts(r, &f->counts);
     if (f->has_time) {
         f->min_ts = rec_i128(r);
         f->max_te = rec_i128(r);
@@ -354,10 +336,6 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     rc = rc ? rc : decode_processes(ix, r, b);
     rc = rc ? rc : decode_filters(ix, r, b);
     rc = rc ? rc : decode_place(r, b);
-    f->device = b->identity.device;
-    f->inode = b->identity.inode;
-    f->mtime_ns = b->identity.mtime_ns;
-    f->ctime_ns = b->identity.ctime_ns;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
 

@@ -82,7 +82,7 @@ struct shape {
     struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
 };
 
-struct hash_list { uint64_t *hashes; size_t count, cap; };
+struct hash_list { uint64_t *hashes; uint32_t count, cap; };
 /* The dictionary of a path is kept from chunk to chunk. */
 struct path_dictionary {
     struct path_dictionary *next;
@@ -160,10 +160,15 @@ static inline const struct pack_range *stage_ranges(const struct column_build *c
 {
     return (const struct pack_range *)(const void *)c->ranges.data;
 }
+/* Of all values, of which there is one at least. */
+struct stage_range { int64_t min, max; };
+struct stage_range stage_range(const struct column_build *c);
 /* Puts other values in the place of those that there are. 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
 /* All values, in b->values: borrowed until the next call, may be changed. NULL without memory. */
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
+/* Room for n values in b->scratch, what was in it is lost. NULL without memory, and out->error says so. */
+int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out);
 
 /* ---- chunk_add.c ------------------------------------------------------------------------------------------------ */
 

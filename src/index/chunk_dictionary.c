@@ -4,6 +4,7 @@
  * names 100. The same texts come in chunk after chunk: what was found out of each (global id, hash for filters) is kept,
  * and a chunk gives codes to those that it has. Texts up to 16 bytes are compared as two words. */
 #include "column.h"
+#include "map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -119,18 +120,6 @@ static bool grow_slots(struct dictionary *d)
     return true;
 }
 
-static bool grow_used(struct dictionary *d)
-{
-    uint32_t cap = d->used_cap ? d->used_cap * 2 : 32,
-             *used = realloc(d->used, cap * sizeof(*used));
-
-    if (used == NULL)
-        return false;
-    d->used = used;
-    d->used_cap = cap;
-    return true;
-}
-
 static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t type, const char *ptr,
                                                uint32_t len, uint64_t a, uint64_t b)
 {
@@ -138,7 +127,7 @@ static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t typ
     struct dictionary_slot *slot;
 
     if (text == UINT32_MAX || (2 * d->count >= d->slot_count && !grow_slots(d)) ||
-        (d->count == d->used_cap && !grow_used(d)))
+        !ARRAY_ROOM(d->used, d->count, d->used_cap))
         return NULL;
     slot = free_slot(d, a, b, len);
     *slot = (struct dictionary_slot){.a = a,

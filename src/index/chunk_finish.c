@@ -113,17 +113,11 @@ static void range_f64(const int64_t *bits, uint32_t n, struct column_dir *dir)
 static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, uint32_t n,
                                        struct column_dir *dir)
 {
-    int64_t *out;
+    int64_t *out = build_scratch(f->b, n, f->out);
 
     range_f64(values, n, dir);
     dir->scale = COLUMN_SCALE_RAW;
-    buf_clear(&f->b->scratch);
-    out = (int64_t *)(void *)buf_reserve(&f->b->scratch, n * sizeof(*out));
-    if (out == NULL) {
-        f->out->error = -ENOMEM;
-        return values;
-    }
-    return scale_doubles(values, n, out, &dir->scale) ? out : values;
+    return out != NULL && scale_doubles(values, n, out, &dir->scale) ? out : values;
 }
 
 /* What the stream of the column's values is made of; first what else the column needs. NULL: f->out->error is set. */
@@ -247,14 +241,10 @@ static void put_bitmap(struct finish *f, unsigned i)
     const struct column_build *c = f->columns[f->bitmap_owner[i]];
     size_t words = (f->b->rows + 63) / 64, have = c->words < words ? c->words : words;
     uint32_t begin = section_begin(f->out, f->start, words * 8);
-    int64_t *all;
+    int64_t *all = build_scratch(f->b, words, f->out);
 
-    buf_clear(&f->b->scratch);
-    all = (int64_t *)(void *)buf_reserve(&f->b->scratch, words * 8);
-    if (all == NULL) {
-        f->out->error = -ENOMEM;
+    if (all == NULL)
         return;
-    }
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
     /* That of dur is read by nearly every question. */

@@ -65,6 +65,21 @@ int stage_keep(struct column_build *c)
     return c->ranges.error | c->places.error;
 }
 
+struct stage_range stage_range(const struct column_build *c)
+{
+    struct pack_range last = {.min = INT64_MAX, .max = INT64_MIN};
+
+    if (c->next > c->fill)
+        pack_kernels()->measure(c->fill, (size_t)(c->next - c->fill), &last);
+    struct stage_range all = {last.min, last.max};
+    for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++) {
+        const struct pack_range *r = &stage_ranges(c)[i];
+        all.min = r->min < all.min ? r->min : all.min;
+        all.max = r->max > all.max ? r->max : all.max;
+    }
+    return all;
+}
+
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count)
 {
     int rc = 0;
@@ -117,4 +132,13 @@ int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
     if (c->as_double)
         to_doubles(c, out);
     return out;
+}
+
+int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out)
+{
+    buf_clear(&b->scratch);
+    int64_t *values = (int64_t *)(void *)buf_reserve(&b->scratch, (n + 1) * sizeof(*values));
+    if (values == NULL)
+        out->error = -ENOMEM;
+    return values;
 }

@@ -4,6 +4,7 @@
  * GLOBAL_MAX distinct ones, each twice on average). The rest - dates, paths seen once, text made of numbers - would fill
  * the table of all texts with what nobody groups by; it stays in the chunk, where zstd packs it well. */
 #include "chunk_build.h"
+#include "map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,12 +24,6 @@ uint32_t section_begin(struct buf *out, size_t start, size_t expected)
 struct section section_end(const struct buf *out, size_t start, uint32_t begin)
 {
     return (struct section){begin, (uint32_t)(out->len - start - begin)};
-}
-
-static int64_t *scratch_i64(struct chunk_builder *b, size_t n)
-{
-    buf_clear(&b->scratch);
-    return (int64_t *)(void *)buf_reserve(&b->scratch, (n + 1) * sizeof(int64_t));
 }
 
 static bool is_text(uint8_t type)
@@ -81,13 +76,11 @@ void build_texts(struct chunk_builder *b, const struct column_build *c, size_t s
 {
     struct dictionary *d = c->dict;
     bool global = c->always_global || (d->count <= GLOBAL_MAX && d->count <= stage_count(c) / 2);
-    int64_t *ids = scratch_i64(b, d->count);
+    int64_t *ids = build_scratch(b, d->count, out);
     bool any = false;
 
-    if (ids == NULL) {
-        out->error = -ENOMEM;
+    if (ids == NULL)
         return;
-    }
     for (uint32_t i = 0; i < d->count; i++) {
         ids[i] = global ? global_id(b, d, i) : INDEX_NO_TEXT;
         any |= ids[i] != INDEX_NO_TEXT;
@@ -133,7 +126,7 @@ static int mixed_codes(const struct column_build *c, int64_t *values, struct dic
 static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t start,
                      struct buf *out, struct column_dir *dir)
 {
-    int64_t *both = scratch_i64(b, 2 * (size_t)d->count);
+    int64_t *both = build_scratch(b, 2 * (size_t)d->count, out);
 
     if (both == NULL)
         return -ENOMEM;
@@ -174,14 +167,8 @@ int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *
 
 static int add_hash(struct hash_list *l, uint64_t hash)
 {
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        uint64_t *hashes = realloc(l->hashes, cap * sizeof(*hashes));
-        if (hashes == NULL)
-            return -ENOMEM;
-        l->hashes = hashes;
-        l->cap = cap;
-    }
+    if (!ARRAY_ROOM(l->hashes, l->count, l->cap))
+        return -ENOMEM;
     l->hashes[l->count++] = hash;
     return 0;
 }

@@ -47,12 +47,12 @@ struct density_dir {
     struct density_set_dir set[DENSITY_SETS];
 };
 _Static_assert(sizeof(struct density_streams) == 48 && sizeof(struct density_set_dir) == 112 && sizeof(struct density_dir) == 272, "on disk");
-/* 0 <= the result < unit, by which moment is no multiple of it. */
-static inline int64_t density_odd(const struct density_dir *d, int64_t delta, int64_t begin)
+/* 0 <= the result < unit, by which moment is no multiple of it. The compiler divides by a constant without a division. */
+static inline int64_t density_odd(const struct density_dir *d, int32_t delta, int64_t begin)
 {
-    int64_t odd = (int64_t)((__int128)delta * (begin % d->unit) % d->unit);
+    int64_t odd = d->unit == 1000 ? delta * (begin % 1000) % 1000 : 0;
 
-    return odd < 0 ? odd + d->unit : odd;
+    return odd < 0 ? odd + 1000 : odd;
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
@@ -95,10 +95,11 @@ void density_done(struct density_work *w);   /* NULL is fine, here and below */
 size_t density_bytes(const struct density_work *w);
 void density_trim(struct density_work *w);   /* what a chunk of very many rows has left is given back */
 
-/* All rows are one tuple. Then tuples are told apart by another column, too, and another: `values` without gaps, `valid` (`words` of it) NULL where every row
- * has one. 0, -ENOMEM. */
+/* All rows are one tuple. Then tuples are told apart by another column, too, and another, and numbered by their first rows. Its
+ * values without gaps; where rows lack one, which have one (NULL: all), in `words` words. 0, -ENOMEM. */
 int density_begin(struct density_work *w, uint32_t rows);
-int density_refine(struct density_work *w, const int64_t *values, const uint64_t *valid, uint32_t words);
+int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range);
+int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid, uint32_t words);
 
 /* From DENSITY_IDS, _TS, _TE to DENSITY_SORTED, ascending, `few` at most. -EDOM: they do not become few enough. -ENOMEM. */
 int density_cells_make(struct density_work *w, uint32_t few);

@@ -202,12 +202,12 @@ static int make_room(struct density_work *w, uint32_t few)
 int density_cells_make(struct density_work *w, uint32_t few)
 {
     few = few < w->rows / 4 ? few : w->rows / 4;
-    if (w->tuples > few || w->rows > ROWS_MOST || first_shift(w) > SHIFT_MOST)
+    w->shift = first_shift(w);
+    if (w->tuples > few || w->rows > ROWS_MOST || w->shift > SHIFT_MOST)
         return -EDOM;
     if (make_room(w, few) < 0)
         return -ENOMEM;
     clear_table(w);
-    w->shift = first_shift(w);
     set_base(w);
     int rc = add_rows(w);
     while (rc == 0 && w->count > few && w->shift < SHIFT_MOST)

@@ -20,34 +20,24 @@ static bool has_nulls(const struct chunk_builder *b, const struct column_build *
     return stage_count(c) < b->rows;
 }
 
-/* No row differs from another one. */
-static bool is_constant(const struct chunk_builder *b, const struct column_build *c)
-{
-    if (has_nulls(b, c))
-        return false;
-    if (c->dict != NULL)
-        return c->dict->count == 1;
-    int64_t one = c->full > 0 ? stage_ranges(c)->min : c->fill[0];
-    for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++)
-        if (stage_ranges(c)[i].min != one || stage_ranges(c)[i].max != one)
-            return false;
-    for (const int64_t *v = c->fill; v < c->next; v++)
-        if (*v != one)
-            return false;
-    return true;
-}
-
 /* -EDOM: values of other or several types. */
 static int refine(struct chunk_builder *b, const struct column_build *c)
 {
-    if (c == NULL || is_constant(b, c))
+    if (c == NULL)
+        return 0;
+    if (c->type == BUILD_MANY)
+        return -EDOM;
+    struct stage_range range = stage_range(c);
+    if (range.min == range.max && !has_nulls(b, c))
         return 0;
     if (c->type != TRACE_INT && c->type != TRACE_TEXT)
         return -EDOM;
     const int64_t *values = stage_values(b, c);
     if (values == NULL)
         return -ENOMEM;
-    return density_refine(b->density, values, has_nulls(b, c) ? c->valid : NULL, c->words);
+    if (has_nulls(b, c))
+        return density_refine_nulls(b->density, values, c->valid, c->words);
+    return density_refine(b->density, values, &range);
 }
 
 /* Those of each set are those of the one before, told apart further. */
@@ -68,21 +58,13 @@ static int find_tuples(struct chunk_builder *b, struct column_build *const *colu
 
 /* ---- times ------------------------------------------------------------------------------------------------------ */
 
-/* Integers that are no less than 0 and, in ns, not too large? Nobody measured the last ones. */
+/* Integers that are no less than 0 and, in ns, not too large? */
 static bool are_plain(const struct column_build *c, int64_t unit)
 {
-    int64_t min = 0, max = 0;
+    struct stage_range range = stage_range(c);
 
-    for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++) {
-        const struct pack_range *r = &stage_ranges(c)[i];
-        min = r->min < min ? r->min : min;
-        max = r->max > max ? r->max : max;
-    }
-    for (const int64_t *v = c->fill; v < c->next; v++) {
-        min = *v < min ? *v : min;
-        max = *v > max ? *v : max;
-    }
-    return c->type == TRACE_INT && c->is_time && min >= 0 && max <= DENSITY_TIME_MOST / unit;
+    return c->type == TRACE_INT && c->is_time && range.min >= 0 &&
+           range.max <= DENSITY_TIME_MOST / unit;
 }
 
 /* In ns, `null` where a row has none. -EDOM: not plain. */
@@ -171,16 +153,6 @@ struct putter {
     size_t start, bytes; /* of the value, beyond those of any row                              */
 };
 
-/* Of so many. NULL without memory. */
-static int64_t *values_room(struct putter *p, size_t n)
-{
-    int64_t *values = density_room(&p->b->scratch, (n + 1) * sizeof(*values));
-
-    if (values == NULL)
-        p->out->error = -ENOMEM;
-    return values;
-}
-
 static struct section put_stream(struct putter *p, size_t n)
 {
     uint32_t begin = section_begin(p->out, p->start, n);
@@ -193,7 +165,7 @@ static struct section put_stream(struct putter *p, size_t n)
 
 static struct section put_rows(struct putter *p, const uint32_t *rows, uint32_t n)
 {
-    int64_t *values = values_room(p, n);
+    int64_t *values = build_scratch(p->b, n, p->out);
 
     for (uint32_t i = 0; values != NULL && i < n; i++)
         values[i] = rows[i];
@@ -206,7 +178,7 @@ static void put_level(struct putter *p, struct density_streams *ret)
     const struct density_cell *all =
         (const struct density_cell *)(const void *)w->buf[DENSITY_SORTED].data;
     unsigned bits = pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base));
-    int64_t *values = values_room(p, w->count);
+    int64_t *values = build_scratch(p->b, w->count, p->out);
 
     *ret = (struct density_streams){
         .base = w->base, .cells = w->count, .shift = (uint8_t)w->shift, .bits = (uint8_t)bits};
@@ -231,13 +203,12 @@ static void put_level(struct putter *p, struct density_streams *ret)
 /* A coarser level that is not much smaller is of no use. */
 static void put_levels(struct putter *p, struct density_set_dir *ret)
 {
-    uint32_t before;
-
-    do {
+    for (uint32_t most = p->w->count; p->w->count <= most; density_cells_merge(p->w)) {
         put_level(p, &ret->level[ret->levels++]);
-        before = p->w->count;
-        density_cells_merge(p->w);
-    } while (ret->levels < DENSITY_LEVELS && p->w->count <= before / 2);
+        if (ret->levels == DENSITY_LEVELS)
+            return;
+        most = p->w->count / 2;
+    }
 }
 
 static int put_set(struct putter *p, struct column_build *const *columns, unsigned count,
@@ -266,7 +237,7 @@ static void put_longest(struct putter *p)
     p->dir.longest = p->w->longest_count;
     p->dir.rest_dur = p->w->rest_dur;
     p->dir.longest_rows = put_rows(p, rows, p->w->longest_count);
-    int64_t *durs = values_room(p, p->w->longest_count);
+    int64_t *durs = build_scratch(p->b, p->w->longest_count, p->out);
     for (uint32_t i = 0; durs != NULL && i < p->w->longest_count; i++)
         durs[i] = p->w->longest[i].dur;
     p->dir.longest_durs = put_stream(p, p->w->longest_count);

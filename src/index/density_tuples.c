@@ -86,9 +86,8 @@ static struct refine_slot *grow(struct density_work *w, size_t *mask)
     return to;
 }
 
-/* Of any values. */
-static int refine_by_hash(struct density_work *w, const int64_t *values, const uint64_t *valid,
-                          uint32_t words)
+int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
+                         uint32_t words)
 {
     uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]), count = 0;
     uint32_t *first = density_u32(&w->buf[DENSITY_FIRST_ROWS]), before_last = UINT32_MAX, id = 0;
@@ -143,18 +142,12 @@ static int refine_by_place(struct density_work *w, const int64_t *values, int64_
     return 0;
 }
 
-/* Tuples are numbered by their first rows. */
-int density_refine(struct density_work *w, const int64_t *values, const uint64_t *valid,
-                   uint32_t words)
+int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range)
 {
     enum { PLACES_MOST = 1 << 16 };
-    struct pack_range range;
+    uint64_t span = (uint64_t)range->max - (uint64_t)range->min;
 
-    if (!valid) {
-        pack_kernels()->measure(values, w->rows, &range);
-        uint64_t span = (uint64_t)range.max - (uint64_t)range.min;
-        if (span < PLACES_MOST / w->tuples)
-            return refine_by_place(w, values, range.min, (uint32_t)span + 1);
-    }
-    return refine_by_hash(w, values, valid, words);
+    if (span < PLACES_MOST / w->tuples)
+        return refine_by_place(w, values, range->min, (uint32_t)span + 1);
+    return density_refine_nulls(w, values, NULL, 0);
 }

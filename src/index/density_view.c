@@ -8,7 +8,8 @@
 /* Of a view, made when it is first asked for. */
 struct density_view {
     struct density_dir dir;
-    uint32_t *rows; /* of the sets, one behind the other, then the longest ones */
+    uint32_t *rows[DENSITY_SETS]; /* NULL: not yet read                                  */
+    uint32_t longest[DENSITY_LONGEST];
     int64_t longest_dur[DENSITY_LONGEST];
     struct level_view {
         bool opened;
@@ -24,7 +25,8 @@ void density_view_free(struct density_view *d)
         for (unsigned i = 0; i < DENSITY_LEVELS; i++)
             for (unsigned k = 0; d->level[set][i].opened && k < 4; k++)
                 pack_close(&d->level[set][i].stream[k]);
-    free(d->rows);
+    for (unsigned set = 0; set < DENSITY_SETS; set++)
+        free(d->rows[set]);
     free(d);
 }
 
@@ -72,23 +74,6 @@ static int read_rows(struct chunk_view *v, const struct section *s, uint32_t cou
     return rc;
 }
 
-static int read_all_rows(struct chunk_view *v, struct density_view *d)
-{
-    size_t n = d->dir.longest;
-    int rc = 0;
-
-    for (unsigned set = 0; set < DENSITY_SETS; set++)
-        n += d->dir.set[set].tuples;
-    uint32_t *at = d->rows = malloc((n + 1) * sizeof(*at));
-    if (at == NULL)
-        return -ENOMEM;
-    for (unsigned set = 0; set < DENSITY_SETS && rc == 0; set++) {
-        rc = read_rows(v, &d->dir.set[set].rows, d->dir.set[set].tuples, at);
-        at += d->dir.set[set].tuples;
-    }
-    return rc < 0 ? rc : read_rows(v, &d->dir.longest_rows, d->dir.longest, at);
-}
-
 static int read_durs(struct chunk_view *v, struct density_view *d)
 {
     struct pack_stream stream = {0};
@@ -111,7 +96,7 @@ static int open_density(struct chunk_view *v)
         memcpy(&d->dir, v->data + s->offset, sizeof(d->dir));
         rc = check_dir(v, &d->dir);
     }
-    rc = rc < 0 ? rc : read_all_rows(v, d);
+    rc = rc < 0 ? rc : read_rows(v, &d->dir.longest_rows, d->dir.longest, d->longest);
     rc = rc < 0 ? rc : read_durs(v, d);
     if (rc < 0)
         density_view_free(d);
@@ -127,24 +112,39 @@ int chunk_density(struct chunk_view *v, struct density *ret)
     if (rc < 0)
         return rc;
     const struct density_dir *d = &v->density->dir;
-    const uint32_t *rows = v->density->rows;
     *ret = (struct density){.longest_count = d->longest,
+                            .longest = v->density->longest,
                             .longest_dur = v->density->longest_dur,
                             .rest_dur = d->rest_dur,
                             .min_ts = d->min_ts,
                             .max_te = d->max_te};
     for (unsigned set = 0; set < DENSITY_SETS; set++) {
         struct density_set *to = &ret->set[set];
-        *to = (struct density_set){
-            .tuples = d->set[set].tuples, .rows = rows, .levels = d->set[set].levels};
-        rows += to->tuples;
+        *to = (struct density_set){.tuples = d->set[set].tuples, .levels = d->set[set].levels};
         for (unsigned i = 0; i < to->levels; i++) {
             const struct density_streams *l = &d->set[set].level[i];
             to->level[i] = (struct density_level){l->cells, l->shift, l->bits, l->base};
         }
     }
-    ret->longest = rows;
     return 0;
+}
+
+int density_rows(struct chunk_view *v, unsigned set, const uint32_t **ret)
+{
+    const struct density_set_dir *s = &v->density->dir.set[set];
+    uint32_t **rows = &v->density->rows[set];
+    int rc = 0;
+
+    if (*rows == NULL) {
+        *rows = malloc((s->tuples + 1ul) * sizeof(**rows));
+        rc = *rows == NULL ? -ENOMEM : read_rows(v, &s->rows, s->tuples, *rows);
+        if (rc < 0) {
+            free(*rows);
+            *rows = NULL;
+        }
+    }
+    *ret = *rows;
+    return rc;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void make_moments(const struct density_dir *d, const struct density_strea
         if (c->delta[i] != 0 && d->unit > 1) {
             uint64_t number =
                 (uint64_t)s->base + ((uint64_t)c->key[i] & (((uint64_t)1 << s->bits) - 1));
-            odd = density_odd(d, c->delta[i], (int64_t)(number << s->shift));
+            odd = density_odd(d, (int32_t)c->delta[i], (int64_t)(number << s->shift));
         }
         c->moment[i] = (int64_t)((uint64_t)c->moment[i] * d->unit + (uint64_t)odd);
     }
@@ -211,8 +211,11 @@ int density_check(struct chunk_view *v)
 {
     struct density d;
     struct density_cells cells;
+    const uint32_t *rows;
     int rc = chunk_density(v, &d);
 
+    for (unsigned set = 0; rc == 0 && set < DENSITY_SETS; set++)
+        rc = density_rows(v, set, &rows);
     for (unsigned set = 0; rc == 0 && set < DENSITY_SETS; set++)
         for (unsigned i = 0; rc == 0 && i < d.set[set].levels; i++)
             for (uint32_t first = 0; rc == 0 && first < d.set[set].level[i].cells;

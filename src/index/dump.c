@@ -430,6 +430,8 @@ static void dump_summary(struct dump *d, uint32_t file)
     d->rc = d->rc ? d->rc : index_file_summary(d->ix, d->s, file, &s);
     if (d->rc)
         return;
+    if (s->detail != SUMMARY_BY_NAME)
+        buf_printf(d->out, "  summary detail %d\n", s->detail);
     d->out = &line;
     for (uint32_t i = 0; i < s->name_count; i++) {
         dump_summary_name(d, &s->names[i]);

@@ -104,16 +104,11 @@ void ingest_wake(struct index *ix)
 
 static void init_conds(struct ingest *in)
 {
-    pthread_condattr_t attr;
-
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->jobs_cond, &attr);
-    pthread_cond_init(&in->mail_cond, &attr);
+    clock_cond_init(&in->jobs_cond);
+    clock_cond_init(&in->mail_cond);
     pthread_cond_init(&in->credit_cond, NULL);
     pthread_cond_init(&in->ahead_cond, NULL);
-    pthread_condattr_destroy(&attr);
 }
 
 int ingest_start(struct index *ix, struct err *err)

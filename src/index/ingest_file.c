@@ -195,12 +195,12 @@ static struct part_fact with_host(struct part_fact f, const struct index_process
     return f;
 }
 
-static int copy_processes(struct index *ix, struct body *b, const struct part *p)
+static int copy_processes(struct body *b, const struct part *p)
 {
     struct index_process *list = NULL, *copy;
     struct part_fact *forks;
     uint32_t count = 0;
-    int rc = part_processes(p, ix->texts, &list, &count);
+    int rc = part_processes(p, &list, &count);
 
     if (rc)
         return rc;
@@ -268,7 +268,7 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
 {
     struct index_file *f = &b->pub;
 
-    b->identity = r->identity;
+    body_identify(b, &r->identity);
     if (!r->entry->is_archive)
         b->text_sum = p->text_sum;
     else if (r->ended)
@@ -285,13 +285,8 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     f->name = r->entry->name;
     f->path = r->entry->path;
     f->format = r->info.format;
-    f->device = r->identity.device;
-    f->inode = r->identity.inode;
     f->is_archive = r->entry->is_archive;
-    f->file_bytes = r->identity.size;
     f->compressed_bytes = run_bytes(r);
-    f->mtime_ns = r->identity.mtime_ns;
-    f->ctime_ns = r->identity.ctime_ns;
     f->text_bytes = r->info.text_offset;
     if (!r->ended && r->chunk_count)
         f->text_bytes =
@@ -321,7 +316,7 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     }
     rc = rc ? rc : copy_chunks(b, r);
     rc = rc ? rc : copy_names(b, r);
-    rc = rc ? rc : copy_processes(ix, b, p);
+    rc = rc ? rc : copy_processes(b, p);
     rc = rc ? rc : copy_damage(b, r);
     rc = rc || !r->entry->is_archive ? rc : archive_settle(b, r);
     for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;

@@ -1,4 +1,4 @@
-/* ingest_read.h - the inside of a reader: ingest_read.c decides and reads files and members, ingest_walk.c walks archives. */
+/* ingest_read.h - the inside of a reader: ingest_plan.c decides, ingest_read.c reads files and members, ingest_walk.c walks archives. */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H
 
@@ -24,6 +24,8 @@ struct reader {
     unsigned extra_count;
 };
 
+/* Chooses the action of r->run, and where it goes on. -errno when the file cannot be read, -EINVAL when it is none. */
+int reader_plan(struct reader *r, bool rebuild);
 /* Opens r->trace, from the start or where it goes on. 0, -ENOMEM, -errno. */
 int reader_open(struct reader *r);
 /* *new*, of r->run and r->seq; NULL without memory. */

@@ -233,7 +233,6 @@ static struct result *next_job(struct worker *w)
 {
     struct ingest *in = w->in;
     int64_t until = clock_mono_ns() + IDLE_NS;
-    struct timespec ts = {until / 1000000000, until % 1000000000};
     struct result *r;
 
     pthread_mutex_lock(&in->lock);
@@ -242,7 +241,7 @@ static struct result *next_job(struct worker *w)
         if (ahead_help(in))
             continue;
         pulse_rest();
-        if (w->builder && pthread_cond_timedwait(&in->jobs_cond, &in->lock, &ts) == ETIMEDOUT)
+        if (w->builder && clock_cond_wait(&in->jobs_cond, &in->lock, until) == ETIMEDOUT)
             drop_tools(w);
         else if (!w->builder)
             pthread_cond_wait(&in->jobs_cond, &in->lock);

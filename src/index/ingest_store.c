@@ -58,7 +58,7 @@ void collect_garbage(struct writer *w)
     if (w->garbage_count == 0)
         return;
     pthread_mutex_lock(&w->ix->lock);
-    oldest = catalog_oldest(w->ix);
+    oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
     for (uint32_t i = 0; i < w->garbage_count; i++) {
         /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
@@ -202,6 +202,31 @@ static struct view *need(struct writer *w, struct view *v)
     return v;
 }
 
+/* Begins again under another id. */
+static struct view *cancelled_view(struct writer *w, struct run *run)
+{
+    if (!run_over(run))
+        return NULL;
+    if (run->id && run->stored)
+        drop_id(w, run->id);
+    if (run->fresh && run->old_id && !run->stored)
+        drop_id(w, run->old_id);
+    return need(w, view_empty(run->entry, INDEX_PENDING));
+}
+
+static struct view *store_failed_run(struct writer *w, struct run *run)
+{
+    if (failed_as_before(w->ix, run))
+        return NULL;
+    if (keeps_old(run))
+        return need(w, view_with_state(run->old, INDEX_GROWING));
+    if (run->id && (run->stored || !run->fresh))
+        drop_id(w, run->id);
+    if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
+        drop_id(w, run->old->pub.id);
+    return need(w, failed_view(run));
+}
+
 /* The view that is published after the commit; NULL: nothing changes. */
 static struct view *store_read_run(struct writer *w, struct run *run)
 {
@@ -212,25 +237,10 @@ static struct view *store_read_run(struct writer *w, struct run *run)
         return NULL;
     if (run->abandoned)
         return run_over(run) ? full_view(run) : NULL;
-    if (atomic_load(&run->cancelled) && !run->error) {
-        /* Begins again under another id. */
-        if (run_over(run) && run->id && run->stored)
-            drop_id(w, run->id);
-        if (run_over(run) && run->fresh && run->old_id && !run->stored)
-            drop_id(w, run->old_id);
-        return run_over(run) ? need(w, view_empty(run->entry, INDEX_PENDING)) : NULL;
-    }
-    if (state == INDEX_FAILED && failed_as_before(w->ix, run))
-        return NULL;
-    if (state == INDEX_FAILED && keeps_old(run))
-        return need(w, view_with_state(run->old, INDEX_GROWING));
-    if (state == INDEX_FAILED) {
-        if (run->id && (run->stored || !run->fresh))
-            drop_id(w, run->id);
-        if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
-            drop_id(w, run->old->pub.id);
-        return need(w, failed_view(run));
-    }
+    if (atomic_load(&run->cancelled) && !run->error)
+        return cancelled_view(w, run);
+    if (state == INDEX_FAILED)
+        return store_failed_run(w, run);
     /* Before the chunk that is read again is there, what was stored stays as it is. */
     if (!run->ended && !run->has_tail && !run->entry->is_archive)
         return NULL;
@@ -246,51 +256,55 @@ static struct view *store_read_run(struct writer *w, struct run *run)
     return v;
 }
 
-static struct view *touched_view(struct writer *w, struct run *run)
+/* What decoding leaves out. */
+static bool copy_lists(struct body *b, const struct index_file *from)
 {
-    const struct view *old = run->old;
-    struct kv_read *r;
+    struct index_chunk *chunks = arena_alloc(&b->arena, (from->chunk_count + 1) * sizeof *chunks);
+    struct index_name *names = arena_alloc(&b->arena, (from->name_count + 1) * sizeof *names);
+
+    if (!chunks || !names)
+        return false;
+    memcpy(chunks, from->chunks, from->chunk_count * sizeof *chunks);
+    memcpy(names, from->names, from->name_count * sizeof *names);
+    b->pub.chunks = chunks;
+    b->pub.chunk_count = from->chunk_count;
+    b->pub.names = names;
+    b->pub.name_count = from->name_count;
+    return true;
+}
+
+/* A body is immutable: another one, decoded from the store. */
+static struct view *decode_again(struct index *ix, const struct view *old)
+{
     struct kv_key key = kv_key_of_u32(old->pub.id);
+    struct kv_read *r;
     struct text value;
     struct view *v = NULL;
 
-    /* The body is immutable: decode another one from the store, and give it what decoding leaves out. */
-    if (kv_read_begin(w->ix->kv, &r) < 0)
+    if (kv_read_begin(ix->kv, &r) < 0)
         return NULL;
-    if (kv_get(r, KV_FILE, &key, &value) == 0 && file_decode(w->ix, old->pub.id, value, &v) == 0) {
-        struct index_file *f = &v->body->pub;
-        struct index_chunk *chunks =
-            arena_alloc(&v->body->arena, (old->pub.chunk_count + 1) * sizeof *chunks);
-        struct index_name *names =
-            arena_alloc(&v->body->arena, (old->pub.name_count + 1) * sizeof *names);
-
-        if (chunks && names) {
-            memcpy(chunks, old->pub.chunks, old->pub.chunk_count * sizeof *chunks);
-            memcpy(names, old->pub.names, old->pub.name_count * sizeof *names);
-            f->chunks = chunks;
-            f->chunk_count = old->pub.chunk_count;
-            f->names = names;
-            f->name_count = old->pub.name_count;
-            v->body->identity = run->identity;
-            f->device = run->identity.device;
-            f->inode = run->identity.inode;
-            f->mtime_ns = run->identity.mtime_ns;
-            f->ctime_ns = run->identity.ctime_ns;
-            f->file_bytes = run->identity.size;
-            f->name = run->entry->name;
-            f->path = run->entry->path;
-            v->pub = *f;
-            v->pub.state = INDEX_READY;
-        } else {
-            view_release(v);
-            v = NULL;
-        }
+    if (kv_get(r, KV_FILE, &key, &value) == 0 && file_decode(ix, old->pub.id, value, &v) == 0 &&
+        !copy_lists(v->body, &old->pub)) {
+        view_release(v);
+        v = NULL;
     }
     kv_read_end(r);
-    if (v) {
-        run->id = old->pub.id;
-        store_record(w, run, v);
-    }
+    return v;
+}
+
+static struct view *touched_view(struct writer *w, struct run *run)
+{
+    struct view *v = decode_again(w->ix, run->old);
+
+    if (!v)
+        return NULL;
+    body_identify(v->body, &run->identity);
+    v->body->pub.name = run->entry->name;
+    v->body->pub.path = run->entry->path;
+    v->pub = v->body->pub;
+    v->pub.state = INDEX_READY;
+    run->id = run->old->pub.id;
+    store_record(w, run, v);
     return v;
 }
 

@@ -665,11 +665,10 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
     struct ingest *in = w->in;
     struct result *mail;
     int64_t until = has_work(w) ? w->first_ns + commit_ns(w) : clock_mono_ns() + TICK_NS / 2;
-    struct timespec ts = {until / 1000000000, until % 1000000000};
 
     pthread_mutex_lock(&in->lock);
     while (!in->mail && !in->workers_gone && !(in->active == 0 && has_work(w))) {
-        if (pthread_cond_timedwait(&in->mail_cond, &in->lock, &ts) == ETIMEDOUT)
+        if (clock_cond_wait(&in->mail_cond, &in->lock, until) == ETIMEDOUT)
             break;
     }
     mail = in->mail;

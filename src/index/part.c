@@ -34,19 +34,40 @@ void part_free(struct part *p)
     free(p);
 }
 
-void part_add_counts(struct trace_counts *into, const struct trace_counts *from)
+/* ---- counters ---- */
+
+/* All of them, in the order that they have in the store. */
+static const size_t counts[] = {
+    offsetof(struct trace_counts, lines),      offsetof(struct trace_counts, brackets),
+    offsetof(struct trace_counts, invalid),    offsetof(struct trace_counts, repaired),
+    offsetof(struct trace_counts, events),     offsetof(struct trace_counts, counters),
+    offsetof(struct trace_counts, aggregated), offsetof(struct trace_counts, metadata),
+    offsetof(struct trace_counts, bad_dur),    offsetof(struct trace_counts, split),
+    offsetof(struct trace_counts, glued)};
+enum { COUNTS = sizeof counts / sizeof *counts };
+_Static_assert(sizeof(struct trace_counts) == COUNTS * sizeof(uint64_t), "none is left out");
+
+static uint64_t *count_at(struct trace_counts *c, size_t i)
 {
-    into->lines += from->lines;
-    into->brackets += from->brackets;
-    into->invalid += from->invalid;
-    into->repaired += from->repaired;
-    into->events += from->events;
-    into->counters += from->counters;
-    into->aggregated += from->aggregated;
-    into->metadata += from->metadata;
-    into->bad_dur += from->bad_dur;
-    into->split += from->split;
-    into->glued += from->glued;
+    return (uint64_t *)(void *)((char *)c + counts[i]);
+}
+
+static void add_counts(struct trace_counts *into, struct trace_counts from)
+{
+    for (size_t i = 0; i < COUNTS; i++)
+        *count_at(into, i) += *count_at(&from, i);
+}
+
+void part_put_counts(struct trace_counts c, struct buf *out)
+{
+    for (size_t i = 0; i < COUNTS; i++)
+        rec_put_u(out, *count_at(&c, i));
+}
+
+void part_read_counts(struct rec *r, struct trace_counts *ret)
+{
+    for (size_t i = 0; i < COUNTS; i++)
+        *count_at(ret, i) = rec_u(r);
 }
 
 /* ---- processes ---- */
@@ -103,7 +124,7 @@ void part_add_process(struct part *p, const struct index_process *from)
 void part_merge_facts(struct part *into, const struct part *from)
 {
     into->error = into->error ? into->error : from->error;
-    part_add_counts(&into->counts, &from->counts);
+    add_counts(&into->counts, from->counts);
     into->text_sum.high += from->text_sum.high;
     into->text_sum.low += from->text_sum.low;
     into->finished |= from->finished;
@@ -226,27 +247,31 @@ static int compare_processes(const void *a, const void *b)
     return (int)p->host_is_hash - (int)q->host_is_hash;
 }
 
-int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret,
-                   uint32_t *ret_count)
+/* What has no host gets the only one that its pid has. */
+static void add_with_hosts(struct part *to, const struct part *from)
+{
+    for (uint32_t i = 0; i < from->process_count; i++) {
+        struct index_process p = from->processes[i];
+        const struct index_process *host =
+            p.host == INDEX_NO_TEXT ? only_process(from->processes, from->process_count, p.pid)
+                                    : NULL;
+
+        if (host) {
+            p.host = host->host;
+            p.host_is_hash = host->host_is_hash;
+        }
+        part_add_process(to, &p);
+    }
+}
+
+int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count)
 {
     struct part *settled = part_new();
-    struct index_process *list = NULL;
     int rc;
 
-    (void)texts;
     if (!settled)
         return -ENOMEM;
-    for (uint32_t i = 0; i < p->process_count; i++) {
-        struct index_process from = p->processes[i];
-        const struct index_process *host;
-
-        if (from.host == INDEX_NO_TEXT &&
-            (host = only_process(p->processes, p->process_count, from.pid))) {
-            from.host = host->host;
-            from.host_is_hash = host->host_is_hash;
-        }
-        part_add_process(settled, &from);
-    }
+    add_with_hosts(settled, p);
     for (uint32_t i = 0; i < p->fact_count; i++) {
         if (!fact_is_fork(&p->facts[i]))
             apply_fact(settled->processes, settled->process_count, &p->facts[i]);
@@ -255,48 +280,17 @@ int part_processes(const struct part *p, const struct texts *texts, struct index
         apply_fork(settled->processes, settled->process_count, &p->facts[i]);
     rc = settled->error;
     if (rc == 0) {
-        list = settled->processes;
+        *ret = settled->processes;
         *ret_count = settled->process_count;
         settled->processes = NULL;
-        if (list)
-            qsort(list, *ret_count, sizeof *list, compare_processes);
-        *ret = list;
+        if (*ret)
+            qsort(*ret, *ret_count, sizeof **ret, compare_processes);
     }
     part_free(settled);
     return rc;
 }
 
 /* ---- stored form ---- */
-
-static void encode_counts(const struct trace_counts *c, struct buf *out)
-{
-    rec_put_u(out, c->lines);
-    rec_put_u(out, c->brackets);
-    rec_put_u(out, c->invalid);
-    rec_put_u(out, c->repaired);
-    rec_put_u(out, c->events);
-    rec_put_u(out, c->counters);
-    rec_put_u(out, c->aggregated);
-    rec_put_u(out, c->metadata);
-    rec_put_u(out, c->bad_dur);
-    rec_put_u(out, c->split);
-    rec_put_u(out, c->glued);
-}
-
-static void decode_counts(struct rec *r, struct trace_counts *c)
-{
-    c->lines = rec_u(r);
-    c->brackets = rec_u(r);
-    c->invalid = rec_u(r);
-    c->repaired = rec_u(r);
-    c->events = rec_u(r);
-    c->counters = rec_u(r);
-    c->aggregated = rec_u(r);
-    c->metadata = rec_u(r);
-    c->bad_dur = rec_u(r);
-    c->split = rec_u(r);
-    c->glued = rec_u(r);
-}
 
 static bool fact_is_text(uint8_t kind)
 {
@@ -305,7 +299,7 @@ static bool fact_is_text(uint8_t kind)
 
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out)
 {
-    encode_counts(&p->counts, out);
+    part_put_counts(p->counts, out);
     rec_put_u(out, p->text_sum.high);
     rec_put_u(out, p->text_sum.low);
     rec_put_u(out, p->finished);
@@ -385,7 +379,7 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
 
     if (!p)
         return -ENOMEM;
-    decode_counts(r, &p->counts);
+    part_read_counts(r, &p->counts);
     p->text_sum.high = rec_u(r);
     p->text_sum.low = rec_u(r);
     p->finished = rec_u(r) != 0;

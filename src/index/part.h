@@ -72,7 +72,8 @@ void part_free(struct part *p);
 void part_merge(struct part *into, const struct part *from);
 void part_merge_facts(struct part *into, const struct part *from); /* without names and summary */
 void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
-void part_add_counts(struct trace_counts *into, const struct trace_counts *from);
+void part_put_counts(struct trace_counts c, struct buf *out);
+void part_read_counts(struct rec *r, struct trace_counts *ret);
 /* Without names and lines. */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
@@ -88,8 +89,7 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 
 /* Processes as answers tell them: objects without a host join the only host that their pid has in the file; facts
  * applied; sorted by (host, pid). *new* array of *ret_count. */
-int part_processes(const struct part *p, const struct texts *texts, struct index_process **ret,
-                   uint32_t *ret_count);
+int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
 int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
 /* summary.c */
@@ -100,7 +100,7 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
 /* Threads without a host join the only host of their pid. */
-int summary_settle_hosts(struct summary **s, const struct index_process *processes, uint32_t count);
+int summary_settle_hosts(struct summary *s, const struct index_process *processes, uint32_t count);
 struct summary *summary_clone(const struct summary *s);
 
 #endif

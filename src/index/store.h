@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    8 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    9 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
@@ -210,7 +210,7 @@ struct index {
     struct root *root; /* newest one made */
 };
 
-/* ---- catalog.c: entries, views, snapshots; all under index.lock unless said otherwise ---- */
+/* ---- catalog.c: entries, views; all under index.lock unless said otherwise ---- */
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
@@ -229,8 +229,6 @@ bool catalog_is_hidden(const struct entry *e);
 void catalog_show_size(struct index *ix, struct entry *e);
 /* Whether a reader has to look at it, by what the last offer has seen. */
 bool catalog_is_news(const struct entry *e, int64_t mono_ns);
-uint64_t
-catalog_oldest(struct index *ix); /* generation of the oldest living snapshot, UINT64_MAX: none */
 void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
 /* It is missing from now on; -ENOMEM. */
@@ -241,6 +239,7 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
 void catalog_drop_gone(struct index *ix);
 
 struct body *body_new(void);
+void body_identify(struct body *b, const struct identity *file);
 /* Room for the filter of one of the terms' dimensions; NULL without memory. */
 uint8_t *body_filter(struct body *b, unsigned dimension, size_t len);
 void body_release(struct body *b);
@@ -257,6 +256,11 @@ static inline struct view *view_of_file(const struct index_file *f)
 {
     return (struct view *)((char *)f - __builtin_offsetof(struct view, pub));
 }
+
+/* ---- snapshot.c; under index.lock ---- */
+
+/* Generation of the oldest living snapshot, UINT64_MAX: none. */
+uint64_t snapshot_oldest(struct index *ix);
 
 /* ---- links.c: one file of several names; under index.lock ---- */
 
@@ -420,6 +424,7 @@ void ingest_stop(struct index *ix);
 void ingest_wake(struct index *ix); /* the writer has something to look at */
 /* ingest_read.c */
 void *ingest_reader_main(void *ingest);
+/* ingest_plan.c */
 /* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
 int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 void identity_of_stat(const void *stat, struct identity *ret);

@@ -26,24 +26,9 @@ static void offer_to_readers(struct index *ix, struct entry *e, int64_t mono)
         catalog_queue(ix, e, false);
 }
 
-int index_offer(struct index *ix, const char *name, const char *path)
+/* The path is of a file, whatever was known of it. */
+static void take_path(struct index *ix, struct entry *e, const char *path)
 {
-    struct identity now = {0};
-    struct stat st;
-    struct entry *e;
-    bool symlink = false, there = look_at(path, &st, &symlink);
-    int64_t mono = clock_mono_ns();
-
-    if (!ix->ingest)
-        return -EROFS;
-    if (there)
-        identity_of_stat(&st, &now);
-    pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, name, path, true);
-    if (!e) {
-        pthread_mutex_unlock(&ix->lock);
-        return -ENOMEM;
-    }
     if (strcmp(e->path, path) != 0) {
         const char *copy = arena_strdup(&ix->strings, text_of(path));
         e->path = copy ? copy : e->path;
@@ -52,29 +37,55 @@ int index_offer(struct index *ix, const char *name, const char *path)
         archive_attach(e, NULL);
         e->rebuild = true;
     }
-    links_note(ix, e, there ? &st : NULL, symlink);
+}
+
+/* Under the lock. `there`: `now` is how it looks. */
+static void take_offer(struct index *ix, struct entry *e, const struct identity *now, bool there)
+{
+    int64_t mono = clock_mono_ns();
     bool first = !e->offered;
+
     if (e->view->pub.state == INDEX_MISSING)
-        catalog_revive(ix, e, &now);
-    if (!e->offered || !identity_same(&e->seen, &now)) {
-        e->seen = now;
+        catalog_revive(ix, e, now);
+    if (first || !identity_same(&e->seen, now)) {
+        e->seen = *now;
         e->stable_since_ns = mono;
         if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
             catalog_show_size(ix, e);
     }
     e->offered = true;
     if (e->run)
-        e->again = e->again || !identity_same(&e->run->identity, &now);
+        e->again = e->again || !identity_same(&e->run->identity, now);
     else
         offer_to_readers(ix, e, mono);
     if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
-        identity_same(&e->view->body->identity, &now))
+        identity_same(&e->view->body->identity, now))
         archive_offer_members(ix, e);
-    bool unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
+}
+
+int index_offer(struct index *ix, const char *name, const char *path)
+{
+    struct identity now = {0};
+    struct stat st;
+    struct entry *e;
+    bool symlink = false, unasked = false, there = look_at(path, &st, &symlink);
+
+    if (!ix->ingest)
+        return -EROFS;
+    if (there)
+        identity_of_stat(&st, &now);
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, name, path, true);
+    if (e) {
+        take_path(ix, e, path);
+        links_note(ix, e, there ? &st : NULL, symlink);
+        take_offer(ix, e, &now, there);
+        unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
+    }
     pthread_mutex_unlock(&ix->lock);
     if (unasked)
         catalog_notify(ix);
-    return 0;
+    return e ? 0 : -ENOMEM;
 }
 
 int index_forget(struct index *ix, const char *name)

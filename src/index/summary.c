@@ -41,15 +41,59 @@ static bool same_name(const void *array, uint32_t i, const void *key)
     return a->class == b->class && a->cat == b->cat && a->name == b->name;
 }
 
+#define SWAP(a, b) \
+    do { \
+        __typeof__(a) swapped = a; \
+        a = b; \
+        b = swapped; \
+    } while (0)
+
+static void swap_names(struct summary *x, struct summary *y)
+{
+    struct summary_full *a = (struct summary_full *)x, *b = (struct summary_full *)y;
+
+    SWAP(x->detail, y->detail);
+    SWAP(x->names, y->names);
+    SWAP(x->name_count, y->name_count);
+    SWAP(a->name_cap, b->name_cap);
+    SWAP(a->name_map, b->name_map);
+}
+
+/* What is told apart is put together. 0 or -ENOMEM. */
+static int coarsen(struct summary *s, enum summary_detail detail)
+{
+    struct summary *coarse;
+    int rc = 0;
+
+    if (s->detail >= detail)
+        return 0;
+    coarse = summary_new();
+    if (!coarse)
+        return -ENOMEM;
+    coarse->detail = detail;
+    for (uint32_t i = 0; i < s->name_count && rc == 0; i++)
+        rc = summary_add_name(coarse, &s->names[i]);
+    if (rc == 0)
+        swap_names(s, coarse);
+    summary_free(coarse);
+    return rc;
+}
+
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
 {
     struct summary_full *f = (struct summary_full *)s;
-    struct summary_name key = {.class = class, .cat = cat, .name = name};
-    uint64_t hash = map_mix((uint64_t) class << 32 | cat, name);
+    struct summary_name key = {
+        .class = class,
+        .cat = s->detail < SUMMARY_BY_CLASS ? cat : INDEX_NO_TEXT,
+        .name = s->detail < SUMMARY_BY_CATEGORY ? name : INDEX_NO_TEXT,
+    };
+    uint64_t hash = map_mix((uint64_t) class << 32 | key.cat, key.name);
     uint32_t i = map_find(&f->name_map, hash, same_name, s->names, &key);
 
     if (i != MAP_NONE)
         return &s->names[i];
+    if (s->name_count == SUMMARY_NAMES_MAX && s->detail < SUMMARY_BY_CLASS)
+        return coarsen(s, s->detail + 1) < 0 ? NULL : summary_name_of(s, class, cat, name);
     key.duration_sketch = sketch_new();
     if (!key.duration_sketch || !ARRAY_ROOM(s->names, s->name_count, f->name_cap) ||
         map_add(&f->name_map, hash, s->name_count) < 0) {
@@ -99,6 +143,8 @@ int summary_add_name(struct summary *s, const struct summary_name *from)
 
 int summary_merge(struct summary *into, const struct summary *other)
 {
+    if (coarsen(into, other->detail) < 0)
+        return -ENOMEM;
     for (uint32_t i = 0; i < other->name_count; i++) {
         if (summary_add_name(into, &other->names[i]) < 0)
             return -ENOMEM;
@@ -153,49 +199,60 @@ static const struct index_process *only_host(const struct index_process *p, uint
     return found && found->host != INDEX_NO_TEXT ? found : NULL;
 }
 
-int summary_settle_hosts(struct summary **s, const struct index_process *processes, uint32_t count)
+/* Of a thread that tells no host: the process that it must be of. */
+static const struct index_process *process_of(const struct summary_thread *t,
+                                              const struct index_process *processes, uint32_t count)
 {
-    struct summary *old = *s, *settled = NULL;
-    bool any = false;
+    return t->host == INDEX_NO_TEXT && t->pid != INT64_MIN ? only_host(processes, count, t->pid)
+                                                           : NULL;
+}
 
-    for (uint32_t i = 0; i < old->thread_count && !any; i++)
-        any = old->threads[i].host == INDEX_NO_TEXT && old->threads[i].pid != INT64_MIN &&
-              only_host(processes, count, old->threads[i].pid);
+/* 0 or -ENOMEM. */
+static int add_settled(struct summary *to, const struct summary_thread *t,
+                       const struct index_process *process)
+{
+    struct summary_thread key = *t, *added;
+
+    if (process) {
+        key.host = process->host;
+        key.host_is_hash = process->host_is_hash;
+    }
+    added = summary_thread_of(to, &key);
+    if (!added)
+        return -ENOMEM;
+    added->count += t->count;
+    return 0;
+}
+
+static void swap_threads(struct summary *x, struct summary *y)
+{
+    struct summary_full *a = (struct summary_full *)x, *b = (struct summary_full *)y;
+
+    SWAP(x->threads, y->threads);
+    SWAP(x->thread_count, y->thread_count);
+    SWAP(a->thread_cap, b->thread_cap);
+    SWAP(a->thread_map, b->thread_map);
+}
+
+int summary_settle_hosts(struct summary *s, const struct index_process *processes, uint32_t count)
+{
+    struct summary *settled;
+    bool any = false;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < s->thread_count && !any; i++)
+        any = process_of(&s->threads[i], processes, count) != NULL;
     if (!any)
         return 0;
     settled = summary_new();
-    for (uint32_t i = 0; settled && i < old->thread_count; i++) {
-        struct summary_thread key = old->threads[i], *to;
-        const struct index_process *p = NULL;
-
-        if (key.host == INDEX_NO_TEXT && key.pid != INT64_MIN)
-            p = only_host(processes, count, key.pid);
-        if (p) {
-            key.host = p->host;
-            key.host_is_hash = p->host_is_hash;
-        }
-        to = summary_thread_of(settled, &key);
-        if (!to) {
-            summary_free(settled);
-            return -ENOMEM;
-        }
-        to->count += old->threads[i].count;
-    }
     if (!settled)
         return -ENOMEM;
-    /* Only the threads are new: swap them in. */
-    struct summary_full *a = (struct summary_full *)old, *b = (struct summary_full *)settled,
-                        tmp = *a;
-
-    a->pub.threads = b->pub.threads;
-    a->pub.thread_count = b->pub.thread_count;
-    a->thread_cap = b->thread_cap;
-    a->thread_map = b->thread_map;
-    b->pub.threads = tmp.pub.threads;
-    b->pub.thread_count = tmp.pub.thread_count;
-    b->thread_map = tmp.thread_map;
+    for (uint32_t i = 0; i < s->thread_count && rc == 0; i++)
+        rc = add_settled(settled, &s->threads[i], process_of(&s->threads[i], processes, count));
+    if (rc == 0)
+        swap_threads(s, settled);
     summary_free(settled);
-    return 0;
+    return rc;
 }
 
 /* ---- stored form ---- */
@@ -265,6 +322,7 @@ static void decode_histogram(struct rec *r, struct histogram *h)
 
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out)
 {
+    rec_put_u(out, s->detail);
     rec_put_u(out, s->name_count);
     for (uint32_t i = 0; i < s->name_count; i++) {
         const struct summary_name *n = &s->names[i];
@@ -345,8 +403,11 @@ int summary_decode(struct rec *r, struct texts *texts, struct summary **ret)
 
     if (!s)
         return rc;
-    for (uint64_t n = rec_count(r, 4); n > 0 && rc == 0; n--)
-        rc = decode_name(r, texts, s);
+    s->detail = (enum summary_detail)rec_choice(r, SUMMARY_BY_CLASS);
+    uint64_t names = rec_count(r, 4);
+    r->bad = r->bad || names > SUMMARY_NAMES_MAX;
+    for (uint64_t n = names; n > 0 && rc == 0; n--)
+        rc = r->bad ? ERR_CORRUPT : decode_name(r, texts, s);
     for (uint64_t n = rc ? 0 : rec_count(r, 4); n > 0 && rc == 0; n--)
         rc = decode_thread(r, texts, s);
     for (int i = 0; i < 4 && rc == 0; i++) {

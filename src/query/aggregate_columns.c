@@ -125,11 +125,13 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
     v->kind = VECTOR_NS;
     for (size_t i = 0; i < b->count; i++) {
         const struct extent *e = extent_at(b, i);
-        __int128 ns = (what == TELL_TS ? e->min_ts : e->max_te) - p->origin_ns;
+        __int128 ns = 0;
         v->null[i] = e->min_ts > e->max_te;
+        if (!v->null[i]) /* else both are as far off as can be */
+            ns = (what == TELL_TS ? e->min_ts : e->max_te) - p->origin_ns;
         v->nulls += v->null[i];
-        v->i[i] = v->null[i] ? 0 : (int64_t)ns;
-        fits &= v->null[i] || ns == (int64_t)ns;
+        v->i[i] = (int64_t)ns;
+        fits &= ns == (int64_t)ns;
     }
     return fits;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* host, rank and trace come from the object's host hash, host name, pid and file. */
-int source_tuple_set(const struct source *s)
+static int source_tuple_set(const struct source *s)
 {
     static const char *const columns[] = {"@class", "args.hhash", "pid", "tid", "cat"};
 
@@ -19,22 +19,30 @@ int source_tuple_set(const struct source *s)
     return text_eq(s->info.column, TEXT("name")) ? DENSITY_BY_NAME : -ENOENT;
 }
 
+/* The first one that does for both. */
+static int of_both(int a, int b)
+{
+    return a < 0 || (b >= 0 && a > b) ? a : b;
+}
+
 static int test_tuple_set(const struct test *t)
 {
     int set = DENSITY_BY_CAT;
 
     if (t->type == TEST_LEAF || t->type == TEST_CLASS)
         return source_tuple_set(t->source);
-    for (size_t i = 0; i < t->child_count && set >= 0; i++) {
-        int of_child = test_tuple_set(t->children[i]);
-        set = of_child < 0 || of_child > set ? of_child : set;
-    }
+    for (size_t i = 0; i < t->child_count; i++)
+        set = of_both(set, test_tuple_set(t->children[i]));
     return set;
 }
 
-int query_tuple_set(const struct query *q)
+int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count)
 {
+    int set = q->timeless ? test_tuple_set(q->timeless) : DENSITY_BY_CAT;
+
     if (q->within || (q->phases & PHASE_METADATA) || q->no_pruning)
         return -ENOENT;
-    return q->timeless ? test_tuple_set(q->timeless) : DENSITY_BY_CAT;
+    for (unsigned i = 0; i < count; i++)
+        set = of_both(set, source_tuple_set(keys[i]));
+    return set;
 }

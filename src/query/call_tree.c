@@ -81,21 +81,22 @@ static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r
                            uint32_t *order)
 {
     uint32_t n = t->tuples_found.count, ranks = 0;
+    int rc = 0;
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(t->budget);
         const uint64_t *keys = group_table_keys(&t->tuples_found, i) + from;
         for (unsigned k = 0; k < r->width; k++)
             query_key_value(t->query, keys[k], &r->values[(size_t)i * r->width + k]);
         order[i] = i;
     }
-    int rc = sort_items(order, n, sizeof(*order), compare_tuples, r, t->budget);
-    if (rc < 0)
-        return rc;
-    for (uint32_t i = 0; i < n; i++) {
+    rc = rc < 0 ? rc : sort_items(order, n, sizeof(*order), compare_tuples, r, t->budget);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(t->budget);
         ranks += i > 0 && compare_tuples(&order[i - 1], &order[i], r) != 0;
         rank[order[i]] = ranks;
     }
-    return n ? (int64_t)ranks + 1 : 0;
+    return rc < 0 ? rc : n ? (int64_t)ranks + 1 : 0;
 }
 
 static int number_names(struct call_tree *t, uint32_t *order)
@@ -110,8 +111,11 @@ static int number_names(struct call_tree *t, uint32_t *order)
     }
     int64_t names = rank_tuples(t, 0, &r, t->name_of, order);
     t->name_count = names < 0 ? 0 : (uint32_t)names;
-    for (uint32_t i = 0; i < n && names >= 0; i++)
+    for (uint32_t i = 0; i < n && names >= 0; i++) {
         t->names[t->name_of[i]] = (struct call_name){r.values[2 * i], r.values[2 * i + 1]};
+        if (i % 4096 == 0 && budget_check(t->budget) < 0)
+            names = budget_check(t->budget);
+    }
     free(r.values);
     return names < 0 ? (int)names : 0;
 }
@@ -130,9 +134,12 @@ static int number_groups(struct call_tree *t, uint32_t *order)
     }
     int64_t groups = rank_tuples(t, 2, &r, t->group_of, order);
     t->groups = groups < 0 ? 0 : (uint32_t)groups;
-    for (uint32_t i = 0; i < n && groups >= 0; i++)
+    for (uint32_t i = 0; i < n && groups >= 0; i++) {
         memcpy(t->group_values + (size_t)t->group_of[i] * t->group_count,
                r.values + (size_t)i * t->group_count, t->group_count * sizeof(struct value));
+        if (i % 4096 == 0 && budget_check(t->budget) < 0)
+            groups = budget_check(t->budget);
+    }
     free(r.values);
     return groups < 0 ? (int)groups : 0;
 }

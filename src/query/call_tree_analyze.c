@@ -22,19 +22,16 @@ static void add_sum(struct call_tree_sum *s, const struct call_node *n)
     s->self_ns += n->self;
 }
 
+enum { LOOKED = 4096 }; /* nodes or names until it is asked whether anybody still wants them */
+
+static int look(const struct call_tree *t, uint32_t i)
+{
+    return i % LOOKED ? 0 : budget_check(t->budget);
+}
+
 static bool is_call(const struct call_tree *t, uint32_t node)
 {
     return node != 0 && t->forest[CALL_TREE_ALL].nodes[node].name < t->name_count;
-}
-
-/* By count; names are in their order. */
-static int compare_called(const void *a, const void *b)
-{
-    const struct call_tree_sum *x = a, *y = b;
-
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
 static size_t cut(const struct call_tree *t, size_t n)
@@ -42,71 +39,105 @@ static size_t cut(const struct call_tree *t, size_t n)
     return t->o.top_n && n > t->o.top_n ? t->o.top_n : n;
 }
 
-static int sum_names(struct call_tree *t, const struct call_forest *f)
+static int sum_names(struct call_tree *t, const struct call_forest *f, struct call_tree_sum *sums)
 {
-    struct call_tree_analysis *a = &t->analysis;
+    int rc = 0;
 
-    a->most_called = new_sums(t, t->name_count);
-    if (!a->most_called)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < t->name_count; i++) {
-        a->most_called[i].name = t->names[i].name;
-        a->most_called[i].cat = t->names[i].cat;
-        a->most_called[i].depth = i; /* only to sort by */
+    for (uint32_t i = 0; i < t->name_count && rc == 0; i++) {
+        rc = look(t, i);
+        sums[i].name = t->names[i].name;
+        sums[i].cat = t->names[i].cat;
     }
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = look(t, i);
         if (is_call(t, i))
-            add_sum(&a->most_called[f->nodes[i].name], &f->nodes[i]);
+            add_sum(&sums[f->nodes[i].name], &f->nodes[i]);
     }
-    return 0;
+    return rc;
 }
 
-static int compare_categories(const void *a, const void *b)
+/* Of names by their numbers: those of one category side by side. */
+static int compare_categories(const void *a, const void *b, void *arg)
 {
-    const struct call_tree_sum *x = a, *y = b;
+    const struct call_name *names = arg;
 
-    return value_cmp(&x->cat, &y->cat);
+    return value_cmp(&names[*(const uint32_t *)a].cat, &names[*(const uint32_t *)b].cat);
 }
 
-/* From the sums by name, before these are sorted and cut. */
-static int sum_categories(struct call_tree *t)
+/* By count; names are in their order. */
+static int compare_called(const void *a, const void *b, void *arg)
+{
+    const struct call_tree_sum *sums = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (sums[x].count != sums[y].count)
+        return sums[x].count > sums[y].count ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* The names' numbers in an order; *new*, or NULL. */
+static uint32_t *order_names(struct call_tree *t, sort_compare *compare, void *arg, int *rc)
+{
+    uint32_t *order = malloc((t->name_count + 1) * sizeof(*order));
+
+    for (uint32_t i = 0; order && i < t->name_count; i++)
+        order[i] = i;
+    *rc =
+        order ? sort_items(order, t->name_count, sizeof(*order), compare, arg, t->budget) : -ENOMEM;
+    return order;
+}
+
+/* From the sums by name, before these are cut. */
+static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
-    size_t kept = 0;
+    struct call_tree_sum *last = NULL;
+    int rc;
+    uint32_t *order = order_names(t, compare_categories, t->names, &rc);
 
     a->categories = new_sums(t, t->name_count);
-    if (!a->categories)
-        return -ENOMEM;
-    memcpy(a->categories, a->most_called, t->name_count * sizeof(*a->categories));
-    qsort(a->categories, t->name_count, sizeof(*a->categories), compare_categories);
-    for (size_t i = 0; i < t->name_count; i++) {
-        struct call_tree_sum *s = &a->categories[i], *last = &a->categories[kept ? kept - 1 : 0];
-        if (kept && value_cmp(&last->cat, &s->cat) == 0) {
-            last->count += s->count;
-            last->total_ns += s->total_ns;
-            last->self_ns += s->self_ns;
-        } else if (s->count) {
-            a->categories[kept++] = *s;
+    rc = rc == 0 && !a->categories ? -ENOMEM : rc;
+    for (uint32_t i = 0; i < t->name_count && rc == 0; i++) {
+        const struct call_tree_sum *s = &sums[order[i]];
+        rc = look(t, i);
+        if (s->count == 0) /* of events that are in no tree */
+            continue;
+        if (!last || value_cmp(&last->cat, &s->cat) != 0) {
+            last = &a->categories[a->category_count++];
+            last->cat = s->cat;
         }
+        last->count += s->count;
+        last->total_ns += s->total_ns;
+        last->self_ns += s->self_ns;
     }
-    a->category_count = kept;
-    return 0;
+    free(order);
+    return rc;
 }
 
-static void finish_names(struct call_tree *t)
+static int tell_called(struct call_tree *t, struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
+    int rc;
+    uint32_t *order = order_names(t, compare_called, sums, &rc);
     size_t n = t->name_count;
 
-    qsort(a->most_called, n, sizeof(*a->most_called), compare_called);
-    while (n && a->most_called[n - 1].count == 0) /* of events that are in no tree */
+    while (rc == 0 && n && sums[order[n - 1]].count == 0)
         n--;
     a->most_called_count = cut(t, n);
+    a->most_called = new_sums(t, a->most_called_count);
+    rc = rc == 0 && !a->most_called ? -ENOMEM : rc;
+    for (uint32_t i = 0; i < a->most_called_count && rc == 0; i++) {
+        rc = look(t, i);
+        a->most_called[i] = sums[order[i]];
+    }
+    free(order);
+    return rc;
 }
 
 static int sum_depths(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
 {
     struct call_tree_analysis *a = &t->analysis;
+    int rc = 0;
 
     a->depths = new_sums(t, t->totals.levels);
     if (!a->depths)
@@ -114,11 +145,12 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
     a->depth_count = t->totals.levels;
     for (size_t i = 0; i < a->depth_count; i++)
         a->depths[i].depth = (uint32_t)i;
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = look(t, i);
         if (is_call(t, i))
             add_sum(&a->depths[depth[i]], &f->nodes[i]);
     }
-    return 0;
+    return rc;
 }
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
@@ -166,8 +198,10 @@ static int find_positions(struct call_tree *t, uint32_t *position)
     int rc = call_shape_make(t, CALL_TREE_ALL, 0, INT64_MIN);
 
     rc = rc < 0 ? rc : call_tree_begin(t, CALL_TREE_ALL);
-    while (rc == 0 && (rc = call_tree_next(t, &ignored)) == 0)
-        position[t->cursor.node] = n++;
+    while (rc == 0 && (rc = call_tree_next(t, &ignored)) == 0) {
+        position[t->cursor.node] = n;
+        rc = look(t, n++);
+    }
     call_shape_done(&t->shape[CALL_TREE_ALL]);
     return rc == ERR_END ? 0 : rc;
 }
@@ -203,14 +237,16 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
         if (is_call(t, i))
             nodes[n++] = i;
     }
+    rc = rc < 0 ? rc : sort_items(nodes, n, sizeof(*nodes), compare_hot, &o, t->budget);
     if (rc == 0) {
-        qsort_r(nodes, n, sizeof(*nodes), compare_hot, &o);
         a->hottest_count = cut(t, n);
         a->hottest = new_sums(t, a->hottest_count);
         rc = a->hottest ? 0 : -ENOMEM;
     }
-    for (size_t i = 0; i < a->hottest_count && rc == 0; i++)
-        rc = tell_hot(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
+    for (uint32_t i = 0; i < a->hottest_count && rc == 0; i++) {
+        rc = look(t, i);
+        rc = rc < 0 ? rc : tell_hot(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
+    }
     free(o.position);
     free(nodes);
     return rc;
@@ -218,14 +254,16 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
 
 /* ---- the whole --------------------------------------------------------------------------------------------- */
 
-static void sum_durations(struct call_tree *t, const struct call_forest *f)
+static int sum_durations(struct call_tree *t, const struct call_forest *f)
 {
     struct call_tree_analysis *a = &t->analysis;
+    int rc = 0;
 
     a->count = t->totals.in_tree;
     a->min_ns = INT64_MAX;
     a->max_ns = INT64_MIN;
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = look(t, i);
         if (!is_call(t, i))
             continue;
         a->total_ns += f->nodes[i].total;
@@ -237,6 +275,7 @@ static void sum_durations(struct call_tree *t, const struct call_forest *f)
         a->p95_us = sketch_quantile(t->durations, 0.95, false);
         a->p99_us = sketch_quantile(t->durations, 0.99, false);
     }
+    return rc;
 }
 
 static int64_t chain_end(const struct call_tree *t, uint32_t lane)
@@ -246,24 +285,39 @@ static int64_t chain_end(const struct call_tree *t, uint32_t lane)
     return t->items[l->first + l->chain[0]].te;
 }
 
+static int analyze_names(struct call_tree *t, const struct call_forest *f)
+{
+    size_t bytes = (t->name_count + 1) * sizeof(struct call_tree_sum);
+    int rc = budget_charge(t->budget, bytes);
+
+    if (rc < 0)
+        return rc;
+    struct call_tree_sum *sums = calloc(1, bytes);
+    rc = sums ? sum_names(t, f, sums) : -ENOMEM;
+    rc = rc < 0 ? rc : sum_categories(t, sums);
+    rc = rc < 0 ? rc : tell_called(t, sums);
+    free(sums);
+    budget_release(t->budget, bytes);
+    return rc;
+}
+
 int call_tree_analyze(struct call_tree *t)
 {
     const struct call_forest *f = &t->forest[CALL_TREE_ALL];
     uint32_t *depth = calloc(f->count, sizeof(*depth));
-    int rc = depth ? sum_names(t, f) : -ENOMEM;
+    int rc = depth ? analyze_names(t, f) : -ENOMEM;
 
     for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = look(t, i);
         uint32_t above = f->nodes[i].parent;
         depth[i] = is_call(t, above) ? depth[above] + 1 : 0;
     }
-    rc = rc < 0 ? rc : sum_categories(t);
     rc = rc < 0 ? rc : sum_depths(t, f, depth);
     rc = rc < 0 ? rc : find_hottest(t, f, depth);
     free(depth);
+    rc = rc < 0 ? rc : sum_durations(t, f);
     if (rc < 0)
         return rc;
-    finish_names(t);
-    sum_durations(t, f);
     for (uint32_t i = 1; i < t->lane_count; i++) {
         if (chain_end(t, i) > chain_end(t, t->analysis.critical_thread))
             t->analysis.critical_thread = i;

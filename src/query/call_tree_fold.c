@@ -31,13 +31,14 @@ static int rehash(struct call_forest *f)
     free(f->slots);
     f->slots = made;
     f->mask = slots - 1;
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(f->budget);
         uint64_t at = hash_child(f->nodes[i].parent, f->nodes[i].name) & f->mask;
         while (f->slots[at])
             at = (at + 1) & f->mask;
         f->slots[at] = i + 1;
     }
-    return 0;
+    return rc;
 }
 
 static int add_node(struct call_forest *f, uint32_t parent, uint32_t name)
@@ -106,6 +107,7 @@ int call_forest_merge(struct call_forest *f, const struct call_forest *other)
             break;
         of[i] = (uint32_t)at;
         call_node_add(&f->nodes[at], n, true);
+        at = i % 4096 ? 0 : budget_check(f->budget);
     }
     free(of);
     return !of ? -ENOMEM : at < 0 ? (int)at : 0;

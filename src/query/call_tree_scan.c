@@ -65,6 +65,9 @@ static int number_all(struct group_table *all, const struct group_table *own, ui
         if (group < 0)
             return (int)group;
         of[i] = (uint32_t)group;
+        int rc = i % 4096 ? 0 : budget_check(all->budget);
+        if (rc < 0)
+            return rc;
     }
     return of ? 0 : -ENOMEM;
 }
@@ -245,11 +248,12 @@ static int merge(void *arg, size_t position, void *part, bool failed)
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
-static int compare_lanes(const void *a, const void *b)
+static int compare_lanes(const void *a, const void *b, void *arg)
 {
     const struct call_lane *x = a, *y = b;
     int cmp = value_cmp(&x->host, &y->host);
 
+    (void)arg;
     cmp = cmp ? cmp : value_cmp(&x->pid, &y->pid);
     return cmp ? cmp : value_cmp(&x->tid, &y->tid);
 }
@@ -276,7 +280,9 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
         if (t->clips)
             within_part_of(t->query, keys, &l->covered);
     }
-    qsort(t->lanes, n, sizeof(*t->lanes), compare_lanes);
+    rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
+    if (rc < 0)
+        return rc;
     uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));
     for (uint32_t i = 0; of && i < n; i++)
         of[t->lanes[i].first] = i;
@@ -354,8 +360,10 @@ static int gather(struct job *job)
     uint32_t *lane_of = NULL;
     int rc = t->totals.in_tree > UINT32_MAX ? ERR_ROW_LIMIT : order_lanes(t, &lane_of);
 
-    for (struct part *p = job->first; p && rc == 0; p = p->next)
+    for (struct part *p = job->first; p && rc == 0; p = p->next) {
         renumber(job, p, lane_of);
+        rc = budget_check(t->budget);
+    }
     rc = rc < 0 ? rc : put_side_by_side(job);
     if (rc == 0)
         drop_empty_lanes(t);

@@ -117,14 +117,16 @@ void call_shape_done(struct call_shape *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* Levels of calls above it in `first`, meanwhile; a node that is not told has CALL_NOBODY there. Returns how many are. */
-static uint32_t judge_nodes(const struct call_tree *t, const struct call_forest *f,
-                            struct call_shape *s, uint64_t max_depth, int64_t min_total)
+/* Levels of calls above it in `first`, meanwhile; a node that is not told has CALL_NOBODY there. */
+static int judge_nodes(const struct call_tree *t, const struct call_forest *f, struct call_shape *s,
+                       uint64_t max_depth, int64_t min_total, uint32_t *ret_told)
 {
     uint32_t told = 0;
+    int rc = 0;
 
     s->first[0] = 0;
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(t->budget);
         const struct call_node *n = &f->nodes[i];
         uint32_t above = s->first[n->parent];
         bool hidden =
@@ -132,16 +134,22 @@ static uint32_t judge_nodes(const struct call_tree *t, const struct call_forest 
         s->first[i] = hidden ? CALL_NOBODY : above + (n->name < t->name_count);
         told += !hidden;
     }
-    return told;
+    *ret_told = told;
+    return rc;
 }
 
 /* Self and all that is below and not told. Of callers, whose time is that of the one that is called: what did not come
  * from a caller of theirs that is told. */
-static void sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
+static int sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
 {
-    for (uint32_t i = 0; i < f->count; i++)
+    int rc = 0;
+
+    for (uint32_t i = 0; i < f->count && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(f->budget);
         s->rest[i] = f->nodes[i].self;
-    for (uint32_t i = f->count; i-- > 1;) {
+    }
+    for (uint32_t i = f->count; i-- > 1 && rc == 0;) {
+        rc = i % 4096 ? 0 : budget_check(f->budget);
         __int128 *above = &s->rest[f->nodes[i].parent];
         bool told = s->first[i] != CALL_NOBODY;
         if (callers && told)
@@ -149,6 +157,7 @@ static void sum_rests(const struct call_forest *f, struct call_shape *s, bool ca
         else if (!callers && !told)
             *above += s->rest[i];
     }
+    return rc;
 }
 
 static int link_children(const struct call_forest *f, struct call_shape *s, uint32_t told)
@@ -161,10 +170,11 @@ static int link_children(const struct call_forest *f, struct call_shape *s, uint
         if (s->first[i] != CALL_NOBODY)
             order[n++] = i;
     }
-    qsort_r(order, n, sizeof(*order), compare_nodes, f->nodes);
+    int rc = sort_items(order, n, sizeof(*order), compare_nodes, f->nodes, f->budget);
     memset(s->first, 0xFF, f->count * sizeof(*s->first));
     memset(s->next, 0xFF, f->count * sizeof(*s->next));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(f->budget);
         uint32_t parent = f->nodes[order[i]].parent;
         if (i > 0 && f->nodes[order[i - 1]].parent == parent)
             s->next[order[i - 1]] = order[i];
@@ -172,7 +182,7 @@ static int link_children(const struct call_forest *f, struct call_shape *s, uint
             s->first[parent] = order[i];
     }
     free(order);
-    return 0;
+    return rc;
 }
 
 int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth,
@@ -180,13 +190,12 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
 {
     const struct call_forest *f = &t->forest[part];
     struct call_shape *s = &t->shape[part];
+    uint32_t told = 0;
     int rc = shape_room(s, f->count, t->budget);
 
-    if (rc < 0)
-        return rc;
-    uint32_t told = judge_nodes(t, f, s, max_depth, min_total);
-    sum_rests(f, s, part == CALL_TREE_CALLERS);
-    return link_children(f, s, told);
+    rc = rc < 0 ? rc : judge_nodes(t, f, s, max_depth, min_total, &told);
+    rc = rc < 0 ? rc : sum_rests(f, s, part == CALL_TREE_CALLERS);
+    return rc < 0 ? rc : link_children(f, s, told);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

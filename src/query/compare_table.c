@@ -165,10 +165,11 @@ struct ranked {
     size_t place;
 };
 
-static int compare_ranked(const void *a, const void *b)
+static int compare_ranked(const void *a, const void *b, void *arg)
 {
     const struct ranked *x = a, *y = b;
 
+    (void)arg;
     if (x->worst != y->worst)
         return x->worst > y->worst ? -1 : 1;
     return x->place < y->place ? -1 : x->place > y->place;
@@ -219,7 +220,7 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
         n += rc == 0 && judge(w, &ranked[n]);
     }
     if (rc == 0 && !w->options->by_name)
-        qsort(ranked, n, sizeof(*ranked), compare_ranked);
+        rc = sort_items(ranked, n, sizeof(*ranked), compare_ranked, NULL, w->run->budget);
     ret->groups =
         rc < 0 ? NULL : arena_alloc(&w->run->result->arena, (n + 1) * sizeof(*ret->groups));
     for (size_t i = 0; ret->groups && i < n; i++)

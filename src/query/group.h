@@ -120,9 +120,19 @@ static inline unsigned group_bits(uint32_t count)
 {
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
+/* Between group_map.c and group_words.c: the next key, from number *i on, whose codes tell rows apart, with these (NULL: there is
+ * none, or *rc < 0 says why); of all rows of the batch the sum of codes, each times its stride or, packed, at its place in a word. */
+const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i, const uint32_t **ret_codes,
+                                       int *rc);
+int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);
+void group_words_chunk(struct group_map *m);
+int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);
 /* out[j]: group of the j-th selected row; `out` has room for b->count. */
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
+/* The same where so few rows are looked at that knowing the chunk does not pay: group_map_chunk need not have been called for
+ * it. Not of a map that is packed. */
+int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out);
 /* Quicker, where most rows are selected: out[row] = group + 1 of a selected row of the batch, 0 of any other. -EDOM: the chunk
  * is grouped by hashing. */
 int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out);

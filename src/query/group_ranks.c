@@ -27,7 +27,7 @@ bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned
     return true;
 }
 
-enum { LOOKED = 1 << 16 }; /* keys until it is asked again whether they are still wanted */
+enum { LOOKED = 1 << 14 }; /* keys until it is asked again whether they are still wanted */
 
 /* By the word first, which is in the order of the values. */
 static int compare_values(const void *a, const void *b, void *arg)
@@ -132,11 +132,14 @@ static int make_words(struct query *q, const struct group_table *distinct, struc
     if (__builtin_sub_overflow(most.value, least.value, &span) || span >= UINT64_MAX)
         return -EDOM;
     for (uint32_t i = 0; i < distinct->count; i++) {
+        int rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        if (rc < 0)
+            return rc;
         key_whole(q, distinct, i, &w);
         items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - least.value) + 1, 0, i};
     }
     *ret_most = (uint64_t)span + 1;
-    return budget_check(query_budget(q));
+    return 0;
 }
 
 /* The keys' numbers in the order of their values, in what it returns: one half of `items`. */
@@ -168,6 +171,7 @@ int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *ran
     const struct row_id *sorted = items ? sort_keys(q, distinct, items, &rc) : NULL;
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
+        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
         rank[sorted[i].group] = i;
         if (keys)
             keys[i] = *group_table_keys(distinct, sorted[i].group);

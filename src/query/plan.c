@@ -52,12 +52,18 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
                          "unknown preset \"%s\": io, compute and dlio are known", name);
 }
 
-/* window: it is one of time_range. */
+/* window: it is one of time_range. Before the first such one both are the same. */
 static int and_test(struct query *q, struct test *t, bool window)
 {
+    bool same = q->timeless == q->root;
     int rc = test_both(q, q->root, t, &q->root);
 
-    return rc < 0 || window ? rc : test_both(q, q->timeless, t, &q->timeless);
+    if (rc < 0 || window)
+        return rc;
+    if (!same)
+        return test_both(q, q->timeless, t, &q->timeless);
+    q->timeless = q->root;
+    return 0;
 }
 
 static int and_node(struct query *q, const struct dsl_node *node, bool window)

@@ -47,7 +47,8 @@ enum form {
     FORM_ZERO, /* computed a batch at a time                              */
     FORM_ROWS, /* own int64 of the whole chunk                                   */
     FORM_RANK, /* of the pid, part[0], in a table: rows_memory, rows_valid       */
-    FORM_CLIP  /* computed a batch at a time, of selected rows only              */
+    FORM_PROCESS, /* the rank of the pid and the host, a batch at a time; of rows that are wanted only */
+    FORM_CLIP     /* computed a batch at a time, of selected rows only              */
 };
 /* A lane holds an array of the batch it was filled for (scan_batch.number). */
 struct lane {
@@ -133,7 +134,7 @@ struct test_state {
 
 /* ---- query ---------------------------------------------------------------------------------------------------------- */
 
-enum { KEY_SHARDS = 16 };
+enum { KEY_SHARDS = 16, ENTRIES_LOOKED = 2048 }; /* entries of a chunk that get keys or names until the budget is asked */
 struct key_shard {
     pthread_mutex_t lock;
     struct intern *texts;
@@ -263,6 +264,8 @@ struct rank_table;
 void rank_table_free(struct rank_table *t);
 int bind_rank(struct scan_worker *w, struct bound *b);
 bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret); /* FORM_RANK, of a pid that rows have; false: none */
+/* FORM_PROCESS: of each row, and a bit in `valid`, which is empty, where it has one. */
+int ranks_of_rows(struct scan_batch *batch, struct bound *b, int64_t *out, uint64_t *valid);
 /* Fills dense_*: -EDOM: no integers that all are there and close enough, or few rows are wanted. */
 int bound_dense(struct scan_worker *w, struct bound *b);
 /* Of scan_codes and batch_codes: by the numbers of bound_dense. -EDOM as there, or more than `limit`. */

@@ -32,6 +32,25 @@ static const struct column *packed_column(const struct test_state *s, const stru
     return NULL;
 }
 
+/* Whose rows with a value, or those without one, are all that matters of the test: MODE_VALID. */
+static const struct column *valid_column(const struct bound *b)
+{
+    b = b->form == FORM_TE ? b->part[0] : b;
+    return b->form == FORM_STORED ? &b->column : NULL;
+}
+
+static int select_valid(struct chunk_view *view, const struct column *c, bool nulls, uint64_t *rows,
+                        uint32_t words)
+{
+    int rc = column_read_valid(view, c, 0, c->rows, rows);
+
+    for (uint32_t k = 0; rc == 0 && nulls && k < words; k++)
+        rows[k] = ~rows[k];
+    if (rc == 0 && nulls && c->rows % 64)
+        rows[words - 1] &= ((uint64_t)1 << c->rows % 64) - 1;
+    return rc;
+}
+
 static int select_set(struct chunk_view *view, const struct column *c, const struct test_state *s,
                       uint64_t *rows, uint32_t words)
 {
@@ -73,6 +92,8 @@ static int select_packed(struct scan_worker *w, struct test_state *s, const stru
 
     if (!rows)
         return -ENOMEM;
+    if (s->mode == MODE_VALID)
+        return select_valid(view, c, s->inverted, rows, words);
     if (s->mode == MODE_CODES)
         rc = column_select_codes(view, c, s->table.data, rows);
     else if (s->mode == MODE_I64)
@@ -122,7 +143,9 @@ int test_select(struct scan_worker *w, const struct test *t, struct bound **ret)
     rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
     if (rc < 0)
         return rc;
-    const struct column *c = t->type == TEST_CLASS ? &(*ret)->column : packed_column(s, *ret);
+    const struct column *c = t->type == TEST_CLASS   ? &(*ret)->column
+                             : s->mode == MODE_VALID ? valid_column(*ret)
+                                                     : packed_column(s, *ret);
     if (!c)
         return -EDOM;
     rc = t->type == TEST_CLASS ? select_classes(w, t, s, c) : select_packed(w, s, c);

@@ -64,10 +64,9 @@ bool query_is_argument(const struct source *s); /* not a column that all events 
 /* ERR_PARAM naming `param` where no object of the selected files has such an argument. */
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
 struct text source_path(const struct source *s); /* as asked */
-/* The first set of densities (index.h) whose tuples have one value of it; whose tuples are selected or not as a whole, but for
+/* The first set of densities (index.h) whose tuples have one value of each key and are selected or not as a whole, but for
  * time_range. -ENOENT: none. */
-int source_tuple_set(const struct source *s);
-int query_tuple_set(const struct query *q);
+int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count);
 bool source_is_time(
     const struct source *s); /* ts, te, dur, a bucket: numbers are told as VALUE_TIME */
 
@@ -126,6 +125,10 @@ static inline uint32_t batch_place(const struct scan_batch *b, uint32_t row)
 {
     return b->places ? b->places[row] : b->first + row;
 }
+
+/* Rows of the chunk, ascending, as a batch of their own, of which no row is left out: for what is asked of them alone. What other
+ * batches gave of the same sources is lost. */
+struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n);
 
 /* Arrays over all rows of the batch, decoded when first asked for; values of rows that are not selected mean nothing; value
  * of a null row is 0. *ret_valid: bitmap, NULL when no row of the batch is null. Return 0; -EDOM when the source has another shape in

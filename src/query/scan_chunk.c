@@ -129,6 +129,15 @@ static int gather(struct scan_worker *w, const struct scan_batch *b,
     return rc;
 }
 
+struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n)
+{
+    return (struct scan_batch){.chunk = c,
+                               .number = 3u << 30 | c->worker->gathered.made++,
+                               .places = places,
+                               .rows = n,
+                               .count = n};
+}
+
 /* From the mask to count and select. */
 static void take_mask(struct scan_worker *w, struct scan_batch *b)
 {

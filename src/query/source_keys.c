@@ -63,6 +63,7 @@ bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, 
 static int make_key_table(struct scan_worker *w, struct bound *b)
 {
     struct column_entry e;
+    int rc;
 
     if (b->has_key_table)
         return 0;
@@ -70,13 +71,14 @@ static int make_key_table(struct scan_worker *w, struct bound *b)
     if (!keys)
         return -ENOMEM;
     for (uint32_t i = 0; i < b->entries; i++) {
+        if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1 && (rc = budget_check(w->query->budget)) < 0)
+            return rc;
         if (b->ids && b->form == FORM_STORED && b->ids[i] != INDEX_NO_TEXT) {
             keys[i] = key_make(KEY_TEXT, b->ids[i]);
             continue;
         }
-        int rc = bound_entry(w, b, i, &e);
-        if (rc == 0)
-            rc = key_of_entry(w->query, &e, &keys[i]);
+        rc = bound_entry(w, b, i, &e);
+        rc = rc < 0 ? rc : key_of_entry(w->query, &e, &keys[i]);
         if (rc < 0)
             return rc;
     }

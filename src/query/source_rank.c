@@ -17,6 +17,7 @@ struct rank_entry {
 struct rank_table {
     size_t count, cap;
     struct rank_entry *entries; /* sorted by (pid, host, file) */
+    int64_t min, max;           /* of all ranks                */
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -71,6 +72,8 @@ static int add_rank(struct query *q, struct rank_table *t, uint32_t position,
     uint32_t host = process_host(q, file, p);
     if (host == INDEX_NO_TEXT)
         host = only_host_of_pid(q, file, p->pid);
+    t->min = t->count == 0 || p->rank < t->min ? p->rank : t->min;
+    t->max = t->count == 0 || p->rank > t->max ? p->rank : t->max;
     t->entries[t->count++] =
         (struct rank_entry){.pid = p->pid, .rank = p->rank, .host = host, .file = position};
     return 0;
@@ -158,17 +161,17 @@ struct ranks {
     struct scan_worker *worker;
     const struct rank_table *table;
     struct bound *pid, *host;
-    uint32_t *host_ids; /* of the codes of host */
+    uint32_t *host_ids; /* of the codes of host; in remap_memory */
     struct memo memo[MEMO];
     uint32_t found;
 };
 
-static int read_host_ids(struct ranks *r)
+static int read_host_ids(struct ranks *r, struct bound *b)
 {
     struct column_entry e;
     bool coded = r->host->shape == SHAPE_TEXT || r->host->shape == SHAPE_MIXED;
 
-    r->host_ids = malloc(((size_t)r->host->entries + 1) * sizeof(*r->host_ids));
+    r->host_ids = grow_to(&b->remap_memory, (r->host->entries + 1ul) * sizeof(*r->host_ids));
     if (!r->host_ids)
         return -ENOMEM;
     for (uint32_t i = 0; coded && i < r->host->entries; i++) {
@@ -240,8 +243,9 @@ static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch
             continue;
         end = run_end(pids, valid, codes, i, batch->rows);
         int64_t rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
+        uint32_t row = batch->first + i;
         if (rank != INT64_MIN)
-            put_rank(r, b, batch->first + i, batch->first + end, rank);
+            put_rank(r, b, row, row + (end - i), rank);
     }
     return rc;
 }
@@ -259,49 +263,6 @@ static int fill_all(struct ranks *r, struct bound *b)
     return rc;
 }
 
-/* The rows that are wanted, all others are as if they had none. `made`: such batches of this chunk before. */
-static int fill_places(struct ranks *r, struct bound *b, const uint32_t *places, uint32_t n,
-                       uint32_t made)
-{
-    struct scan_batch batch = {.chunk = &r->worker->chunk,
-                               .number = 1u << 30 | made,
-                               .places = places,
-                               .rows = n,
-                               .count = n};
-    const int64_t *pids;
-    const uint64_t *valid;
-    const uint32_t *codes = NULL;
-    int rc = bound_i64(&batch, r->pid, &pids, &valid);
-
-    if (rc == 0 && r->host->shape != SHAPE_NULL)
-        rc = bound_codes(&batch, r->host, &codes);
-    for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        int64_t rank = INT64_MIN;
-        if (batch_is_valid(valid, i))
-            rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
-        if (rank != INT64_MIN)
-            put_rank(r, b, places[i], places[i] + 1, rank);
-    }
-    return rc;
-}
-
-static int fill_wanted(struct ranks *r, struct bound *b)
-{
-    const struct scan_chunk *c = &r->worker->chunk;
-    uint32_t places[SCAN_BATCH], n = 0, made = 0;
-    int rc = 0;
-
-    for (uint32_t i = 0; rc == 0 && i < (c->rows + 63) / 64; i++) {
-        for (uint64_t left = c->wanted[i]; left; left &= left - 1)
-            places[n++] = i * 64 + (uint32_t)__builtin_ctzll(left);
-        if (n + 64 <= SCAN_BATCH)
-            continue;
-        rc = fill_places(r, b, places, n, made++);
-        n = 0;
-    }
-    return rc < 0 || n == 0 ? rc : fill_places(r, b, places, n, made);
-}
-
 static int fill_chunk(struct ranks *r, struct bound *b)
 {
     uint32_t n = r->worker->chunk.rows;
@@ -311,10 +272,46 @@ static int fill_chunk(struct ranks *r, struct bound *b)
         !grow_to(&b->rows_valid, words * 8))
         return -ENOMEM;
     memset(b->rows_valid.data, 0, words * 8);
-    int rc = read_host_ids(r);
-    if (rc == 0)
-        rc = r->worker->chunk.wanted ? fill_wanted(r, b) : fill_all(r, b);
-    free(r->host_ids);
+    int rc = read_host_ids(r, b);
+    return rc < 0 ? rc : fill_all(r, b);
+}
+
+/* ---- a batch at a time: where few rows are wanted, and their pids and hosts mostly are, too -------- */
+
+static int bind_batches(struct ranks *r, struct bound *b)
+{
+    struct ranks *kept = grow_to(&b->rows_memory, sizeof(*kept));
+    int rc = kept ? read_host_ids(r, b) : -ENOMEM;
+
+    if (rc < 0)
+        return rc;
+    *kept = *r;
+    b->form = FORM_PROCESS;
+    b->shape = SHAPE_INT;
+    b->min = r->table->min;
+    b->max = r->table->max;
+    b->nano = false;
+    b->nulls = true;
+    return 0;
+}
+
+int ranks_of_rows(struct scan_batch *batch, struct bound *b, int64_t *out, uint64_t *valid)
+{
+    struct ranks *r = b->rows_memory.data;
+    const int64_t *pids;
+    const uint64_t *has_pid;
+    const uint32_t *codes = NULL;
+    int rc = bound_i64(batch, r->pid, &pids, &has_pid);
+
+    if (rc == 0 && r->host->shape != SHAPE_NULL)
+        rc = bound_codes(batch, r->host, &codes);
+    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) {
+        int64_t rank = INT64_MIN;
+        if (batch_is_valid(has_pid, i))
+            rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
+        out[i] = rank == INT64_MIN ? 0 : rank;
+        valid[i / 64] |= (uint64_t)(rank != INT64_MIN) << i % 64;
+    }
     return rc;
 }
 
@@ -383,7 +380,7 @@ static int fill_pids(struct ranks *r, struct bound *b, uint32_t host)
 /* Few enough pids, each with its one rank. */
 static bool is_by_pid(const struct ranks *r)
 {
-    if (r->worker->chunk.wanted)
+    if (r->worker->chunk.wanted && r->pid->min != r->pid->max)
         return false;
     bool one_host = r->host->shape == SHAPE_NULL ||
                     (r->host->shape == SHAPE_TEXT && r->host->entries == 1 && !r->host->nulls);
@@ -393,11 +390,10 @@ static bool is_by_pid(const struct ranks *r)
 
 static int bind_pids(struct ranks *r, struct bound *b)
 {
-    int rc = read_host_ids(r);
+    int rc = read_host_ids(r, b);
 
     if (rc == 0) /* behind the last: what rows without a host have */
         rc = fill_pids(r, b, r->host_ids[0]);
-    free(r->host_ids);
     b->form = r->found ? FORM_RANK : FORM_NULL;
     b->shape = r->found ? SHAPE_INT : SHAPE_NULL;
     b->nano = false;
@@ -427,6 +423,8 @@ int bind_rank(struct scan_worker *w, struct bound *b)
         rc = source_bind(w, b->source->part[1], &r.host);
     if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT && is_by_pid(&r))
         return bind_pids(&r, b);
+    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT && w->chunk.wanted)
+        return bind_batches(&r, b);
     if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT)
         rc = fill_chunk(&r, b);
     b->form = r.found ? FORM_ROWS : FORM_NULL;

@@ -88,7 +88,8 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
     }
     if (b->form == FORM_TE || b->form == FORM_BUCKET) /* where ts is; nothing has to be computed */
         return bound_valid(batch, b->part[0], ret);
-    if (b->form == FORM_DUR || b->form == FORM_ROWS || b->form == FORM_RANK || b->form == FORM_CLIP)
+    if (b->form == FORM_DUR || b->form == FORM_ROWS || b->form == FORM_RANK ||
+        b->form == FORM_PROCESS || b->form == FORM_CLIP)
         return bound_i64(batch, b, &ignored, ret);
     if (!lane_has(&b->valid, batch)) {
         uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
@@ -428,6 +429,44 @@ static int read_rank(struct scan_batch *batch, struct bound *b, int64_t *out)
     return 0;
 }
 
+/* Of a batch that is no list of places: those of its rows that are wanted. */
+static int read_wanted_ranks(struct scan_batch *batch, struct bound *b, int64_t *out,
+                             uint64_t *mask)
+{
+    uint32_t places[SCAN_BATCH], n = 0;
+    int64_t ranks[SCAN_BATCH];
+    uint64_t valid[SCAN_WORDS] = {0};
+
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        for (uint64_t left = batch->chunk->wanted[batch->first / 64 + i]; left; left &= left - 1)
+            places[n++] = batch->first + i * 64 + (uint32_t)__builtin_ctzll(left);
+    struct scan_batch few = batch_of_places(batch->chunk, places, n);
+    int rc = n == 0 ? 0 : ranks_of_rows(&few, b, ranks, valid);
+    memset(out, 0, batch->rows * sizeof(*out));
+    for (uint32_t k = 0; rc == 0 && k < n; k++) {
+        uint32_t row = places[k] - batch->first;
+        out[row] = ranks[k];
+        mask[row / 64] |= (uint64_t)bit(valid, k) << row % 64;
+    }
+    return rc;
+}
+
+static int read_process_ranks(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    uint64_t *mask = lane_begin(&b->valid, sizeof(uint64_t));
+
+    if (!mask)
+        return -ENOMEM;
+    memset(mask, 0, SCAN_WORDS * 8);
+    int rc =
+        batch->places ? ranks_of_rows(batch, b, out, mask) : read_wanted_ranks(batch, b, out, mask);
+    if (rc < 0)
+        return rc;
+    valid_end(b, batch);
+    b->i64.valid = b->valid.valid;
+    return 0;
+}
+
 static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     int rc = 0;
@@ -450,6 +489,8 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
         return within_read(batch, b, out);
     case FORM_RANK:
         return read_rank(batch, b, out);
+    case FORM_PROCESS:
+        return read_process_ranks(batch, b, out);
     case FORM_ZERO:
         memset(out, 0, batch->rows * sizeof(*out));
         return 0;

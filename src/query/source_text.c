@@ -185,7 +185,8 @@ static int map_column(struct scan_worker *w, struct bound *b, const struct input
     if (!entries)
         return -ENOMEM;
     for (uint32_t i = 0; i < c->entries; i++) {
-        int rc = column_entry(w->chunk.view, c, i, &e);
+        int rc = i % ENTRIES_LOOKED ? 0 : budget_check(w->query->budget);
+        rc = rc < 0 ? rc : column_entry(w->chunk.view, c, i, &e);
         if (rc == 0)
             rc = translate(w, in->kind[0], &e, in->pid.min, in->pid_constant, &entries[i],
                            ret_depends);
@@ -387,7 +388,8 @@ static int code_rows(struct rows *r)
     int rc = codes ? read_inputs(r) : -ENOMEM;
 
     for (uint32_t row = 0; rc == 0 && row < n; row++) {
-        rc = code_row(r, row, &codes[row]);
+        rc = row % ENTRIES_LOOKED ? 0 : budget_check(r->worker->query->budget);
+        rc = rc < 0 ? rc : code_row(r, row, &codes[row]);
         nulls += rc == 0 && codes[row] == NO_ENTRY;
     }
     if (rc < 0)

@@ -144,6 +144,30 @@ struct value stats_time(__int128 ns)
     return (struct value){.type = VALUE_TIME, .wide = ns};
 }
 
+int stats_step(struct stats *s)
+{
+    size_t more = s->arena.used > s->charged ? s->arena.used - s->charged : 0;
+    int rc = budget_check(s->budget);
+
+    rc = rc < 0 || more == 0 ? rc : budget_charge(s->budget, more);
+    s->charged += rc == 0 ? more : 0;
+    return rc;
+}
+
+void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
+{
+    size_t bytes = (count + 1) * each;
+    void *rows = NULL;
+
+    if (*error == 0 && (*error = stats_step(s)) == 0 &&
+        (*error = budget_charge(s->budget, bytes)) == 0) {
+        s->charged += bytes;
+        rows = arena_alloc(&s->arena, bytes);
+        *error = rows ? 0 : -ENOMEM;
+    }
+    return rows;
+}
+
 struct value stats_text(struct stats *s, struct text t, int *error)
 {
     struct value v = {.type = VALUE_NULL};
@@ -199,9 +223,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
 
     *ret_total = t->map.table.count;
     *ret_count = n;
-    *ret = arena_alloc(&s->arena, (n + 1) * sizeof(**ret));
-    if (rc == 0 && !*ret)
-        rc = -ENOMEM;
+    *ret = stats_rows(s, n, sizeof(**ret), &rc);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const uint64_t *keys = group_table_keys(&t->map.table, order[i]);
         struct stats_count *c = *ret + i;
@@ -210,6 +232,8 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
         c->count = t->counts[order[i]];
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
             rc = tell_key(s, plan->query, keys[k], by[table][k]);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = stats_step(s);
     }
     free(order);
     return rc;
@@ -258,11 +282,12 @@ static int tell_groups(struct stats *s, struct stats_found *f, const struct doub
                          &s->group_count);
 
     s->groups_total = t->count;
-    s->groups = arena_alloc(&s->arena, (s->group_count + 1) * sizeof(*s->groups));
-    if (rc == 0 && !s->groups)
-        rc = -ENOMEM;
-    for (size_t i = 0; i < s->group_count && rc == 0; i++)
+    s->groups = stats_rows(s, s->group_count, sizeof(*s->groups), &rc);
+    for (size_t i = 0; i < s->group_count && rc == 0; i++) {
         rc = tell_group(s, f, d, order[i], &s->groups[i]);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = stats_step(s);
+    }
     free(order);
     return rc;
 }
@@ -273,8 +298,11 @@ static int total_of_groups(struct stats_found *f)
     const struct group_tallies *g = &f->groups;
     int rc = 0;
 
-    for (uint32_t i = 0; i < g->map.table.count && i < g->tally_cap[Q_DURATION] && rc == 0; i++)
+    for (uint32_t i = 0; i < g->map.table.count && i < g->tally_cap[Q_DURATION] && rc == 0; i++) {
         rc = tally_merge(&f->memory, &f->total, &g->tally[Q_DURATION][i]);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = budget_check(f->plan->budget);
+    }
     return rc;
 }
 
@@ -351,11 +379,12 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     if (!s)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     s->report = options->report;
+    s->budget = plan.budget;
     int rc = plan_make(&plan, s, options, err);
-    if (rc == 0 && stats_can_summarise(&plan, options))
-        rc = stats_from_summary(&plan, s, options);
-    else if (rc == 0)
-        rc = run_scan(&plan, options, s, err);
+    if (rc == 0) {
+        rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
+        rc = rc == -EDOM ? run_scan(&plan, options, s, err) : rc;
+    }
     if (rc < 0) {
         stats_free(s);
         return explain(rc, &plan, err);
@@ -373,5 +402,7 @@ void stats_free(struct stats *s)
     if (!s)
         return;
     arena_done(&s->arena);
+    if (s->charged)
+        budget_release(s->budget, s->charged);
     free(s);
 }

@@ -101,12 +101,15 @@ int grow_counts(struct budget *b, uint64_t **counts, uint32_t *cap, uint32_t cou
 /* ---- without a scan ---- */
 struct stats_options;
 bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o);
-/* Fills everything the plan asks for but groups. */
+/* Fills everything the plan asks for but groups. -EDOM: there are more names than summaries tell apart; nothing is filled. */
 int stats_from_summary(const struct stats_plan *plan, struct stats *s, const struct stats_options *o);
 /* Objects of the selection when query_unfiltered. */
 int stats_summary_count(struct query *q, uint64_t *ret);
 
 /* ---- telling ---- */
+enum { STATS_LOOKED = 1024 }; /* rows until stats_step is due: it charges what the arena took, and asks the budget whether to go on */
+int stats_step(struct stats *s);
+void *stats_rows(struct stats *s, size_t count, size_t each, int *error); /* in the arena, charged before; not when *error is set */
 struct value stats_text(struct stats *s, struct text t, int *error);  /* copied into the arena; ptr NULL: null */
 struct value stats_time(__int128 ns);
 int stats_set_histogram(struct stats *s, const struct histogram *h);

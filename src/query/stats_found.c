@@ -58,6 +58,22 @@ void found_done(struct stats_found *f)
     memset(f, 0, sizeof(*f));
 }
 
+/* What there was, and empty ones behind it. */
+static int fill_tallies(struct stats_found *f, struct tally *to, uint32_t cap,
+                        const struct tally *from, uint32_t count)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < cap && rc == 0; i++) {
+        rc = i % STATS_LOOKED ? 0 : budget_check(f->plan->budget);
+        if (i < count)
+            to[i] = from[i];
+        else
+            tally_init(&to[i]);
+    }
+    return rc;
+}
+
 int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
 {
     struct group_tallies *g = &f->groups;
@@ -75,10 +91,11 @@ int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
     struct tally *grown = aligned_alloc(64, (size_t)cap * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
-    if (before)
-        memcpy(grown, g->tally[quantity], before * sizeof(*grown));
-    for (uint32_t i = before; i < cap; i++)
-        tally_init(&grown[i]);
+    rc = fill_tallies(f, grown, cap, g->tally[quantity], before);
+    if (rc < 0) {
+        free(grown);
+        return rc;
+    }
     free(g->tally[quantity]);
     g->tally[quantity] = grown;
     g->tally_cap[quantity] = cap;
@@ -116,6 +133,8 @@ static int merge_counts(struct stats_found *into, struct count_table *t,
         int rc = group < 0 ? (int)group
                            : grow_counts(into->plan->budget, &t->counts, &t->cap,
                                          t->map.table.count, &into->groups.charged);
+        if (rc == 0 && g % STATS_LOOKED == 0)
+            rc = budget_check(into->plan->budget);
         if (rc < 0)
             return rc;
         t->counts[group] += from->counts[g];
@@ -132,6 +151,8 @@ static int merge_groups(struct stats_found *into, const struct group_tallies *fr
         int rc = group < 0 ? (int)group
                            : grow_counts(into->plan->budget, &t->counts, &t->cap,
                                          t->map.table.count, &t->charged);
+        if (rc == 0 && g % STATS_LOOKED == 0)
+            rc = budget_check(into->plan->budget);
         for (unsigned q = 0; rc == 0 && q < QUANTITIES; q++) {
             if (g >= from->tally_cap[q])
                 continue;

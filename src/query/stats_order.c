@@ -21,7 +21,7 @@ static int rank_column(struct query *q, struct ranking *r, unsigned column, stru
     group_table_init(&distinct, 1, UINT32_MAX, budget);
     for (uint32_t g = 0; g < t->count && rc == 0; g++) {
         int64_t id = group_table_add(&distinct, group_table_keys(t, g) + column);
-        rc = id < 0 ? (int)id : 0;
+        rc = id < 0 ? (int)id : g % STATS_LOOKED ? 0 : budget_check(budget);
         r->ranks[(size_t)g * t->width + column] = (uint32_t)id;
     }
     if (rc == 0) {
@@ -31,6 +31,7 @@ static int rank_column(struct query *q, struct ranking *r, unsigned column, stru
     for (uint32_t g = 0; g < t->count && rc == 0; g++) {
         uint32_t *at = &r->ranks[(size_t)g * t->width + column];
         *at = rank[*at];
+        rc = g % STATS_LOOKED ? 0 : budget_check(budget);
     }
     free(rank);
     group_table_done(&distinct);
@@ -71,16 +72,23 @@ static void sift_down(uint32_t *heap, size_t n, size_t at, struct ranking *r)
 }
 
 /* The first `top` of n, in no order: a heap whose root is the last of them. */
-static void keep_first(uint32_t *groups, size_t n, size_t top, struct ranking *r)
+static int keep_first(uint32_t *groups, size_t n, size_t top, struct ranking *r,
+                      struct budget *budget)
 {
-    for (size_t i = top; i-- > 0;)
+    int rc = 0;
+
+    for (size_t i = top; i-- > 0 && rc == 0;) {
         sift_down(groups, top, i, r);
-    for (size_t i = top; i < n; i++) {
+        rc = i % STATS_LOOKED ? 0 : budget_check(budget);
+    }
+    for (size_t i = top; i < n && rc == 0; i++) {
+        rc = i % STATS_LOOKED ? 0 : budget_check(budget);
         if (compare_groups(&groups[i], &groups[0], r) < 0) {
             groups[0] = groups[i];
             sift_down(groups, top, 0, r);
         }
     }
+    return rc;
 }
 
 static int order_ranked(struct ranking *r, uint64_t top, struct budget *budget, uint32_t **ret,
@@ -88,16 +96,17 @@ static int order_ranked(struct ranking *r, uint64_t top, struct budget *budget, 
 {
     size_t n = r->table->count;
     uint32_t *groups = malloc((n + 1) * sizeof(*groups));
+    int rc = 0;
 
     if (!groups)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         groups[i] = (uint32_t)i;
     if (top && top < n) {
-        keep_first(groups, n, top, r);
+        rc = keep_first(groups, n, top, r, budget);
         n = top;
     }
-    int rc = sort_items(groups, n, sizeof(*groups), compare_groups, r, budget);
+    rc = rc < 0 ? rc : sort_items(groups, n, sizeof(*groups), compare_groups, r, budget);
     if (rc < 0)
         free(groups);
     *ret = rc < 0 ? NULL : groups;

@@ -210,8 +210,7 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
         struct doubles *d = job->doubles;
         uint32_t cap = d->cap;
         int64_t group = group_table_add(&d->table, p->keys + (size_t)i * p->width);
-        if (group < 0)
-            rc = (int)group;
+        rc = group < 0 ? (int)group : i % STATS_LOOKED ? 0 : budget_check(job->plan->budget);
         while (rc == 0 && (uint64_t)group >= cap)
             cap = cap ? cap * 2 : 64;
         for (unsigned q = 0; rc == 0 && cap > d->cap && q < QUANTITIES; q++) {

@@ -74,10 +74,11 @@ struct row {
     int64_t key[3];
 };
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *arg)
 {
     const struct row *x = a, *y = b;
 
+    (void)arg;
     for (unsigned i = 0; i < 3; i++) {
         if (x->key[i] != y->key[i])
             return x->key[i] < y->key[i] ? -1 : 1;
@@ -85,23 +86,27 @@ static int compare_rows(const void *a, const void *b)
     return 0;
 }
 
-static size_t join_rows(struct row *rows, size_t n)
+static int join_rows(struct row *rows, size_t *n, struct budget *budget)
 {
     size_t kept = 0;
+    int rc = sort_items(rows, *n, sizeof(*rows), compare_rows, NULL, budget);
 
-    qsort(rows, n, sizeof(*rows), compare_rows);
-    for (size_t i = 0; i < n; i++) {
-        if (kept && compare_rows(&rows[kept - 1], &rows[i]) == 0)
+    for (size_t i = 0; i < *n && rc == 0; i++) {
+        rc = i % STATS_LOOKED ? 0 : budget_check(budget);
+        if (kept && compare_rows(&rows[kept - 1], &rows[i], NULL) == 0)
             rows[kept - 1].count += rows[i].count;
         else
             rows[kept++] = rows[i];
     }
-    return kept;
+    *n = kept;
+    return rc;
 }
 
-static int compare_told(const void *a, const void *b)
+/* Of rows by their numbers; `arg` has them. */
+static int compare_told(const void *a, const void *b, void *arg)
 {
-    const struct stats_count *x = a, *y = b;
+    const struct stats_count *told = arg, *x = &told[*(const uint32_t *)a],
+                             *y = &told[*(const uint32_t *)b];
     int order = 0;
 
     if (x->count != y->count)
@@ -137,36 +142,71 @@ static int keep_text(struct stats *s, struct value *v)
     return rc;
 }
 
+static void tell_row(const struct stats_plan *plan, unsigned table, const struct row *row,
+                     struct stats_count *ret)
+{
+    *ret = (struct stats_count){.count = row->count};
+    if (table == COUNT_THREADS) {
+        ret->pid = int_value(row->key[0]);
+        ret->tid = int_value(row->key[1]);
+        ret->host = text_value(plan, row->key[2]);
+    } else {
+        ret->cat = text_value(plan, row->key[0]);
+        if (table == COUNT_NAMES)
+            ret->name = text_value(plan, row->key[1]);
+    }
+}
+
+/* All rows with their values, and in `order` their numbers as they are told. */
+static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
+                      size_t n, struct stats_count *told, uint32_t *order)
+{
+    for (size_t i = 0; i < n; i++) {
+        int rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        if (rc < 0)
+            return rc;
+        tell_row(plan, table, &rows[i], &told[i]);
+        order[i] = (uint32_t)i;
+    }
+    return sort_items(order, n, sizeof(*order), compare_told, told, plan->budget);
+}
+
+static int keep_rows(struct stats *s, const struct stats_count *told, const uint32_t *order,
+                     size_t n, struct stats_count **ret)
+{
+    int rc = 0;
+    struct stats_count *kept = *ret = stats_rows(s, n, sizeof(*kept), &rc);
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        kept[i] = told[order[i]];
+        rc = keep_text(s, &kept[i].cat);
+        rc = rc < 0 ? rc : keep_text(s, &kept[i].name);
+        rc = rc < 0 ? rc : keep_text(s, &kept[i].host);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = stats_step(s);
+    }
+    return rc;
+}
+
 static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned table,
                      struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
                      size_t *ret_count, uint64_t *ret_total)
 {
-    int rc = 0;
+    int rc = join_rows(rows, &n, plan->budget);
+    size_t bytes = (n + 1) * (sizeof(struct stats_count) + sizeof(uint32_t));
 
-    n = join_rows(rows, n);
-    struct stats_count *told = arena_alloc(&s->arena, (n + 1) * sizeof(*told));
-    if (!told)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        told[i].count = rows[i].count;
-        if (table == COUNT_THREADS) {
-            told[i].pid = int_value(rows[i].key[0]);
-            told[i].tid = int_value(rows[i].key[1]);
-            told[i].host = text_value(plan, rows[i].key[2]);
-        } else {
-            told[i].cat = text_value(plan, rows[i].key[0]);
-            told[i].name = table == COUNT_NAMES ? text_value(plan, rows[i].key[1]) : told[i].name;
-        }
-    }
-    qsort(told, n, sizeof(*told), compare_told);
+    rc = rc < 0 ? rc : budget_charge(plan->budget, bytes);
+    if (rc < 0)
+        return rc;
+    struct stats_count *told = malloc((n + 1) * sizeof(*told));
+    uint32_t *order = malloc((n + 1) * sizeof(*order));
     *ret_total = n;
     *ret_count = top && top < n ? top : n;
-    *ret = told;
-    for (size_t i = 0; i < *ret_count && rc == 0; i++) {
-        rc = keep_text(s, &told[i].cat);
-        rc = rc < 0 ? rc : keep_text(s, &told[i].name);
-        rc = rc < 0 ? rc : keep_text(s, &told[i].host);
-    }
+    rc = told && order ? order_rows(plan, table, rows, n, told, order) : -ENOMEM;
+    rc = rc < 0 ? rc : keep_rows(s, told, order, *ret_count, ret);
+    free(told);
+    free(order);
+    budget_release(plan->budget, bytes);
     return rc;
 }
 
@@ -176,16 +216,17 @@ static int tell_names(const struct stats_plan *plan, struct stats *s, const stru
     unsigned phases = query_phases(plan->query);
     struct row *rows = calloc(sum->name_count + 1, sizeof(*rows));
     size_t n = 0;
+    int rc = rows ? 0 : -ENOMEM;
 
-    if (!rows)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < sum->name_count; i++) {
+    for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
+        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
         if (phases >> from->class & 1)
             rows[n++] =
                 (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
     }
-    int rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names,
+    if (rc == 0)
+        rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names,
                                               &s->name_count, &s->names_total)
                                   : tell_rows(plan, s, table, rows, n, top, &s->categories,
                                               &s->category_count, &s->categories_total);
@@ -200,12 +241,12 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
     unsigned phases = query_phases(plan->query);
     struct row *rows = calloc(sum->thread_count + 1, sizeof(*rows));
     size_t n = 0;
+    int rc = rows ? 0 : -ENOMEM;
 
-    if (!rows)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < sum->thread_count; i++) {
+    for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
         const struct summary_thread *t = &sum->threads[i];
         uint32_t host = t->host;
+        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
         if (!(phases >> t->class & 1))
             continue;
         if (t->host_is_hash && host != INDEX_NO_TEXT)
@@ -213,7 +254,8 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
                                  host);
         rows[n++] = (struct row){t->count, {t->pid, t->tid, host}};
     }
-    int rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
+    if (rc == 0)
+        rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
                        &s->pid_tids_total);
     free(rows);
     return rc;
@@ -244,7 +286,8 @@ static int tell_duration(const struct stats_plan *plan, struct stats *s, const s
 
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
-        if (!(phases >> from->class & 1) || from->duration.count == 0)
+        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        if (rc < 0 || !(phases >> from->class & 1) || from->duration.count == 0)
             continue;
         moments_merge(&m, &from->duration);
         histogram_merge(&h, &from->histogram);
@@ -260,13 +303,16 @@ static int tell_duration(const struct stats_plan *plan, struct stats *s, const s
 }
 
 /* All objects, those without ts as well. */
-static uint64_t count_objects(const struct query *q, const struct summary *sum)
+static int count_objects(struct query *q, const struct summary *sum, uint64_t *ret)
 {
-    uint64_t n = 0;
+    int rc = 0;
 
-    for (uint32_t i = 0; i < sum->name_count; i++)
-        n += query_phases(q) >> sum->names[i].class & 1 ? sum->names[i].count : 0;
-    return n;
+    *ret = 0;
+    for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
+        rc = i % STATS_LOOKED ? 0 : budget_check(query_budget(q));
+        *ret += query_phases(q) >> sum->names[i].class & 1 ? sum->names[i].count : 0;
+    }
+    return rc;
 }
 
 static void tell_times(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
@@ -297,11 +343,10 @@ static int tell_summary(const struct stats_plan *plan, struct stats *s, const st
                         const struct stats_options *o)
 {
     bool cut = o->report == STATS_TOP_NAMES || o->report == STATS_TOP_CATEGORIES;
-    int rc = 0;
+    int rc = count_objects(plan->query, sum, &s->events);
 
-    s->events = count_objects(plan->query, sum);
     tell_times(plan, s, sum);
-    if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
+    if ((s->has_categories = plan->count[COUNT_CATEGORIES]) && rc == 0)
         rc = tell_names(plan, s, sum, COUNT_CATEGORIES, cut ? o->top_n : 0);
     if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
         rc = tell_names(plan, s, sum, COUNT_NAMES, cut ? o->top_n : 0);
@@ -312,6 +357,13 @@ static int tell_summary(const struct stats_plan *plan, struct stats *s, const st
     return rc;
 }
 
+/* Of very many names there is no entry each. */
+static bool tells_all(const struct stats_plan *plan, const struct summary *sum)
+{
+    return (!plan->count[COUNT_NAMES] || sum->detail < SUMMARY_BY_CATEGORY) &&
+           (!plan->count[COUNT_CATEGORIES] || sum->detail < SUMMARY_BY_CLASS);
+}
+
 int stats_from_summary(const struct stats_plan *plan, struct stats *s,
                        const struct stats_options *o)
 {
@@ -320,6 +372,8 @@ int stats_from_summary(const struct stats_plan *plan, struct stats *s,
     struct summary *own;
     int rc = get_summary(plan->query, &sum, &own);
 
+    if (rc == 0 && !tells_all(plan, sum))
+        rc = -EDOM;
     rc = rc < 0 ? rc : tell_summary(plan, s, sum, o);
     summary_free(own);
     if (rc == 0) {
@@ -336,8 +390,7 @@ int stats_summary_count(struct query *q, uint64_t *ret)
     struct summary *own;
     int rc = get_summary(q, &sum, &own);
 
-    if (rc == 0)
-        *ret = count_objects(q, sum);
+    rc = rc < 0 ? rc : count_objects(q, sum, ret);
     summary_free(own);
     return rc;
 }

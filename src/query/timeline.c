@@ -60,6 +60,8 @@ static void plan_columns(struct timeline *t, uint32_t width)
     t->plan.to = f->to_ns;
     t->plan.step = f->column_ns;
     t->plan.columns_per_ns = 1 / (double)f->column_ns;
+    if ((f->column_ns & (f->column_ns - 1)) == 0)
+        t->plan.step_bits = (unsigned)__builtin_ctzll(f->column_ns);
     t->plan.columns = f->columns;
     while ((f->columns - 1) >> t->plan.block >= 64)
         t->plan.block++;
@@ -142,7 +144,9 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
         return 0;
     }
     plan_columns(t, o->width);
-    t->plan.density = timeline_density_set(&t->plan, o);
+    t->plan.density = !o->has_window || o->overlap
+                          ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width)
+                          : -ENOENT;
     rc = timeline_scan(&t->plan, o->events, &t->found, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);

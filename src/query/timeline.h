@@ -63,15 +63,17 @@ struct timeline_plan {
     int64_t from, to;
     uint64_t step;
     double columns_per_ns;             /* 1 / step */
+    unsigned step_bits;                /* step is 1 << step_bits; 0: it is not                      */
     uint32_t columns;
     unsigned block;                    /* 64 blocks of 2^block columns, the last ones may not be there */
     int density;                       /* chunks may be told from this set of their densities; negative: none */
 };
-/* Of so many ns from the window's begin on. offset / step: the product with the inverse is off by one at most. */
+/* Of so many ns from the window's begin on, which are in it. offset / step: the product with the inverse is off by one at most. */
 static inline uint32_t timeline_column(const struct timeline_plan *p, uint64_t offset)
 {
+    if (p->step_bits > 0)
+        return (uint32_t)(offset >> p->step_bits);
     uint32_t c = (uint32_t)(int64_t)((double)offset * p->columns_per_ns);
-
     if (c >= p->columns) /* the product with step might not fit */
         c = p->columns - 1;
     uint64_t begin = c * p->step, less = begin > offset;
@@ -104,7 +106,16 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uin
 /* The group, which has room, has parts after it. */
 int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group);
 /* Where 64 bits of ns are not enough, whole columns of it count as covered. */
-void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t column, unsigned __int128 ns);
+void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t column, unsigned __int128 ns);
+static inline void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t column, uint64_t ns)
+{
+    uint64_t sum;
+
+    if (__builtin_expect(__builtin_add_overflow(parts[column].busy, ns, &sum), 0))
+        timeline_add_wide(step, parts, column, ns);
+    else
+        parts[column].busy = sum;
+}
 /* Cells of group i of a worker become or are added to those of `group`. */
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, struct timeline_found *own,
                   uint32_t i);
@@ -118,27 +129,27 @@ struct timeline_pending {
 };
 /* Of a worker, at a chunk. */
 struct timeline_density {
-    bool on, whole, picks;             /* the chunk is told from it; it lies in one column; rows may be picks */
+    bool whole, picks;                 /* the chunk lies in one column; rows may be picks              */
     unsigned level;
     uint32_t tuple, longest;           /* the next ones of the chunk's lists                           */
     struct density chunk;
     const struct density_set *set;
+    const uint32_t *rows;              /* of its tuples                                                 */
     struct density_cells *cells;
     uint64_t *wanted;
-    uint32_t *group;                   /* of a tuple + 1; 0: not selected                              */
+    uint32_t *group;                   /* of a tuple + 1; 0: not selected; set between row and end     */
     struct timeline_pending *pending;
     size_t pending_count, words, groups, pendings, charged;
 };
-/* From which set chunks may be told, by all but columns and window, which are looked at later. Negative: none. */
-int timeline_density_set(const struct timeline_plan *plan, const struct timeline_options *o);
-/* Before the chunk is read: sets d->on and the rows that are wanted, of the longest those that `picks` may want. */
+/* Before the chunk is read: sets the rows that are wanted, if it is told from it, of the longest those that `picks` may want. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan, const struct timeline_picks *picks,
                           struct scan_chunk *c);
 /* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted that are long enough. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
                            const struct timeline_picks *picks, struct scan_chunk *c);
-/* Of each selected row, in order; true: it is one of the longest. */
-bool timeline_density_row(struct timeline_density *d, uint32_t row, uint32_t group);
+/* Of each selected row, in order: whether it stands for a tuple, *ret_tuple; whether it is one of the longest, *ret_dur in ns. */
+bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple);
+bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur);
 /* After the rows; groups have room. */
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan, struct timeline_found *found,
                          size_t position, bool picks, struct scan_chunk *c);

@@ -47,7 +47,7 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
 
 /* ---- objects ----------------------------------------------------------------------------------------------- */
 
-void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
+void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t column,
                        unsigned __int128 ns)
 {
     unsigned __int128 sum = parts[column].busy + ns;
@@ -58,17 +58,6 @@ void timeline_add_busy(uint64_t step, struct timeline_part *parts, uint32_t colu
         sum %= step;
     }
     parts[column].busy = (uint64_t)sum;
-}
-
-static inline void add_busy(uint64_t step, struct timeline_part *parts, uint32_t column,
-                            uint64_t ns)
-{
-    uint64_t sum;
-
-    if (__builtin_expect(__builtin_add_overflow(parts[column].busy, ns, &sum), 0))
-        timeline_add_busy(step, parts, column, ns);
-    else
-        parts[column].busy = sum;
 }
 
 /* What ends behind the window is cut there, so the last column has no room for it. */
@@ -100,11 +89,11 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
     if (ts < p->from)
         cells->parts[p->columns].count++;
     if (ns < room) {
-        add_busy(p->step, cells->parts, a, ns);
+        timeline_add_busy(p->step, cells->parts, a, ns);
     } else {
         b = timeline_column(p, from + ns);
-        add_busy(p->step, cells->parts, a, room);
-        add_busy(p->step, cells->parts, b, from + ns - b * p->step);
+        timeline_add_busy(p->step, cells->parts, a, room);
+        timeline_add_busy(p->step, cells->parts, b, from + ns - b * p->step);
         cells->parts[a + 1].cover++;
         cells->parts[b].cover--;
         cells->touched |= timeline_block(p, a + 1) | timeline_block(p, b);
@@ -120,7 +109,7 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
                   struct timeline_found *own, uint32_t i)
 {
     int rc = timeline_reserve(f, plan, group + 1);
-    int64_t cover = 0; /* timeline_add_busy marks no block behind the one at hand */
+    int64_t cover = 0; /* timeline_add_wide marks no block behind the one at hand */
 
     if (rc < 0)
         return rc;
@@ -138,7 +127,7 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
     for (uint32_t c = 0; c < plan->columns; c++) {
         if (timeline_skips(plan, &own->cells[i], cover, &c))
             continue;
-        add_busy(plan->step, to, c, from[c].busy);
+        timeline_add_busy(plan->step, to, c, from[c].busy);
         to[c].count += from[c].count;
         to[c].cover += from[c].cover;
         cover += from[c].cover;

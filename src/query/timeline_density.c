@@ -6,17 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int timeline_density_set(const struct timeline_plan *p, const struct timeline_options *o)
-{
-    int set = !o->has_window || o->overlap ? query_tuple_set(p->query) : -ENOENT;
-
-    for (unsigned i = 0; i < p->width && set >= 0; i++) {
-        int of_key = source_tuple_set(p->keys[i]);
-        set = of_key < 0 || of_key > set ? of_key : set;
-    }
-    return set;
-}
-
 /* ---- which chunks ----------------------------------------------------------------------------------------------- */
 
 /* All of the chunk lies in one column? */
@@ -98,7 +87,6 @@ static void want_longest(struct timeline_density *d, const struct timeline_picks
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *p,
                           const struct timeline_picks *picks, struct scan_chunk *c)
 {
-    d->on = false;
     if (p->density < 0)
         return 0;
     int rc = chunk_density(c->view, &d->chunk);
@@ -106,14 +94,14 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
         return rc == -ENOENT ? 0 : rc;
     if (d->chunk.max_te < p->from || d->chunk.min_ts > p->to || !choose_level(d, p))
         return 0;
-    rc = make_room(d, p, c->rows);
+    rc = density_rows(c->view, (unsigned)p->density, &d->rows);
+    rc = rc < 0 ? rc : make_room(d, p, c->rows);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < d->set->tuples; i++)
-        want(d, d->set->rows[i]);
+        want(d, d->rows[i]);
     want_longest(d, picks);
     d->tuple = d->longest = 0;
-    d->on = true;
     c->wanted = d->wanted;
     return 0;
 }
@@ -145,11 +133,20 @@ static bool is_next(const uint32_t *rows, uint32_t n, uint32_t *at, uint32_t row
     return *at < n && rows[*at] == row;
 }
 
-bool timeline_density_row(struct timeline_density *d, uint32_t row, uint32_t group)
+bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple)
 {
-    if (is_next(d->set->rows, d->set->tuples, &d->tuple, row))
-        d->group[d->tuple] = group + 1;
-    return d->picks && is_next(d->chunk.longest, d->chunk.longest_count, &d->longest, row);
+    bool is_one = is_next(d->rows, d->set->tuples, &d->tuple, row);
+
+    *ret_tuple = d->tuple;
+    return is_one;
+}
+
+bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur)
+{
+    if (!d->picks || !is_next(d->chunk.longest, d->chunk.longest_count, &d->longest, row))
+        return false;
+    *ret_dur = d->chunk.longest_dur[d->longest];
+    return true;
 }
 
 /* ---- cells of a tuple -------------------------------------------------------------------------------------------- */
@@ -159,7 +156,7 @@ struct tuple_run {
     const struct timeline_plan *plan;
     struct timeline_density *density;
     struct timeline_cells *to; /* NULL: not selected                                            */
-    uint32_t tuple, group;     /* group + 1, or 0                                               */
+    uint32_t tuple;
     int64_t active, at; /* objects that go on at that time; all before it is added             */
     bool entered, past; /* it is in the window; it is behind it                                */
 };
@@ -167,39 +164,39 @@ struct tuple_run {
 /* So many begin there, and all take so long. */
 static inline void add(struct tuple_run *r, uint32_t column, int64_t begins, uint64_t ns)
 {
-    struct timeline_part *part = &r->to->parts[column];
-    uint64_t sum;
-
-    part->count += (uint32_t)begins;
+    r->to->parts[column].count += (uint32_t)begins;
     r->to->touched |= timeline_block(r->plan, column);
     r->found->objects += (uint64_t)begins;
-    if (__builtin_expect(__builtin_add_overflow(part->busy, ns, &sum), 0))
-        timeline_add_busy(r->plan->step, r->to->parts, column, ns);
-    else
-        part->busy = sum;
+    timeline_add_busy(r->plan->step, r->to->parts, column, ns);
 }
 
 /* Those that go on, for so long. */
 static void go_on(struct tuple_run *r, uint32_t column, uint64_t ns)
 {
-    unsigned __int128 busy = (unsigned __int128)r->active * ns;
+    const struct timeline_plan *p = r->plan;
+    uint64_t busy;
 
-    timeline_add_busy(r->plan->step, r->to->parts, column, busy);
+    if (__builtin_expect(__builtin_mul_overflow((uint64_t)r->active, ns, &busy), 0))
+        timeline_add_wide(p->step, r->to->parts, column, (unsigned __int128)r->active * ns);
+    else
+        timeline_add_busy(p->step, r->to->parts, column, busy);
     r->to->touched |= timeline_block(r->plan, column);
 }
 
 static inline int make_parts(struct tuple_run *r)
 {
-    return r->to->parts ? 0 : timeline_make_parts(r->found, r->plan, r->group - 1);
+    uint32_t group = (uint32_t)(r->to - r->found->cells);
+
+    return r->to->parts ? 0 : timeline_make_parts(r->found, r->plan, group);
 }
 
-/* All that go on cover the time from r->at to `end`, which is not beyond the window. */
+/* All that go on, if any, cover the time from r->at to `end`, which is not beyond the window. */
 static void cover(struct tuple_run *r, int64_t end)
 {
     const struct timeline_plan *p = r->plan;
     uint64_t from = (uint64_t)r->at - (uint64_t)p->from, to = (uint64_t)end - (uint64_t)p->from;
 
-    if (r->active == 0 || to <= from)
+    if (to <= from)
         return;
     uint32_t a = timeline_column(p, from), b = timeline_column(p, to - 1);
     if (a == b) {
@@ -230,9 +227,11 @@ static int enter(struct tuple_run *r)
 static int leave(struct tuple_run *r)
 {
     const struct timeline_plan *p = r->plan;
-    int rc = r->group == 0 || r->density->whole || r->entered ? 0 : enter(r);
 
-    if (r->group == 0 || r->density->whole || r->active == 0 || rc < 0)
+    if (!r->to || r->density->whole)
+        return 0;
+    int rc = r->entered ? 0 : enter(r);
+    if (r->active == 0 || rc < 0)
         return rc;
     cover(r, (int64_t)((uint64_t)p->to + 1));
     struct timeline_part *last = &r->to->parts[p->columns - 1];
@@ -277,7 +276,8 @@ static int add_in_window(struct tuple_run *r, uint32_t i, int64_t begin, uint64_
     rc = rc < 0 || r->past ? rc : make_parts(r);
     if (rc < 0 || r->past)
         return rc;
-    cover(r, begin);
+    if (r->active > 0)
+        cover(r, begin);
     add(r, timeline_column(p, (uint64_t)begin - (uint64_t)p->from), r->density->cells->begins[i],
         busy);
     return 0;
@@ -311,8 +311,8 @@ static int add_cell(struct tuple_run *r, uint32_t i)
 static void begin_tuple(struct tuple_run *r, uint32_t tuple)
 {
     r->tuple = tuple;
-    r->group = r->density->group[tuple];
-    r->to = r->group > 0 ? &r->found->cells[r->group - 1] : NULL;
+    uint32_t group = r->density->group[tuple];
+    r->to = group > 0 ? &r->found->cells[group - 1] : NULL;
     r->active = 0;
     r->entered = r->past = false;
 }
@@ -330,7 +330,7 @@ static int add_cells(struct tuple_run *r, uint32_t n)
             rc = leave(r);
             begin_tuple(r, tuple);
         }
-        if (rc == 0 && r->group > 0)
+        if (rc == 0 && r->to)
             rc = add_cell(r, i);
     }
     return rc;

@@ -24,9 +24,10 @@ struct named {
     uint32_t number;
 };
 
-static int compare_named(const void *a, const void *b)
+static int compare_named(const void *a, const void *b, void *arg)
 {
     const struct named *x = a, *y = b;
+    (void)arg;
 
     return compare_keys(x->keys, y->keys, x->width);
 }
@@ -44,6 +45,19 @@ void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc)
         memset(made, 0, bytes);
     *rc = made ? 0 : -ENOMEM;
     return made;
+}
+
+/* Stops with its question. */
+static int sort(struct timeline *t, void *items, size_t n, size_t each, sort_compare *compare)
+{
+    struct budget *budget = t->plan.budget;
+    int rc = budget_charge(budget, n * each); /* a copy of sort_items's */
+
+    if (rc < 0)
+        return rc;
+    rc = sort_items(items, n, each, compare, NULL, budget);
+    budget_release(budget, n * each);
+    return rc;
 }
 
 /* The groups' keys from `first` on, numbered in order: the number of each group, and the keys by number. */
@@ -70,8 +84,8 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
         for (unsigned k = 0; k < width && rc == 0; k++)
             query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
     }
+    rc = rc < 0 ? rc : sort(t, named, table.count, sizeof(*named), compare_named);
     if (rc == 0) {
-        qsort(named, table.count, sizeof(*named), compare_named);
         for (uint32_t i = 0; i < table.count; i++)
             order[named[i].number] = i;
         for (uint32_t i = 0; i < groups; i++)
@@ -83,9 +97,10 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
     return rc;
 }
 
-static int compare_placed(const void *a, const void *b)
+static int compare_placed(const void *a, const void *b, void *arg)
 {
     const struct timeline_placed *x = a, *y = b;
+    (void)arg;
 
     if (x->lane != y->lane)
         return x->lane < y->lane ? -1 : 1;
@@ -270,7 +285,9 @@ int timeline_make_lanes(struct timeline *t)
         t->colors[i].value = color[i].keys[0];
     for (uint32_t i = 0; i < groups; i++)
         t->placed[i] = (struct timeline_placed){t->lane_of[i], t->color_of[i], i};
-    qsort(t->placed, groups, sizeof(*t->placed), compare_placed);
+    rc = sort(t, t->placed, groups, sizeof(*t->placed), compare_placed);
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < groups; i++)
         t->first_of[t->placed[i].lane + 1] = i + 1;
     t->facts.lanes = lanes;

@@ -6,64 +6,6 @@
 
 /* ---- the longest objects ------------------------------------------------------------------------------------ */
 
-/* Numbers of keys of few rows, without what a map does for a chunk. */
-static int number_rows(struct group_table *t, const struct source *const *sources,
-                       struct scan_batch *b, uint32_t *out)
-{
-    const uint64_t *keys[TIMELINE_KEYS_MAX + 1];
-    uint64_t tuple[TIMELINE_KEYS_MAX + 1];
-    int rc = 0;
-
-    for (unsigned k = 0; k < t->width && rc == 0; k++)
-        rc = batch_keys(b, sources[k], &keys[k]);
-    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        for (unsigned k = 0; k < t->width; k++)
-            tuple[k] = keys[k][batch_row(b, j)];
-        int64_t number = group_table_add(t, tuple);
-        out[j] = (uint32_t)number;
-        rc = number < 0 ? (int)number : 0;
-    }
-    return rc;
-}
-
-static int number_lanes(struct worker *w, struct scan_batch *b)
-{
-    w->by_row = false;
-    return number_rows(&w->groups.table, w->job->plan->keys, b, w->group);
-}
-
-/* Fills what a pick tells besides its times. */
-static int name_rows(struct worker *w, struct scan_batch *b)
-{
-    const struct timeline_plan *p = w->job->plan;
-    int rc = 0;
-
-    if (w->job->again)
-        rc = w->few ? number_lanes(w, b) : timeline_find_groups(w, b);
-    if (rc < 0)
-        return rc;
-    return w->few ? number_rows(&w->tuples.table, p->names, b, w->tuple)
-                  : group_map_batch(&w->tuples, b, w->tuple);
-}
-
-static int offer(struct worker *w, struct scan_batch *b, uint32_t j, struct timeline_pick *pick,
-                 bool *has_tuples)
-{
-    pick->file = b->chunk->place.file;
-    pick->chunk = b->chunk->place.chunk;
-    pick->row = batch_place(b, batch_row(b, j));
-    if (!picks_want(&w->own.picks, pick))
-        return 0;
-    int rc = *has_tuples ? 0 : name_rows(w, b);
-    if (rc < 0)
-        return rc;
-    *has_tuples = true;
-    pick->group = group_of(w, b, j);
-    pick->tuple = w->tuple[j];
-    picks_add(&w->own.picks, pick);
-    return 0;
-}
-
 /* It was told when its chunk was. */
 static bool is_told(const struct worker *w, uint32_t row)
 {
@@ -84,18 +26,50 @@ static int64_t least_wanted(const struct timeline_picks *p, const struct times *
     return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
-static int offer_row(struct worker *w, struct scan_batch *b, uint32_t j, const struct times *ts,
-                     const struct times *dur, bool *has_tuples)
+static bool make_pick(const struct worker *w, const struct scan_batch *b, uint32_t row,
+                      const struct times *ts, const struct times *dur, struct timeline_pick *ret)
 {
-    struct timeline_pick pick = {.dur = -1};
-    uint32_t row = batch_row(b, j);
-
+    *ret = (struct timeline_pick){.dur = -1};
     if (!has_time(ts, row) || is_told(w, batch_place(b, row)))
-        return 0;
-    pick.ts = (__int128)ts->values[row] * ts->unit;
+        return false;
+    ret->ts = (__int128)ts->values[row] * ts->unit;
     if (has_time(dur, row) && dur->values[row] >= 0)
-        pick.dur = (__int128)dur->values[row] * dur->unit;
-    return offer(w, b, j, &pick, has_tuples);
+        ret->dur = (__int128)dur->values[row] * dur->unit;
+    ret->file = b->chunk->place.file;
+    ret->chunk = b->chunk->place.chunk;
+    ret->row = batch_place(b, row);
+    return picks_want(&w->own.picks, ret);
+}
+
+/* What a pick tells besides its times, of those rows alone. Groups are known but of rows that are looked at once more. */
+static int name_few(struct worker *w, struct scan_batch *b, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        w->few.place[k] = batch_place(b, batch_row(b, w->few.row[k]));
+    struct scan_batch few = batch_of_places(b->chunk, w->few.place, n);
+    int rc = group_map_few(&w->tuples, &few, w->few.tuple);
+    if (rc == 0 && w->job->again)
+        return group_map_few(&w->groups, &few, w->few.group);
+    for (uint32_t k = 0; k < n; k++)
+        w->few.group[k] = group_of(w, b, w->few.row[k]);
+    return rc;
+}
+
+/* Of few.row, numbers among the selected ones. */
+static int add_few(struct worker *w, struct scan_batch *b, const struct times *ts,
+                   const struct times *dur, uint32_t n)
+{
+    struct timeline_pick pick;
+    int rc = n > 0 ? name_few(w, b, n) : 0;
+
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        if (!make_pick(w, b, batch_row(b, w->few.row[k]), ts, dur, &pick)) /* no longer */
+            continue;
+        pick.group = w->few.group[k];
+        pick.tuple = w->few.tuple[k];
+        picks_add(&w->own.picks, &pick);
+    }
+    return rc;
 }
 
 /* Selected rows that may be long enough. */
@@ -116,24 +90,44 @@ int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct tim
                         const struct times *dur)
 {
     uint64_t mask[SCAN_WORDS];
-    bool has_tuples = false;
-    int rc = 0;
+    struct timeline_pick pick;
+    uint32_t n = 0;
 
     if (w->own.picks.most == 0)
         return 0;
     long_rows(w, b, dur, mask);
-    for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64 && rc == 0; i++) {
-        for (uint64_t left = mask[i]; left && rc == 0; left &= left - 1) {
+    for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64; i++) {
+        for (uint64_t left = mask[i]; left; left &= left - 1) {
             uint64_t below = ((left & -left) - 1) & b->mask[i];
             uint32_t j = before + (uint32_t)__builtin_popcountll(below);
-            rc = offer_row(w, b, j, ts, dur, &has_tuples);
+            w->few.row[n] = j;
+            n += make_pick(w, b, batch_row(b, j), ts, dur, &pick);
         }
         before += (uint32_t)__builtin_popcountll(b->mask[i]);
     }
-    return rc;
+    return add_few(w, b, ts, dur, n);
 }
 
 /* ---- some rows, whatever the time range says ------------------------------------------------------------------ */
+
+static int read_time(struct scan_batch *b, const struct source *s, struct times *t)
+{
+    bool nano = false;
+    int rc = batch_i64(b, s, &t->values, &t->valid, &nano);
+
+    t->unit = nano ? 1 : 1000;
+    if (rc == -EDOM)
+        t->values = NULL;
+    return rc == -EDOM ? 0 : rc;
+}
+
+int timeline_read_times(const struct worker *w, struct scan_batch *b, struct times *ts,
+                        struct times *dur)
+{
+    int rc = read_time(b, w->job->plan->ts, ts);
+
+    return rc < 0 ? rc : read_time(b, w->job->plan->dur, dur);
+}
 
 static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
                          const struct times *dur, uint32_t row)
@@ -143,31 +137,60 @@ static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
     return time_of(ts, row, &start) && start <= p->to && end_of(ts, dur, row) >= p->from;
 }
 
-int timeline_offer_few(struct worker *w, struct scan_batch *b, const struct times *ts,
-                       const struct times *dur)
+static int offer_few(struct worker *w, struct scan_batch *b, const struct times *ts,
+                     const struct times *dur)
 {
-    bool has_tuples = false;
-    int rc = 0;
+    struct timeline_pick pick;
+    uint32_t n = 0;
 
-    for (uint32_t j = 0; j < b->count && rc == 0; j++)
-        if (is_in_window(w->job->plan, ts, dur, batch_row(b, j)))
-            rc = offer_row(w, b, j, ts, dur, &has_tuples);
-    return rc;
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        w->few.row[n] = j;
+        n += is_in_window(w->job->plan, ts, dur, row) && make_pick(w, b, row, ts, dur, &pick);
+    }
+    return add_few(w, b, ts, dur, n);
 }
 
-int timeline_add_tuples(struct worker *w, struct scan_batch *b, const struct times *ts,
-                        const struct times *dur)
+int timeline_offer_few(struct worker *w, struct scan_batch *b)
 {
-    const struct timeline_plan *p = w->job->plan;
-    bool has_tuples = false;
-    int rc = number_lanes(w, b);
+    struct times ts, dur;
+    int rc = timeline_read_times(w, b, &ts, &dur);
 
-    rc = rc < 0 ? rc : timeline_reserve(&w->own, p, w->groups.table.count);
+    return rc < 0 ? rc : offer_few(w, b, &ts, &dur);
+}
+
+/* ---- a chunk's density ------------------------------------------------------------------------------------------ */
+
+/* Of those that are listed as the longest, whose groups stand in the order of the rows. The list tells what they take, but not
+ * whether one that takes no time has a dur. */
+static int offer_longest(struct worker *w, struct scan_chunk *c, const uint32_t *rows, uint32_t n)
+{
+    struct scan_batch few = batch_of_places(c, rows, n);
+    struct times ts, dur = {w->few.dur, NULL, 1};
+    bool has_zero = false;
+    int rc = read_time(&few, w->job->plan->ts, &ts);
+
+    for (uint32_t k = 0; k < n; k++)
+        has_zero |= w->few.dur[k] <= 0;
+    if (rc == 0 && has_zero)
+        rc = read_time(&few, w->job->plan->dur, &dur);
+    return rc < 0 ? rc : offer_few(w, &few, &ts, &dur);
+}
+
+/* Keys are read once, of the rows that stand for tuples and of those that may be picks. */
+int timeline_add_tuples(struct worker *w, struct scan_batch *b)
+{
+    uint32_t longest[SCAN_BATCH], n = 0, tuple;
+    int rc = group_map_few(&w->groups, b, w->group);
+
+    w->by_row = false;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = batch_row(b, j);
-        if (timeline_density_row(&w->density, batch_place(b, row), w->group[j]) &&
-            is_in_window(p, ts, dur, row))
-            rc = offer_row(w, b, j, ts, dur, &has_tuples);
+        uint32_t row = longest[n] = batch_place(b, batch_row(b, j)),
+                 group = w->group[n] = w->group[j];
+        if (timeline_density_tuple(&w->density, row, &tuple))
+            w->density.group[tuple] = group + 1;
+        n += timeline_density_longest(&w->density, row, &w->few.dur[n]);
     }
-    return rc;
+    rc = rc < 0 ? rc : timeline_reserve(&w->own, w->job->plan, w->groups.table.count);
+    return rc < 0 || n == 0 ? rc : offer_longest(w, b->chunk, longest, n);
 }

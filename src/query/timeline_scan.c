@@ -7,19 +7,8 @@
 
 /* ---- cells ------------------------------------------------------------------------------------------------- */
 
-static int read_times(struct scan_batch *b, const struct source *s, struct times *t)
-{
-    bool nano = false;
-    int rc = batch_i64(b, s, &t->values, &t->valid, &nano);
-
-    t->unit = nano ? 1 : 1000;
-    if (rc == -EDOM)
-        t->values = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
-
-/* Where most rows are selected it is cheaper to number all. */
-int timeline_find_groups(struct worker *w, struct scan_batch *b)
+/* Fills group, and by_row: where most rows are selected it is cheaper to number all. */
+static int find_groups(struct worker *w, struct scan_batch *b)
 {
     int rc = b->count < b->rows / 2 ? -EDOM : group_map_rows(&w->groups, b, w->group);
 
@@ -108,19 +97,13 @@ static int add_rows(struct worker *w, const struct scan_batch *b, const struct t
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
-    const struct timeline_plan *p = w->job->plan;
     struct times ts, dur;
-    bool timeless = w->density.on && !w->density.picks;
-    int rc = timeless ? 0 : read_times(b, p->ts, &ts);
 
-    rc = rc < 0 || timeless ? rc : read_times(b, p->dur, &dur);
-    if (rc < 0)
-        return rc;
-    if (w->few)
-        return w->density.on ? timeline_add_tuples(w, b, &ts, &dur)
-                             : timeline_offer_few(w, b, &ts, &dur);
+    if (b->chunk->wanted)
+        return w->job->again ? timeline_offer_few(w, b) : timeline_add_tuples(w, b);
+    int rc = timeline_read_times(w, b, &ts, &dur);
     if (!w->job->again) {
-        rc = timeline_find_groups(w, b);
+        rc = rc < 0 ? rc : find_groups(w, b);
         rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
     }
     return rc < 0 ? rc : timeline_offer_rows(w, b, &ts, &dur);
@@ -157,11 +140,9 @@ static int chunk_plan(void *state, struct scan_chunk *c)
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
     const struct timeline_picks *picks = &w->own.picks;
-    int rc = w->job->again ? timeline_density_again(&w->density, p, picks, c)
-                           : timeline_density_plan(&w->density, p, picks, c);
 
-    w->few = c->wanted;
-    return rc;
+    return w->job->again ? timeline_density_again(&w->density, p, picks, c)
+                         : timeline_density_plan(&w->density, p, picks, c);
 }
 
 static int chunk_begin(void *state, struct scan_chunk *c)
@@ -169,11 +150,10 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     struct worker *w = state;
     const struct timeline_plan *p = w->job->plan;
 
-    if (w->few)
+    if (c->wanted || w->job->again)
         return 0;
-    int rc = group_map_chunk(&w->groups, c);
     w->plain = is_plain(c, p->ts) && is_plain(c, p->dur);
-    return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
+    return group_map_chunk(&w->groups, c);
 }
 
 static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
@@ -181,9 +161,10 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     struct worker *w = state;
     (void)ret_part;
 
-    return w->density.on ? timeline_density_end(&w->density, w->job->plan, &w->own, c->position,
-                                                w->job->most > 0, c)
-                         : 0;
+    if (!c->wanted || w->job->again) /* it was scanned, or only looked at for picks */
+        return 0;
+    return timeline_density_end(&w->density, w->job->plan, &w->own, c->position, w->job->most > 0,
+                                c);
 }
 
 static int take_pending(struct job *job, const struct timeline_density *d)
@@ -284,11 +265,11 @@ static int run_again(struct job *job, struct err *err)
     const struct timeline_picks *picks = &job->found->picks;
     const struct scan_place *places;
     size_t n = scan_places(job->plan->query, &places), marked = 0;
-    bool *keep = picks->count < job->found->objects ? calloc(n + 1, sizeof(*keep)) : NULL;
-    struct keeper keeper = {.keep = keep};
 
-    if (picks->count >= job->found->objects)
+    if (job->pending_count == 0 || picks->count >= job->found->objects)
         return 0;
+    bool *keep = calloc(n + 1, sizeof(*keep));
+    struct keeper keeper = {.keep = keep};
     if (!keep)
         return -ENOMEM;
     for (size_t i = 0; i < job->pending_count; i++) {

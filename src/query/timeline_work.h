@@ -17,10 +17,13 @@ struct worker {
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
     struct timeline_density density;
-    bool few;                  /* of the chunk some rows are looked at, whatever the time range says */
     bool plain;                /* of the chunk */
     bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
-    uint32_t group[SCAN_BATCH], tuple[SCAN_BATCH];
+    uint32_t group[SCAN_BATCH];
+    struct {                   /* rows of a batch that may be picks                                       */
+        uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
+        int64_t dur[SCAN_BATCH]; /* ns */
+    } few;
 };
 
 struct times {
@@ -60,16 +63,14 @@ static inline uint32_t group_of(const struct worker *w, const struct scan_batch 
     return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
 }
 
-/* Fills group, and by_row, of the batch. */
-int timeline_find_groups(struct worker *w, struct scan_batch *b);
-
 /* ---- timeline_offer.c ------------------------------------------------------------------------------------------ */
 
+int timeline_read_times(const struct worker *w, struct scan_batch *b, struct times *ts, struct times *dur);
 /* Of all selected rows, those that may be picks. */
 int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
 /* The same where they were selected whatever the time range says. */
-int timeline_offer_few(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+int timeline_offer_few(struct worker *w, struct scan_batch *b);
 /* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */
-int timeline_add_tuples(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+int timeline_add_tuples(struct worker *w, struct scan_batch *b);
 
 #endif

@@ -89,7 +89,7 @@ struct collector {
     size_t charged;
 };
 
-/* Room for `cap` spans. Charged twice: qsort may want a copy. */
+/* Room for `cap` spans. Charged twice: sort_items makes a copy. */
 static int make_room(struct budget *budget, struct span **spans, size_t cap, size_t *charged)
 {
     size_t bytes = 2 * cap * sizeof(**spans);
@@ -125,11 +125,11 @@ static int room_for(struct collector *c, uint32_t more)
 {
     if (c->count + more <= c->cap)
         return 0;
-    c->count = spans_unite(c->spans, c->count);
-    if (c->count + more <= c->cap / 2)
-        return 0;
+    int rc = spans_unite(c->spans, &c->count, c->budget);
+    if (rc < 0 || c->count + more <= c->cap / 2)
+        return rc;
     size_t cap = c->cap ? c->cap * 2 : FIRST_SPANS;
-    int rc = make_room(c->budget, &c->spans, cap, &c->charged);
+    rc = make_room(c->budget, &c->spans, cap, &c->charged);
     c->cap = rc == 0 ? cap : c->cap;
     return rc;
 }
@@ -160,10 +160,10 @@ static int collect_batch(void *state, struct scan_batch *b)
 /* Numbers of a collector to those of all. */
 static int take_spans(struct within *in, struct collector *c)
 {
-    c->count = spans_unite(c->spans, c->count);
-    if (c->count == 0)
-        return 0;
-    int rc = make_room(c->budget, &in->spans, in->count + c->count, &in->charged);
+    int rc = spans_unite(c->spans, &c->count, c->budget);
+    if (rc < 0 || c->count == 0)
+        return rc;
+    rc = make_room(c->budget, &in->spans, in->count + c->count, &in->charged);
     if (rc < 0)
         return rc;
     int64_t scope = -1;
@@ -198,13 +198,15 @@ static int arrange(struct within *in, struct budget *budget)
 {
     size_t firsts = (in->scopes.count + 1) * sizeof(*in->first), at = 0;
 
-    in->count = spans_unite(in->spans, in->count);
+    int rc = spans_unite(in->spans, &in->count, budget);
+    if (rc < 0)
+        return rc;
     struct span *less = in->count ? realloc(in->spans, in->count * sizeof(*less)) : NULL;
     in->spans = less ? less : in->spans;
     size_t used = in->charged / 2;
     budget_release(budget, in->charged - used);
     in->charged = used;
-    int rc = budget_charge(budget, firsts);
+    rc = budget_charge(budget, firsts);
     if (rc < 0)
         return rc;
     in->charged += firsts;

@@ -31,8 +31,9 @@ struct span {
     };
 };
 /* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch become one, an instant
- * inside or at the start of another is gone. Returns how many are left; they still tell `scope`. */
-size_t spans_unite(struct span *s, size_t n);
+ * inside or at the start of another is gone. *n: how many there are, and then how many are left; they still tell `scope`. 0, or
+ * what sort_items says: none are left. */
+int spans_unite(struct span *s, size_t *n, struct budget *b);
 /* For the united spans of one scope: `before` instead of `scope`. */
 void spans_measure(struct span *s, size_t n);
 /* The first of the measured spans that [ts, te) (te <= ts: the instant ts) meets; n: none. `near`: where to begin looking,

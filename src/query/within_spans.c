@@ -1,8 +1,6 @@
 /* within_spans.c - united intervals of time: what meets them, and how much of it lies inside. */
 #include "within.h"
 
-#include <stdlib.h>
-
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t c;
@@ -20,9 +18,10 @@ static int64_t difference(int64_t a, int64_t b)
 /* ---- uniting ------------------------------------------------------------------------------------------------ */
 
 /* The longer first, so that an instant comes after the interval that begins with it. */
-static int compare(const void *x, const void *y)
+static int compare(const void *x, const void *y, void *arg)
 {
     const struct span *a = x, *b = y;
+    (void)arg;
 
     if (a->scope != b->scope)
         return a->scope < b->scope ? -1 : 1;
@@ -41,22 +40,22 @@ static bool joins(const struct span *last, const struct span *next)
     return next->lo < last->hi || (next->lo == last->hi && next->hi > next->lo);
 }
 
-size_t spans_unite(struct span *s, size_t n)
+int spans_unite(struct span *s, size_t *n, struct budget *b)
 {
     size_t kept = 0;
     bool sorted = true;
 
-    for (size_t i = 1; i < n && sorted; i++)
-        sorted = compare(&s[i - 1], &s[i]) <= 0;
-    if (!sorted)
-        qsort(s, n, sizeof(*s), compare);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 1; i < *n && sorted; i++)
+        sorted = compare(&s[i - 1], &s[i], NULL) <= 0;
+    int rc = sorted ? 0 : sort_items(s, *n, sizeof(*s), compare, NULL, b);
+    for (size_t i = 0; i < *n && rc == 0; i++) {
         if (kept == 0 || !joins(&s[kept - 1], &s[i]))
             s[kept++] = s[i];
         else if (s[i].hi > s[kept - 1].hi)
             s[kept - 1].hi = s[i].hi;
     }
-    return kept;
+    *n = kept;
+    return rc;
 }
 
 void spans_measure(struct span *s, size_t n)

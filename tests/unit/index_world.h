@@ -132,11 +132,11 @@ static void rest(void)
     nanosleep(&(struct timespec){0, 5000000}, NULL);
 }
 
-/* The view of a file in a *new* snapshot, once it is in the state (20 s). */
+/* The view of a file in a *new* snapshot, once it is in the state (two minutes). */
 static const struct index_file *wait_for(struct index *ix, const char *name, enum index_state state,
                                          struct snapshot **ret)
 {
-    for (int i = 0; i < 4000; i++, rest()) {
+    for (int i = 0; i < 24000; i++, rest()) {
         struct snapshot *s = index_snapshot(ix);
 
         for (uint32_t k = 0; k < snapshot_file_count(s); k++) {

@@ -1,25 +1,12 @@
 /* room: index */
 /* test_chunk.c - events become a chunk value and come back: values, nulls, types, sizes, texts, pruning, damage. */
-#include "../../src/index/chunk.h"
 #include "../../src/index/chunk_build.h"
-#include "check.h"
+#include "chunk_maker.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- texts and scanning ------------------------------------------------------------------------------ */
-
-static struct intern *global_texts;
-
-static uint32_t give_id(void *arg, struct text t)
-{
-    (void)arg;
-    int64_t id = intern_add(global_texts, t);
-    return id < 0 ? INDEX_NO_TEXT : (uint32_t)id;
-}
 
 static uint32_t refuse_id(void *arg, struct text t)
 {
@@ -28,56 +15,16 @@ static uint32_t refuse_id(void *arg, struct text t)
     return INDEX_NO_TEXT;
 }
 
-static struct text text_by_id(void *arg, uint32_t id)
-{
-    (void)arg;
-    return id < intern_count(global_texts) ? intern_text(global_texts, id) : (struct text){0};
-}
-
-static const struct chunk_texts texts = {text_by_id, NULL};
-static struct trace_scanner *scanner;
-static struct chunk_builder *builder;
-static struct chunk_options options = {.intern = give_id};
-
-static void setup(void)
-{
-    if (global_texts == NULL)
-        global_texts = intern_new();
-    CHECK_INT(trace_scanner_new(NULL, &scanner), 0);
-    CHECK_INT(chunk_builder_new(&options, &builder), 0);
-}
-
-static void teardown(void)
-{
-    trace_scanner_free(scanner);
-    chunk_builder_free(builder);
-}
-
-/* Scans `len` bytes of text (64 readable behind) and builds. */
-static void build(const char *text, size_t len, enum trace_unit unit, struct buf *value,
-                  struct chunk_built *built)
-{
-    struct trace_event e;
-
-    trace_scan_begin(scanner, text, len, unit);
-    chunk_builder_begin(builder, scanner);
-    while (trace_scan_next(scanner, &e) == 1)
-        CHECK_INT(chunk_builder_add(builder, &e), 0);
-    CHECK_INT(chunk_builder_finish(builder, 7, value, built), 0);
-}
-
 static struct chunk_view *build_text(const char *lines, struct buf *value,
                                      struct chunk_built *built)
 {
-    struct chunk_view *v = NULL;
     size_t len = strlen(lines);
     char *text = calloc(1, len + 64);
 
     memcpy(text, lines, len);
-    build(text, len, TRACE_US, value, built);
-    CHECK_INT(chunk_view_new(value->data, value->len, &texts, &v), 0);
+    maker_build(text, len, value, built);
     free(text);
-    return v;
+    return maker_view(value);
 }
 
 /* ---- the value of a row as text: for comparing in words ------------------------------------------------ */
@@ -153,7 +100,7 @@ static void empty_chunk(void)
     struct buf value = {0};
     struct chunk_built built;
 
-    setup();
+    maker_begin();
     struct chunk_view *v = build_text("[\n", &value, &built);
     CHECK_INT(built.rows, 0);
     CHECK_INT(chunk_rows(v), 0);
@@ -162,7 +109,7 @@ static void empty_chunk(void)
     CHECK_INT(chunk_view_check(v), 0);
     chunk_view_free(v);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void types_of_columns(void)
@@ -183,7 +130,7 @@ static void types_of_columns(void)
                                 "{\"id\":4,\"name\":\"a\",\"cat\":\"x\",\"pid\":5,\"tid\":6,\"ph\":"
                                 "\"X\",\"ts\":400,\"args\":{\"m\":1}}\n";
 
-    setup();
+    maker_begin();
     struct chunk_view *v = build_text(lines, &value, &built);
     CHECK_INT(built.rows, 4);
     CHECK_INT(chunk_view_check(v), 0);
@@ -220,7 +167,7 @@ static void types_of_columns(void)
     CHECK(c.type == COLUMN_DOUBLE && c.min_f64 == 1 && c.max_f64 == 1.25 && c.nulls == 2);
     chunk_view_free(v);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void times_that_do_not_fit(void)
@@ -232,7 +179,7 @@ static void times_that_do_not_fit(void)
         "{\"name\":\"a\",\"ts\":1.5,\"dur\":9223372036854776,\"ph\":\"X\"}\n"
         "{\"name\":\"a\",\"ts\":9223372036854775806,\"dur\":1.5,\"ph\":\"X\"}\n";
 
-    setup();
+    maker_begin();
     struct chunk_view *v = build_text(lines, &value, &built);
     CHECK_INT(built.bad_ts, 2);
     CHECK_INT(built.bad_dur, 1);
@@ -244,7 +191,7 @@ static void times_that_do_not_fit(void)
     CHECK_STR(words(v, "dur", 2), "ns 1500");
     chunk_view_free(v);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void size_rule(void)
@@ -287,7 +234,7 @@ static void size_rule(void)
     struct buf lines = {0}, value = {0};
     struct chunk_built built;
 
-    setup();
+    maker_begin();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         buf_clear(&lines);
         buf_clear(&value);
@@ -305,7 +252,7 @@ static void size_rule(void)
     }
     buf_done(&lines);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 /* One field a line over many rows: every pattern of nulls at every length that matters. */
@@ -336,7 +283,7 @@ static void null_patterns(void)
     struct chunk_built built;
     char want[64];
 
-    setup();
+    maker_begin();
     for (unsigned l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
         buf_clear(&lines);
         buf_clear(&value);
@@ -376,7 +323,7 @@ static void null_patterns(void)
     }
     buf_done(&lines);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void nulls_read_as_zero(void)
@@ -387,7 +334,7 @@ static void nulls_read_as_zero(void)
     int64_t i[4];
     uint32_t code[4];
 
-    setup();
+    maker_begin();
     struct chunk_view *v = build_text(
         "{\"name\":\"a\",\"ts\":1,\"args\":{\"x\":7,\"y\":\"p\"}}\n{\"name\":\"a\",\"ts\":2}\n"
         "{\"name\":\"a\",\"ts\":3,\"args\":{\"x\":9,\"y\":\"q\"}}\n{\"name\":\"a\",\"ts\":4}\n",
@@ -400,7 +347,7 @@ static void nulls_read_as_zero(void)
     CHECK(code[0] == 0 && code[1] == 0 && code[2] == 1 && code[3] == 0);
     chunk_view_free(v);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void too_many_paths(void)
@@ -408,7 +355,7 @@ static void too_many_paths(void)
     struct buf lines = {0}, value = {0};
     struct chunk_built built;
 
-    setup();
+    maker_begin();
     buf_puts(&lines, "{\"name\":\"a\",\"ts\":1,\"args\":{\"q\":0");
     for (unsigned i = 0; i < 700; i++)
         buf_printf(&lines, ",\"k%u\":%u", i, i);
@@ -423,7 +370,7 @@ static void too_many_paths(void)
     chunk_view_free(v);
     buf_done(&lines);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void pruning(void)
@@ -433,7 +380,7 @@ static void pruning(void)
     struct column c;
     const uint64_t *hashes;
 
-    setup();
+    maker_begin();
     for (unsigned i = 0; i < 20000; i++)
         buf_printf(&lines,
                    "{\"name\":\"n%u\",\"cat\":\"POSIX\",\"pid\":%u,\"tid\":3,\"ts\":%u,\"args\":{"
@@ -464,16 +411,16 @@ static void pruning(void)
         }
         CHECK(wrong < 200);
     }
-    CHECK_INT(chunk_builder_hashes(builder, 0, &hashes), 30);
-    CHECK_INT(chunk_builder_hashes(builder, 1, &hashes), 1);
+    CHECK_INT(chunk_builder_hashes(maker_builder, 0, &hashes), 30);
+    CHECK_INT(chunk_builder_hashes(maker_builder, 1, &hashes), 1);
     CHECK(hashes[0] == text_hash(TEXT("POSIX")));
-    CHECK_INT(chunk_builder_hashes(builder, 2, &hashes), 200);
-    CHECK_INT(chunk_builder_hashes(builder, 5, &hashes), 5000);
-    CHECK_INT(chunk_builder_hashes(builder, 6, &hashes), 0);
+    CHECK_INT(chunk_builder_hashes(maker_builder, 2, &hashes), 200);
+    CHECK_INT(chunk_builder_hashes(maker_builder, 5, &hashes), 5000);
+    CHECK_INT(chunk_builder_hashes(maker_builder, 6, &hashes), 0);
     chunk_view_free(v);
     buf_done(&lines);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static void refused_texts_stay(void)
@@ -483,8 +430,8 @@ static void refused_texts_stay(void)
     struct column c;
     const uint32_t *ids;
 
-    options.intern = refuse_id;
-    setup();
+    maker_options.intern = refuse_id;
+    maker_begin();
     struct chunk_view *v = build_text(
         "{\"name\":\"a\",\"ts\":1}\n{\"name\":\"bb\",\"ts\":2}\n{\"name\":\"a\",\"ts\":1}\n",
         &value, &built);
@@ -495,8 +442,8 @@ static void refused_texts_stay(void)
     CHECK(ids[0] == INDEX_NO_TEXT && ids[1] == INDEX_NO_TEXT);
     chunk_view_free(v);
     buf_done(&value);
-    teardown();
-    options.intern = give_id;
+    maker_end();
+    maker_options.intern = maker_give_id;
 }
 
 /* ---- real traces: the columns say what the scanner said --------------------------------------------------- */
@@ -574,12 +521,12 @@ static unsigned compare(struct chunk_view *v, const char *text, size_t len, enum
         chunk_column(v, i, &d[i].c);
         decode(v, &d[i]);
     }
-    trace_scan_begin(scanner, text, len, unit);
-    for (; trace_scan_next(scanner, &e) == 1; row++) {
+    trace_scan_begin(maker_scanner, text, len, unit);
+    for (; trace_scan_next(maker_scanner, &e) == 1; row++) {
         for (uint32_t k = 0; k < e.count; k++) {
             struct decoded *found = NULL;
             for (uint32_t i = 0; i < chunk_column_count(v); i++)
-                if (text_eq(d[i].c.path, trace_field_path(scanner, e.values[k].field)))
+                if (text_eq(d[i].c.path, trace_field_path(maker_scanner, e.values[k].field)))
                     found = &d[i];
             wrong += !found || !same(v, found, row, &e.values[k]);
         }
@@ -606,114 +553,80 @@ static unsigned compare(struct chunk_view *v, const char *text, size_t len, enum
     return wrong;
 }
 
-struct totals {
+static struct {
     uint64_t rows, bytes, text;
     double build, scan;
-};
+} total;
 
-static void one_file(const char *path, struct totals *total, bool check)
+static double time_to_scan(const struct trace_chunk *chunk)
 {
-    struct trace_reader_options ro = {0};
-    struct trace_reader *reader;
-    struct trace_chunker *chunker;
-    struct trace_chunk chunk;
     struct trace_event e;
-    struct err err = {0};
-    int fd = open(path, O_RDONLY);
+    double t = seconds();
 
-    CHECK_STOP(fd >= 0);
-    CHECK_STOP(trace_reader_open(fd, &ro, NULL, &err, &reader) == 0);
-    CHECK_INT(trace_chunker_new(reader, 4 << 20, 0, &chunker), 0);
-    while (trace_chunker_next(chunker, true, &chunk) == 0) {
-        struct buf value = {0};
-        struct chunk_built built;
-        struct chunk_view *v;
-        double t = seconds();
-        trace_scan_begin(scanner, chunk.text, chunk.len, TRACE_US);
-        while (trace_scan_next(scanner, &e) == 1)
-            ;
-        total->scan += seconds() - t;
-        t = seconds();
-        build(chunk.text, chunk.len, TRACE_US, &value, &built);
-        total->build += seconds() - t;
-        total->rows += built.rows;
-        total->bytes += value.len;
-        total->text += chunk.len;
-        CHECK_INT(chunk_view_new(value.data, value.len, &texts, &v), 0);
-        if (check) {
-            unsigned wrong = compare(v, chunk.text, chunk.len, TRACE_US);
-            if (!CHECK_INT(wrong, 0))
-                printf("  %s chunk %u\n", path, (unsigned)chunk.number);
-            CHECK_INT(chunk_view_check(v), 0);
-        }
-        if (getenv("COLUMNS_OF") && strstr(path, getenv("COLUMNS_OF")))
-            for (uint32_t i = 0; i < chunk_column_count(v); i++) {
-                struct column c;
-                chunk_column(v, i, &c);
-                const struct column_dir *d = c.opaque;
-                printf("    %-20.*s type %u nulls %6u entries %5u values %6u (kind %u) ids %5u "
-                       "texts %6u filter %u\n",
-                       (int)c.path.len, c.path.ptr, c.type, c.nulls, c.entries, d->values.len,
-                       value.data[d->values.offset], d->ids.len, d->lens.len + d->bytes.len,
-                       d->filter.len);
-            }
-        chunk_view_free(v);
-        buf_done(&value);
-        trace_chunk_done(&chunk);
-    }
-    trace_chunker_free(chunker);
-    trace_reader_close(reader);
-    close(fd);
+    trace_scan_begin(maker_scanner, chunk->text, chunk->len, TRACE_US);
+    while (trace_scan_next(maker_scanner, &e) == 1)
+        ;
+    return seconds() - t;
 }
 
-static void folder(const char *root, const char *name)
+static void tell_columns(struct chunk_view *v, const struct buf *value)
 {
-    char path[8192];
-    struct totals total = {0};
-    struct dirent *entry;
-
-    snprintf(path, sizeof(path), "%s/%s", root, name);
-    DIR *dir = opendir(path);
-    if (dir == NULL)
-        return;
-    while ((entry = readdir(dir)) != NULL) {
-        if (strstr(entry->d_name, ".pfw") == NULL)
-            continue;
-        snprintf(path, sizeof(path), "%s/%s/%s", root, name, entry->d_name);
-        one_file(path, &total, getenv("NO_COMPARE") == NULL);
+    for (uint32_t i = 0; i < chunk_column_count(v); i++) {
+        struct column c;
+        chunk_column(v, i, &c);
+        const struct column_dir *d = c.opaque;
+        printf("    %-20.*s type %u nulls %6u entries %5u values %6u (kind %u) ids %5u texts %6u "
+               "filter %u\n",
+               (int)c.path.len, c.path.ptr, c.type, c.nulls, c.entries, d->values.len,
+               value->data[d->values.offset], d->ids.len, d->lens.len + d->bytes.len,
+               d->filter.len);
     }
-    closedir(dir);
-    if (total.rows > 0)
-        printf(
-            "  %-24s %7" PRIu64
-            " objects, %6.2f bytes each (text %3.0f), build %5.1f ns each, scan alone %5.1f ns\n",
-            name, total.rows, (double)total.bytes / (double)total.rows,
-            (double)total.text / (double)total.rows,
-            (total.build - total.scan) * 1e9 / (double)total.rows,
-            total.scan * 1e9 / (double)total.rows);
+}
+
+static void one_chunk(const char *path, const struct trace_chunk *chunk)
+{
+    struct buf value = {0};
+    struct chunk_built built;
+
+    total.scan += time_to_scan(chunk);
+    double t = seconds();
+    maker_build(chunk->text, chunk->len, &value, &built);
+    total.build += seconds() - t;
+    total.rows += built.rows;
+    total.bytes += value.len;
+    total.text += chunk->len;
+    struct chunk_view *v = maker_view(&value);
+    if (getenv("NO_COMPARE") == NULL) {
+        if (!CHECK_INT(compare(v, chunk->text, chunk->len, TRACE_US), 0))
+            printf("  %s chunk %u\n", path, (unsigned)chunk->number);
+        CHECK_INT(chunk_view_check(v), 0);
+    }
+    if (getenv("COLUMNS_OF") && strstr(path, getenv("COLUMNS_OF")))
+        tell_columns(v, &value);
+    chunk_view_free(v);
+    buf_done(&value);
+}
+
+static void one_trace(const char *path)
+{
+    maker_each_chunk(path, one_chunk);
 }
 
 static void real_traces(void)
 {
-    const char *shared = getenv("DFTRACERD_SHARED");
-    char root[4096];
-    struct dirent *entry;
-
-    snprintf(root, sizeof(root), "%s/traces", shared ? shared : "../shared");
-    DIR *dir = opendir(root);
-    if (dir == NULL) {
+    maker_begin();
+    if (!each_trace(one_trace))
         check_skip("no traces");
-        return;
-    }
-    setup();
-    while ((entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.')
-            folder(root, entry->d_name);
-    closedir(dir);
-    teardown();
+    else
+        printf("  %" PRIu64 " objects, %.2f bytes each (text %.0f), build %.1f ns each, scan alone "
+               "%.1f ns\n",
+               total.rows, (double)total.bytes / (double)total.rows,
+               (double)total.text / (double)total.rows,
+               (total.build - total.scan) * 1e9 / (double)total.rows,
+               total.scan * 1e9 / (double)total.rows);
+    maker_end();
 }
 
-/* The same events in a builder that has met others before: the same bytes. */
 /* ---- damage --------------------------------------------------------------------------------------------------- */
 
 static void repair_hash(struct buf *value)
@@ -734,7 +647,7 @@ static void damage(void)
     struct chunk_built built;
     uint64_t state = 12345;
 
-    setup();
+    maker_begin();
     for (unsigned i = 0; i < 2500; i++)
         buf_printf(&lines,
                    "{\"name\":\"n%u\",\"cat\":\"POSIX\",\"pid\":%u,\"tid\":3,\"ts\":%u.5,\"args\":{"
@@ -754,7 +667,8 @@ static void damage(void)
             bad.data[(state >> 33) % range] = (char)(state >> 20);
         }
         repair_hash(&bad);
-        if (chunk_view_new(bad.data, round % 7 ? bad.len : bad.len / 2, &texts, &v) == 0) {
+        if (chunk_view_new(bad.data, round % 7 ? bad.len : bad.len / 2, &maker_chunk_texts, &v) ==
+            0) {
             struct column c;
             chunk_view_check(v);
             if (chunk_find(v, TEXT("name"), &c) == 0)
@@ -765,7 +679,7 @@ static void damage(void)
     }
     buf_done(&lines);
     buf_done(&value);
-    teardown();
+    maker_end();
 }
 
 static const struct check_test tests[] = {

@@ -1,59 +1,7 @@
 /* room: index */
 /* test_density.c - densities of chunks against the same counted row by row: real traces, and traces made to be unusual. */
-#include "../../src/index/chunk.h"
 #include "../../src/index/density.h"
-#include "check.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-/* ---- chunks -------------------------------------------------------------------------------------------- */
-
-static struct intern *global_texts;
-
-static uint32_t give_id(void *arg, struct text t)
-{
-    (void)arg;
-    int64_t id = intern_add(global_texts, t);
-    return id < 0 ? INDEX_NO_TEXT : (uint32_t)id;
-}
-
-static struct text text_by_id(void *arg, uint32_t id)
-{
-    (void)arg;
-    return id < intern_count(global_texts) ? intern_text(global_texts, id) : (struct text){0};
-}
-
-static const struct chunk_texts texts = {text_by_id, NULL};
-static struct trace_scanner *scanner;
-static struct chunk_builder *builder;
-static struct chunk_options options = {.intern = give_id};
-
-static void setup(void)
-{
-    global_texts = global_texts ? global_texts : intern_new();
-    CHECK_INT(trace_scanner_new(NULL, &scanner), 0);
-    CHECK_INT(chunk_builder_new(&options, &builder), 0);
-}
-
-static void teardown(void)
-{
-    trace_scanner_free(scanner);
-    chunk_builder_free(builder);
-}
-
-static void build(const char *text, size_t len, struct buf *value, struct chunk_view **ret)
-{
-    struct trace_event e;
-
-    trace_scan_begin(scanner, text, len, TRACE_US);
-    chunk_builder_begin(builder, scanner);
-    while (trace_scan_next(scanner, &e) == 1)
-        CHECK_INT(chunk_builder_add(builder, &e), 0);
-    CHECK_INT(chunk_builder_finish(builder, 7, value, NULL), 0);
-    CHECK_INT(chunk_view_new(value->data, value->len, &texts, ret), 0);
-}
+#include "chunk_maker.h"
 
 /* ---- rows, one after the other --------------------------------------------------------------------------- */
 
@@ -92,15 +40,20 @@ static void add_words(struct chunk_view *v, const char *path, uint32_t row, char
 
     if (chunk_find(v, text_of(path), &c) < 0)
         snprintf(key + len, room, "-|");
-    else if (c.type != COLUMN_TEXT && number_of(v, path, row, &number))
+    else if (c.entries == 0 && number_of(v, path, row, &number))
         snprintf(key + len, room, "%" PRId64 "|", number);
-    else if (c.type != COLUMN_TEXT)
+    else if (c.entries == 0)
         snprintf(key + len, room, "-|");
     else {
         CHECK_INT(column_pick_codes(v, &c, &row, 1, &code), 0);
         CHECK_INT(column_pick_valid(v, &c, &row, 1, &valid), 0);
         CHECK_INT(column_entry(v, &c, code, &e), 0);
-        snprintf(key + len, room, valid & 1 ? "\"%.*s\"|" : "-|", (int)e.text.len, e.text.ptr);
+        if (!(valid & 1))
+            snprintf(key + len, room, "-|");
+        else if (e.type == TRACE_INT)
+            snprintf(key + len, room, "%" PRId64 "|", e.i);
+        else
+            snprintf(key + len, room, "\"%.*s\"|", (int)e.text.len, e.text.ptr);
     }
 }
 
@@ -173,7 +126,9 @@ static void compare_level(struct chunk_view *v, const struct density_set *d, uns
     unsigned shift = d->level[level].shift, bits = d->level[level].bits;
     struct density_cells *got = malloc(sizeof(*got));
     uint32_t wrong = 0, cells = d->level[level].cells;
+    const uint32_t *of_tuple;
 
+    CHECK_INT(density_rows(v, set, &of_tuple), 0);
     expect(&x, rows, chunk_rows(v), set, shift);
     CHECK_INT(cells, intern_count(x.names));
     for (uint32_t i = 0; i < cells; i++) {
@@ -181,7 +136,7 @@ static void compare_level(struct chunk_view *v, const struct density_set *d, uns
         if (k == 0)
             CHECK_INT(density_read(v, set, level, i, got), 0);
         int64_t number = d->level[level].base + (got->key[k] & (((int64_t)1 << bits) - 1));
-        const struct cell *c = cell_of(&x, number, rows[d->rows[got->key[k] >> bits]].key[set]);
+        const struct cell *c = cell_of(&x, number, rows[of_tuple[got->key[k] >> bits]].key[set]);
         wrong += (int64_t)c->begins != got->begins[k] || c->delta != got->delta[k] ||
                  c->moment != got->moment[k];
     }
@@ -264,6 +219,7 @@ struct made {
     const char *what;
     unsigned rows, names, tids;
     bool backwards, metadata, nulls, nano;
+    bool mixed;        /* host names: numbers and one text */
     int64_t step, dur; /* us, at most */
     bool has;          /* a density is expected */
 };
@@ -289,8 +245,11 @@ static void write_made(const struct made *m, struct buf *out)
             buf_printf(out, "\"dur\":%u%s,",
                        (unsigned)any((uint64_t)m->dur + 1) * (any(500) ? 1 : 1000),
                        m->nano ? ".125" : "");
-        buf_printf(out, "\"ts\":%" PRId64 ",\"ph\":\"X\",\"args\":{\"hhash\":\"%u\"}}\n", ts,
+        buf_printf(out, "\"ts\":%" PRId64 ",\"ph\":\"X\",\"args\":{\"hhash\":\"%u\"", ts,
                    (unsigned)any(2));
+        if (m->mixed)
+            buf_puts(out, any(2) ? ",\"hostname\":5" : ",\"hostname\":\"main\"");
+        buf_puts(out, "}}\n");
     }
 }
 
@@ -309,19 +268,20 @@ static void made_traces(void)
         {"ns", 9000, 5, 4, .nano = true, .step = 10, .dur = 100, .has = true},
         {"no second set", 20000, 9000, 9, .step = 10, .dur = 100, .has = true},
         {"all different", 9000, 9, 9000, .step = 10, .dur = 100, .has = false},
+        {"mixed", 20000, 2, 4, .mixed = true, .step = 100, .dur = 50, .has = false},
         {"small", DENSITY_ROWS_LEAST - 1, 2, 2, .step = 10, .dur = 100, .has = false},
     };
 
-    setup();
+    maker_begin();
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         struct buf text = {0}, value = {0};
-        struct chunk_view *v = NULL;
         int before = check_failures;
         seed = 11 + i;
         write_made(&all[i], &text);
         size_t len = text.len;
         memset(buf_reserve(&text, 64), 0, 64);
-        build(text.data, len, &value, &v);
+        maker_build(text.data, len, &value, NULL);
+        struct chunk_view *v = maker_view(&value);
         CHECK_INT(compare(v), all[i].has);
         CHECK_INT(chunk_view_check(v), 0);
         if (check_failures > before)
@@ -330,74 +290,44 @@ static void made_traces(void)
         buf_done(&text);
         buf_done(&value);
     }
-    teardown();
+    maker_end();
 }
 
 /* ---- real traces ---------------------------------------------------------------------------------------------- */
 
-struct seen {
-    uint64_t chunks, with;
-};
+static struct {
+    uint64_t files, chunks, with;
+} seen;
 
-static void one_file(const char *path, struct seen *seen)
+static void one_chunk(const char *path, const struct trace_chunk *chunk)
 {
-    struct trace_reader_options ro = {0};
-    struct trace_reader *reader;
-    struct trace_chunker *chunker;
-    struct trace_chunk chunk;
-    struct err err = {0};
-    int fd = open(path, O_RDONLY);
+    struct buf value = {0};
+    int before = check_failures;
 
-    CHECK_STOP(fd >= 0);
-    CHECK_STOP(trace_reader_open(fd, &ro, NULL, &err, &reader) == 0);
-    CHECK_INT(trace_chunker_new(reader, 4 << 20, 0, &chunker), 0);
-    while (trace_chunker_next(chunker, true, &chunk) == 0) {
-        struct buf value = {0};
-        struct chunk_view *v = NULL;
-        int before = check_failures;
-        build(chunk.text, chunk.len, &value, &v);
-        if (seen->chunks++ % CHECK_EVERY == 0 && chunk_rows(v) >= DENSITY_ROWS_LEAST)
-            seen->with += compare(v);
-        if (check_failures > before)
-            printf("  %s chunk %u\n", path, (unsigned)chunk.number);
-        chunk_view_free(v);
-        buf_done(&value);
-        trace_chunk_done(&chunk);
-    }
-    trace_chunker_free(chunker);
-    trace_reader_close(reader);
-    close(fd);
+    maker_build(chunk->text, chunk->len, &value, NULL);
+    struct chunk_view *v = maker_view(&value);
+    if (seen.chunks++ % CHECK_EVERY == 0 && chunk_rows(v) >= DENSITY_ROWS_LEAST)
+        seen.with += compare(v);
+    if (check_failures > before)
+        printf("  %s chunk %u\n", path, (unsigned)chunk->number);
+    chunk_view_free(v);
+    buf_done(&value);
+}
+
+static void every_third(const char *path)
+{
+    if (seen.files++ % 3 == 0)
+        maker_each_chunk(path, one_chunk);
 }
 
 static void real_traces(void)
 {
-    static const char *const folders[] = {"cm1-48ranks-v1.0.5", "datacrumbs-2024",
-                                          "dlio-8ranks-v1.0.8", "excerpts"};
-    const char *shared = getenv("DFTRACERD_SHARED");
-    char path[8192];
-    struct seen seen = {0};
-
-    setup();
-    for (unsigned i = 0; i < 4; i++) {
-        snprintf(path, sizeof(path), "%s/traces/%s", shared ? shared : "../shared", folders[i]);
-        DIR *dir = opendir(path);
-        size_t len = strlen(path);
-        unsigned files = 0;
-        for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL && files < 8;) {
-            if (strstr(e->d_name, ".pfw") == NULL)
-                continue;
-            snprintf(path + len, sizeof(path) - len, "/%s", e->d_name);
-            one_file(path, &seen);
-            files++;
-        }
-        if (dir != NULL)
-            closedir(dir);
-    }
-    teardown();
-    if (seen.chunks == 0)
+    maker_begin();
+    if (!each_trace(every_third))
         check_skip("no traces");
     else
         CHECK(seen.with > 0);
+    maker_end();
 }
 
 static const struct check_test tests[] = {

@@ -279,8 +279,39 @@ static void info(void)
     store_end(&s);
 }
 
+/* An answer is written at once: it ends where it would need more than its query may have. */
+static void long_answers(void)
+{
+    static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
+    enum { NAMES = 20000 };
+    struct stats_count *rows = calloc(NAMES, sizeof(*rows));
+    struct stats s = head(STATS_NAMES);
+
+    CHECK_STOP(rows != NULL);
+    for (size_t i = 0; i < NAMES; i++)
+        rows[i] = (struct stats_count){.cat = text("POSIX"), .name = text("a name"), .count = 1};
+    s.has_names = true;
+    s.names = rows;
+    s.name_count = s.names_total = NAMES;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        struct budget small = {.memory_limit = 100 << 10, .memory_used = 1000}, enough = {0};
+        struct buf out = {0};
+        s.budget = &small;
+        CHECK_INT(format_stats(&s, "", formats[i], false, &out), ERR_MEMORY_LIMIT);
+        CHECK(out.cap <= 512 << 10);
+        buf_done(&out);
+        s.budget = &enough;
+        CHECK_INT(format_stats(&s, "", formats[i], false, &out), 0);
+        CHECK(out.len > 250 << 10);
+        buf_done(&out);
+    }
+    free(rows);
+}
+
 static const struct check_test tests[] = {
-    {"summary", summary},       {"counts", counts}, {"groups", groups},
-    {"for_people", for_people}, {"info", info},     {NULL, NULL},
+    {"summary", summary}, {"counts", counts},
+    {"groups", groups},   {"for_people", for_people},
+    {"info", info},       {"long_answers", long_answers},
+    {NULL, NULL},
 };
 CHECK_MAIN(tests)

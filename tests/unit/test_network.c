@@ -141,12 +141,12 @@ static void *watch_all(void *arg)
     return arg;
 }
 
-static uint64_t files_of(struct index *ix)
+static struct index_progress progress_of(struct index *ix)
 {
     struct index_progress p;
 
     index_progress(ix, &p);
-    return p.files;
+    return p;
 }
 
 static void write_trace(const char *name)
@@ -168,18 +168,19 @@ static uint64_t files_seen(uint64_t rescan, int ms)
 
     roots.paths[0] = strdup(path_of("traces"));
     rescan_ms = rescan;
+    unlink(path_of("traces/b.pfw"));
     write_trace("traces/a.pfw");
     CHECK_INT(index_open(&options, &err, &ix), 0);
     CHECK_INT(watch_new(ix, &roots, &watch), 0);
     atomic_store(&stop, false);
     CHECK_INT(pthread_create(&thread, NULL, watch_all, NULL), 0);
-    for (int i = 0; i < 20000 && files_of(ix) < 1; i++)
+    for (int i = 0; i < 20000 && !progress_of(ix).listed; i++)
         usleep(1000);
-    usleep(100000); /* the walk is over */
+    CHECK_INT(progress_of(ix).files, 1);
     write_trace("traces/b.pfw");
-    for (int i = 0; i < ms && files_of(ix) < 2; i++)
+    for (int i = 0; i < ms && progress_of(ix).files < 2; i++)
         usleep(1000);
-    uint64_t files = files_of(ix);
+    uint64_t files = progress_of(ix).files;
     atomic_store(&stop, true);
     watch_wake(watch);
     pthread_join(thread, NULL);

@@ -315,7 +315,7 @@ static void others_work_meanwhile(void)
     CHECK_INT(press_new(pool, o, &(struct press_options){.level = 1, .check = note_check}, &p), 0);
     CHECK_INT(press_open(p, &err, &f), 0);
     CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);
-    for (int i = 0; i < 1000 && !checked; i++)
+    for (int i = 0; i < 12000 && !checked; i++)
         usleep(10000);
     CHECK(checked > 1 << 20);
     CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);

@@ -7,7 +7,7 @@ enum { MOST = 64, TIMES = 48 };
 
 static size_t unite(struct span *s, size_t n)
 {
-    n = spans_unite(s, n);
+    CHECK_INT(spans_unite(s, &n, &(struct budget){0}), 0);
     spans_measure(s, n);
     return n;
 }
@@ -47,11 +47,24 @@ static void scopes_apart(void)
                        {.lo = 3, .hi = 7, .scope = 1},
                        {.lo = 4, .hi = 9, .scope = 2}};
 
-    CHECK_INT(spans_unite(s, 3), 2);
+    size_t n = 3;
+
+    CHECK_INT(spans_unite(s, &n, &(struct budget){0}), 0);
+    CHECK_INT(n, 2);
     CHECK_INT(s[0].scope, 1);
     CHECK_INT(s[0].hi, 7);
     CHECK_INT(s[1].scope, 2);
     CHECK_INT(s[1].hi, 9);
+}
+
+static void stops(void)
+{
+    struct span s[] = {{.lo = 5, .hi = 9}, {.lo = 1, .hi = 2}};
+    struct budget budget = {.cancelled = ERR_CANCELLED};
+    size_t n = 2;
+
+    CHECK_INT(spans_unite(s, &n, &budget), ERR_CANCELLED);
+    CHECK_INT(n, 0);
 }
 
 /* The ends of what fits: nothing wraps. */
@@ -186,9 +199,9 @@ static void memory(void)
 }
 
 static const struct check_test tests[] = {
-    {"by_hand", by_hand},   {"scopes_apart", scopes_apart},
-    {"extremes", extremes}, {"against_counted", against_counted},
-    {"memory", memory},     {NULL, NULL},
+    {"by_hand", by_hand},   {"scopes_apart", scopes_apart},       {"stops", stops},
+    {"extremes", extremes}, {"against_counted", against_counted}, {"memory", memory},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -157,7 +157,7 @@ static bool __attribute__((unused)) same_reading(const struct reading *a, const 
            x.members == y.members && x.in_member == y.in_member && x.empty == y.empty;
 }
 
-/* Calls visit for every real trace; false when there are none. */
+/* Calls visit for every real trace (of folders that are wanted: check.h); false when there are none. */
 static bool __attribute__((unused)) each_trace(void (*visit)(const char *path))
 {
     const char *shared = getenv("DFTRACERD_SHARED");
@@ -167,7 +167,7 @@ static bool __attribute__((unused)) each_trace(void (*visit)(const char *path))
     DIR *top = opendir(folder);
     for (struct dirent *d; top && (d = readdir(top));) {
         snprintf(path, sizeof(path), "%s/%s", folder, d->d_name);
-        DIR *sub = d->d_name[0] == '.' ? NULL : opendir(path);
+        DIR *sub = check_folder(d->d_name) ? opendir(path) : NULL;
         for (struct dirent *e; sub && (e = readdir(sub));) {
             char file[1600];
             snprintf(file, sizeof(file), "%s/%s", path, e->d_name);

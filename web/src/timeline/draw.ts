@@ -6,7 +6,7 @@ import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
 import type { Point, Track } from "./counters";
 import type { Row } from "./model";
 import type { Palette } from "./palette";
-import { COLUMNS, type Tile } from "./tiles";
+import type { Tile } from "./tiles";
 
 export const RULER = 26;
 export const GUTTER = 196;
@@ -47,15 +47,15 @@ export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasEl
   const image = tile.image ?? document.createElement("canvas");
   let slots = 1;
   for (const lane of tile.lanes.values()) slots = Math.max(slots, lane.slot + 1);
-  image.width = COLUMNS;
+  image.width = tile.columns;
   image.height = slots;
-  const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(COLUMNS, slots), words = new Uint32Array(pixels.data.buffer);
+  const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(tile.columns, slots), words = new Uint32Array(pixels.data.buffer);
   const all = tile.step / 1000, tints: number[] = [], faint = FAINT[dark.peek() ? 1 : 0] as number;
   for (const { slot, columns, busy, colours } of tile.lanes.values()) {
     for (let i = 0; i < columns.length; i++) {
       const n = colours[i] as number, alpha = faint + Math.round((255 - faint) * Math.sqrt(Math.min(1, (busy[i] as number) / all)));
       const tint = (tints[n] ??= tintOf(palette.parts(n)));
-      words[slot * COLUMNS + (columns[i] as number)] = tint | (alpha << 24);
+      words[slot * tile.columns + (columns[i] as number)] = tint | (alpha << 24);
     }
   }
   g.putImageData(pixels, 0, 0);

@@ -158,14 +158,19 @@ export class Clock {
   us(ns: number): number {
     return this.origin + ns / 1000;
   }
+  /** In whole nanoseconds, the end not within; one at least. */
+  private ends(from: number, to: number): [number, number] {
+    return [Math.floor(from), Math.max(Math.ceil(to), Math.floor(from) + 1)];
+  }
   /** The microseconds in which range(from, to) begins and ends: by whole nanoseconds, which are exact where sums with the origin are not. */
   whole(from: number, to: number): [number, number] {
-    return [this.origin + Math.floor(Math.floor(from) / 1000), this.origin + Math.floor((Math.max(Math.ceil(to), Math.floor(from) + 1) - 1) / 1000)];
+    const [first, end] = this.ends(from, to);
+    return [this.origin + Math.floor(first / 1000), this.origin + Math.floor((end - 1) / 1000)];
   }
   /** `time_range` from one to before the other, to the nanosecond. */
   range(from: number, to: number): string {
-    const origin = BigInt(this.origin) * 1000n;
-    return `${origin + BigInt(Math.floor(from))}ns,${origin + BigInt(Math.max(Math.ceil(to), Math.floor(from) + 1)) - 1n}ns`;
+    const origin = BigInt(this.origin) * 1000n, [first, end] = this.ends(from, to);
+    return `${origin + BigInt(first)}ns,${origin + BigInt(end) - 1n}ns`;
   }
 }
 

@@ -60,7 +60,7 @@ export class Stage {
     this.whole = this.wholeOf(answer);
     for (const c of [...answer.colors].sort((a, b) => b.busy - a.busy || b.count - a.count)) this.palette.number(c.value);
     this.tree = treeOf(layout, answer);
-    this.tiles = new Tiles(this.tree, this.clock, this.palette, base, color, () => this.answered());
+    this.tiles = new Tiles(this.tree, this.whole.to - this.whole.from, this.clock, this.palette, base, color, () => this.answered());
     this.counters = new Counters(this.clock, base, () => this.answered());
     for (const root of this.roots()) for (const id of closedOf(root.track === null ? root.children : this.headsOf(root))) this.closed.add(id);
     this.window = { ...this.whole };
@@ -242,7 +242,7 @@ export class Stage {
     const { from, to } = this.wholeOf(answer);
     const { all } = this;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
-    this.tiles.renew(this.tree);
+    this.tiles.renew(this.tree, this.whole.to - this.whole.from);
     this.counters.renew();
     this.layRows();
     if (all) this.fit();

@@ -6,6 +6,10 @@ import type { Palette } from "./palette";
 
 export const COLUMNS = 1024;
 export const BLOCK = 64;
+/** Coloured by name, a tile of so many objects has columns that many times as wide: what the daemon keeps by name is coarser than what
+ *  it keeps by category, and where columns are finer than that it looks at each object. */
+export const MANY = 4e6;
+const WIDER = 4;
 const EVENTS = 1000;
 const AT_ONCE = 4;
 /** What was refused is asked for again, but not at once. */
@@ -34,6 +38,7 @@ export interface Tile {
   level: number;
   from: number;
   to: number;
+  columns: number;
   step: number;
   lanes: Map<string, Lane>;
   boxes: Box[];
@@ -91,7 +96,11 @@ export class Tiles {
   readonly took: number[] = [];
   failed: Error | null = null;
 
-  constructor(private tree: Tree, private clock: Clock, private palette: Palette, private base: Params, private color: string,
+  /** For tests to set. */
+  many = MANY;
+
+  /** `whole`: nanoseconds from the first begin to the last end. */
+  constructor(private tree: Tree, private whole: number, private clock: Clock, private palette: Palette, private base: Params, private color: string,
     private changed: () => void) {}
 
   get asking(): number {
@@ -155,19 +164,25 @@ export class Tiles {
     while (this.running.size < AT_ONCE && this.wanted.length) void this.fetch(this.wanted.shift() as Wanted);
   }
 
-  private params(w: Wanted, from: number, to: number): Params {
+  private columns(span: number): number {
+    const all = this.tree.roots.reduce((sum, root) => sum + root.count, 0), part = Math.min(1, span / this.whole);
+    return this.color === "name" && all * part > this.many ? COLUMNS / WIDER : COLUMNS;
+  }
+
+  private params(w: Wanted, from: number, to: number, columns: number): Params {
     return { ...this.base, query: w.whole ? this.base["query"] : both(String(this.base["query"] ?? ""), filterOf(this.tree, w.nodes)),
-      group_by: columnsOf(this.tree.layout, w.level).join(","), color: this.color, width: COLUMNS, events: EVENTS, time_range: this.clock.range(from, to) };
+      group_by: columnsOf(this.tree.layout, w.level).join(","), color: this.color, width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
   }
 
   private async fetch(w: Wanted): Promise<void> {
-    const span = COLUMNS * 2 ** w.k, from = w.index * span, control = new AbortController(), began = performance.now(), generation = this.generation;
+    const span = COLUMNS * 2 ** w.k, from = w.index * span, columns = this.columns(span);
+    const control = new AbortController(), began = performance.now(), generation = this.generation;
     this.running.set(w.key, control);
     try {
-      const answer = await ask(this.params(w, from, from + span), control.signal);
+      const answer = await ask(this.params(w, from, from + span, columns), control.signal);
       this.took.push(performance.now() - began);
       if (this.took.length > 500) this.took.shift();
-      this.keep(this.made(w, from, answer, generation));
+      this.keep(this.made(w, from, columns, answer, generation));
       this.failed = null;
     } catch (e) {
       if (control.signal.aborted) return;
@@ -181,7 +196,7 @@ export class Tiles {
     this.changed();
   }
 
-  private made(w: Wanted, from: number, answer: Answer, generation: number): Tile {
+  private made(w: Wanted, from: number, columns: number, answer: Answer, generation: number): Tile {
     const colours = answer.colors.map((c) => this.palette.number(c.value)), lanes = new Map<string, Lane>();
     const slots = new Map(w.nodes.map((n, i) => [n.id, i])), ids = answer.lanes.map((told) => idOf(told.keys));
     answer.lanes.forEach((told, i) => {
@@ -192,8 +207,8 @@ export class Tiles {
       const start = this.clock.ns(e.ts);
       return { ...e, start, end: start + (e.dur ?? 0) * 1000, node: ids[e.lane] ?? "", colour: colours[e.color] as number };
     });
-    const step = 2 ** w.k;
-    return { key: w.key, level: w.k, from, to: from + step * COLUMNS, step, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
+    const span = COLUMNS * 2 ** w.k;
+    return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
       used: ++this.clockwork, generation };
   }
 
@@ -210,9 +225,10 @@ export class Tiles {
   }
 
   /** The index has changed: what is there stays until it has come anew. */
-  renew(tree: Tree): void {
+  renew(tree: Tree, whole: number): void {
     this.stop();
     this.tree = tree;
+    this.whole = whole;
     this.generation++;
   }
 

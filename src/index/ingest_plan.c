@@ -1,0 +1,389 @@
+/* ingest_plan.c - what is to be done with a file: nothing, reading it from the start, or going on behind what is stored. */
+#include "ingest_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- identity ---- */
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void identity_of_stat(const void *stat, struct identity *ret)
+{
+    const struct stat *st = stat;
+
+    *ret = (struct identity){.device = st->st_dev,
+                             .inode = st->st_ino,
+                             .size = (uint64_t)st->st_size,
+                             .mtime_ns = ns_of(st->st_mtim),
+                             .ctime_ns = ns_of(st->st_ctim)};
+}
+
+bool identity_same(const struct identity *a, const struct identity *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static int hash_range(int fd, char *buf, uint64_t from, uint64_t len, uint64_t *ret)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pread(fd, buf + done, len - done, (off_t)(from + done));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    *ret = text_hash((struct text){buf, done});
+    return 0;
+}
+
+int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret)
+{
+    uint64_t len = size < EDGE_BYTES ? size : EDGE_BYTES;
+    int rc = hash_range(fd, buf, 0, len, &ret->head_hash);
+
+    return rc ? rc : hash_range(fd, buf, size - len, len, &ret->tail_hash);
+}
+
+/* ---- what is to be done ---- */
+
+static bool settled(struct reader *r, const struct identity *now)
+{
+    struct index *ix = r->ix;
+    struct entry *e = r->run->entry;
+    int64_t quiet;
+
+    pthread_mutex_lock(&ix->lock);
+    if (!identity_same(&e->seen, now)) {
+        e->seen = *now;
+        e->stable_since_ns = clock_mono_ns();
+    }
+    quiet = clock_mono_ns() - e->stable_since_ns;
+    pthread_mutex_unlock(&ix->lock);
+    /* By the clock of the file's times, or, should that be another, by ours. */
+    return quiet >= ix->settle_ns || clock_real_ns() - now->mtime_ns >= ix->settle_ns;
+}
+
+/* Everything is covered by the hashes, or ends in a checksum of everything. */
+static bool edges_prove(const struct index_file *f)
+{
+    return f->file_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
+}
+
+/* How the file as it is now relates to what is known of it. */
+enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
+
+/* A file as before, or the same part of the same archive. */
+static bool is_same_place(const struct run *run)
+{
+    const struct index_file *old = &run->old->pub;
+    const struct body_member *was = &run->old->body->member, *is = &run->member;
+
+    if (!run->archive)
+        return !old->archive;
+    return old->archive && was->offset == is->offset && was->size == is->size &&
+           was->cut == is->cut;
+}
+
+static int relate(struct reader *r, const struct identity *now, enum relation *ret)
+{
+    const struct view *old = r->run->old, *archive = r->run->archive;
+    const struct identity *known = &old->body->identity;
+    struct identity edges;
+    int rc;
+
+    *ret = OTHER;
+    if (!is_same_place(r->run))
+        return 0;
+    if (identity_same(known, now)) {
+        *ret = SAME;
+        return 0;
+    }
+    if (now->size < known->size)
+        return 0;
+    rc = identity_hash_edges(r->fd, r->edge, known->size, &edges);
+    if (rc || edges.head_hash != known->head_hash || edges.tail_hash != known->tail_hash)
+        return rc;
+    if (now->size > known->size)
+        *ret = GROWN;
+    else if (now->mtime_ns == known->mtime_ns || edges_prove(archive ? &archive->pub : &old->pub))
+        *ret = SAME_CONTENT;
+    /* A member does not grow with its archive. */
+    if (archive && *ret == GROWN)
+        *ret = SAME_CONTENT;
+    return 0;
+}
+
+/* ---- going on behind what is stored ---- */
+
+static int find_start(struct reader *r, struct kv_read *kv)
+{
+    uint8_t *window;
+    int rc;
+
+    if (r->skip_to == 0)
+        return 0;
+    /* Before skip_to: damage noticed at that very place must be met again. */
+    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &r->from);
+    if (rc)
+        return rc == -ENOENT ? 0 : rc;
+    window = malloc(r->from.window_len + 1);
+    if (!window) {
+        r->from.window = NULL;
+        return -ENOMEM;
+    }
+    if (r->from.window_len)
+        memcpy(window, r->from.window, r->from.window_len);
+    r->from.window = window;
+    r->resumed = true;
+    return 0;
+}
+
+static int take_chunks(struct run *run, const struct index_file *f, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
+            return -ENOMEM;
+        run->chunks[run->chunk_count++] = f->chunks[i];
+    }
+    for (uint32_t i = 0; i < f->name_count; i++) {
+        struct part *base = run->base;
+
+        if (count == 0 || f->names[i].chunk > f->chunks[count - 1].number)
+            continue;
+        if (!ARRAY_ROOM(base->names, base->name_count, base->name_cap))
+            return -ENOMEM;
+        base->names[base->name_count++] = f->names[i];
+    }
+    return 0;
+}
+
+static int take_damage(struct run *run, const struct index_file *f, uint64_t below)
+{
+    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < kept && rc == 0; i++) {
+        if (f->damage[i].text_offset < below)
+            rc = run_add_damage(run, &f->damage[i], 1);
+    }
+    if (f->damage_count > DAMAGE_KEPT && run->damage_count == DAMAGE_KEPT)
+        run->damage_count = f->damage_count;
+    return rc;
+}
+
+static int resume_parts(struct reader *r, struct kv_read *kv)
+{
+    struct run *run = r->run;
+    const struct view *old = run->old;
+    const struct index_file *f = &old->pub;
+    uint32_t count = f->chunk_count;
+    struct part *tail = NULL;
+    int rc = summary_load(r->ix, kv, f->id, old->body->summary_version, &run->base, &tail);
+
+    if (rc)
+        return rc;
+    if (!run->base && !(run->base = part_new()))
+        rc = -ENOMEM;
+    run->index_bytes = f->index_bytes;
+    if (rc == 0 && old->body->has_tail && !(tail && count > 0)) {
+        rc = ERR_CORRUPT;
+    } else if (rc == 0 && old->body->has_tail && old->body->tail_final) {
+        part_merge(run->base, tail);
+    } else if (rc == 0 && old->body->has_tail) {
+        const struct index_chunk *last = &f->chunks[--count];
+        struct kv_key key = kv_key_of_chunk(f->id, last->number, last->version);
+        struct text value;
+
+        if (kv_get(kv, KV_CHUNK, &key, &value) == 0 && run->index_bytes >= value.len)
+            run->index_bytes -= value.len;
+    }
+    part_free(tail);
+    /* Behind the last chunk, or where the one that is read again begins. Numbers must go on as they would have: after a line
+     * beyond TRACE_LINE_MAX they do not follow from the offset alone. */
+    if (f->chunk_count > 0)
+        r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
+                     (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
+    if (rc == 0 && count > 0 &&
+        r->skip_to / run->terms->checkpoint_size <= f->chunks[count - 1].number)
+        rc = ERR_STALE;
+    rc = rc ? rc : take_chunks(run, f, count);
+    r->kept = count;
+    rc = rc ? rc : take_damage(run, f, r->skip_to);
+    return rc ? rc : find_start(r, kv);
+}
+
+static int resume(struct reader *r)
+{
+    struct run *run = r->run;
+    struct kv_read *kv;
+    int rc;
+
+    run->id = run->old->pub.id;
+    run->version = run->old->body->run_version + 1;
+    run->summary_version = run->old->body->summary_version;
+    run->hashes_lost = true;
+    rc = kv_read_begin(r->ix->kv, &kv);
+    if (rc)
+        return rc;
+    rc = resume_parts(r, kv);
+    kv_read_end(kv);
+    return rc;
+}
+
+static void forget_resumed(struct reader *r)
+{
+    struct run *run = r->run;
+
+    part_free(run->base);
+    run->base = NULL;
+    run->chunk_count = 0;
+    run->damage_count = 0;
+    run->index_bytes = 0;
+    run->hashes_lost = false;
+    r->resumed = false;
+    r->skip_to = 0;
+    free((void *)r->from.window);
+    r->from = (struct trace_checkpoint){0};
+}
+
+static void begin_fresh(struct reader *r)
+{
+    struct run *run = r->run;
+
+    forget_resumed(r);
+    run->fresh = true;
+    run->version = 1;
+    run->summary_version = 0;
+    run->old_id = run->old->pub.id;
+    pthread_mutex_lock(&r->ix->lock);
+    run->id = r->ix->next_file++;
+    pthread_mutex_unlock(&r->ix->lock);
+}
+
+static void publish_indexing(struct reader *r)
+{
+    struct index *ix = r->ix;
+    struct run *run = r->run;
+    struct view *v;
+
+    pthread_mutex_lock(&ix->lock);
+    if (run->fresh && !(run->entry->is_archive && run->old_id)) {
+        v = view_empty(run->entry, INDEX_INDEXING);
+        if (v) {
+            v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
+            v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
+            v->pub.checkpoint_size = run->terms->checkpoint_size;
+        }
+    } else {
+        v = view_with_state(run->old, INDEX_INDEXING);
+    }
+    if (v)
+        catalog_publish_run(ix, run->entry, v);
+    pthread_mutex_unlock(&ix->lock);
+}
+
+static int find_edges(struct reader *r)
+{
+    struct run *run = r->run;
+
+    if (!run->archive)
+        return identity_hash_edges(r->fd, r->edge, run->identity.size, &run->identity);
+    run->identity = run->archive->body->identity;
+    return 0;
+}
+
+/* ---- the plan ---- */
+
+/* The file as it is now. */
+static int look_at(const struct reader *r, struct identity *ret)
+{
+    struct stat st;
+
+    if (fstat(r->fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    identity_of_stat(&st, ret);
+    return 0;
+}
+
+/* *ret: OTHER also where all is to be read again. */
+static int judge(struct reader *r, bool rebuild, enum relation *ret)
+{
+    const struct index_file *old = &r->run->old->pub;
+    bool known = old->id != 0 && !rebuild && old->state != INDEX_FAILED;
+    int rc;
+
+    *ret = OTHER;
+    rc = known ? relate(r, &r->run->identity, ret) : 0;
+    if (rc == 0 && *ret == SAME && old->state == INDEX_READY &&
+        again_reads(r->run, r->fd, r->edge, EDGE_BYTES))
+        *ret = OTHER;
+    return rc;
+}
+
+/* Behind what is stored, or from the start. */
+static void begin(struct reader *r, enum relation relation)
+{
+    struct run *run = r->run;
+
+    if (relation != OTHER) {
+        run->unit_fixed = run->unit_fixed || run->old->body->unit_fixed;
+        run->unit = run->old->pub.unit;
+    }
+    if (relation == OTHER || run->entry->is_archive || resume(r) < 0)
+        begin_fresh(r);
+    publish_indexing(r);
+}
+
+int reader_plan(struct reader *r, bool rebuild)
+{
+    struct run *run = r->run;
+    enum index_state state = run->old->pub.state;
+    enum relation relation;
+    struct identity now;
+    int rc = look_at(r, &now);
+
+    if (rc)
+        return rc;
+    /* What an archive has is known when it has been walked again: then its members come again, too. */
+    if (run->archive && !identity_same(&run->archive->body->identity, &now)) {
+        run->action = RUN_NOTHING;
+        run->identity = now;
+        return 0;
+    }
+    pthread_mutex_lock(&r->ix->lock); /* whoever offers the file meanwhile compares with it */
+    run->identity = now;
+    pthread_mutex_unlock(&r->ix->lock);
+    r->finish = run->archive || settled(r, &run->identity);
+    rc = judge(r, rebuild, &relation);
+    if (rc)
+        return rc;
+    run->action = RUN_READ;
+    if (relation == SAME && (state == INDEX_READY || (state == INDEX_GROWING && !r->finish))) {
+        run->action = RUN_NOTHING;
+        return 0;
+    }
+    rc = find_edges(r);
+    if (rc)
+        return rc;
+    if (relation == SAME_CONTENT && state == INDEX_READY)
+        run->action = RUN_TOUCH;
+    else
+        begin(r, relation);
+    return 0;
+}

@@ -1,0 +1,298 @@
+/* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of them. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making and destroying ---- */
+
+/* Room for so many. NULL without memory. */
+static struct snapshot *new_snapshot(struct index *ix, uint32_t files, uint32_t archives)
+{
+    struct snapshot *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->views = malloc((files + 1ul) * sizeof *s->views);
+    s->archives = malloc((archives + 1ul) * sizeof *s->archives);
+    if (!s->views || !s->archives) {
+        free(s->views);
+        free(s->archives);
+        free(s);
+        return NULL;
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->resolver_lock, NULL);
+    atomic_init(&s->refs, 1);
+    s->ix = ix;
+    return s;
+}
+
+static void destroy_snapshot(struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        view_release(s->views[i]);
+    for (uint32_t i = 0; i < s->archive_count; i++)
+        view_release(s->archives[i]);
+    free(s->archives);
+    resolver_free(s->resolver);
+    root_release(s->root);
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->resolver_lock);
+    free(s->views);
+    free(s->part_uuid);
+    free(s);
+}
+
+/* `s` comes behind `older` (NULL: it is the first). */
+static void link_snapshot(struct index *ix, struct snapshot *s, struct snapshot *older)
+{
+    s->older = older;
+    s->newer = older ? older->newer : ix->oldest;
+    *(s->older ? &s->older->newer : &ix->oldest) = s;
+    *(s->newer ? &s->newer->older : &ix->newest) = s;
+}
+
+static void unlink_snapshot(struct index *ix, struct snapshot *s)
+{
+    *(s->older ? &s->older->newer : &ix->oldest) = s->newer;
+    *(s->newer ? &s->newer->older : &ix->newest) = s->older;
+}
+
+/* ---- of all files ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
+}
+
+static void sort_entries(struct index *ix)
+{
+    if (!ix->sorted && ix->entry_count)
+        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
+    ix->sorted = true;
+}
+
+int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
+{
+    struct index_hidden *list;
+    size_t n = 0;
+
+    pthread_mutex_lock(&ix->lock);
+    sort_entries(ix);
+    list = malloc((ix->entry_count + 1) * sizeof *list);
+    for (uint32_t i = 0; list && i < ix->entry_count; i++) {
+        const struct entry *e = ix->entries[i];
+        const struct entry *other = catalog_duplicate_of(e);
+
+        if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
+            list[n++] = (struct index_hidden){e->name, other ? other->name : NULL};
+    }
+    pthread_mutex_unlock(&ix->lock);
+    *ret = list;
+    *ret_count = n;
+    return list ? 0 : -ENOMEM;
+}
+
+static bool is_known_archive(const struct entry *e)
+{
+    return e->view->pub.state != INDEX_MISSING && !e->unsettled && !catalog_duplicate_of(e);
+}
+
+static struct snapshot *make_snapshot(struct index *ix)
+{
+    struct snapshot *s = new_snapshot(ix, ix->entry_count, ix->archive_count);
+
+    if (!s)
+        return NULL;
+    sort_entries(ix);
+    forks_link(ix);
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        const struct entry *e = ix->entries[i];
+
+        if (!catalog_is_hidden(e))
+            s->views[s->count++] = view_ref(e->view);
+        if (e->is_archive && is_known_archive(e))
+            s->archives[s->archive_count++] = view_ref(e->view);
+    }
+    s->generation = ix->generation;
+    s->listed = ix->listed;
+    link_snapshot(ix, s, ix->newest);
+    return s;
+}
+
+/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of the past goes on. The
+ * caller destroys what is returned, without the lock. */
+static struct snapshot *renew_snapshot(struct index *ix)
+{
+    struct snapshot *old = ix->current, *made;
+
+    if (old && old->generation == ix->generation && old->listed == ix->listed)
+        return NULL;
+    made = make_snapshot(ix);
+    if (!made)
+        return NULL;
+    ix->current = made;
+    if (!old || atomic_fetch_sub(&old->refs, 1) > 1)
+        return NULL;
+    unlink_snapshot(ix, old);
+    return old;
+}
+
+uint64_t snapshot_oldest(struct index *ix)
+{
+    struct snapshot *stale;
+    uint64_t oldest;
+
+    stale = renew_snapshot(ix);
+    oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
+    if (stale)
+        destroy_snapshot(stale);
+    return oldest;
+}
+
+struct snapshot *index_snapshot(struct index *ix)
+{
+    struct snapshot *s, *stale;
+
+    pthread_mutex_lock(&ix->lock);
+    stale = renew_snapshot(ix);
+    s = ix->current; /* the first was made by index_open */
+    if (s)
+        atomic_fetch_add(&s->refs, 1);
+    pthread_mutex_unlock(&ix->lock);
+    if (stale)
+        destroy_snapshot(stale);
+    return s;
+}
+
+/* ---- a part ---- */
+
+/* Which files a part has, as a text that no other part has. */
+static char *name_part(const struct snapshot *s)
+{
+    struct buf ids = {0}, name = {0};
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct index_file *f = &s->views[i]->pub;
+        buf_append(&ids, &f->id, sizeof f->id);
+        if (!f->id) /* not read yet */
+            buf_append(&ids, f->name, strlen(f->name) + 1);
+    }
+    for (uint32_t i = 0; i < s->archive_count; i++) {
+        const struct index_file *f = &s->archives[i]->pub;
+        buf_append(&ids, f->name, strlen(f->name) + 1);
+    }
+    struct hash128 h = text_hash128((struct text){ids.data, ids.len});
+    buf_printf(&name, "%s-%016llx%016llx", s->ix->uuid, (unsigned long long)h.high,
+               (unsigned long long)h.low);
+    buf_putc(&name, '\0');
+    int error = ids.error ? ids.error : name.error;
+    buf_done(&ids);
+    if (error)
+        buf_done(&name);
+    return error ? NULL : name.data;
+}
+
+struct snapshot *snapshot_filter(struct snapshot *s,
+                                 bool (*keep)(void *arg, const struct index_file *f), void *arg)
+{
+    struct snapshot *part = new_snapshot(s->ix, s->count, s->archive_count);
+
+    if (!part)
+        return NULL;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (keep(arg, &s->views[i]->pub))
+            part->views[part->count++] = view_ref(s->views[i]);
+    for (uint32_t i = 0; i < s->archive_count; i++)
+        if (keep(arg, &s->archives[i]->pub))
+            part->archives[part->archive_count++] = view_ref(s->archives[i]);
+    part->generation = s->generation;
+    part->listed = s->listed;
+    part->part_uuid = name_part(part);
+    if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
+        bool all = part->part_uuid != NULL;
+        destroy_snapshot(part);
+        return all ? snapshot_ref(s) : NULL;
+    }
+    pthread_mutex_lock(&s->ix->lock);
+    link_snapshot(s->ix, part, s); /* beside it, so that the oldest comes first */
+    pthread_mutex_unlock(&s->ix->lock);
+    return part;
+}
+
+struct snapshot *snapshot_ref(struct snapshot *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void snapshot_release(struct snapshot *s)
+{
+    struct index *ix;
+    bool last;
+
+    if (!s)
+        return;
+    ix = s->ix;
+    pthread_mutex_lock(&ix->lock);
+    last = atomic_fetch_sub(&s->refs, 1) == 1;
+    if (last)
+        unlink_snapshot(ix, s);
+    pthread_mutex_unlock(&ix->lock);
+    if (last)
+        destroy_snapshot(s);
+}
+
+uint64_t snapshot_generation(const struct snapshot *s)
+{
+    return s->generation;
+}
+
+bool snapshot_is_listed(const struct snapshot *s)
+{
+    return s->listed;
+}
+
+const char *snapshot_uuid(const struct snapshot *s)
+{
+    return s->part_uuid ? s->part_uuid : s->ix->uuid;
+}
+
+uint32_t snapshot_file_count(const struct snapshot *s)
+{
+    return s->count;
+}
+
+const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i)
+{
+    return &s->views[i]->pub;
+}
+
+uint32_t snapshot_archive_count(const struct snapshot *s)
+{
+    return s->archive_count;
+}
+
+const struct index_file *snapshot_archive(const struct snapshot *s, uint32_t i)
+{
+    return &s->archives[i]->pub;
+}
+
+const struct index_file *snapshot_find_archive(const struct snapshot *s, const char *name)
+{
+    uint32_t from = 0, to = s->archive_count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int cmp = strcmp(s->archives[middle]->pub.name, name);
+        if (cmp == 0)
+            return &s->archives[middle]->pub;
+        if (cmp < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
