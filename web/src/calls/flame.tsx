@@ -1,5 +1,5 @@
 // A flame graph: calls as wide as the time that they took, below those that they stand in.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { count, exact, label, percent, time } from "../format";
 import { Palette } from "../timeline/palette";
 import { dark } from "../theme";
@@ -50,7 +50,7 @@ function Bar({ box, props, all, found, height, onZoom, onHover }:
 
 export function Flame(props: FlameProps) {
   const [path, setPath] = useState<Call[]>([props.root]), [hover, setHover] = useState<Call | null>(null);
-  useEffect(() => setPath([props.root]), [props.root]);
+  useLayoutEffect(() => setPath([props.root]), [props.root]);
   void dark.value;
   for (const c of props.root.children) palette.number(c.cat ?? null); // those that took most have the first colours, as elsewhere
   const levels = props.levels ?? 64, shown = path[0] === props.root ? path : [props.root];

@@ -1,5 +1,5 @@
 // Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { after, clock, exact, label, percent } from "../format";
@@ -17,7 +17,7 @@ const metrics = extra("metrics", "");
 
 function Side({ title, side, onChange, files }: { title: string; side: Selection; onChange: (s: Selection) => void; files: string[] }) {
   const [query, setQuery] = useState(side.query);
-  useEffect(() => setQuery(side.query), [side.query]);
+  useLayoutEffect(() => setQuery(side.query), [side.query]);
   const id = `side-${title[0]}`;
   return (
     <Panel title={title} tools={<button onClick={() => onChange(selection.value)} title="What the box above chooses">Take the present selection</button>}>

@@ -1,5 +1,5 @@
 // Which events all views show, how many these are, and how others ask for them.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { getJson } from "../api";
 import { after, bytes, clock, count, exact, label } from "../format";
 import { useAnswer } from "../live";
@@ -33,7 +33,7 @@ const MOST_TEXT = 60000;
 export function SelectionBar() {
   const s = selection.value;
   const [text, setText] = useState(s.query), [error, setError] = useState<Error | null>(null);
-  useEffect(() => { setText(s.query); setError(null); }, [s.query]);
+  useLayoutEffect(() => { setText(s.query); setError(null); }, [s.query]);
   const apply = async (query: string) => {
     if (query.length > MOST_TEXT) { setError(new Error(`A query of ${bytes(query.length)} is too long.`)); return; }
     try {

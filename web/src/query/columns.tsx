@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { getJson } from "../api";
 import { stamp } from "../live";
 
@@ -19,7 +19,7 @@ export async function columnNames(): Promise<string[]> {
 export function ColumnInput(p: { label: string; value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(p.value);
   const [names, setNames] = useState<string[]>(ALWAYS);
-  useEffect(() => setText(p.value), [p.value]);
+  useLayoutEffect(() => setText(p.value), [p.value]);
   useEffect(() => { void columnNames().then(setNames); }, []);
   const before = text.includes(",") ? text.slice(0, text.lastIndexOf(",") + 1) : "";
   return (

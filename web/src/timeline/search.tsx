@@ -1,5 +1,5 @@
 // Search over all data, on the daemon: the next and the previous match, and which of how many it is.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, getJson, isAbort, type Params } from "../api";
 import { both, exact, literal } from "../format";
 import { extra } from "../state";
@@ -27,7 +27,8 @@ export const searchQuery = (t: string): string => (OPERATOR.test(t) ? t : `name 
 export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Match) => void; from: () => number }) {
   const [found, set] = useState<Found | null>(null), [error, setError] = useState(""), [last, setLast] = useState<Found["event"]>(null);
   const running = useRef<AbortController | null>(null);
-  useEffect(() => { set(null); setLast(null); setError(""); return () => running.current?.abort(); }, [text.value, base["query"]]);
+  // With the text that is shown, not after it is painted: a search that was begun by then would be stopped.
+  useLayoutEffect(() => { set(null); setLast(null); setError(""); return () => running.current?.abort(); }, [text.value, base["query"]]);
   const go = async (direction: "next" | "previous") => {
     if (!text.value.trim()) return;
     running.current?.abort();

@@ -8,7 +8,7 @@ export const COLUMNS = 1024;
 export const BLOCK = 64;
 /** Coloured by name, a tile of so many objects has columns that many times as wide: what the daemon keeps by name is coarser than what
  *  it keeps by category, and where columns are finer than that it looks at each object. */
-export const MANY = 4e6;
+const MANY = 4e6;
 const WIDER = 4;
 const EVENTS = 1000;
 const AT_ONCE = 4;
