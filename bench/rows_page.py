@@ -68,14 +68,14 @@ def zooms(report, d, events):
     totals = json.loads(d.get("/info"))["totals"]
     bar = 100 if events >= FULL else None
     low, high = int(float(totals["min_ts"]) * 1000), int(float(totals["max_te"]) * 1000)
-    for color in ("cat", "name"):
+    for color, suffix, by in (("cat", "", ""), ("name", "_name", " by name")):
         times = []
         for begin, end in series(low, high):
             width = by_name(events * (end - begin) / (high - low)) if color == "name" else 1024
             times.append(asked(d, time_range="%dns,%dns" % (begin, end), color=color, width=width)[0] * 1000)
         times.sort()
-        what = "zooms and pans of %d M events%s, in the daemon" % (events // 1_000_000, " by name" if color == "name" else "")
-        key = "zoom%s_%d" % ("_name" if color == "name" else "", events // 1_000_000)
+        what = "zooms and pans of %d M events%s, in the daemon" % (events // 1_000_000, by)
+        key = "zoom%s_%d" % (suffix, events // 1_000_000)
         for part, share in (("p50", 0.5), ("p95", 0.95), ("slowest", 1)):
             report.value("%s_%s" % (key, part), "%s, %s of %d tiles" % (what, part, len(times)), times[min(int(len(times) * share), len(times) - 1)], "ms", bar, figure=None)
 

@@ -286,7 +286,7 @@ static void announce(const struct daemon *d)
     log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
 }
 
-/* Before anything is opened, and where that is all that is asked. */
+/* Where that is all that is asked: http_start asks it itself. */
 static int may_listen(const struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -310,7 +310,7 @@ static int start(struct daemon *d, struct err *err)
         rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
         rc = tls_files_read(&d->tls, &d->options, err);
-    if (rc == 0)
+    if (rc == 0 && d->options.check_only)
         rc = may_listen(d, err);
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);

@@ -188,7 +188,7 @@ static int read_host_ids(struct ranks *r, struct bound *b)
     return 0;
 }
 
-static int64_t rank_of_row(struct ranks *r, int64_t pid, uint32_t host)
+static int64_t rank_of_process(struct ranks *r, int64_t pid, uint32_t host)
 {
     struct memo *m = &r->memo[((uint64_t)pid * 31 + host) % MEMO];
 
@@ -215,37 +215,53 @@ static void put_rank(struct ranks *r, struct bound *b, uint32_t from, uint32_t t
     }
 }
 
-/* Where the rows end that are of the process of row i. */
-static uint32_t run_end(const int64_t *pids, const uint64_t *valid, const uint32_t *codes,
-                        uint32_t i, uint32_t rows)
-{
-    const int64_t pid = pids[i];
-    const uint32_t code = codes ? codes[i] : 0;
+/* Of the rows of a batch. */
+struct processes {
+    const int64_t *pids;
+    const uint64_t *valid;
+    const uint32_t *codes; /* of the hosts; NULL: none has one */
+};
 
-    for (i++; i < rows && pids[i] == pid && (!codes || codes[i] == code); i++)
-        if (!batch_is_valid(valid, i))
+static int read_processes(struct ranks *r, struct scan_batch *batch, struct processes *ret)
+{
+    int rc = bound_i64(batch, r->pid, &ret->pids, &ret->valid);
+
+    ret->codes = NULL;
+    if (rc == 0 && r->host->shape != SHAPE_NULL)
+        rc = bound_codes(batch, r->host, &ret->codes);
+    return rc;
+}
+
+/* INT64_MIN: it has none. */
+static int64_t rank_of_row(struct ranks *r, const struct processes *of, uint32_t i)
+{
+    if (!batch_is_valid(of->valid, i))
+        return INT64_MIN;
+    return rank_of_process(r, of->pids[i], of->codes ? r->host_ids[of->codes[i]] : INDEX_NO_TEXT);
+}
+
+/* Where the rows end that are of the process of row i. */
+static uint32_t run_end(const struct processes *of, uint32_t i, uint32_t rows)
+{
+    const int64_t pid = of->pids[i];
+    const uint32_t code = of->codes ? of->codes[i] : 0;
+
+    for (i++; i < rows && of->pids[i] == pid && (!of->codes || of->codes[i] == code); i++)
+        if (!batch_is_valid(of->valid, i))
             break;
     return i;
 }
 
 static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch)
 {
-    const int64_t *pids;
-    const uint64_t *valid;
-    const uint32_t *codes = NULL;
-    int rc = bound_i64(batch, r->pid, &pids, &valid);
+    struct processes of;
+    int rc = read_processes(r, batch, &of);
 
-    if (rc == 0 && r->host->shape != SHAPE_NULL)
-        rc = bound_codes(batch, r->host, &codes);
     for (uint32_t i = 0, end; rc == 0 && i < batch->rows; i = end) {
-        end = i + 1;
-        if (!batch_is_valid(valid, i))
-            continue;
-        end = run_end(pids, valid, codes, i, batch->rows);
-        int64_t rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
-        uint32_t row = batch->first + i;
+        int64_t rank = rank_of_row(r, &of, i);
+        end = batch_is_valid(of.valid, i) ? run_end(&of, i, batch->rows) : i + 1;
         if (rank != INT64_MIN)
-            put_rank(r, b, row, row + (end - i), rank);
+            put_rank(r, b, batch->first + i, batch->first + end, rank);
     }
     return rc;
 }
@@ -298,17 +314,11 @@ static int bind_batches(struct ranks *r, struct bound *b)
 int ranks_of_rows(struct scan_batch *batch, struct bound *b, int64_t *out, uint64_t *valid)
 {
     struct ranks *r = b->rows_memory.data;
-    const int64_t *pids;
-    const uint64_t *has_pid;
-    const uint32_t *codes = NULL;
-    int rc = bound_i64(batch, r->pid, &pids, &has_pid);
+    struct processes of;
+    int rc = read_processes(r, batch, &of);
 
-    if (rc == 0 && r->host->shape != SHAPE_NULL)
-        rc = bound_codes(batch, r->host, &codes);
     for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) {
-        int64_t rank = INT64_MIN;
-        if (batch_is_valid(has_pid, i))
-            rank = rank_of_row(r, pids[i], codes ? r->host_ids[codes[i]] : INDEX_NO_TEXT);
+        int64_t rank = rank_of_row(r, &of, i);
         out[i] = rank == INT64_MIN ? 0 : rank;
         valid[i / 64] |= (uint64_t)(rank != INT64_MIN) << i % 64;
     }

@@ -433,20 +433,20 @@ static int read_rank(struct scan_batch *batch, struct bound *b, int64_t *out)
 static int read_wanted_ranks(struct scan_batch *batch, struct bound *b, int64_t *out,
                              uint64_t *mask)
 {
-    uint32_t places[SCAN_BATCH], n = 0;
+    uint16_t rows[SCAN_BATCH];
+    uint32_t places[SCAN_BATCH];
+    uint32_t n = mask_to_select(batch->chunk->wanted + batch->first / 64, batch->rows, rows);
     int64_t ranks[SCAN_BATCH];
     uint64_t valid[SCAN_WORDS] = {0};
 
-    for (uint32_t i = 0; i < SCAN_WORDS; i++)
-        for (uint64_t left = batch->chunk->wanted[batch->first / 64 + i]; left; left &= left - 1)
-            places[n++] = batch->first + i * 64 + (uint32_t)__builtin_ctzll(left);
+    for (uint32_t k = 0; k < n; k++)
+        places[k] = batch->first + rows[k];
     struct scan_batch few = batch_of_places(batch->chunk, places, n);
     int rc = n == 0 ? 0 : ranks_of_rows(&few, b, ranks, valid);
     memset(out, 0, batch->rows * sizeof(*out));
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
-        uint32_t row = places[k] - batch->first;
-        out[row] = ranks[k];
-        mask[row / 64] |= (uint64_t)bit(valid, k) << row % 64;
+        out[rows[k]] = ranks[k];
+        mask[rows[k] / 64] |= (uint64_t)bit(valid, k) << rows[k] % 64;
     }
     return rc;
 }
