@@ -7,14 +7,19 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
 import urllib.parse
 
 import peers
-from measure import Memory, alternate, command
+from measure import TOP, Daemon, Memory, alternate, command
 from rows_query import FILTER
+
+sys.path.insert(0, os.path.join(TOP, "tests", "http"))
+from crowd import distinct, latencies, percentile, same  # noqa: E402
+from web import write_trace  # noqa: E402
 
 TENTH = ("import gzip, json, sys, collections\n"
          "seen = collections.Counter()\n"
@@ -156,3 +161,28 @@ def small(report, world, d):
     json.loads(d.get("/stats"))
     wrk(report, world, d, "wrk_healthz", "/healthz, wrk on the same cores", "healthz")
     wrk(report, world, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
+
+
+def burst(d, clients, paths):
+    """(median, 99th percentile) of what answers take within half a second, and the daemon's processor time of each."""
+    before = d.cpu()
+    took, _ = latencies(d.port, clients, 0.5, paths)
+    return statistics.median(took), percentile(took, 0.99), (d.cpu() - before) / len(took)
+
+
+def crowded(report, world):
+    """/stats of 400,000 events by 64 clients at once, beside what one of them waits alone: tests/soak/load has the same in long."""
+    clients, cores, number, seen = 64, world.threads, [0], []
+    traces = os.path.join(world.work, "crowd")
+    write_trace(os.path.join(traces, "a.pfw.gz"), 20000, 20)
+    with Daemon(traces, traces + "-index", cores, "--answer-memory", "1MiB") as d:
+        d.get("/stats?wait=ready")
+        for _ in range(3 if world.quick else 11):
+            one, _, _ = burst(d, 1, distinct(number))
+            for key, paths in ("distinct", distinct(number)), ("identical", same(number, clients)):
+                p50, p99, cpu = burst(d, clients, paths)
+                seen.append((key, p99 / one, p50 / one, p99, cpu))
+    for key, bar in ("distinct", 1.5 * clients / cores), ("identical", 3):
+        p99, p50, wall, cpu = (statistics.median(row[i] for row in seen if row[0] == key) for i in range(1, 5))
+        report.value("crowd_" + key, "p99 of %d clients' %s /stats, in medians of one client" % (clients, key), p99, "x", bar, figure=cpu,
+                     note="median %.1f x; p99 %.2f ms, %.0f us of processor time each" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
