@@ -72,11 +72,11 @@ const verbs = {
     await page.route(/\/(?!$|healthz)[a-z-]+(\?|$)/, (r) => r.request().headers().authorization === "Bearer " + token ? r.continue()
       : r.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ title: "Unauthorized", status: 401, detail: "wants a token" }) }));
   },
-  // Requests for this path are answered late.
-  slow: ({ path: late, ms }) => page.route((u) => u.pathname === late, async (r) => {
+  // Requests for this path, the first `times` of them, are answered late.
+  slow: ({ path: late, ms, times }) => page.route((u) => u.pathname === late, async (r) => {
     await new Promise((then) => setTimeout(then, ms));
     await r.continue().catch(() => undefined);
-  }),
+  }, { times }),
   // Requests for this path that have this parameter are refused; how many these were, says refused.
   async refuse({ path: bad, name, value }) {
     refused = 0;

@@ -1,5 +1,5 @@
 // Lines and bars over time, by uPlot: colours of the page, as wide as its place, a drag selects a range of time.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, dark } from "./theme";
 import { after } from "./format";
@@ -83,7 +83,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
 export function Chart(p: Props) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = dark.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const at = place.current as HTMLDivElement;
     const data = [p.times.map((t) => (t - p.origin) / 1e6), ...p.series.map((s) => s.heights ?? s.values)] as uPlot.AlignedData;
     const plot = new uPlot(optionsOf(p, at.clientWidth || 600), data, at);

@@ -1,5 +1,5 @@
 // Calls: the flame graph, one function between its callers and callees, whose own time it is, and a table.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { Params } from "../api";
 import { exact, label, many, time } from "../format";
 import { useAnswer } from "../live";
@@ -21,13 +21,13 @@ const levels = extra("levels", "64");
 const PART = 100000;
 
 /** The tree of a selection without what is too small to be seen, and below which time that is. */
-function useTree(s: Selection, more: Params = {}): { data: Answer | null; error: Error | null; least: number; params: Params } {
+function useTree(s: Selection, more: Params = {}): { data: Answer | null; error: Error | null; loading: boolean; least: number; params: Params } {
   const base = { ...selectionParams(s), format: "json" };
   const first = useAnswer<{ duration?: { sum: number | null } }>("/stats", { ...base, report: "duration", phase: "events" });
   const total = first.data?.duration?.sum ?? 0, least = Math.floor(total / PART);
   const params = { ...base, ...more, max_depth: levels.value, min_total: least || undefined };
   const answer = useAnswer<Answer>("/call-tree", first.data ? params : null);
-  return { data: answer.data, error: first.error ?? answer.error, least, params };
+  return { data: answer.data, error: first.error ?? answer.error, loading: first.loading || answer.loading, least, params };
 }
 
 function Facts({ answer, least }: { answer: Answer; least: number }) {
@@ -111,12 +111,12 @@ function Bar() {
 
 export function CallsView() {
   const tree = useTree(selection.value);
-  useEffect(() => { if (focus.peek() && mode.peek() === "flame") mode.value = "sandwich"; }, []);
-  useEffect(() => {
+  useLayoutEffect(() => { if (focus.peek() && mode.peek() === "flame") mode.value = "sandwich"; }, []);
+  useLayoutEffect(() => {
     shown.value = { path: "/call-tree", params: { ...tree.params, ...(mode.value === "sandwich" && focus.value ? { focus: focus.value } : {}) }, ctl: ["call-tree"] };
   }, [JSON.stringify(tree.params), mode.value, focus.value]);
   return (
-    <section class="panel wide calls" aria-label="Calls">
+    <section class="panel wide calls" aria-label="Calls" aria-busy={tree.loading}>
       <Bar />
       {tree.error ? <Failure error={tree.error} /> : !tree.data ? <p class="empty" role="status">…</p> : <>
         <Facts answer={tree.data} least={tree.least} />
@@ -132,7 +132,7 @@ export function FlameDiff({ a, b }: { a: Selection; b: Selection }) {
   if (error) return <Failure error={error} />;
   if (!one.data?.tree || !two.data?.tree) return <p class="empty">…</p>;
   return (
-    <div class="calls">
+    <div class="calls" aria-busy={one.loading || two.loading}>
       <p class="soft">As wide as in the run where it took longer; <b class="more">red: longer in B</b>, <b class="less">blue: shorter in B</b>.
         {one.least + two.least > 0 && <> Paths below {time(Math.max(one.least, two.least))} are left out.</>}</p>
       <Flame root={together(one.data.tree, two.data.tree)} title="Differential flame graph" />

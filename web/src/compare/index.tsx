@@ -1,5 +1,5 @@
 // Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { after, clock, exact, label, percent } from "../format";
@@ -65,7 +65,7 @@ function Table({ rows }: { rows: Row[] }) {
 
 function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
   const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: false });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!ready) { setState({ rows: null, error: null, busy: false }); return; }
     const control = new AbortController(), rows: Row[] = [];
     setState((s) => ({ ...s, error: null, busy: true }));
@@ -90,7 +90,7 @@ const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 function Result({ a, b }: { a: Selection; b: Selection }) {
   const key = textOf(a) + textOf(b) + by.value + common.value;
   const { rows, error, busy } = useRows(key, a, b, true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const request = requestOf(a, b, by.value, common.value);
     shown.value = { path: "/compare", params: request, ctl: ctlOf(a, b) };
   }, [key, roots.value]);

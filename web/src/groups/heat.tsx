@@ -1,5 +1,5 @@
 // A heat map: a row a group, a column a bucket, the colour what the metric says there.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { after, type Amount } from "../format";
 import { colour, dark } from "../theme";
 import { marks, markText } from "../marks";
@@ -71,14 +71,15 @@ export function HeatMap(p: Props) {
   const [at, setAt] = useState<{ x: number; y: number } | null>(null);
   const isDark = dark.value, { grid } = p, room = roomOf(grid);
   const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, 480 / Math.max(1, grid.groups.length)));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const canvas = place.current as HTMLCanvasElement;
+    setWidth(canvas.clientWidth);
     const watch = new ResizeObserver(() => setWidth(canvas.clientWidth));
     watch.observe(canvas);
     p.onCanvas(canvas);
     return () => watch.disconnect();
   }, []);
-  useEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, p.origin, width, at, isDark]);
+  useLayoutEffect(() => { if (width && place.current) paint(place.current, p, width, row, at); }, [grid, p.origin, width, at, isDark]);
   const cellOf = (e: MouseEvent) => {
     const x = Math.floor((e.offsetX - room) / ((width - room) / grid.times.length)), y = Math.floor(e.offsetY / row);
     return x >= 0 && x < grid.times.length && y >= 0 && y < grid.groups.length ? { x, y } : null;

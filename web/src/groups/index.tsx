@@ -1,5 +1,5 @@
 // The aggregate explorer: groups by any columns, a metric, over time or in all.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort, request as send } from "../api";
 import { Chart, type Series } from "../chart";
 import { after, both, clock, count, equals, exact, label, many, time } from "../format";
@@ -36,7 +36,7 @@ function useGrid(q: Question) {
   const [state, setState] = useState<{ grid: Grid | null; error: Error | null; busy: boolean }>({ grid: null, error: null, busy: true });
   const running = useRef<AbortController | null>(null);
   const key = JSON.stringify(q), now = stamp.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const control = (running.current = new AbortController());
     setState((s) => ({ ...s, error: null, busy: true }));
     ask(q, control.signal).then(
@@ -151,7 +151,7 @@ export function GroupsView() {
   const q = questionOf(), { grid, error, busy, cancel } = useGrid(q);
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const m = grid?.metric ?? (METRICS[q.metric] as Metric), key = JSON.stringify(q);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const query = both(wholeQuery(selection.value), only.value);
     shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q),
       ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : []), ...(query ? ["--query", query] : [])] };

@@ -1,6 +1,6 @@
 // What is there: how much, when, by what, how long, how good.
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
 import { begin, everything, useAnswer } from "../live";
@@ -14,7 +14,7 @@ const narrow = (more: string) => setSelection({ query: both(selection.value.quer
 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
-  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0], waits = sums.loading && !sums.data;
+  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0];
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), Number(events?.["events"] ?? 0), count, ""],
     ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
@@ -23,13 +23,13 @@ function Totals({ info }: { info: Info }) {
     [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],
   ];
-  return <dl class="totals" aria-busy={waits}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
 function Activity() {
   const request = activityParams(selectionParams(selection.value));
   const answer = useAnswer<Rows<Group>>("/aggregate", request);
-  useEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
+  useLayoutEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
   const drawn = useMemo(() => (answer.data ? filled(answer.data.rows) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}

@@ -1,5 +1,5 @@
 // Which events all views show, how many these are, and how others ask for them.
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson } from "../api";
 import { after, bytes, clock, count, exact, label } from "../format";
 import { useAnswer } from "../live";
@@ -34,14 +34,17 @@ export function SelectionBar() {
   const s = selection.value;
   const [text, setText] = useState(s.query), [error, setError] = useState<Error | null>(null);
   useLayoutEffect(() => { setText(s.query); setError(null); }, [s.query]);
+  const last = useRef(0);
   const apply = async (query: string) => {
+    const mine = ++last.current; // of two that are looked at, the later one is wanted
     if (query.length > MOST_TEXT) { setError(new Error(`A query of ${bytes(query.length)} is too long.`)); return; }
     try {
       if (query.trim()) await getJson("/event-count", { query, format: "json", dir: s.dir || undefined, file: s.file || undefined });
     } catch (e) {
-      setError(e as Error);
+      if (mine === last.current) setError(e as Error);
       return;
     }
+    if (mine !== last.current) return;
     setError(null);
     remember(query);
     setSelection({ query: query.trim() });

@@ -1,5 +1,5 @@
 // Events, row by row: the first ones, those in order of time, or the longest.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { isAbort, getLines, type Params } from "../api";
 import { after, bytes, clock, exact, label, time } from "../format";
 import { begin, stamp, useAnswer } from "../live";
@@ -19,16 +19,16 @@ function requestOf(): Params {
   return { ...selectionParams(selection.value), select, order: order.value === "ts" ? "ts" : undefined, limit: PAGE, offset: Number(from.value) || 0 };
 }
 
-function useRows(params: Params | null) {
-  const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: true });
+/** `of`: what the rows are the answer to; another question may be under way. */
+function useRows(params: Params) {
+  const [state, setState] = useState<{ rows: Row[] | null; of: Params; error: Error | null; busy: boolean }>({ rows: null, of: params, error: null, busy: true });
   const key = JSON.stringify(params), now = stamp.value;
-  useEffect(() => {
-    if (!params) return;
+  useLayoutEffect(() => {
     const control = new AbortController(), rows: Row[] = [];
     setState((s) => ({ ...s, error: null, busy: true }));
     getLines<Row>("/view", params, (row) => { rows.push(row); }, control.signal).then(
-      () => setState({ rows, error: null, busy: false }),
-      (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
+      () => setState({ rows, of: params, error: null, busy: false }),
+      (e) => { if (!isAbort(e)) setState({ rows: null, of: params, error: e as Error, busy: false }); },
     );
     return () => control.abort();
   }, [key, now]);
@@ -65,7 +65,7 @@ function Table({ rows, names }: { rows: Row[]; names: string[] }) {
 function Longest() {
   const request = { ...selectionParams(selection.value), group_by: "rank,host,pid,tid", width: 1, events: PAGE };
   const { data, error, loading } = useAnswer<Timeline>("/timeline", request);
-  useEffect(() => { shown.value = { path: "/timeline", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
+  useLayoutEffect(() => { shown.value = { path: "/timeline", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="empty">…</p>;
   const rows = [...data.events].sort((a, b) => b.dur - a.dur).map((e) => {
@@ -76,26 +76,26 @@ function Longest() {
 }
 
 function Rows({ request }: { request: Params }) {
-  const { rows, error } = useRows(request), start = Number(from.value) || 0;
-  useEffect(() => { shown.value = { path: "/view", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
+  const { rows, of, error, busy } = useRows(request), start = Number(of["offset"]);
+  useLayoutEffect(() => { shown.value = { path: "/view", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!rows) return <p class="empty">…</p>;
   return (
-    <>
-      {rows.length ? <Table rows={rows} names={String(request["select"]).split(",")} /> : <p class="empty">No events here.</p>}
+    <div aria-busy={busy}>
+      {rows.length ? <Table rows={rows} names={String(of["select"]).split(",")} /> : <p class="empty">No events here.</p>}
       <div class="choices">
         <button disabled={start === 0} onClick={() => { from.value = String(Math.max(0, start - PAGE)); }}>Previous</button>
         <span class="note">{rows.length ? `${exact(start + 1)} to ${exact(start + rows.length)}` : ""}</span>
         <button disabled={rows.length < PAGE} onClick={() => { from.value = String(start + PAGE); }}>Next</button>
       </div>
-    </>
+    </div>
   );
 }
 
 export function QueryView() {
   const s = selection.value, key = JSON.stringify([s, order.value]);
   const [seen, setSeen] = useState(key);
-  useEffect(() => { if (key !== seen) { quietly(() => { from.value = "0"; }); setSeen(key); } }, [key]);
+  useLayoutEffect(() => { if (key !== seen) { quietly(() => { from.value = "0"; }); setSeen(key); } }, [key]);
   return (
     <Panel title="Events" wide note={label(s.query || "all; the box above chooses", 200)}>
       <div class="choices">
