@@ -538,11 +538,12 @@ void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i, st
 /* What a window of time looks like: lanes (threads, unless asked otherwise) by columns of equal width, and the longest objects one
  * by one. Cost: one scan, however far the window reaches. An object without dur takes no time; one without ts is in no window.
  * Times are clamped to 64 bits of ns. */
-enum { TIMELINE_WIDTH_MAX = 8192, TIMELINE_EVENTS_MAX = 50000 };
+enum { TIMELINE_WIDTH_MAX = 8192, TIMELINE_EVENTS_MAX = 50000, TIMELINE_COLORS_MAX = 4096 };
 struct timeline_options {
     const char *const *group_by;     /* columns that tell lanes apart; none: one lane                    */
     size_t group_by_count;
     const char *color;               /* a column                                                         */
+    uint32_t colors;                 /* so many of its values are told, see timeline_color; 0: all         */
     bool has_window;                 /* else from the first begin to the last end of the selection       */
     bool overlap;                    /* the time_range selects what reaches into the window, too          */
     int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
@@ -561,7 +562,10 @@ struct timeline_facts {
 /* count: objects; busy_ns: the time that they take within the window (nested ones count each). */
 /* before: those of `count` that began before the window. */
 struct timeline_lane { const struct value *keys; uint64_t count, before; __int128 busy_ns; };
-struct timeline_color { struct value value; uint64_t count; __int128 busy_ns; };
+/* Of more values than timeline_options.colors, null apart: if all of them are numbers each bin is those of [value, below), both powers of
+ * two or 0 (times in us, VALUE_INT or VALUE_DOUBLE; null: -inf, inf); else the most frequent ones, and the `others`, so many of them,
+ * are one color without a value. */
+struct timeline_color { struct value value, below; bool is_bin; uint64_t others, count; __int128 busy_ns; };
 /* count: objects that begin in the column (in the first one also those that began before), color: that has most of busy_ns,
  * then most of count, then the first. */
 struct timeline_cell { uint32_t column, color; uint64_t count; __int128 busy_ns; };

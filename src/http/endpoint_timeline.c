@@ -10,6 +10,9 @@ static const struct param_spec own_params[] = {
     {"group_by", PARAM_LIST, false, NULL, NULL,
      "columns that tell lanes apart, comma-separated; host,pid,tid unless given"},
     {"color", PARAM_TEXT, false, "cat", NULL, "column by which objects are coloured"},
+    {"colors", PARAM_UINT, false, "256", NULL,
+     "so many values of that column are told, at most 4096; of more, numbers by powers of two, "
+     "else the most frequent"},
     {"events", PARAM_UINT, false, "1000", NULL,
      "so many of the longest objects are told one by one, at most 50000"},
     SELECTION_PARAMS("", "true", "overlap", "data"),
@@ -42,16 +45,19 @@ static void read_options(const struct request *rq, const struct selection *chose
 {
     const struct state *s = rq->state;
     uint64_t width = request_uint(rq, "width"), events = request_uint(rq, "events");
+    uint64_t colors = request_uint(rq, "colors");
 
-    *o = (struct timeline_options){.group_by = s->group_by,
-                                   .group_by_count = s->group_by_count,
-                                   .color = request_text(rq, "color"),
-                                   .has_window = chosen->has_time_range,
-                                   .overlap = chosen->overlap,
-                                   .from_ns = chosen->time_from_ns,
-                                   .to_ns = chosen->time_to_ns,
-                                   .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,
-                                   .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
+    *o =
+        (struct timeline_options){.group_by = s->group_by,
+                                  .group_by_count = s->group_by_count,
+                                  .color = request_text(rq, "color"),
+                                  .colors = colors - 1 < UINT32_MAX ? (uint32_t)colors : UINT32_MAX,
+                                  .has_window = chosen->has_time_range,
+                                  .overlap = chosen->overlap,
+                                  .from_ns = chosen->time_from_ns,
+                                  .to_ns = chosen->time_to_ns,
+                                  .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,
+                                  .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
 }
 
 static int choose_lanes(struct request *rq, struct state *s)
@@ -102,6 +108,10 @@ static void write_colors(const struct state *s, struct jw *j)
     for (uint32_t i = 0; i < timeline_facts(s->timeline)->colors; i++) {
         jw_begin(j, '{');
         jw_put_value(j, "value", &colors[i].value);
+        if (colors[i].is_bin)
+            jw_put_value(j, "below", &colors[i].below);
+        if (colors[i].others)
+            jw_put_uint(j, "others", colors[i].others);
         jw_put_uint(j, "count", colors[i].count);
         put_time(j, "busy", colors[i].busy_ns);
         jw_end(j, '}');

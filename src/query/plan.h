@@ -31,6 +31,8 @@ struct source {
     __int128 interval_ns,
         origin_ns; /* BUCKET                                                         */
     enum { CLIP_NONE, CLIP_TS, CLIP_DUR, CLIP_TE } clip; /* see within.h                 */
+    bool folded;                                         /* see source_fold.c            */
+    const struct group_table *kept;
     struct source *next;
 };
 
@@ -274,6 +276,13 @@ int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t 
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
                struct text path);                      /* "@other" */
 int bind_both(struct scan_worker *w, struct bound *b); /* top-level and argument in one chunk */
+/* A new source in the query's list. */
+int source_add(struct query *q, struct text path, struct source **ret);
+/* The key by which the source groups; and, where it tells powers of two of integers, codes of these. */
+uint64_t fold_key(struct query *q, const struct source *s, uint64_t key);
+bool fold_has_codes(const struct bound *b);
+int fold_make_codes(struct bound *b);
+int fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out);
 /* An entry of the dictionary of a bound TEXT or MIXED source; code < entries. */
 int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct column_entry *ret);
 int bound_codes(struct scan_batch *batch, struct bound *b,

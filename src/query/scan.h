@@ -56,6 +56,12 @@ int query_source(struct query *q, struct text path, const struct source **ret);
  * not) are in one bucket 0. Objects without ts: null. */
 int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
                         const struct source **ret);
+/* A source of its own that groups by less: of those in `kept` (width 1, all placed, borrowed while the query scans) each, of all
+ * others QUERY_KEY_OTHERS; kept NULL: by powers of two, whose keys are the integers of query_key_bin, what is no number
+ * QUERY_KEY_OTHERS. Null stays null. For keys and codes, not for values. Between scans. */
+struct group_table;
+int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
+                        const struct source **ret);
 /* Is there a value in one of the columns (NULL: none)? First where the filter may select something, until one of the bits `enough`
  * was seen; if nothing was, in all of the selected files. SEEN_MAYBE: there is nothing yet to tell it from. */
 enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
@@ -158,6 +164,9 @@ int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, stru
 /* ---- keys ----------------------------------------------------------------------------------------------- */
 
 #define QUERY_KEY_NULL 0ull
+#define QUERY_KEY_OTHERS UINT64_MAX
+/* Of a number: -1 below 0, 0 of [0, 1), n of [2^(n - 1), 2^n), of times in us. False: it is none. Any thread. */
+bool query_key_bin(struct query *q, uint64_t key, int *ret);
 /* Key of a text (of a global id of the index), as batch_keys gives it. */
 uint64_t query_key_text_id(uint32_t id);
 /* Name behind a hash (text ids) as query sources tell it: the name's id, else `hash` itself. Counts conflicts. */

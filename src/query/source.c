@@ -40,7 +40,7 @@ static struct source *find_source(struct query *q, struct text path)
     return NULL;
 }
 
-static int source_add(struct query *q, struct text path, struct source **ret)
+int source_add(struct query *q, struct text path, struct source **ret)
 {
     struct source *s = arena_alloc(&q->arena, sizeof(*s));
     char *copy = arena_strdup(&q->arena, path);

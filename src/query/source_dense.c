@@ -74,6 +74,7 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         bool any = b == of || rank_of_pid(b, value, &value);
         keys[i] = QUERY_KEY_NULL;
         rc = any ? key_of_i64(w->query, value, &keys[i]) : 0;
+        keys[i] = fold_key(w->query, b->source, keys[i]);
     }
     keys[of->dense_count] = QUERY_KEY_NULL;
     b->code_count = of->dense_count + 1;

@@ -82,6 +82,8 @@ static int make_key_table(struct scan_worker *w, struct bound *b)
         if (rc < 0)
             return rc;
     }
+    for (uint32_t i = 0; i < b->entries; i++)
+        keys[i] = fold_key(w->query, b->source, keys[i]);
     keys[b->entries] = QUERY_KEY_NULL;
     b->has_key_table = true;
     return 0;
@@ -106,10 +108,14 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
         *ret_key = *(uint64_t *)b->key_table.data;
         return true;
     }
-    if (is_integer(b))
-        return b->min == b->max && key_of_integer(c->query, b, b->min, ret_key) == 0;
-    return b->column.min_f64 == b->column.max_f64 &&
-           key_of_f64(c->query, b->column.min_f64, ret_key) == 0;
+    rc = -EDOM;
+    if (is_integer(b) && b->min == b->max)
+        rc = key_of_integer(c->query, b, b->min, ret_key);
+    else if (!is_integer(b) && b->column.min_f64 == b->column.max_f64)
+        rc = key_of_f64(c->query, b->column.min_f64, ret_key);
+    if (rc == 0)
+        *ret_key = fold_key(c->query, s, *ret_key);
+    return rc == 0;
 }
 
 /* ---- dense codes --------------------------------------------------------------------------------------------------------- */
@@ -135,6 +141,7 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
         int rc = key_of_integer(w->query, b, b->min + (int64_t)i * code_step(b), &keys[i]);
         if (rc < 0)
             return rc;
+        keys[i] = fold_key(w->query, b->source, keys[i]);
     }
     keys[count] = QUERY_KEY_NULL;
     b->code_count = count + 1;
@@ -156,6 +163,8 @@ static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         b->code_count = 1;
         return 0;
     }
+    if (fold_has_codes(b))
+        return fold_make_codes(b);
     if (is_integer(b)) {
         rc = bound_dense_codes(w, b, limit);
         return rc == -EDOM ? make_range_codes(w, b, limit) : rc;
@@ -257,6 +266,8 @@ int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **r
             return -ENOMEM;
         if (bound->form == FORM_NULL)
             memset(codes, 0, b->rows * sizeof(*codes));
+        else if (fold_has_codes(bound))
+            rc = fold_batch_codes(b, bound, codes);
         else
             rc = range_codes(b, bound, codes);
         if (rc < 0)
@@ -347,6 +358,10 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
             rc = integer_keys(batch, b, keys);
         else
             rc = has_dictionary(b) ? dictionary_keys(batch, b, keys) : double_keys(batch, b, keys);
+        for (uint32_t j = 0; rc == 0 && s->folded && !has_dictionary(b) && j < batch->count; j++) {
+            uint64_t *key = &keys[batch_row(batch, j)];
+            *key = fold_key(batch->chunk->query, s, *key);
+        }
         if (rc < 0)
             return rc;
         b->keys.batch = batch->number;

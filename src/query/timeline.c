@@ -20,7 +20,6 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
         rc = query_source(q, text_of(o->group_by[i]), &p->keys[i]);
         rc = rc < 0 ? rc : query_check_column(q, p->keys[i], "group_by", err);
     }
-    p->width = (unsigned)o->group_by_count + 1;
     rc = rc < 0 ? rc : query_source(q, text_of(o->color), &p->keys[p->width - 1]);
     return rc < 0 ? rc : query_check_column(q, p->keys[p->width - 1], "color", err);
 }
@@ -121,10 +120,41 @@ static int check_options(const struct timeline_options *o, struct err *err)
     if (o->width < 1 || o->width > TIMELINE_WIDTH_MAX)
         return err_set_param(err, ERR_PARAM, "width", "`width` is from 1 to %d",
                              TIMELINE_WIDTH_MAX);
+    if (o->colors > TIMELINE_COLORS_MAX)
+        return err_set_param(err, ERR_PARAM, "colors", "`colors` is from 1 to %d",
+                             TIMELINE_COLORS_MAX);
     if (o->events > TIMELINE_EVENTS_MAX)
         return err_set_param(err, ERR_PARAM, "events", "`events` is at most %d",
                              TIMELINE_EVENTS_MAX);
     return 0;
+}
+
+static void begin_found(struct timeline *t)
+{
+    group_table_init(&t->found.groups, t->plan.width, 0, t->plan.budget);
+    group_table_init(&t->found.tuples, 2, 0, t->plan.budget);
+}
+
+static void end_found(struct timeline *t)
+{
+    group_table_done(&t->found.groups);
+    group_table_done(&t->found.tuples);
+    timeline_found_done(&t->found, &t->plan);
+}
+
+/* Whether there are too many colors is seen soon, if there are. */
+static int scan(struct timeline *t, const struct timeline_options *o, struct err *err)
+{
+    t->plan.colors_most = o->colors;
+    int rc = timeline_scan(&t->plan, o->events, &t->found, err);
+    if (rc == 0 || !t->found.crowded)
+        return rc;
+    end_found(t);
+    begin_found(t);
+    *err = (struct err){0};
+    t->plan.colors_most = 0;
+    rc = timeline_fold_colors(t, o->colors, err);
+    return rc < 0 ? rc : timeline_scan(&t->plan, o->events, &t->found, err);
 }
 
 static int run(struct timeline *t, const struct timeline_options *o, struct err *err)
@@ -147,7 +177,7 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
     t->plan.density = !o->has_window || o->overlap
                           ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width)
                           : -ENOENT;
-    rc = timeline_scan(&t->plan, o->events, &t->found, err);
+    rc = scan(t, o, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);
     f->objects = t->found.objects;
@@ -163,8 +193,9 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
     if (t) {
         t->plan.query = q;
         t->plan.budget = query_budget(q);
-        group_table_init(&t->found.groups, (unsigned)o->group_by_count + 1, 0, t->plan.budget);
-        group_table_init(&t->found.tuples, 2, 0, t->plan.budget);
+        t->plan.width = (unsigned)o->group_by_count + 1;
+        begin_found(t);
+        group_table_init(&t->kept, 1, 0, t->plan.budget);
     }
     rc = rc < 0 ? rc : plan_sources(t, q, o, err);
     rc = rc < 0 ? rc : run(t, o, err);
@@ -203,9 +234,8 @@ void timeline_close(struct timeline *t)
 {
     if (!t)
         return;
-    group_table_done(&t->found.groups);
-    group_table_done(&t->found.tuples);
-    timeline_found_done(&t->found, &t->plan);
+    end_found(t);
+    group_table_done(&t->kept);
     budget_release(t->plan.budget, t->charged);
     arena_done(&t->arena);
     free(t);

@@ -1,7 +1,8 @@
 /* timeline.h - the parts of /timeline. Private to timeline*.c.
  *
  * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of columns each (timeline_cells.c),
- *       and offers the longest objects (timeline_offer.c, timeline_picks.c); where columns allow it, a chunk is
+ *       and offers the longest objects (timeline_offer.c, timeline_picks.c); of too many colors some are put together and
+ *       it begins anew (timeline_colors.c); where columns allow it, a chunk is
  *       told from its densities instead (timeline_density.c); timeline_lanes.c puts lanes and colors in order and finds which color
  *       a cell has; timeline.c is the door.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
@@ -54,12 +55,14 @@ struct timeline_found {
     size_t cells_cap, charged;
     struct timeline_picks picks;
     uint64_t objects, untimed;
+    bool crowded;                      /* it ended with more than plan->colors_most                */
 };
 struct timeline_plan {
     struct query *query;
     struct budget *budget;
     const struct source *ts, *dur, *keys[TIMELINE_KEYS_MAX + 1], *names[2];
     unsigned width;                    /* keys with the color                                      */
+    uint32_t colors_most;              /* of more, timeline_scan fails; 0: there may be any number  */
     int64_t from, to;
     uint64_t step;
     double columns_per_ns;             /* 1 / step */
@@ -92,7 +95,7 @@ static inline bool timeline_skips(const struct timeline_plan *p, const struct ti
     *c |= skips ? (1u << p->block) - 1 : 0;
     return skips;
 }
-/* Fills what is empty. On failure, too: timeline_found_done. */
+/* Fills what is empty. On failure, too: timeline_found_done. ERR_ROW_LIMIT where ret->crowded. */
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret, struct err *err);
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
 
@@ -164,6 +167,9 @@ struct timeline_placed {
 struct timeline {
     struct timeline_plan plan;
     struct timeline_found found;
+    struct group_table kept;            /* keys of colors                                                    */
+    bool bins;                          /* keys of colors are those of powers of two                         */
+    uint64_t others;                    /* values whose color is QUERY_KEY_OTHERS                             */
     struct timeline_facts facts;
     struct timeline_lane *lanes;
     struct timeline_color *colors;
@@ -178,6 +184,13 @@ struct timeline {
 };
 /* Zeroed and charged; there until the end. NULL: *rc tells why. */
 void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc);
+/* ---- timeline_colors.c ---------------------------------------------------------------------------------------- */
+
+/* Before the scan: the color becomes a source of `most` values and one for all others, or of powers of two. 0, or why not. */
+int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err);
+/* All but count and busy_ns. */
+void timeline_tell_color(const struct timeline *t, uint64_t key, const struct value *value, struct timeline_color *ret);
+
 /* After the scan: everything but events. */
 int timeline_make_lanes(struct timeline *t);
 

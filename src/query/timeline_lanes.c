@@ -22,14 +22,16 @@ struct named {
     struct value *keys;
     unsigned width;
     uint32_t number;
+    uint64_t last; /* key */
 };
 
 static int compare_named(const void *a, const void *b, void *arg)
 {
     const struct named *x = a, *y = b;
+    int others = (x->last == QUERY_KEY_OTHERS) - (y->last == QUERY_KEY_OTHERS);
     (void)arg;
 
-    return compare_keys(x->keys, y->keys, x->width);
+    return others ? others : compare_keys(x->keys, y->keys, x->width);
 }
 
 void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc)
@@ -80,6 +82,7 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
     order = rc < 0 ? NULL : timeline_take_room(t, table.count, sizeof(*order), &rc);
     for (uint32_t i = 0; i < table.count && rc == 0; i++) {
         named[i] = (struct named){.width = width, .number = i};
+        named[i].last = width ? group_table_keys(&table, i)[width - 1] : QUERY_KEY_NULL;
         named[i].keys = timeline_take_room(t, width, sizeof(struct value), &rc);
         for (unsigned k = 0; k < width && rc == 0; k++)
             query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
@@ -282,7 +285,7 @@ int timeline_make_lanes(struct timeline *t)
     for (uint32_t i = 0; i < lanes; i++)
         t->lanes[i].keys = lane[i].keys;
     for (uint32_t i = 0; i < colors; i++)
-        t->colors[i].value = color[i].keys[0];
+        timeline_tell_color(t, color[i].last, &color[i].keys[0], &t->colors[i]);
     for (uint32_t i = 0; i < groups; i++)
         t->placed[i] = (struct timeline_placed){t->lane_of[i], t->color_of[i], i};
     rc = sort(t, t->placed, groups, sizeof(*t->placed), compare_placed);

@@ -92,6 +92,31 @@ static int add_rows(struct worker *w, const struct scan_batch *b, const struct t
     return add_plain(w, b->count, NULL, false, ts, dur);
 }
 
+/* ---- colors ------------------------------------------------------------------------------------------------ */
+
+/* The group's, which has parts. */
+static int add_color(struct job *job, struct group_table *colors, const uint64_t *group_keys)
+{
+    const uint64_t *key = group_keys + job->plan->width - 1;
+    int64_t n = *key == QUERY_KEY_NULL ? 0 : group_table_add(colors, key);
+
+    if (n == ERR_ROW_LIMIT)
+        atomic_store(&job->crowded, true);
+    return n < 0 ? (int)n : 0;
+}
+
+/* Those of new groups: the sooner it is known that there are too many, the less is made in vain. */
+static int add_colors(struct worker *w)
+{
+    int rc = 0;
+
+    for (; w->job->plan->colors_most && w->colors_of < w->groups.table.count && rc == 0;
+         w->colors_of++)
+        if (w->own.cells[w->colors_of].parts)
+            rc = add_color(w->job, &w->colors, group_table_keys(&w->groups.table, w->colors_of));
+    return rc;
+}
+
 /* ---- workers ----------------------------------------------------------------------------------------------- */
 
 static int batch(void *state, struct scan_batch *b)
@@ -105,13 +130,14 @@ static int batch(void *state, struct scan_batch *b)
     if (!w->job->again) {
         rc = rc < 0 ? rc : find_groups(w, b);
         rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
+        rc = rc < 0 ? rc : add_colors(w);
     }
     return rc < 0 ? rc : timeline_offer_rows(w, b, &ts, &dur);
 }
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)
 {
-    const struct job *job = arg;
+    struct job *job = arg;
     const struct timeline_plan *p = job->plan;
     struct worker *w = calloc(1, sizeof(*w));
     (void)number;
@@ -129,6 +155,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         w->own.picks.full = job->found->picks.full;
         w->own.picks.least = job->found->picks.least;
     }
+    group_table_init(&w->colors, 1, p->colors_most, p->budget);
     group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
     group_map_init(&w->tuples, p->names, 2, 0, p->budget);
     *ret_state = w;
@@ -163,8 +190,9 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 
     if (!c->wanted || w->job->again) /* it was scanned, or only looked at for picks */
         return 0;
-    return timeline_density_end(&w->density, w->job->plan, &w->own, c->position, w->job->most > 0,
-                                c);
+    int rc =
+        timeline_density_end(&w->density, w->job->plan, &w->own, c->position, w->job->most > 0, c);
+    return rc < 0 ? rc : add_colors(w);
 }
 
 static int take_pending(struct job *job, const struct timeline_density *d)
@@ -189,7 +217,9 @@ static int merge(struct job *job, struct worker *w)
     for (uint32_t i = 0; i < w->groups.table.count && i < w->own.cells_cap && rc == 0; i++) {
         if (!w->own.cells[i].parts)
             continue;
-        int64_t group = group_table_add(&f->groups, group_table_keys(&w->groups.table, i));
+        const uint64_t *keys = group_table_keys(&w->groups.table, i);
+        rc = job->plan->colors_most ? add_color(job, &job->colors, keys) : 0;
+        int64_t group = rc < 0 ? rc : group_table_add(&f->groups, keys);
         rc = group < 0 ? (int)group : timeline_take(f, job->plan, (uint32_t)group, &w->own, i);
     }
     picks_cut(&w->own.picks);
@@ -219,6 +249,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     int rc = failed ? 0 : merge(job, w);
     (void)number;
 
+    group_table_done(&w->colors);
     group_map_done(&w->groups);
     group_map_done(&w->tuples);
     timeline_found_done(&w->own, job->plan);
@@ -290,8 +321,11 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
     struct job job = {.plan = plan, .found = ret, .most = most};
     int rc = picks_init(ret, plan, most);
 
+    group_table_init(&job.colors, 1, plan->colors_most, plan->budget);
     rc = rc < 0 ? rc : run(&job, err);
     rc = rc < 0 ? rc : run_again(&job, err);
+    ret->crowded = atomic_load(&job.crowded);
+    group_table_done(&job.colors);
     free(job.pending);
     budget_release(plan->budget, job.charged);
     return rc;

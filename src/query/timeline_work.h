@@ -4,6 +4,8 @@
 
 #include "timeline.h"
 
+#include <stdatomic.h>
+
 struct job {
     const struct timeline_plan *plan;
     struct timeline_found *found;
@@ -11,9 +13,13 @@ struct job {
     bool again;                /* only for picks, of chunks that were told from their densities           */
     struct timeline_pending *pending;
     size_t pending_count, pendings, charged;
+    struct group_table colors; /* of groups that have parts; full: crowded                            */
+    atomic_bool crowded;
 };
 struct worker {
-    const struct job *job;
+    struct job *job;
+    struct group_table colors; /* of groups before colors_of that had parts when they were met        */
+    uint32_t colors_of;
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
     struct timeline_density density;

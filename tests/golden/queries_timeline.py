@@ -5,6 +5,11 @@ GENERAL = [
     {"width": "1", "group_by": "", "events": "0"},
     {"width": "64", "group_by": "host", "color": "name", "limit": "3", "events": "5"},
     {"width": "200", "group_by": "pid", "query": "cat == 'POSIX' and dur > 3", "offset": "1", "limit": "5", "events": "10000"},
+    {"width": "40", "group_by": "pid", "color": "dur", "colors": "5", "events": "20"},
+    {"width": "16", "group_by": "host", "color": "size", "colors": "3", "events": "50"},
+    {"width": "9", "group_by": "", "color": "fhash", "colors": "4", "events": "30"},
+    {"width": "11", "group_by": "cat", "color": "name", "colors": "3", "phase": "any"},
+    {"width": "5", "group_by": "host", "color": "te", "colors": "1", "events": "5"},
     {"width": "23", "group_by": "host,rank", "color": "host", "phase": "any", "events": "3"},
     {"query": "cat == 'no such category'"},
 ]
@@ -17,11 +22,15 @@ WINDOWED = [
 ALIGNED = [
     {"width": "64", "events": "40"},
     {"width": "512", "events": "1000", "group_by": "pid", "color": "name"},
+    {"width": "128", "events": "20", "group_by": "pid", "color": "name", "colors": "2"},
+    {"width": "32", "events": "20", "group_by": "host", "color": "size", "colors": "2"},
     {"width": "16", "events": "7", "group_by": "host,cat", "color": "rank", "query": "pid != 1 and not (name like 'f%')"},
 ]
 SYNTH = [
     *({"dir": d, "width": "50", "phase": "any", "color": "name"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
     {"dir": "units", "group_by": "trace", "width": "9"},
+    *({"dir": d, "width": "20", "phase": "any", "color": c, "colors": n} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")
+      for c, n in (("name", "2"), ("dur", "1"), ("size", "1"), ("id", "3"), ("hhash", "1"), ("tid", "2"))),
 ]
 
 

@@ -1,6 +1,8 @@
 """/timeline and /histogram. Slow and plain: an object is looked at column by column."""
 
+import collections
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from . import dsl
@@ -75,19 +77,61 @@ def lane_key(seen):
     return tuple(sort_key(v) for v in seen.lane)
 
 
+def is_number(value):
+    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+
+
+def told_power(value):
+    """What 64 bits with a sign do not hold is told as a double."""
+    return value if value < 2**63 else int(Decimal(repr(float(value))))
+
+
+def powers(value):
+    """[low, high) of the number; None: without an end."""
+    if value < 0:
+        return None, 0
+    high = 1
+    while value >= high:
+        high *= 2
+    return told_power(high // 2), told_power(high)
+
+
+def put_together(seen, most):
+    """Of too many colors: a key of each object's color, and what is told of the key."""
+    told = {s.color_key: {"value": s.color} for s in seen}
+    values = {s.color_key: s.color for s in seen if s.color is not None}
+    if len(values) <= most:
+        return told
+    if all(is_number(v) for v in values.values()):
+        for s in (s for s in seen if s.color is not None):
+            low, high = powers(s.color)
+            s.color_key = sort_key(-1 if low is None else low)
+            told[s.color_key] = {"value": low, "below": high}
+        return told
+    counts = collections.Counter(s.color_key for s in seen if s.color is not None)
+    kept = set(sorted(counts, key=lambda key: (-counts[key], key))[:most])
+    others = max(told) + ("others",)  # behind all
+    told[others] = {"value": None, "others": len(values) - most}
+    for s in seen:
+        if s.color is not None and s.color_key not in kept:
+            s.color_key = others
+    return told
+
+
 def timeline(root, params):
     files, objects = objects_of(root, {"time": "overlap", **params})
     window = window_of(params, objects)
     paths = [p for p in params.get("group_by", "host,pid,tid").split(",") if p]
     readers, color = [dsl.Path(p) for p in paths], dsl.Path(params.get("color", "cat"))
     seen = [Seen(root, o, readers, color) for o in objects if o.ts is not None]
+    values = put_together(seen, int(params.get("colors", 256)))
     lanes, colors = rank({lane_key(s) for s in seen}), rank({s.color_key for s in seen})
     w = Window(*window, int(params.get("width", 1000))) if window else None
     lane_sums, color_sums, cells, before = [Sum() for _ in lanes], [Sum() for _ in colors], [{} for _ in lanes], [0] * len(lanes)
-    keys, values = {}, {}
+    keys, of_color = {}, {i: values[key] for key, i in colors.items()}
     for s in seen:
         lane, color = lanes[lane_key(s)], colors[s.color_key]
-        keys[lane], values[color] = s.lane, s.color
+        keys[lane] = s.lane
         before[lane] += s.of.ts < w.start
         for column, count, busy in w.shares(s.of):
             for into in (lane_sums[lane], color_sums[color], cells[lane].setdefault(color, {}).setdefault(column, Sum())):
@@ -101,7 +145,7 @@ def timeline(root, params):
         "from": microseconds(w.start) if w else None, "to": microseconds(w.end) if w else None, "column": microseconds(w.step) if w else None,
         "columns": w.columns if w else 0, "count": len(seen), "busy": microseconds(sum(s.busy for s in lane_sums)),
         "untimed": len(objects) - len(seen), "group_by": paths, "color": params.get("color", "cat"),
-        "colors": [{"value": values[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
+        "colors": [{**of_color[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
         "lanes_total": len(lanes), "lanes_offset": first,
         "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": before[i], "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
                   for i in range(first, end)],

@@ -32,7 +32,8 @@ struct question {
     const char *name, *color;
     int64_t to; /* of the window, from 0 */
     uint32_t width, events;
-    bool again; /* more rows are looked at, for events */
+    bool again; /* more rows are looked at, for events or colors */
+    uint32_t colors;
 };
 
 static void put_answer(const struct question *a, struct timeline *t, struct buf *answer)
@@ -43,6 +44,9 @@ static void put_answer(const struct question *a, struct timeline *t, struct buf 
     for (uint32_t i = 0; i < f->lanes; i++)
         buf_printf(answer, " %" PRIu64 " %" PRId64, timeline_lanes(t)[i].count,
                    (int64_t)timeline_lanes(t)[i].busy_ns);
+    for (uint32_t i = 0; i < f->colors; i++)
+        buf_printf(answer, " %" PRIu64 "/%" PRIu64, timeline_colors(t)[i].count,
+                   timeline_colors(t)[i].others);
     for (uint32_t i = 0; i < f->events; i++)
         buf_printf(answer, " %" PRId64, (int64_t)timeline_events(t)[i].dur_ns);
     if (!CHECK((f->counters.rows_selected > f->objects / 4) == a->again))
@@ -62,6 +66,7 @@ static int ask(void *arg, struct buf *answer)
     struct timeline_options options = {.group_by = lanes,
                                        .group_by_count = 2,
                                        .color = a->color,
+                                       .colors = a->colors,
                                        .has_window = true,
                                        .overlap = true,
                                        .to_ns = a->to,
@@ -87,6 +92,8 @@ static void all(void)
         {"its half, by name", "name", (1 << 23) - 1, 1, 0},
         {"more events than a chunk lists", "cat", (1 << 24) - 1, 2, 500, true},
         {"all in one column", "cat", ((int64_t)1 << 40) + 5, 1, 3},
+        {"the most frequent name", "name", (1 << 24) - 1, 2, 20, true, 1},
+        {"powers of two", "args.ret", (1 << 24) - 1, 2, 20, true, 5},
     };
 
     for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++)

@@ -38,7 +38,7 @@ function told(c: Call, all: number): string {
 function Bar({ box, props, all, found, height, onZoom, onHover }:
   { box: Box; props: FlameProps; all: number; found: boolean; height: number; onZoom: (b: Box) => void; onHover: (c: Call | null) => void }) {
   const c = box.call, y = props.up ? height - (box.depth + 1) * ROW : box.depth * ROW, root = box.depth === 0;
-  const back = root ? "var(--hover)" : c.other ? difference(c) : `color-mix(in srgb, ${palette.text(palette.number(c.cat ?? null))} 34%, var(--panel))`;
+  const back = root ? "var(--hover)" : c.other ? difference(c) : `color-mix(in srgb, ${palette.text(palette.number({ value: c.cat ?? null }))} 34%, var(--panel))`;
   return (
     <button class={`flame-box${found ? " found" : props.search ? " faint" : ""}`} aria-label={told(c, all)} title={told(c, all)}
       style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${y}px`, background: found ? undefined : back }}
@@ -52,7 +52,7 @@ export function Flame(props: FlameProps) {
   const [path, setPath] = useState<Call[]>([props.root]), [hover, setHover] = useState<Call | null>(null);
   useLayoutEffect(() => setPath([props.root]), [props.root]);
   void dark.value;
-  for (const c of props.root.children) palette.number(c.cat ?? null); // those that took most have the first colours, as elsewhere
+  for (const c of props.root.children) palette.number({ value: c.cat ?? null }); // those that took most have the first colours, as elsewhere
   const levels = props.levels ?? 64, shown = path[0] === props.root ? path : [props.root];
   const { boxes, hidden } = useMemo(() => layout(props.root, shown, LEAST, levels), [props.root, shown, levels]);
   const height = (Math.max(0, ...boxes.map((b) => b.depth)) + 1) * ROW, all = widthOf(props.root);

@@ -1,7 +1,7 @@
 // The timeline: lanes over time, of any number of events.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, type Params } from "../api";
-import { both, count, exact, label, literal, many, time } from "../format";
+import { both, count, exact, label, many, time } from "../format";
 import { everything, stamp } from "../live";
 import { columnNames } from "../query/columns";
 import { shown } from "../shown";
@@ -10,8 +10,9 @@ import { dark } from "../theme";
 import { Failure } from "../ui";
 import { listen } from "./input";
 import { findTracks, type Point, type Track } from "./counters";
-import { COLOR, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
-import { ask, filterOf, isLane, type Answer, type Key, type Node } from "./model";
+import { COLOR, colored, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
+import { ask, filterOf, idOf, isLane, type Answer, type Color, type Node } from "./model";
+import { byTime, colorName, colorQuery } from "./palette";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
 import { Stage, type Under } from "./stage";
@@ -59,10 +60,10 @@ function useStage(): { stage: Stage | null; error: Error | null; first: Answer |
   return state;
 }
 
-/** The window of the stage before, of the address, of the selection, else all; where nothing is, all. */
+/** The window of the stage before if it left something out, of the address, of the selection, else all; where nothing is, all. */
 function keepWindow(stage: Stage, old: Stage | null): void {
   const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
-  const wanted = old && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to ?? NaN];
+  const wanted = old && !old.all && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to ?? NaN];
   const [first, last] = wanted.map((us) => stage.clock.ns(us as number)) as [number, number];
   if (first <= stage.whole.to && last >= stage.whole.from) stage.show(first, last);
   else stage.fit();
@@ -75,7 +76,7 @@ function useFacts(stage: Stage, first: Answer): Answer | null {
   const [facts, set] = useState<Answer | null>(null);
   useEffect(() => {
     if (told) set(first);
-    const control = new AbortController(), range = { ...stage.base, color: stage.color, time_range: stage.clock.range(from, to) };
+    const control = new AbortController(), range = { ...stage.base, ...colored(stage.color), time_range: stage.clock.range(from, to) };
     const timer = setTimeout(() => {
       shown.value = { path: "/timeline", params: range, ctl: ["view", "--no-metadata"] };
       quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
@@ -89,18 +90,18 @@ function useFacts(stage: Stage, first: Answer): Answer | null {
 // ---- around the canvas ----
 
 function Legend({ stage, facts }: { stage: Stage; facts: Answer | null }) {
-  const told = [...(facts?.colors ?? [])].sort((a, b) => b.busy - a.busy || b.count - a.count);
-  const only = (value: Key) => setSelection({ query: both(selection.value.query, value == null ? `${stage.color} is null` : `${stage.color} == ${literal(value)}`) });
+  const told = byTime(facts?.colors ?? []), listed = told.filter((c, i) => i < 24 || c.others);
+  const only = (c: Color) => setSelection({ query: both(selection.value.query, colorQuery(stage.color, c)) });
   return (
     <ul class="legend" aria-label={`Colours: ${stage.color}`}>
-      {told.slice(0, 24).map((c) => (
-        <li key={String(c.value)}>
-          <button class="quiet" onClick={() => only(c.value)} title={`${exact(c.count)} events, ${exact(c.busy)} µs in this window. Click: only these`}>
-            <i style={{ background: stage.palette.text(stage.palette.number(c.value)) }} />{label(c.value, 40)} <small>{count(c.count)}</small>
+      {listed.map((c) => (
+        <li key={idOf([c.value, c.below ?? null, c.others ?? null])}>
+          <button class="quiet" onClick={() => only(c)} disabled={!!c.others} title={`${many(c.count, "event")}, ${exact(c.busy)} µs in this window. ${c.others ? "More frequent values have colours of their own" : "Click: only these"}`}>
+            <i style={{ background: stage.palette.text(stage.palette.number(c)) }} />{colorName(stage.color, c)} <small>{count(c.count)}</small>
           </button>
         </li>
       ))}
-      {told.length > 24 && <li><small>and {told.length - 24} more</small></li>}
+      {told.length > listed.length && <li><small>and {told.length - listed.length} more</small></li>}
     </ul>
   );
 }
@@ -182,7 +183,7 @@ function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number
       </> : <b>{under.row.node.title}</b>}
       {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
       {cell && <div class="soft">{exact(cell.count)} begin in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
-        {cell.count + cell.busy > 0 && <>, most {label(stage.palette.values[cell.colour], 40)}</>}</div>}
+        {cell.count + cell.busy > 0 && <>, most {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}</div>}
     </div>
   );
 }
@@ -240,7 +241,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
     set(null);
     if (!a) return;
     const control = new AbortController();
-    const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", color: stage.color, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
+    const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...colored(stage.color), width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
     const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
     return () => { clearTimeout(timer); control.abort(); };
   }, [key]);

@@ -18,5 +18,7 @@ export const LANES_MOST = 20000;
 
 /** How all lanes are asked for. */
 export const lanesParams = (base: Params, layout: string, color: string): Params =>
-  ({ ...base, group_by: layoutOf(layout).flat().join(","), color, width: 1, events: 0, limit: LANES_MOST });
+  ({ ...base, group_by: layoutOf(layout).flat().join(","), ...colored(color), width: 1, events: 0, limit: LANES_MOST });
+/** More colours than these nobody tells apart. */
+export const colored = (color: string): Params => ({ color, colors: 64 });
 export const LAYOUT = "threads", COLOR = "cat";

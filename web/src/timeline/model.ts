@@ -6,6 +6,13 @@ import type { Track } from "./counters";
 /** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
 export type Cell = [number, number, number, number, number?];
 export type Key = string | number | bigint | boolean | null;
+/** A value of the column that gives the colour; or many: numbers from it to before `below` (null: all before, all behind), or so many
+ *  `others`. */
+export interface Color {
+  value: Key;
+  below?: number | null;
+  others?: number;
+}
 export interface Answer {
   generation: number;
   complete: boolean;
@@ -14,7 +21,7 @@ export interface Answer {
   count: number;
   busy: number;
   untimed: number;
-  colors: { value: Key; count: number; busy: number }[];
+  colors: (Color & { count: number; busy: number })[];
   lanes_total: number;
   lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[] }[];
   events_complete: boolean;

@@ -7,7 +7,7 @@ import { gapsOf, place, type Gap, type Placed, type RowBoxes } from "./boxes";
 import * as draw from "./draw";
 import { closedOf, Counters, headsOf, hostOf, type Found, type Point } from "./counters";
 import { columnsOf, isLane, rowsOf, treeOf, type Answer, type Clock, type Node, type Row, type Tree } from "./model";
-import { Palette } from "./palette";
+import { byTime, Palette } from "./palette";
 import { Tiles, type Tile } from "./tiles";
 
 /** Rows and time that are chosen, nanoseconds from the origin on; y of the rows' list. */
@@ -58,7 +58,7 @@ export class Stage {
   constructor(readonly layout: string[][], answer: Answer, private found: Found, readonly base: Params, readonly color: string) {
     this.clock = found.clock;
     this.whole = this.wholeOf(answer);
-    for (const c of [...answer.colors].sort((a, b) => b.busy - a.busy || b.count - a.count)) this.palette.number(c.value);
+    for (const c of byTime(answer.colors)) this.palette.number(c);
     this.tree = treeOf(layout, answer);
     this.tiles = new Tiles(this.tree, this.whole.to - this.whole.from, this.clock, this.palette, base, color, () => this.answered());
     this.counters = new Counters(this.clock, base, () => this.answered());
@@ -303,7 +303,7 @@ export class Stage {
     Object.assign(s, this.window, { scroll: this.scroll, zero: this.zero });
     this.wanting(rows);
     const colours = draw.coloursNow();
-    const look: draw.Look = { colours, palette: this.palette, theme: this.theme * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
+    const look: draw.Look = { colours, palette: this.palette, theme: (this.theme + this.palette.changes) * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
     draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
     for (const row of rows) draw.drawRow(s, row, look);

@@ -1,6 +1,7 @@
 // What was asked of /timeline, kept as tiles: so many columns of a power of two of nanoseconds, for a block of lanes.
 import type { Params } from "../api";
 import { both } from "../format";
+import { colored } from "./lanes";
 import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Told, type Tree } from "./model";
 import type { Palette } from "./palette";
 
@@ -171,7 +172,7 @@ export class Tiles {
 
   private params(w: Wanted, from: number, to: number, columns: number): Params {
     return { ...this.base, query: w.whole ? this.base["query"] : both(String(this.base["query"] ?? ""), filterOf(this.tree, w.nodes)),
-      group_by: columnsOf(this.tree.layout, w.level).join(","), color: this.color, width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
+      group_by: columnsOf(this.tree.layout, w.level).join(","), ...colored(this.color), width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
   }
 
   private async fetch(w: Wanted): Promise<void> {
@@ -197,7 +198,7 @@ export class Tiles {
   }
 
   private made(w: Wanted, from: number, columns: number, answer: Answer, generation: number): Tile {
-    const colours = answer.colors.map((c) => this.palette.number(c.value)), lanes = new Map<string, Lane>();
+    const colours = answer.colors.map((c) => this.palette.number(c)), lanes = new Map<string, Lane>();
     const slots = new Map(w.nodes.map((n, i) => [n.id, i])), ids = answer.lanes.map((told) => idOf(told.keys));
     answer.lanes.forEach((told, i) => {
       const id = ids[i] as string, slot = slots.get(id);
