@@ -491,13 +491,17 @@ uninstall:
 	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
 	rm -rf '$(DESTDIR)$(docdir)'
 
-# The tarball carries configure and the built page, so that building it needs neither autoconf nor npm.
+# The tarball carries configure and the built page, so that building it needs neither autoconf nor npm. It is made of what is
+# committed, and the same commit gives the same bytes.
 .PHONY: dist
 dist: configure $(PAGE)/index.html
+	@[ "$$(git rev-parse --show-prefix 2>/dev/null || echo none)" = '' ] || { echo 'a tarball is made in a clone of the repository'; exit 1; }
+	@[ -s $(PAGE)/index.html ] || { echo 'no tarball without the page: npm is needed (make page)'; exit 1; }
+	@[ -z "$$(git status --porcelain)" ] || echo 'not in the tarball: what is not committed' >&2
 	@mkdir -p build
-	git archive --prefix=dftracerd-$(VERSION)/ -o build/dist.tar HEAD
-	tar --append -f build/dist.tar --owner=0 --group=0 --mtime=now \
-	    --transform 's,^$(PAGE),web/dist,;s,^,dftracerd-$(VERSION)/,' configure $(PAGE)
+	git -c tar.umask=0022 archive --prefix=dftracerd-$(VERSION)/ -o build/dist.tar HEAD
+	tar --append -f build/dist.tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w,a+rX \
+	    --mtime=@$$(git log -1 --format=%ct) --transform 's,^$(PAGE),web/dist,;s,^,dftracerd-$(VERSION)/,' configure $(PAGE)
 	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
 
