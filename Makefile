@@ -452,7 +452,7 @@ USER_UNITS = $(wildcard systemd/*@.service)
 UNITS = $(filter-out $(USER_UNITS),$(wildcard systemd/*.service systemd/*.socket))
 systemduserunitdir = $(patsubst %/system,%/user,$(systemdsystemunitdir))
 ETC = $(filter-out etc/grafana,$(wildcard etc/*))
-DOCS = $(wildcard README.md LICENSE docs/*.md)
+DOCS = $(wildcard README.md LICENSE packaging/copyright docs/*.md)
 DROP_INS = $(wildcard systemd/*.conf)
 
 .PHONY: install uninstall
@@ -470,6 +470,9 @@ install: all
 	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
 	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
+	for f in $(OLD_NAMES); do echo '.so man1/dftracerctl.1' >"$(DESTDIR)$(mandir)/man1/$$f.1" || exit 1; done
+	echo '.so man8/dftracerd.8' >'$(DESTDIR)$(mandir)/man1/dftracer_server.1'
+	chmod 644 '$(DESTDIR)$(mandir)/man1'/dftracer_*.1
 	[ -z '$(DAEMON)' ] || ln -srf '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(UNITS) $(USER_UNITS) $(DROP_INS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
 	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; *.conf) d='$(DESTDIR)$(docdir)' ;; esac; install -d "$$d" && \
@@ -487,6 +490,7 @@ uninstall:
 	rm -f '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	rm -f '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
+	for f in $(COMPLETED); do rm -f "$(DESTDIR)$(mandir)/man1/$$f.1"; done
 	for f in $(notdir $(USER_UNITS)); do rm -f "$(DESTDIR)$(systemduserunitdir)/$$f"; done
 	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
 	rm -rf '$(DESTDIR)$(docdir)'
@@ -506,9 +510,14 @@ dist: configure $(PAGE)/index.html
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
 
 # A package for this release of Debian, built beside everything else; deb-of makes it of a build that is there.
+# It is compiled as Debian hardens its own packages.
+deb_flags = $1="$(shell DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get $1)"
+DEB_CONFIG = --prefix=/usr --sysconfdir=/etc --localstatedir=/var $(foreach v,CFLAGS CPPFLAGS LDFLAGS,$(call deb_flags,$v))
+
 .PHONY: deb deb-of
 deb:
-	@$(MAKE) BUILD=build/deb CONFIG='--prefix=/usr --sysconfdir=/etc --localstatedir=/var' -j$(JOBS) all
+	@command -v dpkg-buildflags >/dev/null || { echo 'dpkg-dev is needed'; exit 1; }
+	@$(MAKE) BUILD=build/deb CONFIG='$(DEB_CONFIG)' -j$(JOBS) all
 	@$(MAKE) BUILD=build/deb deb-of
 
 deb-of: all
