@@ -313,7 +313,8 @@ static int start(struct daemon *d, struct err *err)
     if (rc == 0 && d->options.check_only)
         rc = may_listen(d, err);
     if (rc == 0)
-        rc = place_choose(&d->roots, d->options.index_dir, &d->index_path, err);
+        rc = place_choose(&d->roots, d->options.index_dir, !d->options.check_only, &d->index_path,
+                          err);
     if (rc == 0)
         rc = place_output(&d->roots, d->index_path, d->options.output_dir, &d->output_dir, err);
     if (rc < 0 || d->options.check_only)

@@ -9,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int place_make_own(const char *path, mode_t refused, struct err *err)
+static int judge_own(const char *path, mode_t refused, struct err *err)
 {
     struct stat st;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_set_param(err, -errno, "index-dir", "cannot make %s: %s", path, strerror(errno));
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return err_set_param(err, -ENOTDIR, "index-dir", "%s is not a directory", path);
     if (st.st_uid != geteuid())
@@ -23,19 +21,79 @@ int place_make_own(const char *path, mode_t refused, struct err *err)
     return 0;
 }
 
-static int explicit_place(const char *dir, char **ret, struct err *err)
+int place_make_own(const char *path, mode_t refused, struct err *err)
 {
-    int rc = place_make_own(dir, 002, err);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set_param(err, -errno, "index-dir", "cannot make %s: %s", path, strerror(errno));
+    return judge_own(path, refused, err);
+}
+
+/* The directory that a path is in (*new*); `name`: the path's last part. */
+static char *folder_of(const char *path, struct text *name)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    size_t at = n;
+    while (at > 0 && path[at - 1] != '/')
+        at--;
+    *name = (struct text){path + at, n - at};
+    return at ? strndup(path, at) : strdup(".");
+}
+
+/* Whether place_make_own would do, of a path that is perhaps not there; nothing is made. */
+static int may_make_own(const char *path, mode_t refused, struct err *err)
+{
+    struct text name;
+    struct stat st;
+    bool there = lstat(path, &st) == 0 || errno != ENOENT;
+    char *folder = folder_of(path, &name);
+    int rc = there ? judge_own(path, refused, err) : 0;
+    if (rc == 0 && (!folder || access(there ? path : folder, W_OK | X_OK) < 0))
+        rc = err_set_param(err, -errno, "index-dir", "cannot %s %s: %s",
+                           there ? "write to" : "make", path, strerror(errno));
+    free(folder);
+    return rc;
+}
+
+/* As realpath, of a directory that need not be there, though that above it. */
+static char *real_place(const char *path)
+{
+    char *real = realpath(path, NULL), *all = NULL;
+    if (real || errno != ENOENT)
+        return real;
+    struct text name;
+    char *folder = folder_of(path, &name);
+    real = folder ? realpath(folder, NULL) : NULL;
+    if (real &&
+        asprintf(&all, "%s/%.*s", strcmp(real, "/") == 0 ? "" : real, (int)name.len, name.ptr) < 0)
+        all = NULL;
+    free(folder);
+    free(real);
+    return all;
+}
+
+static int explicit_place(const char *dir, bool make, char **ret, struct err *err)
+{
+    int rc = make ? place_make_own(dir, 002, err) : may_make_own(dir, 002, err);
     if (rc < 0)
         return rc;
-    const char *network = index_network_name(dir);
+    char *real = real_place(dir);
+    if (!real)
+        return -errno;
+    struct text name;
+    char *folder = access(real, F_OK) == 0 ? strdup(real) : folder_of(real, &name);
+    const char *network = folder ? index_network_name(folder) : NULL;
     if (network)
-        return err_set_param(
-            err, -EREMOTE, "index-dir",
-            "%s is on %s: the index needs a local file system (LMDB maps it into memory)", dir,
-            network);
-    *ret = realpath(dir, NULL);
-    return *ret ? 0 : -errno;
+        err_set_param(err, -EREMOTE, "index-dir",
+                      "%s is on %s: the index needs a local file system (LMDB maps it into memory)",
+                      dir, network);
+    rc = !folder ? -ENOMEM : network ? -EREMOTE : 0;
+    free(folder);
+    if (rc < 0)
+        return free(real), rc;
+    *ret = real;
+    return 0;
 }
 
 static bool overlap(const char *a, const char *b)
@@ -77,7 +135,7 @@ static bool inside_roots(const struct roots *r, const char *base)
     return inside;
 }
 
-static int try_base(const struct roots *r, const char *base, uint64_t hash, char **ret)
+static int try_base(const struct roots *r, const char *base, uint64_t hash, bool make, char **ret)
 {
     struct err quiet = {0};
     char parent[4096], path[4200];
@@ -86,9 +144,9 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, char
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
-    int rc = place_make_own(parent, 022, &quiet);
-    if (rc == 0)
-        rc = place_make_own(path, 022, &quiet);
+    int rc = make ? place_make_own(parent, 022, &quiet) : may_make_own(parent, 022, &quiet);
+    if (rc == 0 && (make || access(parent, F_OK) == 0))
+        rc = make ? place_make_own(path, 022, &quiet) : may_make_own(path, 022, &quiet);
     err_done(&quiet);
     if (rc == 0 && !(*ret = strdup(path)))
         rc = -ENOMEM;
@@ -105,10 +163,11 @@ static uint64_t roots_hash(const struct roots *r)
     return h;
 }
 
-int place_choose(const struct roots *r, const char *index_dir, char **ret, struct err *err)
+int place_choose(const struct roots *r, const char *index_dir, bool make, char **ret,
+                 struct err *err)
 {
     if (index_dir)
-        return explicit_place(index_dir, ret, err);
+        return explicit_place(index_dir, make, ret, err);
     uint64_t hash = roots_hash(r);
     const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"),
                            getenv("CACHE_DIRECTORY"),
@@ -117,7 +176,7 @@ int place_choose(const struct roots *r, const char *index_dir, char **ret, struc
                            "/var/tmp",
                            "/tmp"};
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (try_base(r, bases[i], hash, ret) == 0)
+        if (try_base(r, bases[i], hash, make, ret) == 0)
             return 0;
     return err_set_param(err, -EACCES, "index-dir",
                          "no local, writable directory for the index: name one with --index-dir");

@@ -132,14 +132,19 @@ examine_configuration() {
 
 # An index takes about as much as packed traces.
 examine_place() {
-    free=$(df -Pk -- "$place" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
+    where=$place # perhaps not there yet
+    until [ -e "$where" ] || [ -z "$where" ]; do
+        where=${where%/*}
+    done
+    where=${where:-/}
+    free=$(df -Pk -- "$where" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
     size=0
     for name in $needed; do
         kib=$(kib_of "$name")
         size=$((size + ${kib:-0} / 1024))
     done
     if [ "${free:-0}" -gt "$size" ]; then
-        well "index: $place on $(system_of "$place"), $free MiB free"
+        well "index: $place on $(system_of "$where"), $free MiB free"
     else
         odd "index: $place has $free MiB free, the traces are $size MiB" "--index-dir on a larger local disk, or --max-index-size: on a full disk indexing stops"
     fi
