@@ -13,7 +13,7 @@ const char *option_system_file(void)
     return DFT_SYSCONFDIR "/dftracerd.conf";
 }
 
-/* That of the system describes the service; who has a file of his own means that one. */
+/* That of the system describes the service, which names it: whom that may serve is not whom a user's own daemon may. */
 const char *option_default_file(struct options *o)
 {
     char path[4096] = "";
@@ -22,8 +22,8 @@ const char *option_default_file(struct options *o)
         snprintf(path, sizeof path, "%s/dftracerd.conf", base);
     else if (home && *home == '/')
         snprintf(path, sizeof path, "%s/.config/dftracerd.conf", home);
-    if (geteuid() != 0 && *path && access(path, F_OK) == 0)
-        return option_keep(o, text_of(path));
+    if (geteuid() != 0)
+        return *path && access(path, F_OK) == 0 ? option_keep(o, text_of(path)) : NULL;
     return access(option_system_file(), F_OK) == 0 ? option_system_file() : NULL;
 }
 

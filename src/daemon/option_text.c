@@ -57,11 +57,13 @@ void options_help(FILE *out, const struct options *o)
         fputs("\nThis is dftracerd under the name of the old command; dftracerd --help has more.\n",
               out);
     else
-        fprintf(out,
-                "\nEach option is also a line `name = value` of the configuration file (%s, or a "
-                "user's own\n~/.config/dftracerd.conf) and a variable DFTRACERD_NAME. The command "
-                "line wins over the environment,\nthe environment over the file.\n",
-                option_system_file());
+        fprintf(
+            out,
+            "\nEach option is also a line `name = value` of the configuration file (a user's own "
+            "~/.config/dftracerd.conf;\nof root and the service %s) and a variable "
+            "DFTRACERD_NAME. The command\nline wins over the environment, the environment over "
+            "the file.\n",
+            option_system_file());
     fputs("The index is a cache: it can be removed at any time. Nothing is ever written into a "
           "trace directory.\n",
           out);
@@ -224,10 +226,12 @@ static const char man5_head[] =
     "comment. Blanks around key and value do not count. Some keys may be repeated. An unknown key "
     "or a bad\n"
     "value is an error that names file and line. Relative paths start at the working directory.\n"
-    ".PP\nWithout \\fB\\-\\-config\\fR, users other than root have "
-    "$XDG_CONFIG_HOME/dftracerd.conf\n"
-    "(~/.config/dftracerd.conf) read if it exists; otherwise dftracerd.conf in the system's\n"
-    "configuration directory is read if it exists.\n"
+    ".PP\nWithout \\fB\\-\\-config\\fR, $XDG_CONFIG_HOME/dftracerd.conf "
+    "(~/.config/dftracerd.conf) is read if it\n"
+    "exists. Root has dftracerd.conf in the system's configuration directory read, and the "
+    "system's "
+    "service names\n"
+    "it: whom that one serves says nothing of users' own daemons.\n"
     ".PP\nTimes are numbers with \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or \\fBh\\fR (bare: "
     "milliseconds), sizes may\n"
     "have \\fBKiB\\fR, \\fBMiB\\fR or \\fBGiB\\fR.\n"
