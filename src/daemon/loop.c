@@ -47,12 +47,27 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
                  http > index ? "query" : "index", silence_ms);
 }
 
+/* What an administrator should not have to ask for. */
+static void log_troubles(struct loop *l, const struct index_progress *p)
+{
+    if (p->store_error && p->store_error != l->store_error)
+        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", err_text(p->store_error));
+    else if (!p->store_error && l->store_error)
+        log_line(LOG_LEVEL_INFO, "indexing goes_on");
+    l->store_error = p->store_error;
+    if (p->files_failed > l->files_failed)
+        log_line(LOG_LEVEL_WARNING, "files_failed count=%" PRIu64 " see=\"dftracerctl info -v\"",
+                 p->files_failed);
+    l->files_failed = p->files_failed;
+}
+
 /* What is being indexed: to the service manager; the old command prints it. */
 static void tell_status(struct loop *l)
 {
     struct index_progress p;
     char now[sizeof l->status];
     index_progress(l->index, &p);
+    log_troubles(l, &p);
     if (p.store_error)
         snprintf(now, sizeof now, "indexing stopped: %s", err_text(p.store_error));
     else if (!p.listed || p.files_pending)

@@ -16,7 +16,9 @@ struct loop {
     const char *only_socket;             /* nobody reaches us without this file, or NULL */
     int (*reload)(void *arg);            /* SIGHUP */
     void *arg;
-    char status[128];                    /* told last */
+    char status[128];                    /* told last: to the service manager */
+    int store_error;                     /* in the log */
+    uint64_t files_failed;
     bool idle;                           /* nobody had asked for long: why it ended */
     uint64_t watchdog_us;                /* a service manager waits so long for a sign of life; 0 = it does not */
 };

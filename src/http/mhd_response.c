@@ -5,6 +5,7 @@
 #include "server.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -112,6 +113,7 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
 static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code, bool abandoned)
 {
     struct exchange_refusal why = {.status = problem_status(code)};
+    char stopped[200];
     if (!abandoned)
         why.err = x->rq.err;
     if (!why.err.code)
@@ -126,9 +128,11 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.detail = "the queries that are being answered leave no memory for this one; try again";
     } else if (code == ERR_DEADLINE && x->unready)
         why.detail = "the index was not ready in time; /readyz tells how far it is";
-    else if (x->unready)
-        why.detail = "indexing has stopped, so waiting for it would be in vain";
-    else if (code == ERR_DEADLINE)
+    else if (x->unready) {
+        snprintf(stopped, sizeof stopped,
+                 "indexing has stopped, so waiting for it would be in vain: %s", err_text(code));
+        why.detail = stopped;
+    } else if (code == ERR_DEADLINE)
         why.detail = "the request took longer than it may (`timeout`, or the daemon's own limit)";
     return response_refuse(x, c, &why);
 }
