@@ -10,6 +10,7 @@ usage() {
 The daemon is the one at --url, --unix-socket or $DFTRACERD_URL; else the one of yours that serves the directory; else
 one is started for it, which indexes what it is asked for and ends when nobody asked for $DFTRACERD_IDLE_EXIT (10m).
 It is $DFTRACERD, or the dftracerd beside this program or in $PATH. $DFTRACERD_TOKEN is sent as the token.
+To https it shows the certificate in $DFTRACERD_CERT ($DFTRACERD_KEY); $CURL_CA_BUNDLE has the authorities that it knows.
 Exit codes: 0 success, 1 failure, 2 wrong usage. `dftracerctl COMMAND --help` lists the options of a command.
 TEXT
 }

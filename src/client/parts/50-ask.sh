@@ -1,18 +1,24 @@
 # ---- asking ------------------------------------------------------------------------------------------------
 
+# credential OPTION VALUE: a line more of curl's configuration.
+credential() {
+    [ -n "$2" ] || return 0
+    escape "$2"
+    credentials="$credentials$1$escaped\"$newline"
+}
+
 # call ENDPOINT FORM [CURL ARGUMENT...]. Form and token go by standard input: command lines can be read by others.
 call() {
     endpoint=$1
     form=$2
     shift 2
-    authorization=''
-    if [ -n "${DFTRACERD_TOKEN:-}" ]; then
-        escape "$DFTRACERD_TOKEN"
-        authorization="header = \"Authorization: Bearer $escaped\""
-    fi
+    credentials=''
+    credential 'header = "Authorization: Bearer ' "${DFTRACERD_TOKEN:-}"
+    credential 'cert = "' "${DFTRACERD_CERT:-}"
+    credential 'key = "' "${DFTRACERD_KEY:-}"
     curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
 $form
-$authorization
+$credentials
 TEXT
 }
 
@@ -50,12 +56,36 @@ ask() {
     fi
     case $status in
     0) return 0 ;;
-    22) die "${text:-the daemon refused the request; try again}" ;;
-    5 | 6 | 7) die "no daemon answers at ${socket:-$url}" ;;
-    18 | 52 | 56) die "the answer was cut off" ;;
+    22) refused ;;
+    18 | 56) die "the answer was cut off" ;;
     23) die "cannot write the answer" ;;
-    *) die "curl failed with exit status $status (curl --manual explains it)" ;;
+    *) die "$(no_answer "$status")" ;;
     esac
+}
+
+# Why there was no answer at all, by curl's exit status.
+no_answer() {
+    # shellcheck disable=SC2016 # names of variables
+    case $1 in
+    5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
+    28) printf 'no answer in time from %s' "${socket:-$url}" ;;
+    35) printf 'no TLS connection to %s: does the daemon there have a certificate (https)?' "$url" ;;
+    52) printf '%s takes connections and answers nothing: nobody at the end of a tunnel, or TLS (https)?' "${socket:-$url}" ;;
+    58) printf 'the certificate in $DFTRACERD_CERT, or its key ($DFTRACERD_KEY), cannot be used' ;;
+    60) printf 'the certificate of %s is not known, has expired, or is for another name: $CURL_CA_BUNDLE names a file of authorities' "$url" ;;
+    *) printf 'curl failed with exit status %s (curl --manual explains it)' "$1" ;;
+    esac
+}
+
+# What the daemon says of a refusal, and what here may have led to it.
+refused() {
+    case $text in
+    'this daemon serves the user'*)
+        [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the one in \$DFTRACERD_TOKEN is not its token"
+        die "$text (\$DFTRACERD_TOKEN)" ;;
+    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... tells what it serves" ;;
+    esac
+    die "${text:-the daemon refused the request; try again}"
 }
 
 # change ENDPOINT FORM [CURL ARGUMENT...]: what changes something; pages of other sites cannot send such a header.

@@ -175,14 +175,21 @@ examine_daemon() {
         [ "$facts" = 200 ] && well "${socket:-$url} answers" && return
         ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
     401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
-    *) ill "no daemon answers at ${socket:-$url}" "systemctl status dftracerd; or leave out the address: one is started for you" && return ;;
+    *) call healthz '' -m 10 -o /dev/null
+        code=$?
+        case $code in
+        5 | 6 | 7) remedy="systemctl status dftracerd; or leave out the address: one is started for you" ;;
+        *) remedy="see the address, and the log of the daemon there" ;;
+        esac
+        ill "$(no_answer "$code")" "$remedy" && return ;;
     esac
     case $facts in
     *'version="@VERSION@"'*) well "${socket:-$url} answers, it is a dftracerd @VERSION@" ;;
     *) odd "${socket:-$url} answers, but is not a dftracerd @VERSION@, as this program is" "restart it after an upgrade" ;;
     esac
     if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
-        ill "it has stopped indexing" "its log says why: mostly a full disk. It goes on by itself when there is room"
+        why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
+        ill "it has stopped indexing${why:+: $why}" "make room for its index, or see its log. It goes on by itself when there is room"
     fi
     failed=$(measure 'dftracerd_index_files{state="failed"}') damaged=$(measure 'dftracerd_index_bad_input{kind="damaged_files"}')
     if [ "${failed:-0}" != 0 ]; then
@@ -193,7 +200,7 @@ examine_daemon() {
     fi
     if [ "$(measure dftracerd_index_ready)" = 1 ]; then
         well "everything that it found is indexed"
-    else
+    elif [ "$(measure dftracerd_index_stopped)" != 1 ]; then
         odd "it is indexing: $(measure dftracerd_index_pending_files) files wait" "dftracerctl index waits for it"
     fi
     if [ $(($(measure process_open_fds) * 5)) -gt $(($(measure process_max_fds) * 4)) ]; then
