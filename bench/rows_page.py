@@ -40,6 +40,8 @@ def whole(report, world, d):
         ("timeline", "/timeline of all events by thread, 1,024 columns", {}),
         ("timeline_name", "  coloured by name", {"color": "name", "width": by_name(world.events)}),
         ("timeline_rank", "  coloured by rank", {"color": "rank"}),
+        ("timeline_dur", "  coloured by duration, powers of two", {"color": "dur", "colors": 64}),
+        ("timeline_file", "  coloured by file, the 64 most frequent", {"color": "file", "colors": 64}),
         ("timeline_lanes", "  the list of lanes", {"width": 1, "events": 0}),
     ):
         ours = alternate({"ours": lambda: asked(d, **more)}, world.runs, warm=1)["ours"]  # noqa: B023
