@@ -602,14 +602,30 @@ def rows(root, params):
     return (general if "group_by" in params or "agg" in params else pipeline)(root, params)
 
 
+def remembered(root, what, make):
+    """make()'s value, computed once for this root."""
+    known = root.__dict__.setdefault("of_values", {})
+    if what not in known:
+        known[what] = make()
+    return known[what]
+
+
+def paths_in(root, file):
+    return remembered(root, (file.name,), lambda: {path for o in file.objects for path in o.values})
+
+
+def has_value(root, file, path):
+    return remembered(root, (file.name, path), lambda: any(map(lambda o, value=dsl.Path(path): value(root, o) is not None, file.objects)))
+
+
 def without_values(root, params):
     """The parameters that name an argument which no object of the selected files has, whatever else is asked."""
-    objects = [o for f in files_of(root, params) for o in f.objects]
-    if not objects or len({path for o in objects for path in o.values}) > 500:  # then the daemon does not look that closely
+    files = [f for f in files_of(root, params) if f.objects]
+    if not files or len(set().union(*(paths_in(root, f) for f in files))) > 500:  # then the daemon does not look that closely
         return []
     keys = [re.fullmatch(r"(?:(?:dirname|basename)\()?(.*?)\)?", path).group(1) for path in listed(params, "group_by")]
     paths = {"metric_fields": listed(params, "metric_fields"), "agg": [path for _, _, path in map(named, listed(params, "agg"))],
              "group_by": keys, "group_keys": listed(params, "group_keys")}
     derived = (*dsl.TOP_FIELDS, *dsl.DERIVED, *dsl.HASHES, "size", "te", "ts", "dur", "time_bucket", "pid_tid", "")
     return [name for name, asked in paths.items()
-            if any(path not in derived and all(dsl.Path(path)(root, o) is None for o in objects) for path in asked)]
+            if any(path not in derived and not any(has_value(root, f, path) for f in files) for path in asked)]

@@ -417,17 +417,20 @@ def collapsed(root, params):
 
 def rows(root, params):
     """ndjson: the calls of each thread in order."""
-    tree, result, numbers = Tree(root, params), [], {}
-    most = int(params.get("max_depth", 0))
+    tree, result, numbers, place = Tree(root, params), [], {}, -1
+    most, start = int(params.get("max_depth", 0)), int(params.get("offset", 0))
+    end = start + int(params["limit"]) if "limit" in params else float("inf")
     for values, order in tree.threads:
         for c in order:
             numbers[id(c)] = len(numbers) + 1
             if most and c.depth >= most:
+                continue
+            place += 1
+            if not start <= place < end:
                 continue
             result.append({"id": numbers[id(c)], "parent": numbers[id(c.parent)] if c.parent else None, "depth": c.depth,
                            "name": c.o.name, "cat": c.o.cat, "host": values[0], "pid": values[1], "tid": values[2],
                            "ts": microseconds(c.told_ts), "dur": microseconds(c.dur),
                            "event_id": c.o.id if c.o.id is not None and fits(c.o.id) else None,
                            "path": path_of(c) if c.depth < PATH_LEVELS else None})
-    start = int(params.get("offset", 0))
-    return result[start : start + int(params["limit"])] if "limit" in params else result[start:]
+    return result

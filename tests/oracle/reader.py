@@ -212,6 +212,14 @@ class Object:
                 and not isinstance(self.ph, bool):
             self.dur = 0
 
+    def copy(self):
+        """Slot by slot: copy.copy takes ten times as long."""
+        o = Object.__new__(Object)
+        o.file, o.line, o.number, o.cls, o.repaired, o.ph, o.name, o.cat, o.pid, o.tid, o.id, o.ts, o.dur, o.bad_dur = (
+            self.file, self.line, self.number, self.cls, self.repaired, self.ph, self.name, self.cat, self.pid, self.tid, self.id, self.ts, self.dur, self.bad_dur)
+        o.values, o.text, o.host, o.chunk, o.moved, o.thread = self.values, self.text, self.host, self.chunk, self.moved, self.thread
+        return o
+
     def te(self):
         return None if self.ts is None else self.ts + (self.dur or 0)
 

@@ -137,7 +137,8 @@ def offsets(objects):
 
 def bandwidths(sized):
     """Bytes a second, as doubles."""
-    return [float(Fraction(size) * 10**9 / o.dur) for o, size in sized if o.dur is not None and o.dur > 0]
+    timed = ((size, o.dur) for o, size in sized if o.dur is not None and o.dur > 0)
+    return [size * 10**9 / dur if isinstance(size, int) else float(Fraction(size) * 10**9 / dur) for size, dur in timed]
 
 
 def groups(root, objects, paths, exact_quantiles):

@@ -1,7 +1,6 @@
 """within, within_scope, clip: which objects share time with an event that matches a query, and how much of it."""
 
 import bisect
-import copy
 
 from . import dsl
 from .reader import EVENT
@@ -60,7 +59,7 @@ def kept(root, params, files, objects):
         if not parts:
             continue
         if params.get("clip") == "true":
-            o = copy.copy(o)
+            o = o.copy()
             o.ts = min(lo for lo, hi in parts)
             o.dur = None if o.dur is None else sum(hi - lo for lo, hi in parts)
         result.append(o)

@@ -325,7 +325,7 @@ static void growing(bool gzip)
     world();
     put_head(&b, 7, 1);
     put_events(&b, 0, 6000, 7);
-    ix = open_index(300, 65536);
+    ix = open_index(NEVER_SETTLES_MS, 65536);
     for (int step = 0; done < b.len; step++) {
         size_t len = b.len - done < 150000 ? b.len - done : 150000;
         uint64_t size;
@@ -341,7 +341,10 @@ static void growing(bool gzip)
         done += len;
         stat(path_of(name), &st);
         size = (uint64_t)st.st_size;
-        offer(ix, name);
+        if (step == 2)
+            leave(ix, name);
+        else
+            offer(ix, name);
         for (;;) {
             f = wait_for(ix, name, step == 2 ? INDEX_READY : INDEX_GROWING, &s);
             if (f->compressed_bytes == size)
@@ -359,6 +362,7 @@ static void growing(bool gzip)
                       : (int64_t)(f->counts.events - 2) * (int64_t)(f->counts.events - 1) / 2);
         snapshot_release(s);
     }
+    leave(ix, name);
     f = wait_for(ix, name, INDEX_READY, &s);
     CHECK_INT(f->counts.events, 6001);
     CHECK_INT(f->text_bytes, b.len);
@@ -411,7 +415,7 @@ static void growing_in_members(void)
         packed = malloc(len);
         read_file("whole", packed, len);
         packed[len - 6] ^= 1;
-        ix = open_index(300, 65536);
+        ix = open_index(NEVER_SETTLES_MS, 65536);
         for (int step = 1; step <= 4; step++) {
             part = len * (size_t)step / 4 - done;
             write_file("g.pfw.gz", "a", packed + done, part);
@@ -425,6 +429,7 @@ static void growing_in_members(void)
             }
             snapshot_release(s);
         }
+        leave(ix, "g.pfw.gz");
         f = wait_for(ix, "g.pfw.gz", INDEX_READY, &s);
         CHECK_INT(f->members, members);
         CHECK_INT(f->counts.events, 6000);
@@ -446,6 +451,29 @@ static void growing_in_members(void)
         world_end();
     }
     buf_done(&b);
+}
+
+/* Nothing but time makes a file whole that nobody writes to. */
+static void settles(void)
+{
+    struct timespec began, ended;
+    struct buf b = {0};
+    struct snapshot *s;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 100, 7);
+    ix = open_index(300, 65536);
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    write_file("s.pfw", "w", b.data, b.len);
+    offer(ix, "s.pfw");
+    CHECK_INT(wait_for(ix, "s.pfw", INDEX_READY, &s)->counts.events, 100);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    CHECK((ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000 >= 250);
+    snapshot_release(s);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
 }
 
 static void growing_plain(void)
@@ -671,6 +699,7 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"growing_plain", growing_plain},
                                           {"growing_gzip", growing_gzip},
                                           {"growing_in_members", growing_in_members},
+                                          {"settles", settles},
                                           {"goes_on", goes_on},
                                           {"units", units},
                                           {"text_of_rows", text_of_rows},

@@ -171,7 +171,7 @@ static void short_of_descriptors(void)
 
     world();
     write_events("a.pfw", 100);
-    ix = open_index(300, 65536);
+    ix = open_index(NEVER_SETTLES_MS, 65536);
     offer(ix, "a.pfw");
     wait_for(ix, "a.pfw", INDEX_GROWING, &s);
     snapshot_release(s);
@@ -180,6 +180,7 @@ static void short_of_descriptors(void)
     none = (struct rlimit){.rlim_cur = (rlim_t)fd, .rlim_max = limit.rlim_max};
     close(fd);
     CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
+    leave(ix, "a.pfw");
     for (int i = 0; i < 300; i++, rest())
         if (!CHECK_INT(events_now(ix), 100))
             break;
