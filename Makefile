@@ -22,7 +22,7 @@
 # that room and those below it only, so a wrong arrow does not link.
 
 BUILD  ?= build
-CONFIG ?= $(if $(CI),--enable-werror)
+CONFIG ?= $(if $(CI),--enable-werror CFLAGS="-O2 -g1")
 # Relative where it can be, however it was named: the targets in *.d must be those of the next make.
 B      := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 ifeq ($(abspath $B),$(CURDIR))
@@ -310,7 +310,7 @@ check-path-plain: $(B)/config.mk
 check-sanitizers:
 	@$(MAKE) check-asan; a=$$?; $(MAKE) check-tsan; b=$$?; test $$a = 0 -a $$b = 0
 
-SANITIZE_ENV := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:$(ASAN_OPTIONS) \
+SANITIZE_ENV := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:quarantine_size_mb=32:$(ASAN_OPTIONS) \
     UBSAN_OPTIONS=print_stacktrace=1:$(UBSAN_OPTIONS) \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:$(TSAN_OPTIONS)
 
