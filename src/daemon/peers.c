@@ -113,7 +113,8 @@ static int find_token(const char *option, const char *credential, const char *pa
     if (path && access(path, F_OK) < 0 && errno == ENOENT) {
         rc = make ? make_token(path) : may_make(path);
         if (rc < 0)
-            return err_set_param(err, rc, option, "%s: %s", path, strerror(-rc));
+            return err_set_param(err, rc, option, "cannot make the %s %s: %s", option, path,
+                                 strerror(-rc));
         if (!make)
             return 0;
     }

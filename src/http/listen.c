@@ -108,8 +108,9 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
     int fd = open_socket(found);
     freeaddrinfo(found);
     if (fd < 0)
-        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s", address, *port,
-                             strerror(-fd));
+        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s%s", address, *port,
+                             strerror(-fd),
+                             fd == -EADDRINUSE ? " (--port takes another, with 0 a free one)" : "");
     *port = bound_port(fd);
     make_url(h, url, sizeof url, v6, address, *port);
     return add(h, fd, url);
