@@ -118,7 +118,7 @@ examine_configuration() {
     if said=$("$program" "$@" 2>&1); then
         place=$(printf '%s\n' "$said" | sed -n 's/^# index: //p')
         well "configuration, directories and the place of the index are as dftracerd needs them"
-        examine_place
+        [ -n "$url$socket" ] || examine_place # else that daemon says where its index is
     else
         said=$(printf '%s\n' "$said" | sed -n 's/^dftracerd: //p' | sed -n 1p)
         case $said in
@@ -187,6 +187,10 @@ examine_daemon() {
     *'version="@VERSION@"'*) well "${socket:-$url} answers, it is a dftracerd @VERSION@" ;;
     *) odd "${socket:-$url} answers, but is not a dftracerd @VERSION@, as this program is" "restart it after an upgrade" ;;
     esac
+    place=$(call info '' -m 10 | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p') # who sees only some files is not told
+    if [ -n "$place" ]; then
+        well "its index: $place, $(($(measure dftracerd_index_store_bytes) / 1048576)) MiB"
+    fi
     if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
         why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
         ill "it has stopped indexing${why:+: $why}" "make room for its index, or see its log. It goes on by itself when there is room"
