@@ -45,13 +45,15 @@ static void add_plain(struct text name, struct buf *out)
     }
 }
 
-/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only, as "12 name". False: a time that is no usual one, behind which are
- * more blanks, so that there is no telling where the name begins. */
+/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only (C: contiguous ones), as "12 name". False: a time that is no usual one,
+ * behind which are more blanks, so that there is no telling where the name begins; or a directory that is listed as contiguous. */
 static bool add_listed(struct text line, struct buf *out)
 {
     struct text part, size = {NULL, 0};
 
-    if (!text_starts(line, TEXT("-")))
+    bool contiguous = text_starts(line, TEXT("C"));
+
+    if (!contiguous && !text_starts(line, TEXT("-")))
         return true;
     for (int i = 0; i < 5;) {
         if (!text_split(&line, ' ', &part))
@@ -64,7 +66,7 @@ static bool add_listed(struct text line, struct buf *out)
     buf_putc(out, ' ');
     add_plain(line, out);
     buf_putc(out, '\n');
-    return !text_starts(line, TEXT(" "));
+    return !text_starts(line, TEXT(" ")) && !(contiguous && text_ends(line, TEXT("/")));
 }
 
 /* False: tar complained, or what it says cannot be compared. */
