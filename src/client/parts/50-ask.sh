@@ -57,7 +57,9 @@ ask() {
     case $status in
     0) return 0 ;;
     22) refused ;;
-    18 | 56) die "the answer was cut off" ;;
+    18 | 56) # 56 also when there was none: a tunnel whose end nobody listens at
+        call healthz '' -m 10 -o /dev/null && die "the answer was cut off"
+        die "the answer was cut off: $(no_answer "$?")" ;;
     23) die "cannot write the answer" ;;
     *) die "$(no_answer "$status")" ;;
     esac
@@ -70,7 +72,7 @@ no_answer() {
     5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
     28) printf 'no answer in time from %s' "${socket:-$url}" ;;
     35) printf 'no TLS connection to %s: does the daemon there have a certificate (https)?' "$url" ;;
-    52) printf '%s takes connections and answers nothing: nobody at the end of a tunnel, or TLS (https)?' "${socket:-$url}" ;;
+    52 | 56) printf '%s takes connections and answers nothing: nobody at the end of a tunnel, or TLS (https)?' "${socket:-$url}" ;;
     58) printf 'the certificate in $DFTRACERD_CERT, or its key ($DFTRACERD_KEY), cannot be used' ;;
     60) printf 'the certificate of %s is not known, has expired, or is for another name: $CURL_CA_BUNDLE names a file of authorities' "$url" ;;
     *) printf 'curl failed with exit status %s (curl --manual explains it)' "$1" ;;
