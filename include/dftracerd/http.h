@@ -34,6 +34,8 @@ struct http_tls {
 };
 /* -EINVAL with the reason, -ENOMEM. */
 int http_check_tls(const struct http_tls *pem, struct err *err);
+/* Until when the first certificate of a PEM text is good, in seconds since 1970; -1 where it does not say. */
+int64_t http_tls_expires(const char *cert);
 
 struct http_options {
     struct index *index;

@@ -112,6 +112,7 @@ static int on_reload(void *arg)
                  (unsigned long long)next.query_timeout_ms, next.log_level);
         if (!waiting.error && waiting.data[0])
             log_line(LOG_LEVEL_WARNING, "reload needs_restart=%s", waiting.data);
+        tls_files_log(&tls);
     }
     buf_done(&waiting);
     peers_done(&peers);
@@ -310,6 +311,8 @@ static int start(struct daemon *d, struct err *err)
         rc = peers_read(&d->peers, &d->options, err);
     if (rc == 0)
         rc = tls_files_read(&d->tls, &d->options, err);
+    if (rc == 0)
+        tls_files_log(&d->tls);
     if (rc == 0 && d->options.check_only)
         rc = may_listen(d, err);
     if (rc == 0)

@@ -1,14 +1,19 @@
 /* tls_files.c - reads what TLS needs. */
 #include "tls_files.h"
 
+#include "log.h"
 #include "peers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define FILE_MOST (1u << 20)
+#define DAY_S 86400
+#define SOON_DAYS 14 /* a new certificate should be there by now */
 
 /* *new* text. */
 static int read_text(FILE *f, char **ret)
@@ -80,6 +85,19 @@ int tls_files_read(struct tls_files *ret, const struct options *o, struct err *e
     if (rc < 0)
         tls_files_done(ret);
     return rc;
+}
+
+void tls_files_log(const struct tls_files *f)
+{
+    int64_t until = f->cert ? http_tls_expires(f->cert) : -1;
+    int64_t left_s = until - (int64_t)time(NULL), days = left_s / DAY_S;
+    if (until < 0)
+        return;
+    if (left_s <= 0)
+        log_line(LOG_LEVEL_ERROR, "tls_certificate expired_days=%" PRId64, -days);
+    else
+        log_line(days < SOON_DAYS ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
+                 "tls_certificate days_left=%" PRId64, days);
 }
 
 void tls_files_done(struct tls_files *f)

@@ -12,6 +12,8 @@ struct tls_files {
  * can read, -EINVAL ... with the reason; then `ret` is empty. */
 int tls_files_read(struct tls_files *ret, const struct options *o, struct err *err);
 struct http_tls tls_files_texts(const struct tls_files *f);      /* borrowed */
+/* How long the certificate is good. One that is not any more is given all the same: who knows it may go on. */
+void tls_files_log(const struct tls_files *f);
 void tls_files_done(struct tls_files *f);
 
 #endif

@@ -107,6 +107,18 @@ int http_check_tls(const struct http_tls *pem, struct err *err)
     return rc;
 }
 
+int64_t http_tls_expires(const char *cert)
+{
+    gnutls_datum_t pem = borrow(cert);
+    gnutls_x509_crt_t first;
+    if (gnutls_x509_crt_init(&first) < 0)
+        return -1;
+    int rc = gnutls_x509_crt_import(first, &pem, GNUTLS_X509_FMT_PEM);
+    int64_t at = rc == 0 ? (int64_t)gnutls_x509_crt_get_expiration_time(first) : -1;
+    gnutls_x509_crt_deinit(first);
+    return at;
+}
+
 /* ---- handshakes ---- */
 
 /* Copies for one handshake; GnuTLS frees them with its own functions. Under the lock. */
