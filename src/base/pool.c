@@ -42,14 +42,15 @@ struct pool {
     pthread_cond_t wake;
     struct pool_lane *first, *last; /* those that hold jobs, in the order of their turns */
     struct pool_lane common;
-    atomic_uint wanted;        /* jobs that wait, helpers apart; those that are away, too */
-    struct away *away;         /* first to be back first */
-    int64_t jobs_from;         /* ns, when the first job was begun since one came back; 0 = none */
+    atomic_uint wanted; /* jobs that wait, helpers apart; those that are away, too */
+    struct away *away;  /* first to be back first */
+    int64_t jobs_from;  /* ns, when the first job was begun since one came back; 0 = none */
     unsigned away_count;
-    unsigned threads, working; /* work at a time; work (one more for a moment, if it comes back early) */
+    unsigned threads,
+        working; /* work at a time; work (one more for a moment, if it comes back early) */
     bool stopping;
     char name[13];
-    atomic_uint count;         /* of members: grows under the lock */
+    atomic_uint count; /* of members: grows under the lock */
     struct member members[];
 };
 
@@ -66,15 +67,14 @@ static void line_up(struct pool *p, struct pool_lane *lane)
     p->last = lane;
 }
 
-/* Nothing of the lane is touched once its last job has begun. */
-static struct work *next_work(struct pool *p)
+/* The first job of the lane behind `before` (NULL: of the first lane). Nothing of a lane is touched once its last job has begun. */
+static struct work *take_from(struct pool *p, struct pool_lane *before)
 {
-    struct pool_lane *lane = p->first;
-
-    if (!lane)
-        return NULL;
+    struct pool_lane **at = before ? &before->next : &p->first, *lane = *at;
     struct work *work = lane->first;
-    p->first = lane->next;
+
+    *at = lane->next;
+    p->last = p->last == lane ? before : p->last;
     lane->first = work->next;
     if (lane->first)
         line_up(p, lane);
@@ -86,14 +86,19 @@ static struct work *next_work(struct pool *p)
     return work;
 }
 
-static void put(struct pool *p, struct pool_lane *lane, struct work *work)
+/* At the end of the lane, or before all others that wait there. */
+static void put(struct pool *p, struct pool_lane *lane, struct work *work, bool first)
 {
-    if (lane->first)
-        lane->last->next = work;
-    else
+    bool alone = !lane->first;
+
+    work->next = first ? lane->first : NULL;
+    if (first || alone)
         lane->first = work;
-    lane->last = work;
-    if (lane->first == work)
+    else
+        lane->last->next = work;
+    if (!first || alone)
+        lane->last = work;
+    if (alone)
         line_up(p, lane);
     if (work->job != pool_help)
         atomic_fetch_add(&p->wanted, 1);
@@ -154,7 +159,7 @@ static struct work *take(struct pool *p, bool worked)
             break;
         pthread_cond_wait(&p->wake, &p->lock);
     }
-    struct work *work = next_work(p);
+    struct work *work = p->first ? take_from(p, NULL) : NULL;
     p->working += work != NULL;
     pthread_mutex_unlock(&p->lock);
     pulse_beat();
@@ -265,7 +270,7 @@ int pool_submit(struct pool *p, pool_job *job, void *arg)
     return pool_submit_to(p, NULL, job, arg);
 }
 
-int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+static int submit(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg, bool first)
 {
     struct work *work = malloc(sizeof(*work));
 
@@ -275,13 +280,53 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
     if (!stopping) {
-        put(p, lane ? lane : &p->common, work);
+        put(p, lane ? lane : &p->common, work, first);
         wake_one(p);
     }
     pthread_mutex_unlock(&p->lock);
     if (stopping)
         free(work);
     return stopping ? -EPIPE : 0;
+}
+
+int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+{
+    return submit(p, lane, job, arg, false);
+}
+
+/* ---- several at once ---------------------------------------------------------------------------- */
+
+/* Who helps holds nobody up. */
+static struct work *take_like(struct pool *p, pool_job *job, pool_fits *fits, void *arg)
+{
+    struct pool_lane *before = NULL, *lane = p->first;
+
+    for (; lane && lane->first->job == pool_help; lane = lane->next)
+        before = lane;
+    if (!lane || lane->first->job != job || !fits(arg, lane->first->arg))
+        return NULL;
+    return take_from(p, before);
+}
+
+size_t pool_take(struct pool *p, pool_job *job, pool_fits *fits, void *arg, size_t most, void **ret)
+{
+    struct work *work;
+    size_t n = 0;
+
+    pthread_mutex_lock(&p->lock);
+    size_t share = atomic_load(&p->wanted) / p->threads / 4;
+    for (most = most < share ? most : share; n < most && (work = take_like(p, job, fits, arg));
+         n++) {
+        ret[n] = work->arg;
+        free(work);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+int pool_put_back(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+{
+    return submit(p, lane, job, arg, true);
 }
 
 /* ---- giving way -------------------------------------------------------------------------------- */
@@ -293,7 +338,8 @@ static bool has_stand_in(struct pool *p)
 
     if (p->stopping || p->away_count == AWAY_MAX)
         return false;
-    return count > p->working + p->away_count || (count < p->threads + AWAY_MAX && start_thread(p) == 0);
+    return count > p->working + p->away_count ||
+           (count < p->threads + AWAY_MAX && start_thread(p) == 0);
 }
 
 /* Caller holds the lock. */

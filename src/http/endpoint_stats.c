@@ -22,6 +22,13 @@ static const struct param_spec own_params[] = {
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
                                                   answer_params, NULL};
 
+/* Several end when the last one does, so only short questions are worked for together: of so many rows, and for so long, as one job works
+ * before it gives way. */
+#define SHARE_ROWS 1000000
+#define SHARE_NS (100 * 1000000ll)
+
+_Static_assert(STATS_SHARE >= ENDPOINT_SHARE, "all of them at once");
+
 struct state {
     struct query *query;
     struct stats *stats;
@@ -50,14 +57,38 @@ static int open_stats(struct request *rq)
     int rc = selection_read(rq, &chosen);
     if (rc == 0)
         rc = selection_open(rq, &chosen, &s->query);
-    return rc < 0 ? rc : stats_run(s->query, &options, &rq->err, &s->stats);
+    return rc < 0 ? rc : stats_open(s->query, &options, &rq->err, &s->stats);
+}
+
+/* Windows of time have few chunks, and each its own; the events of `within` are looked for by open(), which may take long. */
+static bool can_share(const struct request *rq)
+{
+    const struct state *s = rq->state;
+
+    if (request_param(rq, "time_range")->set || request_param(rq, "within")->set)
+        return false;
+    return !s || stats_rows_to_scan(s->stats) <= SHARE_ROWS;
+}
+
+static void share_stats(struct request **all, size_t count, bool *ret_done)
+{
+    struct stats *some[STATS_SHARE];
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (can_share(all[i]))
+            some[n++] = ((struct state *)all[i]->state)->stats;
+    stats_share(some, n, clock_mono_ns() + SHARE_NS);
+    for (size_t i = 0; i < count; i++)
+        ret_done[i] = stats_rows_to_scan(((struct state *)all[i]->state)->stats) == 0;
 }
 
 static int next_stats(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
     const char *query = request_text(rq, "query");
-    int rc = format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
+    int rc = stats_find(s->stats, &rq->err);
+    rc = rc < 0 ? rc : format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
     return rc < 0 ? rc : ERR_END;
 }
 
@@ -79,5 +110,7 @@ const struct endpoint endpoint_stats = {
     .format_count = 4,
     .open = open_stats,
     .next = next_stats,
+    .can_share = can_share,
+    .share = share_stats,
     .close = close_stats,
 };

@@ -142,12 +142,14 @@ static bool needs_work(struct exchange *x)
 
 /* ---- opening ---- */
 
-static int open_and_begin(struct exchange *x, struct buf *fresh)
+static int open_one(struct exchange *x)
 {
+    x->stepped_ns = clock_mono_ns();
+    atomic_store(&x->begun, true);
     int rc = budget_check(&x->rq.budget);
     if (rc == 0)
         rc = failpoint("query.open") ? -errno : x->rq.endpoint->open(&x->rq);
-    return rc < 0 ? rc : exchange_step(x, true, fresh);
+    return rc;
 }
 
 static void job_turn(void *arg);
@@ -205,16 +207,7 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
     exchange_unref(x);
 }
 
-/* The job of x, and its reference. */
-static void open_now(struct exchange *x)
-{
-    struct buf fresh = {0};
-    x->stepped_ns = clock_mono_ns();
-    atomic_store(&x->begun, true);
-    int rc = open_and_begin(x, &fresh);
-    opened(x, rc, fresh);
-}
-
+/* Ends the job of an open x, and takes its reference. */
 static void job_turn(void *arg)
 {
     struct exchange *x = arg;
@@ -223,10 +216,51 @@ static void job_turn(void *arg)
     opened(x, rc, fresh);
 }
 
+/* False: it has failed, and its job is over. */
+static bool open_or_end(struct exchange *x)
+{
+    int rc = open_one(x);
+    if (rc < 0)
+        opened(x, rc, (struct buf){0});
+    return rc >= 0;
+}
+
+static void open_now(struct exchange *x)
+{
+    if (open_or_end(x))
+        job_turn(x);
+}
+
+/* Who is done ends. Who is not goes back to where it was, before those that came later, and has a turn of its own. */
+static void end_shared(struct exchange **all, size_t count, const bool *done)
+{
+    for (size_t i = 0; i < count; i++)
+        if (done[i])
+            job_turn(all[i]);
+    for (size_t i = count; i-- > 0;)
+        if (!done[i] && http_put_back(all[i], job_turn) < 0)
+            job_turn(all[i]);
+}
+
 static void job_open(void *arg)
 {
+    struct exchange *all[ENDPOINT_SHARE] = {arg};
+    struct request *open[ENDPOINT_SHARE] = {&all[0]->rq};
+    bool done[ENDPOINT_SHARE] = {true};
+    size_t n = 1;
     http_want(arg);
-    open_now(arg);
+    if (!open_or_end(arg))
+        return;
+    for (size_t i = 1, end = 1 + http_take_like(arg, job_open, all + 1); i < end; i++) {
+        http_want(all[i]);
+        if (open_or_end(all[i])) {
+            open[n] = &all[i]->rq;
+            all[n++] = all[i];
+        }
+    }
+    if (n > 1)
+        all[0]->rq.endpoint->share(open, n, done);
+    end_shared(all, n, done);
 }
 
 /* ---- wait=ready ---- */

@@ -14,7 +14,7 @@ struct stretch {
     atomic_size_t next;
     size_t end;
 };
-struct run {
+struct scan_run {
     struct query *query;
     const struct scan_sink *sink;
     struct stretch *stretches;
@@ -26,19 +26,20 @@ struct run {
     bool merging;
     int error;
     size_t error_position;
+    unsigned worker_count;
     struct scan_worker **workers; /* by number                             */
     void **states;
     bool *has_state;
 };
 struct runner {
-    struct run *run;
+    struct scan_run *run;
     void *state;
     void *part;
     bool began;
 };
 
 /* The error of the first chunk is told; what others say after the stop does not count. */
-static void fail(struct run *r, size_t position, int code)
+static void fail(struct scan_run *r, size_t position, int code)
 {
     pthread_mutex_lock(&r->lock);
     bool stopped = code == ERR_CANCELLED && r->error != 0;
@@ -53,7 +54,7 @@ static void fail(struct run *r, size_t position, int code)
 /* ---- merging ---------------------------------------------------------------------------------------------------------------- */
 
 /* One thread merges, without the lock; others leave their part and go on. */
-static void merge_ready(struct run *r)
+static void merge_ready(struct scan_run *r)
 {
     if (r->merging)
         return;
@@ -74,7 +75,7 @@ static void merge_ready(struct run *r)
     r->merging = false;
 }
 
-static void put_part(struct run *r, size_t position, void *part)
+static void put_part(struct scan_run *r, size_t position, void *part)
 {
     pthread_mutex_lock(&r->lock);
     r->slots[position] = (struct slot){part, true, part && r->sink->merge};
@@ -83,7 +84,7 @@ static void put_part(struct run *r, size_t position, void *part)
 }
 
 /* After a failure some parts were never reached in order. */
-static void merge_rest(struct run *r)
+static void merge_rest(struct scan_run *r)
 {
     for (size_t i = 0; i < r->query->place_count; i++) {
         if (!r->slots[i].has_part)
@@ -131,7 +132,7 @@ static int on_end(void *arg, struct scan_chunk *c)
 }
 
 /* The place that is scanned as number n. */
-static size_t place_of(const struct run *r, size_t n)
+static size_t place_of(const struct scan_run *r, size_t n)
 {
     size_t last = r->query->place_count - 1;
 
@@ -139,7 +140,7 @@ static size_t place_of(const struct run *r, size_t n)
 }
 
 /* The next number for worker i; false: all are taken. */
-static bool take_number(struct run *r, unsigned i, size_t *ret)
+static bool take_number(struct scan_run *r, unsigned i, size_t *ret)
 {
     for (unsigned k = 0; k < r->stretch_count; k++) {
         struct stretch *own = &r->stretches[(i + k) % r->stretch_count];
@@ -150,7 +151,7 @@ static bool take_number(struct run *r, unsigned i, size_t *ret)
     return false;
 }
 
-static bool all_taken(const struct run *r)
+static bool all_taken(const struct scan_run *r)
 {
     for (unsigned k = 0; k < r->stretch_count; k++)
         if (atomic_load(&r->stretches[k].next) < r->stretches[k].end)
@@ -158,35 +159,46 @@ static bool all_taken(const struct run *r)
     return true;
 }
 
-/* True: there are more, but others wait for a thread. */
-static bool take_chunks(struct run *r, unsigned i, struct scan_worker *worker, struct runner *w)
+/* `view`: of the place's chunk, or NULL. */
+static void run_place(struct scan_run *r, unsigned i, size_t position, struct chunk_view *view)
 {
-    size_t number;
-
-    const struct chunk_hooks hooks = {.arg = w,
+    struct runner w = {.run = r, .state = r->states[i]};
+    const struct chunk_hooks hooks = {.arg = &w,
                                       .plan = on_plan,
                                       .begin = on_begin,
                                       .batch = on_batch,
                                       .end = on_end,
                                       .only = r->sink->only,
                                       .values = on_values,
-                                      .stop = &r->stop};
+                                      .stop = &r->stop,
+                                      .view = view};
+    bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
+    int rc = skip ? 0 : chunk_run(r->workers[i], position, &hooks);
 
-    while (!atomic_load_explicit(&r->stop, memory_order_relaxed) && take_number(r, i, &number)) {
-        size_t position = place_of(r, number);
-        w->part = NULL;
-        bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
-        int rc = skip ? 0 : chunk_run(worker, position, &hooks);
-        put_part(r, position, rc < 0 ? NULL : w->part);
-        if (rc < 0)
-            fail(r, position, rc);
+    put_part(r, position, rc < 0 ? NULL : w.part);
+    if (rc < 0)
+        fail(r, position, rc);
+}
+
+static bool is_stopped(const struct scan_run *r)
+{
+    return atomic_load_explicit(&r->stop, memory_order_relaxed);
+}
+
+/* True: there are more, but others wait for a thread. */
+static bool take_chunks(struct scan_run *r, unsigned i)
+{
+    size_t number;
+
+    while (!is_stopped(r) && take_number(r, i, &number)) {
+        run_place(r, i, place_of(r, number), NULL);
         if (pool_is_wanted(r->query->env.pool))
             return true;
     }
     return false;
 }
 
-static int begin_work(struct run *r, unsigned i)
+static int begin_work(struct scan_run *r, unsigned i)
 {
     int rc = scan_worker_new(r->query, &r->workers[i]);
 
@@ -198,28 +210,28 @@ static int begin_work(struct run *r, unsigned i)
     return rc;
 }
 
-/* True: to be called again. */
-static bool work(struct run *r, unsigned i)
+/* False: nothing can be done, or is left. If others were faster no state needs to be made. */
+static bool can_work(struct scan_run *r, unsigned i)
 {
-    struct runner w = {.run = r};
-    bool more = false;
-
-    if (atomic_load(&r->stop) || all_taken(r))
-        return false; /* others were faster: no state needs to be made */
+    if (is_stopped(r) || all_taken(r))
+        return false;
     int rc = r->has_state[i] ? 0 : begin_work(r, i);
-    w.state = r->states[i];
     if (rc < 0)
         fail(r, 0, rc);
-    else
-        more = take_chunks(r, i, r->workers[i], &w);
-    return more;
+    return rc == 0;
+}
+
+/* True: to be called again. */
+static bool work(struct scan_run *r, unsigned i)
+{
+    return can_work(r, i) && take_chunks(r, i);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
 
 /* Several scans. */
 struct runs {
-    struct run *run;
+    struct scan_run *run;
     unsigned count, workers;
 };
 
@@ -237,10 +249,10 @@ static bool work_all(void *arg, unsigned i)
 static void end_workers(void *arg, unsigned number)
 {
     struct runs *all = arg;
-    struct run *r = &all->run[number];
+    struct scan_run *r = &all->run[number];
 
     merge_rest(r);
-    for (unsigned i = 0; i < all->workers && r->sink->worker_end; i++) {
+    for (unsigned i = 0; i < r->worker_count && r->sink->worker_end; i++) {
         if (!r->has_state[i])
             continue;
         int rc = r->sink->worker_end(r->sink->arg, i, r->states[i], r->error != 0);
@@ -249,6 +261,7 @@ static void end_workers(void *arg, unsigned number)
     }
 }
 
+/* As many as there are threads for so many places. */
 static unsigned worker_count(const struct scan_job *jobs, size_t count)
 {
     struct pool *pool = jobs->query->env.pool;
@@ -261,10 +274,11 @@ static unsigned worker_count(const struct scan_job *jobs, size_t count)
     return threads > 0 ? (unsigned)threads : 1;
 }
 
-static int run_init(struct run *r, const struct scan_job *job, unsigned workers)
+static int run_init(struct scan_run *r, const struct scan_job *job, unsigned workers)
 {
     r->query = job->query;
     r->sink = job->sink;
+    r->worker_count = workers;
     r->slots = calloc(r->query->place_count + 1, sizeof(*r->slots));
     r->stretch_count = r->sink->apart ? workers : 1;
     r->stretches = calloc(r->stretch_count, sizeof(*r->stretches));
@@ -280,9 +294,9 @@ static int run_init(struct run *r, const struct scan_job *job, unsigned workers)
     return ok ? 0 : -ENOMEM;
 }
 
-static void run_done(struct run *r, unsigned workers)
+static void run_done(struct scan_run *r)
 {
-    for (unsigned i = 0; r->workers && i < workers; i++)
+    for (unsigned i = 0; r->workers && i < r->worker_count; i++)
         scan_worker_free(r->workers[i]);
     free(r->workers);
     pthread_mutex_destroy(&r->lock);
@@ -318,10 +332,115 @@ int scan_run_all(struct scan_job *jobs, size_t count)
         run_workers(&all);
     for (size_t i = 0; i < count; i++) {
         jobs[i].error = all.run[i].error;
-        run_done(&all.run[i], all.workers);
+        run_done(&all.run[i]);
     }
     free(all.run);
     return rc ? -ENOMEM : 0;
+}
+
+/* ---- in parts, for several that one thread goes through together ---------------------------------------------------- */
+
+int scan_begin(const struct scan_job *job, struct scan_run **ret)
+{
+    struct scan_run *r = calloc(1, sizeof(*r));
+    int rc = r ? run_init(r, job, worker_count(job, 1)) : -ENOMEM;
+
+    if (rc < 0 && r)
+        run_done(r);
+    if (rc < 0)
+        free(r);
+    else
+        *ret = r;
+    return rc;
+}
+
+static bool same_places(const struct query *a, const struct query *b)
+{
+    bool same = a->snapshot == b->snapshot && a->place_count == b->place_count;
+
+    for (size_t i = 0; same && i < a->place_count; i++) {
+        const struct scan_place *p = &a->places[i], *q = &b->places[i];
+        same = p->file == q->file && p->chunk == q->chunk && p->first_row == q->first_row &&
+               p->end_row == q->end_row;
+    }
+    return same;
+}
+
+/* NULL: each is to try by itself. */
+static struct chunk_view *view_of_place(const struct query *q, size_t position)
+{
+    const struct scan_place *p = &q->places[position];
+    struct chunk_view *view;
+    int rc =
+        chunk_open(q->env.index, q->snapshot, snapshot_file(q->snapshot, p->file), p->chunk, &view);
+
+    return rc < 0 ? NULL : view;
+}
+
+/* The next place of each of them, which is the same unless one has failed. False: there was none. */
+static bool share_place(struct scan_run **all, size_t count)
+{
+    struct chunk_view *view = NULL;
+    size_t number, first = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct scan_run *r = all[i];
+        if (!can_work(r, 0) || !take_number(r, 0, &number))
+            continue;
+        if (!any)
+            view = view_of_place(r->query, place_of(r, first = number));
+        any = true;
+        run_place(r, 0, place_of(r, number), number == first ? view : NULL);
+    }
+    chunk_close(view);
+    pulse_beat();
+    return any;
+}
+
+void scan_share(struct scan_run **all, size_t count, int64_t until_ns)
+{
+    struct index *index = all[0]->query->env.index;
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (same_places(all[i]->query, all[0]->query))
+            all[n++] = all[i];
+    }
+    index_query_running(index, 1);
+    while (clock_mono_ns() < until_ns && share_place(all, n)) {
+    }
+    index_query_running(index, -1);
+}
+
+uint64_t scan_rows_left(const struct scan_run *r)
+{
+    const struct query *q = r->query;
+    uint64_t rows = 0;
+
+    for (unsigned k = 0; k < r->stretch_count && !is_stopped(r); k++) {
+        for (size_t n = atomic_load(&r->stretches[k].next); n < r->stretches[k].end; n++) {
+            const struct scan_place *p = &q->places[place_of(r, n)];
+            rows += snapshot_file(q->snapshot, p->file)->chunks[p->chunk].rows;
+        }
+    }
+    return rows;
+}
+
+int scan_end(struct scan_run *r, bool drop)
+{
+    struct runs all = {.run = r, .count = 1, .workers = r->worker_count};
+
+    if (drop)
+        fail(r, 0, ERR_CANCELLED);
+    if (is_stopped(r) || all_taken(r))
+        end_workers(&all, 0);
+    else
+        run_workers(&all);
+    int rc = r->error;
+    run_done(r);
+    free(r);
+    return rc;
 }
 
 int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)

@@ -1,6 +1,5 @@
 /* stats_scan.c - one pass over the selected rows fills everything a report needs. */
-#include "dftracerd/kernel.h"
-#include "stats.h"
+#include "stats_times.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,16 +18,8 @@ struct chunk_doubles {
 struct worker {
     struct stats_found found;
     struct job *job;
-    void *finer;            /* state of plan->finer */
-    struct time_span known; /* by all workers when the chunk began */
-    enum {
-        TIMES_NEW,
-        TIMES_LENGTHS,
-        TIMES_KNOWN
-    } times;          /* what of the chunk's times may widen the span */
-    __int128 last_ts; /* TIMES_LENGTHS: an upper bound, ns */
-    bool lengths_known;
-    __int128 longest; /* durations of the chunk, an upper bound, ns */
+    void *finer; /* state of plan->finer */
+    struct stats_times times;
     struct chunk_doubles doubles;
     uint64_t rows;                     /* since the last fold */
     uint32_t group[SCAN_BATCH];        /* of the selected rows */
@@ -47,9 +38,8 @@ struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
-    bool first;           /* `found` is still empty */
-    pthread_mutex_t lock; /* known */
-    struct time_span known;
+    bool first; /* `found` is still empty */
+    struct stats_known known;
 };
 
 /* ---- begin and end of workers and chunks ------------------------------------------------------------- */
@@ -70,6 +60,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
         return rc;
     }
     w->job = job;
+    times_begin(&w->times, &job->known, &w->found);
     *ret_state = w;
     return 0;
 }
@@ -99,40 +90,6 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     return rc;
 }
 
-static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
-{
-    s->min_ts = !s->any || min_ts < s->min_ts ? min_ts : s->min_ts;
-    s->max_te = !s->any || max_te > s->max_te ? max_te : s->max_te;
-    s->any = true;
-}
-
-/* Times of a chunk that lie within the span that is known already need not be read. */
-static void judge_times(struct worker *w, struct scan_chunk *c)
-{
-    const struct stats_plan *plan = w->found.plan;
-    int64_t first, last, shortest, longest;
-
-    pthread_mutex_lock(&w->job->lock);
-    if (w->found.span.any)
-        span_add(&w->job->known, w->found.span.min_ts, w->found.span.max_te);
-    w->known = w->job->known;
-    pthread_mutex_unlock(&w->job->lock);
-    w->times = TIMES_NEW;
-    w->lengths_known = scan_range(c, plan->dur, &shortest, &longest);
-    if (w->lengths_known)
-        w->longest =
-            (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
-    if (!w->known.any || !scan_range(c, plan->ts, &first, &last))
-        return;
-    __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;
-    w->last_ts = last * unit;
-    if (first * unit < w->known.min_ts || w->last_ts > w->known.max_te)
-        return;
-    w->times = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
-    if (w->lengths_known && w->last_ts + w->longest <= w->known.max_te)
-        w->times = TIMES_KNOWN;
-}
-
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
@@ -146,7 +103,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     if (plan->groups && rc == 0)
         rc = plan->finer ? plan->finer->chunk(w->finer, c)
                          : group_map_chunk(&w->found.groups.map, c);
-    judge_times(w, c);
+    rc = rc < 0 ? rc : times_chunk(&w->times, c);
     if (w->rows >= SAMPLE_FOLD_ROWS && rc == 0) {
         w->rows = 0;
         rc = sample_fold(&w->found.memory);
@@ -233,150 +190,6 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
 }
 
 /* ---- a batch -------------------------------------------------------------------------------------------- */
-
-/* Times of a batch; a null dur is 0 in its array. */
-struct times {
-    const int64_t *ts, *dur; /* dur NULL: the chunk has none */
-    const uint64_t *valid;
-    bool ts_nano, dur_nano;
-};
-
-static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
-{
-    const uint64_t *ignored;
-    int rc = batch_i64(b, plan->ts, &t->ts, &t->valid, &t->ts_nano);
-
-    if (rc < 0)
-        return rc;
-    if (t->valid && batch_all_valid(b, t->valid)) /* metadata have no ts */
-        t->valid = NULL;
-    t->dur = NULL;
-    rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);
-    return rc == -EDOM ? 0 : rc;
-}
-
-/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums. False: not so. */
-static bool span_of_plain(const struct scan_batch *b, const struct times *t, struct time_span *span)
-{
-    int64_t min = INT64_MAX, max = INT64_MIN;
-    uint64_t bits = 0;
-
-    const int64_t *ts = t->ts, *dur = t->dur;
-    if (!dur || t->valid || t->ts_nano != t->dur_nano)
-        return false;
-    for (uint32_t j = 0, n = b->count; j < n; j++) {
-        uint32_t row = batch_row(b, j);
-        int64_t te = (int64_t)((uint64_t)ts[row] + (uint64_t)dur[row]);
-        bits |= (uint64_t)ts[row] | (uint64_t)dur[row];
-        min = ts[row] < min ? ts[row] : min;
-        max = te > max ? te : max;
-    }
-    if (bits >> 62)
-        return false;
-    if (min != INT64_MAX) {
-        __int128 unit = t->ts_nano ? 1 : 1000;
-        span_add(span, min * unit, max * unit);
-    }
-    return true;
-}
-
-/* Whether even the longest duration ends within the span that is known. */
-static bool all_within(const struct worker *w, int64_t longest, bool nano)
-{
-    return w->last_ts + (__int128)longest * (nano ? 1 : 1000) <= w->known.max_te;
-}
-
-/* The same of a batch. */
-static int ends_within(struct worker *w, struct scan_batch *b, bool *ret)
-{
-    const int64_t *dur = NULL;
-    const uint64_t *ignored;
-    int64_t longest = 0;
-    bool nano = false;
-    int rc = batch_i64(b, w->found.plan->dur, &dur, &ignored, &nano);
-
-    *ret = false;
-    if (rc < 0 && rc != -EDOM)
-        return rc;
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
-        int64_t d = dur[batch_row(b, j)];
-        longest = d > longest ? d : longest;
-    }
-    *ret = all_within(w, longest, nano);
-    return 0;
-}
-
-static int64_t clamp(__int128 v)
-{
-    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
-/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long it is. False: none. */
-static bool starts_within(const struct worker *w, int64_t unit, int64_t *ret_lo, int64_t *ret_hi)
-{
-    __int128 min = w->known.min_ts, max = w->known.max_te - w->longest;
-    __int128 lo = min / unit + (min % unit > 0), hi = max / unit - (max % unit < 0);
-
-    *ret_lo = clamp(lo);
-    *ret_hi = clamp(hi);
-    return w->known.any && w->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
-}
-
-/* Whether all selected events begin so early and late that they are within, by comparing many at once. */
-static int begins_within(const struct worker *w, struct scan_batch *b, bool *ret)
-{
-    const int64_t *ts;
-    const uint64_t *ignored;
-    uint64_t inside[SCAN_WORDS], outside = 0;
-    int64_t lo, hi;
-    bool nano;
-    int rc = batch_i64(b, w->found.plan->ts, &ts, &ignored, &nano);
-
-    *ret = false;
-    if (rc < 0 || !starts_within(w, nano ? 1 : 1000, &lo, &hi))
-        return rc == -EDOM ? 0 : rc;
-    kernels()->range_i64(ts, b->rows, lo, hi, inside);
-    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
-        outside |= b->mask[i] & ~inside[i];
-    *ret = outside == 0;
-    return 0;
-}
-
-static int widen_span(struct worker *w, struct scan_batch *b)
-{
-    struct time_span *span = &w->found.span;
-    struct times t;
-    int rc = get_times(w->found.plan, b, &t);
-
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
-    if (span_of_plain(b, &t, span))
-        return 0;
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = batch_row(b, j);
-        if (!batch_is_valid(t.valid, row))
-            continue;
-        __int128 ts = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
-        __int128 dur = t.dur ? (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000) : 0;
-        span_add(span, ts, ts + dur);
-    }
-    return 0;
-}
-
-static int add_times(struct worker *w, struct scan_batch *b)
-{
-    bool within = w->times == TIMES_KNOWN;
-    int rc = w->times == TIMES_LENGTHS ? ends_within(w, b, &within) : 0;
-
-    if (rc == 0 && !within)
-        rc = begins_within(w, b, &within);
-    if (rc < 0 || within)
-        return rc;
-    rc = widen_span(w, b);
-    if (w->found.span.any)
-        span_add(&w->known, w->found.span.min_ts, w->found.span.max_te);
-    return rc;
-}
 
 /* Selected rows that have a value, and their groups; rows picked for the same source in this batch are kept. */
 static uint32_t pick_rows(struct worker *w, const struct scan_batch *b, const struct source *s,
@@ -619,7 +432,7 @@ static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
     const struct stats_plan *plan = w->found.plan;
-    int rc = add_times(w, b);
+    int rc = times_batch(&w->times, b);
 
     w->picked_source = NULL;
     w->found.events += b->count;
@@ -639,11 +452,8 @@ static int batch(void *state, struct scan_batch *b)
 static int values(void *state, const struct scan_values *v)
 {
     struct worker *w = state;
-    int64_t longest = 0;
 
-    for (uint32_t i = 0; w->times == TIMES_LENGTHS && i < v->count; i++)
-        longest = v->values[i] > longest ? v->values[i] : longest;
-    if (w->times == TIMES_NEW || (w->times == TIMES_LENGTHS && !all_within(w, longest, v->nano)))
+    if (!times_within(&w->times, v))
         return -EDOM;
     w->found.events += v->count;
     w->rows += v->count;
@@ -672,18 +482,23 @@ static void begin_found(const struct stats_scan *s)
 static void job_init(struct job *job, const struct stats_scan *s)
 {
     *job = (struct job){.plan = s->plan, .found = s->found, .doubles = s->doubles, .first = true};
-    pthread_mutex_init(&job->lock, NULL);
+    pthread_mutex_init(&job->known.lock, NULL);
 }
 
-static const struct scan_sink sink_of_job = {.ends_first = true,
-                                             .gathers = true,
-                                             .values = values,
-                                             .worker_begin = worker_begin,
-                                             .chunk_begin = chunk_begin,
-                                             .batch = batch,
-                                             .chunk_end = chunk_end,
-                                             .merge = merge_part,
-                                             .worker_end = worker_end};
+static struct scan_sink sink_of(struct job *job)
+{
+    return (struct scan_sink){.arg = job,
+                              .ends_first = true,
+                              .gathers = true,
+                              .only = only_durations(job->plan) ? job->plan->dur : NULL,
+                              .values = values,
+                              .worker_begin = worker_begin,
+                              .chunk_begin = chunk_begin,
+                              .batch = batch,
+                              .chunk_end = chunk_end,
+                              .merge = merge_part,
+                              .worker_end = worker_end};
+}
 
 int stats_scan_all(struct stats_scan *all, size_t count)
 {
@@ -696,16 +511,14 @@ int stats_scan_all(struct stats_scan *all, size_t count)
         begin_found(&all[i]);
     for (size_t i = 0; i < count && rc == 0; i++) {
         job_init(&jobs[i], &all[i]);
-        sinks[i] = sink_of_job;
-        sinks[i].arg = &jobs[i];
-        sinks[i].only = only_durations(all[i].plan) ? all[i].plan->dur : NULL;
+        sinks[i] = sink_of(&jobs[i]);
         scans[i] = (struct scan_job){.query = all[i].plan->query, .sink = &sinks[i]};
     }
     rc = rc < 0 ? rc : scan_run_all(scans, count);
     for (size_t i = 0; i < count && jobs && scans; i++) {
         all[i].error = scans[i].error;
         if (jobs[i].plan)
-            pthread_mutex_destroy(&jobs[i].lock);
+            pthread_mutex_destroy(&jobs[i].known.lock);
     }
     free(jobs);
     free(sinks);
@@ -721,4 +534,64 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
 
     rc = rc < 0 ? rc : one.error;
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
+/* ---- in parts ----------------------------------------------------------------------------------------------- */
+
+struct stats_pass {
+    struct job job;
+    struct scan_sink sink;
+    struct scan_run *run;
+};
+
+static void pass_free(struct stats_pass *p)
+{
+    pthread_mutex_destroy(&p->job.known.lock);
+    free(p);
+}
+
+int stats_scan_begin(const struct stats_scan *s, struct stats_pass **ret)
+{
+    struct stats_pass *p = calloc(1, sizeof(*p));
+
+    begin_found(s);
+    if (!p)
+        return -ENOMEM;
+    job_init(&p->job, s);
+    p->sink = sink_of(&p->job);
+    const struct scan_job scan = {.query = s->plan->query, .sink = &p->sink};
+    int rc = scan_begin(&scan, &p->run);
+    if (rc == 0)
+        *ret = p;
+    else
+        pass_free(p);
+    return rc;
+}
+
+void stats_scan_share(struct stats_pass **all, size_t count, int64_t until_ns)
+{
+    struct scan_run *runs[STATS_SHARE];
+    struct batch_times times = {.position = SIZE_MAX};
+
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = all[i]->run;
+        all[i]->job.known.batches = &times;
+    }
+    scan_share(runs, count, until_ns);
+    for (size_t i = 0; i < count; i++)
+        all[i]->job.known.batches = NULL;
+    free(times.at);
+}
+
+uint64_t stats_scan_rows(const struct stats_pass *p)
+{
+    return scan_rows_left(p->run);
+}
+
+int stats_scan_end(struct stats_pass *p, bool drop)
+{
+    int rc = scan_end(p->run, drop);
+
+    pass_free(p);
+    return rc;
 }

@@ -49,13 +49,13 @@ static const char by_hand[] =
         X("read", "POSIX", "1", "2", "1010", "20", "\"hhash\":\"aa\",\"ret\":300,\"offset\":100")
             X("write", "POSIX", "1", "2", "1020", "0", "\"hhash\":\"aa\",\"ret\":50")
                 X("read", "POSIX", "2", "2", "1030", "30", "\"hhash\":\"aa\",\"ret\":-1")
-                    X("step", "AI", "2",
-                      "2", "900", "1000", "") "{\"name\":\"step\",\"ph\":\"X\",\"ts\":5000,"
-                                              "\"args\":{}}\n" /* dur 0, no cat, no thread */
-                                              "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\","
-                                              "\"pid\":1,\"tid\":1,\"ts\":2000,\"args\":{\"hhash\":"
-                                              "\"aa\"}}\n" /* no dur */
-    X("late", "AI", "3", "3", "null", "5", "");            /* no ts */
+                    X("step", "AI", "2", "2", "900", "1000",
+                      "") "{\"name\":\"step\",\"ph\":\"X\",\"ts\":5000,"
+                          "\"args\":{}}\n" /* dur 0, no cat, no thread */
+                          "{\"name\":\"cpu\",\"cat\":\"sys\",\"ph\":\"C\","
+                          "\"pid\":1,\"tid\":1,\"ts\":2000,\"args\":{\"hhash\":"
+                          "\"aa\"}}\n"          /* no dur */
+    X("late", "AI", "3", "3", "null", "5", ""); /* no ts */
 
 static bool hand_store(struct store *s)
 {
@@ -423,6 +423,179 @@ static void same_every_way(void)
         free(answers[i]);
 }
 
+/* ---- several in one scan ---------------------------------------------------------------------------- */
+
+struct opened {
+    struct budget budget;
+    struct query *query;
+    struct stats *stats;
+};
+
+/* file: only that one; NULL: all. */
+static bool open_one(struct store *s, const char *query, const char *file,
+                     struct stats_options options, struct opened *o)
+{
+    struct selection selection;
+    struct err err = {0};
+
+    selection_init(&selection);
+    selection.query = text_of(query);
+    selection.files = &file;
+    selection.file_count = file != NULL;
+    options.no_summary = true;
+    bool ok = query_open(&s->env, s->snapshot, &selection, &o->budget, &err, &o->query) == 0 &&
+              stats_open(o->query, &options, &err, &o->stats) == 0;
+    if (!CHECK(ok))
+        printf("   %s\n", err.text);
+    err_done(&err);
+    return ok;
+}
+
+/* Ends it; the answer as text, or NULL. */
+static char *end_one(struct opened *o, int wanted)
+{
+    struct err err = {0};
+    int rc = stats_find(o->stats, &err);
+    char *told = rc == 0 ? all_of(o->stats) : NULL;
+
+    CHECK_INT(rc, wanted);
+    CHECK_INT(err.code, wanted);
+    err_done(&err);
+    stats_free(o->stats);
+    query_close(o->query);
+    CHECK_INT(o->budget.memory_used, 0);
+    return told;
+}
+
+static void check_same(char *told, char *alone)
+{
+    CHECK(told && alone && strcmp(told, alone) == 0);
+    free(told);
+    free(alone);
+}
+
+/* The questions of all kinds, so many at a time, shared for so long. */
+static void share_all(struct store *s, char **answers, size_t at_once, int64_t share_ns)
+{
+    for (int first = 0; first < QUESTIONS; first += (int)at_once) {
+        struct opened all[STATS_SHARE] = {{{0}}};
+        struct stats *stats[STATS_SHARE];
+        size_t n = 0;
+        for (; n < at_once && first + (int)n < QUESTIONS; n++) {
+            struct stats_options options = questions[first + n].options;
+            options.group_by = questions[first + n].by;
+            CHECK_STOP(open_one(s, questions[first + n].query, NULL, options, &all[n]));
+            stats[n] = all[n].stats;
+        }
+        stats_share(stats, n, share_ns < 0 ? INT64_MAX : clock_mono_ns() + share_ns);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(share_ns > 0 || n == 1 ||
+                  (stats_rows_to_scan(all[i].stats) == 0) == (share_ns < 0));
+            check_same(end_one(&all[i], 0), strdup(answers[first + i]));
+        }
+    }
+}
+
+static void shares_a_scan(void)
+{
+    char *answers[QUESTIONS] = {0};
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    random_state = 5;
+    for (unsigned file = 0; file < 3; file++)
+        many_lines(&s, file, 9000 / (1 + CHECK_THREADS_ONLY));
+    CHECK_STOP(store_ingest(&s, 64 << 10, 4));
+    ask_all(&s, true, answers, false);
+    for (size_t n = 1; n <= STATS_SHARE; n++)
+        share_all(&s, answers, n, -1);
+    share_all(&s, answers, STATS_SHARE, 0);
+    for (int64_t us = 10; us < 10000; us *= 3)
+        share_all(&s, answers, STATS_SHARE, us * 1000); /* the rest is found by each alone */
+    for (int i = 0; i < QUESTIONS; i++)
+        free(answers[i]);
+    store_end(&s);
+}
+
+/* Times of batches that one has looked at serve the others: their first and last events differ. */
+static void shares_times(void)
+{
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    random_state = 5;
+    many_lines(&s, 0, 20000 / (1 + CHECK_THREADS_ONLY));
+    many_lines(&s, 1, 20000 / (1 + CHECK_THREADS_ONLY));
+    CHECK_STOP(store_ingest(&s, 0, 2)); /* chunks of many batches */
+    for (unsigned round = 0; round < 12; round++) {
+        struct opened together[STATS_SHARE] = {{{0}}};
+        struct stats *stats[STATS_SHARE];
+        char query[STATS_SHARE][64];
+        for (unsigned i = 0; i < STATS_SHARE; i++) {
+            snprintf(query[i], sizeof(query[i]), "dur >= %u and ts > %u and dur < %u",
+                     round * 3 + i, 1000 + i % 3 * 30000, 100u << (round * i) % 14);
+            struct stats_options options = {.report = i % 2 ? STATS_NAMES : STATS_TIME_RANGE};
+            CHECK_STOP(open_one(&s, query[i], NULL, options, &together[i]));
+            stats[i] = together[i].stats;
+        }
+        stats_share(stats, STATS_SHARE, INT64_MAX);
+        for (unsigned i = 0; i < STATS_SHARE; i++) {
+            struct opened one = {{0}};
+            struct stats_options options = {.report = i % 2 ? STATS_NAMES : STATS_TIME_RANGE};
+            CHECK_STOP(open_one(&s, query[i], NULL, options, &one));
+            check_same(end_one(&together[i], 0), end_one(&one, 0));
+        }
+    }
+    store_end(&s);
+}
+
+/* One is cancelled, one needs more memory than it may have, one looks at another file, two are given up: nobody else minds. */
+static void fails_alone(void)
+{
+    static const char *const by[] = {"args.offset", "args.ret"};
+    const struct stats_options names = {.report = STATS_NAMES}, groups = {.report = STATS_DETAILED,
+                                                                          .group_by = by,
+                                                                          .group_by_count = 2};
+    struct opened all[STATS_SHARE] = {{{0}}}, one = {{0}}, range = {{0}};
+    struct stats *stats[STATS_SHARE];
+    struct store s;
+
+    CHECK_STOP(store_begin(&s));
+    many_lines(&s, 0, 20000);
+    many_lines(&s, 1, 5000);
+    CHECK_STOP(store_ingest(&s, 64 << 10, 2));
+    all[1].budget.memory_limit = 1 << 16;
+    for (unsigned i = 0; i < STATS_SHARE; i++) {
+        bool fails = i == 1;
+        CHECK_STOP(
+            open_one(&s, "dur > 7", i == 3 ? "1.pfw" : NULL, fails ? groups : names, &all[i]));
+        stats[i] = all[i].stats;
+    }
+    budget_cancel(&all[0].budget, ERR_DEADLINE);
+    stats_share(stats, STATS_SHARE, INT64_MAX);
+    CHECK(stats_rows_to_scan(all[0].stats) == 0 && stats_rows_to_scan(all[1].stats) == 0 &&
+          stats_rows_to_scan(all[2].stats) == 0);
+    CHECK(stats_rows_to_scan(all[3].stats) > 0);
+    CHECK(!end_one(&all[0], ERR_DEADLINE));
+    CHECK(!end_one(&all[1], ERR_MEMORY_LIMIT));
+    CHECK_STOP(open_one(&s, "dur > 7", NULL, names, &one) &&
+               open_one(&s, "dur > 7", "1.pfw", names, &range));
+    check_same(end_one(&all[2], 0), end_one(&one, 0));
+    check_same(end_one(&all[3], 0), end_one(&range, 0));
+    for (unsigned i = 0; i < 2; i++) {
+        all[i] = (struct opened){{0}};
+        CHECK_STOP(open_one(&s, "dur > 7", NULL, groups, &all[i]));
+        stats[i] = all[i].stats;
+    }
+    stats_share(stats, 2, clock_mono_ns() + 1000000);
+    for (unsigned i = 0; i < 2; i++) {
+        stats_free(all[i].stats);
+        query_close(all[i].query);
+        CHECK_INT(all[i].budget.memory_used, 0);
+    }
+    store_end(&s);
+}
+
 static void memory_is_limited(void)
 {
     static const char *const by[] = {"args.offset", "args.ret"};
@@ -477,6 +650,9 @@ static const struct check_test tests[] = {
     {"nothing_selected", nothing_selected},
     {"limits", limits},
     {"same_every_way", same_every_way},
+    {"shares_a_scan", shares_a_scan},
+    {"shares_times", shares_times},
+    {"fails_alone", fails_alone},
     {"memory_is_limited", memory_is_limited},
     {"reports_have_names", reports_have_names},
     {NULL, NULL},

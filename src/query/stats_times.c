@@ -1,0 +1,272 @@
+/* stats_times.c - from when to when: which chunks and batches need not be read for it, and the others. */
+#include "stats_times.h"
+
+#include "dftracerd/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found)
+{
+    *t = (struct stats_times){.plan = found->plan, .job = job, .span = &found->span};
+}
+
+static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
+{
+    s->min_ts = !s->any || min_ts < s->min_ts ? min_ts : s->min_ts;
+    s->max_te = !s->any || max_te > s->max_te ? max_te : s->max_te;
+    s->any = true;
+}
+
+/* ---- a chunk ------------------------------------------------------------------------------------------------------- */
+
+/* Nothing is known of the chunk's batches yet. */
+static int note_chunk(struct batch_times *t, struct scan_chunk *c)
+{
+    uint32_t count = (c->rows + SCAN_BATCH - 1) / SCAN_BATCH;
+    struct column ts;
+
+    t->position = c->position;
+    t->count = 0;
+    if (chunk_find(c->view, TEXT("ts"), &ts) < 0 || ts.type != COLUMN_TIME || ts.nulls > 0)
+        return 0;
+    if (count > t->cap) {
+        struct bounds *grown = realloc(t->at, count * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        t->at = grown;
+        t->cap = count;
+    }
+    t->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        t->at[i] = (struct bounds){INT64_MIN, INT64_MAX, false};
+    return 0;
+}
+
+/* Times of a chunk that lie within the span that is known already need not be read. */
+static void judge_times(struct stats_times *t, struct scan_chunk *c)
+{
+    const struct stats_plan *plan = t->plan;
+    int64_t first, last, shortest, longest;
+
+    pthread_mutex_lock(&t->job->lock);
+    if (t->span->any)
+        span_add(&t->job->span, t->span->min_ts, t->span->max_te);
+    t->known = t->job->span;
+    pthread_mutex_unlock(&t->job->lock);
+    t->state = TIMES_NEW;
+    t->lengths_known = scan_range(c, plan->dur, &shortest, &longest);
+    if (t->lengths_known)
+        t->longest =
+            (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
+    if (!t->known.any || !scan_range(c, plan->ts, &first, &last))
+        return;
+    __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;
+    t->last_ts = last * unit;
+    if (first * unit < t->known.min_ts || t->last_ts > t->known.max_te)
+        return;
+    t->state = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
+    if (t->lengths_known && t->last_ts + t->longest <= t->known.max_te)
+        t->state = TIMES_KNOWN;
+}
+
+int times_chunk(struct stats_times *t, struct scan_chunk *c)
+{
+    struct batch_times *all = t->job->batches;
+
+    judge_times(t, c);
+    return all && all->position != c->position ? note_chunk(all, c) : 0;
+}
+
+/* ---- a batch ------------------------------------------------------------------------------------------------------- */
+
+/* Times of a batch; a null dur is 0 in its array. */
+struct times {
+    const int64_t *ts, *dur; /* dur NULL: the chunk has none */
+    const uint64_t *valid;
+    bool ts_nano, dur_nano;
+};
+
+static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
+{
+    const uint64_t *ignored;
+    int rc = batch_i64(b, plan->ts, &t->ts, &t->valid, &t->ts_nano);
+
+    if (rc < 0)
+        return rc;
+    if (t->valid && batch_all_valid(b, t->valid)) /* metadata have no ts */
+        t->valid = NULL;
+    t->dur = NULL;
+    rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);
+    return rc == -EDOM ? 0 : rc;
+}
+
+/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums. False: not so. */
+static bool span_of_plain(const struct scan_batch *b, const struct times *t, struct time_span *span)
+{
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    uint64_t bits = 0;
+
+    const int64_t *ts = t->ts, *dur = t->dur;
+    if (!dur || t->valid || t->ts_nano != t->dur_nano)
+        return false;
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        uint32_t row = batch_row(b, j);
+        int64_t te = (int64_t)((uint64_t)ts[row] + (uint64_t)dur[row]);
+        bits |= (uint64_t)ts[row] | (uint64_t)dur[row];
+        min = ts[row] < min ? ts[row] : min;
+        max = te > max ? te : max;
+    }
+    if (bits >> 62)
+        return false;
+    if (min != INT64_MAX) {
+        __int128 unit = t->ts_nano ? 1 : 1000;
+        span_add(span, min * unit, max * unit);
+    }
+    return true;
+}
+
+/* Whether even the longest duration ends within the span that is known. */
+static bool all_within(const struct stats_times *t, int64_t longest, bool nano)
+{
+    return t->last_ts + (__int128)longest * (nano ? 1 : 1000) <= t->known.max_te;
+}
+
+/* The same of a batch. */
+static int ends_within(struct stats_times *t, struct scan_batch *b, bool *ret)
+{
+    const int64_t *dur = NULL;
+    const uint64_t *ignored;
+    int64_t longest = 0;
+    bool nano = false;
+    int rc = batch_i64(b, t->plan->dur, &dur, &ignored, &nano);
+
+    *ret = false;
+    if (rc < 0 && rc != -EDOM)
+        return rc;
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        int64_t d = dur[batch_row(b, j)];
+        longest = d > longest ? d : longest;
+    }
+    *ret = all_within(t, longest, nano);
+    return 0;
+}
+
+static int64_t clamp(__int128 v)
+{
+    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long it is. False: none. */
+static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *ret_lo,
+                          int64_t *ret_hi)
+{
+    __int128 min = t->known.min_ts, max = t->known.max_te - t->longest;
+    __int128 lo = min / unit + (min % unit > 0), hi = max / unit - (max % unit < 0);
+
+    *ret_lo = clamp(lo);
+    *ret_hi = clamp(hi);
+    return t->known.any && t->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
+}
+
+static int read_ts(const struct scan_batch *b, int64_t *out)
+{
+    struct column ts;
+    int rc = chunk_find(b->chunk->view, TEXT("ts"), &ts);
+
+    return rc < 0 ? rc : column_read_i64(b->chunk->view, &ts, b->first, b->rows, out);
+}
+
+/* Whether all rows of the batch are, selected or not. False, too, where nobody asked for that, or it was asked in vain. */
+static int batch_within(const struct stats_times *t, const struct scan_batch *b, int64_t lo,
+                        int64_t hi, bool *ret)
+{
+    struct batch_times *all = t->job->batches;
+    int64_t ts[SCAN_BATCH];
+    uint64_t inside[SCAN_WORDS];
+
+    *ret = false;
+    if (!all || b->places || b->chunk->within || b->number >= all->count ||
+        all->at[b->number].beyond)
+        return 0;
+    struct bounds *own = &all->at[b->number];
+    *ret = own->lo >= lo && own->hi <= hi;
+    int rc = *ret ? 0 : read_ts(b, ts);
+    if (rc < 0 || *ret)
+        return rc;
+    kernels()->range_i64(ts, b->rows, lo, hi, inside);
+    *ret = kernels()->count(inside, (b->rows + 63) / 64) == b->rows;
+    *own = (struct bounds){lo > own->lo ? lo : own->lo, hi < own->hi ? hi : own->hi, !*ret};
+    return 0;
+}
+
+/* Whether all selected events begin so early and late that they are within, by comparing many at once. */
+static int begins_within(const struct stats_times *t, struct scan_batch *b, bool *ret)
+{
+    const struct source *source = t->plan->ts;
+    const int64_t *ts;
+    const uint64_t *ignored;
+    uint64_t inside[SCAN_WORDS], outside = 0;
+    int64_t lo, hi;
+
+    *ret = false;
+    if (!starts_within(t, scan_is_nano(b->chunk, source) ? 1 : 1000, &lo, &hi))
+        return 0;
+    int rc = batch_within(t, b, lo, hi, ret);
+    if (rc < 0 || *ret)
+        return rc;
+    rc = batch_i64(b, source, &ts, &ignored, NULL);
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    kernels()->range_i64(ts, b->rows, lo, hi, inside);
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        outside |= b->mask[i] & ~inside[i];
+    *ret = outside == 0;
+    return 0;
+}
+
+static int widen_span(struct stats_times *t, struct scan_batch *b)
+{
+    struct time_span *span = t->span;
+    struct times times;
+    int rc = get_times(t->plan, b, &times);
+
+    if (rc < 0)
+        return rc == -EDOM ? 0 : rc;
+    if (span_of_plain(b, &times, span))
+        return 0;
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_is_valid(times.valid, row))
+            continue;
+        __int128 ts = (__int128)times.ts[row] * (times.ts_nano ? 1 : 1000);
+        __int128 dur = times.dur ? (__int128)times.dur[row] * (times.dur_nano ? 1 : 1000) : 0;
+        span_add(span, ts, ts + dur);
+    }
+    return 0;
+}
+
+int times_batch(struct stats_times *t, struct scan_batch *b)
+{
+    bool within = t->state == TIMES_KNOWN;
+    int rc = t->state == TIMES_LENGTHS ? ends_within(t, b, &within) : 0;
+
+    if (rc == 0 && !within)
+        rc = begins_within(t, b, &within);
+    if (rc < 0 || within)
+        return rc;
+    rc = widen_span(t, b);
+    if (t->span->any)
+        span_add(&t->known, t->span->min_ts, t->span->max_te);
+    return rc;
+}
+
+bool times_within(const struct stats_times *t, const struct scan_values *v)
+{
+    int64_t longest = 0;
+
+    for (uint32_t i = 0; t->state == TIMES_LENGTHS && i < v->count; i++)
+        longest = v->values[i] > longest ? v->values[i] : longest;
+    return t->state == TIMES_KNOWN ||
+           (t->state == TIMES_LENGTHS && all_within(t, longest, v->nano));
+}
