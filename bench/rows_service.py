@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import select
 import shutil
 import statistics
 import subprocess
@@ -104,7 +105,9 @@ def cancel_once(d, name, path, params, after):
     before = d.cpu()
     asker = ask_beside(d, name, path, params)
     while d.cpu() - before < after:
-        time.sleep(0.002)
+        if select.select([asker.sock], [], [], 0.002)[0]:
+            asker.close()
+            return None
     before, begin = d.cpu(), time.perf_counter()
     d.connection.request("POST", "/cancel", json.dumps({"id": name}), {"Content-Type": "application/json"})
     said = d.connection.getresponse().read()
