@@ -29,22 +29,23 @@ def asked(d, **more):
     return d.serve("/timeline", **{"group_by": LANES, "color": "cat", "width": 1024, "events": 1000, **more})
 
 
-def by_name(objects):
-    """Columns of a tile that is coloured by name, as the page asks for them (web/src/timeline/tiles.ts)."""
-    return 1024 if objects < 4_000_000 else 256
+def columns(color, objects):
+    """Of a tile, as the page asks for them (web/src/timeline/tiles.ts)."""
+    return 1024 if color in ("cat", "host", "rank", "pid", "tid") or objects < 4_000_000 else 256
 
 
 def whole(report, world, d):
     bar = 100 if world.events >= FULL else None
     for key, what, more in (
-        ("timeline", "/timeline of all events by thread, 1,024 columns", {}),
-        ("timeline_name", "  coloured by name", {"color": "name", "width": by_name(world.events)}),
+        ("timeline", "/timeline of all events by thread, as the page asks", {}),
+        ("timeline_name", "  coloured by name", {"color": "name"}),
         ("timeline_rank", "  coloured by rank", {"color": "rank"}),
         ("timeline_dur", "  coloured by duration, powers of two", {"color": "dur", "colors": 64}),
         ("timeline_file", "  coloured by file, the 64 most frequent", {"color": "file", "colors": 64}),
         ("timeline_lanes", "  the list of lanes", {"width": 1, "events": 0}),
     ):
-        ours = alternate({"ours": lambda: asked(d, **more)}, world.runs, warm=1)["ours"]  # noqa: B023
+        width = columns(more.get("color", "cat"), world.events)
+        ours = alternate({"ours": lambda: asked(d, **{"width": width, **more})}, world.runs, warm=1)["ours"]  # noqa: B023
         report.value(key, what + ", in the daemon", ours[0] * 1000, "ms", bar, figure=ours[1])
 
 
@@ -73,7 +74,7 @@ def zooms(report, d, events):
     for color, suffix, by in (("cat", "", ""), ("name", "_name", " by name")):
         times = []
         for begin, end in series(low, high):
-            width = by_name(events * (end - begin) / (high - low)) if color == "name" else 1024
+            width = columns(color, events * (end - begin) / (high - low))
             times.append(asked(d, time_range="%dns,%dns" % (begin, end), color=color, width=width)[0] * 1000)
         times.sort()
         what = "zooms and pans of %d M events%s, in the daemon" % (events // 1_000_000, by)

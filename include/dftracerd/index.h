@@ -241,6 +241,8 @@ struct index_process {
     bool has_time;
     __int128 min_ts, max_te;        /* ns, over its events                                               */
 };
+/* The name that a record of the file itself gives a hash, its first one (text order); INDEX_NO_TEXT: none does. */
+uint32_t index_name_in(const struct index_file *file, enum index_name_kind kind, uint32_t hash);
 /* The name behind a hash as an object of `file` (of process `pid`, INT64_MIN if unknown) means it: its own file first, then the
  * parent process's file, then all files of the snapshot if they agree; else INDEX_NO_TEXT (unknown or conflicting:
  * *ret_conflict, may be NULL). Where one file has several names for a hash, its first one (text order) is taken. */

@@ -130,7 +130,7 @@ static struct resolver *resolver_of(const struct snapshot *snapshot)
     return r;
 }
 
-static uint32_t name_in_file(const struct index_file *f, enum index_name_kind kind, uint32_t hash)
+uint32_t index_name_in(const struct index_file *f, enum index_name_kind kind, uint32_t hash)
 {
     uint32_t low = 0, high = f->name_count;
 
@@ -171,7 +171,7 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
     i = map_find(&r->home_map, map_mix((uint64_t)key.pid, key.host), same_home, r->homes, &key);
     if (i == MAP_NONE || &s->views[r->homes[i].file]->pub == file)
         return INDEX_NO_TEXT;
-    return name_in_file(&s->views[r->homes[i].file]->pub, kind, hash);
+    return index_name_in(&s->views[r->homes[i].file]->pub, kind, hash);
 }
 
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
@@ -185,7 +185,7 @@ uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, 
         *ret_conflict = false;
     if (hash == INDEX_NO_TEXT)
         return INDEX_NO_TEXT;
-    value = name_in_file(file, kind, hash);
+    value = index_name_in(file, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
     r = resolver_of(s);

@@ -200,6 +200,7 @@ struct scan_worker {
         *resolved; /* of resolved_file, open addressing                              */
     size_t resolved_cap, resolved_used;
     const struct index_file *resolved_file;
+    bool resolved_all; /* names of the file's own records */
     struct query_counters
         counters; /* of this worker, added when it ends                             */
 };
@@ -307,8 +308,6 @@ static inline __int128 floor_to(__int128 value, __int128 step)
     return value - rest - (rest < 0 ? step : 0);
 }
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
-int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
-                   bool pid_known, uint32_t *ret_name, bool *ret_depends);
 
 /* ---- keys.c ------------------------------------------------------------------------------------------------------------- */
 

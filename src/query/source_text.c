@@ -10,6 +10,8 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 3, KIND_NONE = -1, FALLBACK = COLUMNS_MAX };
+/* Searching a hash among the names of a file costs about as much as taking ROW of them in a row; of more than MOST there is no need. */
+enum { ROW = 16, MOST = 1 << 19 };
 struct text_column {
     const char *path;
     int kind;
@@ -22,22 +24,6 @@ static const struct text_column recipes[][COLUMNS_MAX] = {
 };
 
 /* ---- names behind hashes ------------------------------------------------------------------------------------------------ */
-
-static bool own_name(const struct index_file *file, enum index_name_kind kind, uint32_t hash)
-{
-    uint32_t from = 0, to = file->name_count;
-
-    while (from < to) { /* the first that is not below (kind, hash) */
-        uint32_t middle = from + (to - from) / 2;
-        const struct index_name *n = &file->names[middle];
-        if (n->kind < kind || (n->kind == kind && n->hash < hash))
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < file->name_count && file->names[from].kind == kind &&
-           file->names[from].hash == hash;
-}
 
 uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash)
@@ -71,15 +57,20 @@ static int grow_resolved(struct scan_worker *w)
     return 0;
 }
 
+static void forget_other_file(struct scan_worker *w)
+{
+    if (w->resolved_file == w->chunk.file)
+        return;
+    if (w->resolved_used)
+        memset(w->resolved, 0, w->resolved_cap * sizeof(*w->resolved));
+    w->resolved_used = 0;
+    w->resolved_file = w->chunk.file;
+    w->resolved_all = false;
+}
+
 /* The slot of a hash in the file at hand; a fresh one has used == false. */
 static struct resolve_slot *find_resolved(struct scan_worker *w, uint64_t key)
 {
-    if (w->resolved_file != w->chunk.file) {
-        if (w->resolved_used)
-            memset(w->resolved, 0, w->resolved_cap * sizeof(*w->resolved));
-        w->resolved_used = 0;
-        w->resolved_file = w->chunk.file;
-    }
     if (w->resolved_used * 2 >= w->resolved_cap && grow_resolved(w) < 0)
         return NULL;
     size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (w->resolved_cap - 1);
@@ -88,23 +79,63 @@ static struct resolve_slot *find_resolved(struct scan_worker *w, uint64_t key)
     return &w->resolved[at];
 }
 
-/* *ret_depends: the name depends on the process, and `pid_known` is false. */
-int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
-                   bool pid_known, uint32_t *ret_name, bool *ret_depends)
+/* The names of all records of the file, in a row. */
+static int resolve_all(struct scan_worker *w)
+{
+    const struct index_file *file = w->chunk.file;
+
+    w->resolved_all = true;
+    for (uint32_t i = 0; i < file->name_count; i++) {
+        const struct index_name *n = &file->names[i];
+        uint64_t key = (uint64_t)n->kind << 32 | n->hash;
+        struct resolve_slot *slot = find_resolved(w, key);
+        if (!slot)
+            return -ENOMEM;
+        w->resolved_used += !slot->used;
+        if (!slot->used)
+            *slot = (struct resolve_slot){.key = key, .name = n->value, .used = true};
+    }
+    return 0;
+}
+
+static void resolve_one(struct scan_worker *w, struct resolve_slot *slot, enum index_name_kind kind,
+                        uint32_t hash)
+{
+    slot->used = true;
+    w->resolved_used++;
+    slot->name = index_name_in(w->chunk.file, kind, hash);
+    slot->depends = slot->name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
+    if (slot->name == INDEX_NO_TEXT && !slot->depends)
+        slot->name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
+}
+
+/* Of the file at hand. NULL: no memory. */
+static struct resolve_slot *slot_of_hash(struct scan_worker *w, enum index_name_kind kind,
+                                         uint32_t hash)
 {
     uint64_t key = (uint64_t)kind << 32 | hash;
+    uint32_t names = w->chunk.file->name_count;
+
+    forget_other_file(w);
     struct resolve_slot *slot = find_resolved(w, key);
+    bool many = names <= MOST && w->resolved_used > names / ROW;
+    if (slot && !slot->used && many && !w->resolved_all)
+        slot = resolve_all(w) < 0 ? NULL : find_resolved(w, key);
+    if (slot && !slot->used) {
+        slot->key = key;
+        resolve_one(w, slot, kind, hash);
+    }
+    return slot;
+}
+
+/* *ret_depends: the name depends on the process, and `pid_known` is false. */
+static int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash,
+                          int64_t pid, bool pid_known, uint32_t *ret_name, bool *ret_depends)
+{
+    const struct resolve_slot *slot = slot_of_hash(w, kind, hash);
 
     if (!slot)
         return -ENOMEM;
-    if (!slot->used) {
-        *slot = (struct resolve_slot){.key = key, .used = true};
-        w->resolved_used++;
-        slot->depends =
-            snapshot_file_count(w->query->snapshot) > 1 && !own_name(w->chunk.file, kind, hash);
-        if (!slot->depends)
-            slot->name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
-    }
     *ret_depends = slot->depends && !pid_known;
     *ret_name = slot->name;
     if (slot->depends && pid_known)

@@ -7,8 +7,9 @@ import type { Palette } from "./palette";
 
 export const COLUMNS = 1024;
 export const BLOCK = 64;
-/** Coloured by name, a tile of so many objects has columns that many times as wide: what the daemon keeps by name is coarser than what
- *  it keeps by category, and where columns are finer than that it looks at each object. */
+/** Coloured by other columns than these, a tile of so many objects has columns that many times as wide: what the daemon keeps by name is
+ *  coarser than what it keeps by these, and where columns are finer than that, or for all others, it looks at each object. */
+const KEPT = new Set(["cat", "host", "rank", "pid", "tid"]);
 const MANY = 4e6;
 const WIDER = 4;
 const EVENTS = 1000;
@@ -167,7 +168,7 @@ export class Tiles {
 
   private columns(span: number): number {
     const all = this.tree.roots.reduce((sum, root) => sum + root.count, 0), part = Math.min(1, span / this.whole);
-    return this.color === "name" && all * part > this.many ? COLUMNS / WIDER : COLUMNS;
+    return !KEPT.has(this.color) && all * part > this.many ? COLUMNS / WIDER : COLUMNS;
   }
 
   private params(w: Wanted, from: number, to: number, columns: number): Params {
