@@ -166,26 +166,36 @@ def small(report, world, d):
     wrk(report, world, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
 
 
-def burst(d, clients, paths):
-    """(median, 99th percentile) of what answers take within half a second, and the daemon's processor time of each."""
+def burst(d, clients, paths, seconds=0.5):
+    """(median, 99th percentile) of what answers take within so long, and the daemon's processor time of each."""
     before = d.cpu()
-    took, _ = latencies(d.port, clients, 0.5, paths)
+    took, _ = latencies(d.port, clients, seconds, paths)
     return statistics.median(took), percentile(took, 0.99), (d.cpu() - before) / len(took)
 
 
-def crowded(report, world):
-    """/stats of 400,000 events by 64 clients at once, beside what one of them waits alone: tests/soak/load has the same in long."""
+def crowd(report, world, d, of, seconds, rounds):
+    """/stats by 64 clients at once, beside what one of them waits alone: tests/soak/load has the same in long."""
     clients, cores, number, seen = 64, world.threads, [0], []
-    traces = os.path.join(world.work, "crowd")
-    write_trace(os.path.join(traces, "a.pfw.gz"), 20000, 20)
-    with Daemon(traces, traces + "-index", cores, "--answer-memory", "1MiB") as d:
-        d.get("/stats?wait=ready")
-        for _ in range(3 if world.quick else 11):
-            one, _, _ = burst(d, 1, distinct(number))
-            for key, paths in ("distinct", distinct(number)), ("identical", same(number, clients)):
-                p50, p99, cpu = burst(d, clients, paths)
-                seen.append((key, p99 / one, p50 / one, p99, cpu))
+    for _ in range(rounds):
+        one, _, _ = burst(d, 1, distinct(number), seconds)
+        for key, paths, times in ("distinct", distinct(number), 4), ("identical", same(number, clients), 1):
+            p50, p99, cpu = burst(d, clients, paths, seconds * (times if of else 1))
+            seen.append((key, p99 / one, p50 / one, p99, cpu))
     for key, bar in ("distinct", 1.5 * clients / cores), ("identical", 3):
         p99, p50, wall, cpu = (statistics.median(row[i] for row in seen if row[0] == key) for i in range(1, 5))
-        report.value("crowd_" + key, "p99 of %d clients' %s /stats, in medians of one client" % (clients, key), p99, "x", bar, figure=cpu,
+        report.value("crowd_" + key + ("_all" if of else ""), "p99 of %d clients' %s /stats%s, in medians of one client" % (clients, key, of), p99, "x", bar, figure=cpu,
                      note="median %.1f x; p99 %.2f ms, %.0f us of processor time each" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
+
+
+def crowded(report, world):
+    """Of 400,000 events, and of all."""
+    traces = os.path.join(world.work, "crowd")
+    write_trace(os.path.join(traces, "a.pfw.gz"), 20000, 20)
+    with Daemon(traces, traces + "-index", world.threads, "--answer-memory", "1MiB") as d:
+        d.get("/stats?wait=ready")
+        crowd(report, world, d, "", 0.5, 3 if world.quick else 11)
+    if world.quick:
+        return
+    with Daemon(world.many, world.index, world.threads, "--answer-memory", "1MiB") as d:
+        d.get("/stats?wait=ready")
+        crowd(report, world, d, " of all events", 1, 5)
