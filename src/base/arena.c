@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 1024, LAST_BLOCK = 256 * 1024, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 512, LAST_BLOCK = 256 * 1024, ALIGNMENT = 16 };
 
 struct block {
     struct block *next;
