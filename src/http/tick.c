@@ -105,6 +105,16 @@ static bool is_closed_by_peer(int fd)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
+/* A first line is told of when it is whole. Until then a connection that has answered a request looks as one that waits for the next;
+ * libmicrohttpd has closed those that sent nothing when their time is over. */
+static bool is_late(const struct connection *c, int64_t age, const struct http_limits *l)
+{
+    int64_t arrival = l->arrival_ms * 1000000, idle = l->idle_ms * 1000000 + DEAD_NS;
+    int state = atomic_load(&c->state);
+    return (state == CONNECTION_ARRIVING && age > arrival) ||
+           (state == CONNECTION_IDLE && age > idle + arrival);
+}
+
 /* Two kinds of connections that libmicrohttpd keeps: those of clients that send a byte now and then (its timeout begins
  * anew with each), and those whose end came together with the last bytes (it reads edge-triggered and does not look
  * again). Shutting the socket down makes it close the connection. */
@@ -117,8 +127,7 @@ static void cut_dead_connections(struct http *h)
         int64_t age = now - atomic_load(&c->since_ns);
         if (state == CONNECTION_BUSY || age < DEAD_NS)
             continue;
-        bool late = state == CONNECTION_ARRIVING && age > h->options.limits.arrival_ms * 1000000;
-        if (late || is_closed_by_peer(c->fd))
+        if (is_late(c, age, &h->options.limits) || is_closed_by_peer(c->fd))
             shutdown(c->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&h->connections_lock);
