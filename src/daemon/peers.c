@@ -135,15 +135,25 @@ static int find_user(const char *name, uid_t *ret, struct err *err)
     return 0;
 }
 
+static int find_tokens(struct peers *ret, const struct options *o, bool make, struct err *err)
+{
+    int rc =
+        ret->token ? 0 : find_token("token-file", "token", o->token_file, make, &ret->token, err);
+    if (rc == 0 && !ret->admin_token)
+        rc = find_token("admin-token-file", "admin-token", o->admin_token_file, make,
+                        &ret->admin_token, err);
+    return rc;
+}
+
+/* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a file. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
 {
     *ret = (struct peers){0};
-    int rc = find_token("token-file", "token", o->token_file, !o->check_only, &ret->token, err);
-    if (rc == 0)
-        rc = find_token("admin-token-file", "admin-token", o->admin_token_file, !o->check_only,
-                        &ret->admin_token, err);
+    int rc = find_tokens(ret, o, false, err);
     for (size_t i = 0; i < o->allow_user.count && rc == 0; i++)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
+    if (rc == 0 && !o->check_only)
+        rc = find_tokens(ret, o, true, err);
     if (rc < 0)
         peers_done(ret);
     return rc;

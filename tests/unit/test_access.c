@@ -66,6 +66,25 @@ static void compares_tokens(void)
     CHECK_INT(access_token_role("Bearer x", &none), ACCESS_NONE);
 }
 
+static void knows_roles(void)
+{
+    static const uid_t users[] = {4000000001u, 4000000002u};
+    const struct http_options two = {.allow_users = users, .allow_user_count = 2},
+                              open = {.no_auth = true}, wide = {.no_auth = true, .insecure = true};
+    const struct access_peer me = {.uid = geteuid()}, first = {.uid = users[0]},
+                             second = {.uid = users[1]}, third = {.uid = 4000000003u},
+                             near = {.uid = ACCESS_NOBODY, .place = ACCESS_LOOPBACK},
+                             far = {.uid = ACCESS_NOBODY, .place = ACCESS_BEYOND};
+    CHECK_INT(access_peer_role(&me, &two), ACCESS_ADMIN);
+    CHECK_INT(access_peer_role(&first, &two), ACCESS_READ);
+    CHECK_INT(access_peer_role(&second, &two), ACCESS_READ);
+    CHECK_INT(access_peer_role(&third, &two), ACCESS_NONE);
+    CHECK_INT(access_peer_role(&near, &two), ACCESS_NONE);
+    CHECK_INT(access_peer_role(&near, &open), ACCESS_READ);
+    CHECK_INT(access_peer_role(&far, &open), ACCESS_NONE); /* TLS alone lets nobody in */
+    CHECK_INT(access_peer_role(&far, &wide), ACCESS_READ);
+}
+
 static enum access_role role_of(int fd)
 {
     const struct http_options o = {0};
@@ -156,12 +175,9 @@ static void knows_clients(void)
 }
 
 static const struct check_test tests[] = {
-    {"knows_hosts", knows_hosts},
-    {"knows_origins", knows_origins},
-    {"compares_tokens", compares_tokens},
-    {"takes_equal_time", takes_equal_time},
-    {"finds_the_peer", finds_the_peer},
-    {"knows_clients", knows_clients},
-    {NULL, NULL},
+    {"knows_hosts", knows_hosts},         {"knows_origins", knows_origins},
+    {"compares_tokens", compares_tokens}, {"takes_equal_time", takes_equal_time},
+    {"knows_roles", knows_roles},         {"finds_the_peer", finds_the_peer},
+    {"knows_clients", knows_clients},     {NULL, NULL},
 };
 CHECK_MAIN(tests)

@@ -43,6 +43,9 @@ static void finds(void)
     CHECK_INT(find(s, b.id, "/view"), 0);
     CHECK_INT(find(s, "", NULL), ERR_NOT_FOUND);
     CHECK_INT(find(s, a.id + 1, NULL), ERR_NOT_FOUND);
+    char longer[40];
+    snprintf(longer, sizeof longer, "%s0", a.id);
+    CHECK_INT(find(s, longer, NULL), ERR_NOT_FOUND);
     a.id[31] ^= 1;
     CHECK_INT(find(s, a.id, NULL), ERR_NOT_FOUND);
     stored_free(s);

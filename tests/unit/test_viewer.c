@@ -52,9 +52,104 @@ static void looks_groups_up_late(void)
     viewer_unref(v);
 }
 
+/* The class that one is in decides, also where another would let one in. */
+static void judges_modes(void)
+{
+    gid_t groups[] = {70};
+    const struct viewer v = {.uid = 7, .group_count = 1, .groups = groups};
+    const struct {
+        uid_t uid;
+        gid_t gid;
+        mode_t mode;
+        bool may;
+    } cases[] = {{7, 70, 0400, true},  {7, 70, 0044, false}, {8, 70, 0040, true},
+                 {8, 70, 0604, false}, {8, 80, 0004, true},  {8, 80, 0660, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stat st = {
+            .st_uid = cases[i].uid, .st_gid = cases[i].gid, .st_mode = S_IFREG | cases[i].mode};
+        CHECK_INT(by_mode(&v, &st, 4), cases[i].may);
+    }
+}
+
+#define ENTRY(tag, perm, id) \
+    { \
+        htole16(tag), htole16(perm), htole32(id) \
+    }
+
+static bool list_allows(const struct posix_acl_xattr_entry *entries, size_t n, uid_t owner)
+{
+    gid_t groups[] = {70, 71};
+    const struct viewer v = {.uid = 7, .group_count = 2, .groups = groups};
+    const struct stat st = {.st_uid = owner, .st_gid = 70};
+    struct acl acl = {0};
+    memcpy(acl.entries, entries, n * sizeof *entries);
+    return by_list(&v, &st, &acl, n, 4);
+}
+
+/* Of acl(5): the owner's entry, that of a named user, those of groups under the mask, and only then that of all others. */
+static void judges_lists(void)
+{
+    const struct posix_acl_xattr_entry
+        owner[] = {ENTRY(ACL_USER_OBJ, 0, -1), ENTRY(ACL_GROUP_OBJ, 4, -1),
+                   ENTRY(ACL_OTHER, 4, -1)},
+        masked[] = {ENTRY(ACL_USER_OBJ, 6, -1), ENTRY(ACL_GROUP_OBJ, 0, -1),
+                    ENTRY(ACL_GROUP, 4, 71), ENTRY(ACL_MASK, 0, -1), ENTRY(ACL_OTHER, 4, -1)},
+        own_group[] = {ENTRY(ACL_USER_OBJ, 6, -1), ENTRY(ACL_GROUP_OBJ, 4, -1),
+                       ENTRY(ACL_MASK, 2, -1), ENTRY(ACL_OTHER, 4, -1)},
+        one_of_two[] = {ENTRY(ACL_USER_OBJ, 6, -1), ENTRY(ACL_GROUP_OBJ, 4, -1),
+                        ENTRY(ACL_GROUP, 0, 71), ENTRY(ACL_MASK, 4, -1), ENTRY(ACL_OTHER, 0, -1)},
+        user[] = {ENTRY(ACL_USER_OBJ, 6, -1), ENTRY(ACL_USER, 4, 7), ENTRY(ACL_GROUP_OBJ, 4, -1),
+                  ENTRY(ACL_MASK, 0, -1), ENTRY(ACL_OTHER, 4, -1)};
+    CHECK(!list_allows(owner, 3, 7));
+    CHECK(list_allows(owner, 3, 8));
+    CHECK(!list_allows(masked, 5, 8));
+    CHECK(!list_allows(own_group, 4, 8));
+    CHECK(list_allows(one_of_two, 5, 8));
+    CHECK(!list_allows(user, 5, 8));
+}
+
+static bool stranger_may(const char *path)
+{
+    const struct viewer v = {.uid = geteuid() + 12345, .lock = PTHREAD_MUTEX_INITIALIZER};
+    const struct index_file f = {.path = path};
+    return may_read(&v, &f);
+}
+
+/* All directories above a file must be open, those above what a link leads to, too. */
+static void follows_links(void)
+{
+    char base[] = "/tmp/test_viewer-XXXXXX", open_dir[64], closed[64], deep[80], file[96],
+         link_path[80];
+    CHECK_STOP(mkdtemp(base) && chmod(base, 0755) == 0);
+    snprintf(open_dir, sizeof open_dir, "%s/open", base);
+    snprintf(closed, sizeof closed, "%s/closed", base);
+    snprintf(deep, sizeof deep, "%s/deep", closed);
+    snprintf(file, sizeof file, "%s/f.pfw", deep);
+    snprintf(link_path, sizeof link_path, "%s/l.pfw", open_dir);
+    CHECK_STOP(mkdir(open_dir, 0755) == 0 && mkdir(closed, 0700) == 0 && mkdir(deep, 0755) == 0);
+    int fd = open(file, O_CREAT | O_WRONLY, 0644);
+    CHECK_STOP(fd >= 0 && symlink("../closed/deep/f.pfw", link_path) == 0);
+    CHECK(!stranger_may(file) && !stranger_may(link_path));
+    CHECK_INT(chmod(closed, 0711), 0);
+    CHECK(stranger_may(file) && stranger_may(link_path));
+    CHECK_INT(chmod(deep, 0700), 0);
+    CHECK(!stranger_may(file) && !stranger_may(link_path));
+    CHECK_INT(chmod(deep, 0755) | fchmod(fd, 0600), 0);
+    CHECK(!stranger_may(file) && !stranger_may(link_path));
+    close(fd);
+    unlink(link_path);
+    unlink(file);
+    const char *folders[] = {deep, closed, open_dir, base};
+    for (size_t i = 0; i < 4; i++)
+        rmdir(folders[i]);
+}
+
 static const struct check_test tests[] = {
     {"knows_the_indexed_one", knows_the_indexed_one},
     {"looks_groups_up_late", looks_groups_up_late},
+    {"judges_modes", judges_modes},
+    {"judges_lists", judges_lists},
+    {"follows_links", follows_links},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
