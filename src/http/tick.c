@@ -4,6 +4,8 @@
  * POLLRDHUP under the table's lock: a request leaves the table before its socket is closed. */
 #include "server.h"
 
+#include "dftracerd/failpoint.h"
+
 #include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -80,6 +82,7 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
 static void tick(struct http *h)
 {
     size_t n;
+    failpoint("http.tick");
     pthread_mutex_lock(&h->table_lock);
     struct exchange **all = hold_all(h, &n);
     struct pollfd *fds = n ? malloc(n * sizeof *fds) : NULL;
