@@ -75,7 +75,7 @@ const char *peers_unsafe(const char *path, const struct stat *st)
         return NULL;
     if (st->st_mode & 077)
         return "can be read by others: chmod 600";
-    return st->st_uid != geteuid() && st->st_uid != 0 ? "belongs to another user" : NULL;
+    return st->st_uid != geteuid() && st->st_uid != 0 ? "belongs to another user: chown it" : NULL;
 }
 
 static int read_token(const char *option, const char *path, char **ret, struct err *err)

@@ -13,6 +13,7 @@ PLACE = os.environ.get("DFTRACERD_DEBS") or os.path.join(os.path.abspath(BUILD),
 PACKAGES = {
     "nginx": ["nginx"],
     "haproxy": ["haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1"],
+    "promtool": ["prometheus"],
 }
 
 
@@ -50,7 +51,7 @@ def unpack(name):
 
 def runs(command, environment):
     try:
-        return subprocess.run([command, "-v"], env=environment, capture_output=True, check=False).returncode == 0
+        return subprocess.run([command, "--version" if command.endswith("promtool") else "-v"], env=environment, capture_output=True, check=False).returncode == 0
     except OSError:
         return False
 
@@ -63,7 +64,7 @@ def program(name):
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         with alone():
             folder = unpack(name)
-        found = folder and os.path.join(folder, "usr", "sbin", name)
+        found = next(iter(glob.glob(os.path.join(folder, "usr", "*bin", name))), None) if folder else None
         libraries = ":".join(glob.glob(os.path.join(folder, "usr", "lib", "*-linux-*"))) if folder else ""
         environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
         if found and runs(found, environment):

@@ -122,7 +122,10 @@ examine_configuration() {
     else
         said=$(printf '%s\n' "$said" | sed -n 's/^dftracerd: //p' | sed -n 1p)
         case $said in
-        *token*) ill "$said" "chmod 600 the token file, and give it to the daemon's user" ;;
+        *'beyond loopback'*) ill "$said" "--token-file with --tls-cert and --tls-key; or no --bind, and an ssh tunnel" ;;
+        *'read by others'* | *'chown it'*) ill "$said" "give it to the daemon's user, and chmod 600: it is a secret" ;;
+        *'holds no token'* | *'a token has'*) ill "$said" "remove it: the daemon makes one that is good" ;;
+        *'cannot make the'*token*) ill "$said" "name a file in a directory that is there, and that the daemon's user can write to" ;;
         *'index needs a local'* | *'for the index'*) ill "$said" "--index-dir (or \$DFTRACERD_INDEX_DIR): a directory on a local disk that is yours alone" ;;
         *belongs\ to* | *'by other users'*) ill "$said" "remove it, or chmod 700; another place: --index-dir" ;;
         *) ill "${said:-dftracerd --check fails}" "dftracerd --check says this, too; see dftracerd.conf(5)" ;;
