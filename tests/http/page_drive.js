@@ -26,12 +26,12 @@ const settled = () => page.waitForFunction(
 
 const verbs = {
   // A fresh tab; `before`: a script that runs first, as programs that embed the page have one.
-  async open({ url, width, height, scheme, before }) {
+  async open({ url, width, height, scheme, motion, before }) {
     if (page) await page.close();
     wrong = [], aborted = [], asked = [];
     page = await context.newPage();
     await page.setViewportSize({ width: width || 1360, height: height || 900 });
-    await page.emulateMedia({ colorScheme: scheme || "light" });
+    await page.emulateMedia({ colorScheme: scheme || "light", reducedMotion: motion || "no-preference" });
     if (before) await page.addInitScript(before);
     await page.addInitScript(() => addEventListener("securitypolicyviolation", (e) => console.error("policy: " + e.violatedDirective + " " + e.blockedURI)));
     listen(page);
@@ -82,6 +82,11 @@ const verbs = {
     refused = 0;
     const body = JSON.stringify({ title: "Busy", status: 503, detail: "too busy" });
     await page.route((u) => u.pathname === bad && u.searchParams.get(name) === value, (r) => { refused++; return r.fulfill({ status: 503, contentType: "application/problem+json", body }); });
+  },
+  // Whatever is asked from now on, but for the state of the daemon, is answered with this status; how often, says refused.
+  async fail({ status, title, detail }) {
+    refused = 0;
+    await page.route(/\/(?!$|healthz|progress)[a-z-]+(\?|$)/, (r) => { refused++; return r.fulfill({ status, contentType: "application/problem+json", body: JSON.stringify({ title, status, detail }) }); });
   },
   refused: () => refused,
   pause: ({ ms }) => page.waitForTimeout(ms),

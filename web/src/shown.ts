@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { addressOf, pathOf, postJson, urlOf, type Params } from "./api";
 import { both } from "./format";
-import { placeOf } from "./live";
+import { placeOf, roots } from "./live";
 import { rangeOf, selectionParams, type Selection } from "./state";
 
 export interface Request {
@@ -10,6 +10,8 @@ export interface Request {
   params: Params;
   /** Words of dftracerctl that answer the same, but for the selection and the daemon; null where it cannot. */
   ctl: string[] | null;
+  /** A query that says what the selection does, and more. */
+  query?: string;
 }
 /** The request behind the view that is shown. */
 export const shown = signal<Request | null>(null);
@@ -35,11 +37,12 @@ const ANY = 'ph != "M"';
 /** The line for dftracerctl; null where it has no options for what is asked. */
 export function ctlLine(r: Request, s: Selection): string | null {
   if (!r.ctl) return null;
-  const words = ["dftracerctl", ...r.ctl, "--url", addressOf("")], said = r.ctl.includes("--query");
-  const query = said ? "" : wholeQuery(s) || (r.ctl[0] === "view" ? ANY : "");
+  const words = ["dftracerctl", ...r.ctl, "--url", addressOf("")], query = (r.query ?? wholeQuery(s)) || (r.ctl[0] === "view" ? ANY : "");
+  if (r.ctl[0] === "comparator") return words.map(quoted).join(" "); // its sides have places and times of their own
   if (query) words.push("--query", query);
-  if (s.file) words.push("--files", placeOf(s.file));
-  else if (s.dir) words.push("-d", placeOf(s.dir));
+  if (r.ctl[0] === "call_tree") words.push("-r", ...(s.file || s.dir ? [placeOf(s.file || s.dir)] : roots.value.map((root) => root.path)));
+  else if (s.file) words.push("--files", placeOf(s.file));
+  else if (s.dir) words.push("-r", "-d", placeOf(s.dir)); // directories are asked for with what is below them
   return words.map(quoted).join(" ");
 }
 

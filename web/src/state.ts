@@ -37,8 +37,16 @@ export function extra(name: string, fallback: string): Signal<string> {
   return value;
 }
 
+/** Longer queries are not sent, nor would they be read in a box. */
+const MOST_QUERY = 60000;
+export const isShort = (query: string): boolean => query.length <= MOST_QUERY;
+/** How long the query was that was not taken; 0: the last one was. */
+export const tooLong = signal(0);
+
 /** Changes a part of the selection. The timeline goes where a new range of time is, unless it is what chose it. */
 export function setSelection(patch: Partial<Selection>): void {
+  tooLong.value = isShort(patch.query ?? "") ? 0 : (patch.query ?? "").length;
+  if (tooLong.value) return;
   selection.value = { ...selection.value, ...patch };
   if (patch.from != null && view.value !== "timeline") extra("at", "").value = "";
 }
@@ -101,6 +109,9 @@ function read(): void {
   for (const [name, e] of extras) e.value.value = p.get(name) ?? e.fallback;
   waiting = new URLSearchParams([...p].filter(([name]) => !extras.has(name) && !OWN.includes(name)));
 }
+
+// What was not taken is told where it was asked for.
+effect(() => { void view.value; tooLong.value = 0; });
 
 /** What others are sent: the address, as it is now. */
 export const address = signal(location.href);

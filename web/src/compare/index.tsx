@@ -80,9 +80,10 @@ function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
 
 /** The client takes a path for each side, and no query or time of its own. */
 function ctlOf(a: Selection, b: Selection): string[] | null {
-  if ([a, b].some((s) => s.query || s.from != null)) return null;
-  const [of, to] = [a, b].map((s) => placeOf(s.file || s.dir || "."));
-  return ["comparator", "--baseline", of as string, "--variant", to as string, "--group-by", by.value, "--query", common.value];
+  const all = roots.value.length === 1 ? "." : "";
+  if ([a, b].some((s) => s.query || s.from != null || !(s.file || s.dir || all))) return null;
+  const [of, to] = [a, b].map((s) => placeOf(s.file || s.dir || all));
+  return ["comparator", "-r", "--baseline", of as string, "--variant", to as string, "--group-by", by.value, "--query", common.value];
 }
 
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];

@@ -154,7 +154,7 @@ export function GroupsView() {
   useLayoutEffect(() => {
     const query = both(wholeQuery(selection.value), only.value);
     shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q),
-      ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : []), ...(query ? ["--query", query] : [])] };
+      query, ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : [])] };
   }, [key]);
   const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
   const by = grid ? grid.columns.join(",") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;

@@ -15,10 +15,11 @@ const narrow = (more: string) => setSelection({ query: both(selection.value.quer
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
   const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0];
+  const sum = (name: string): number | null => (sums.error ? null : Number(events?.[name] ?? 0)); // none, where it was refused
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
-    [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), Number(events?.["events"] ?? 0), count, ""],
-    ["bytes moved", (events?.["bytes"] as number | null) ?? 0, bytes, " B"],
-    ["time in calls", (events?.["busy"] as number | null) ?? 0, time, " µs"],
+    [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), sum("events"), count, ""],
+    ["bytes moved", sum("bytes"), bytes, " B"],
+    ["time in calls", sum("busy"), time, " µs"],
     [(mixed ? "span of events" : "span") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],

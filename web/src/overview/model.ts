@@ -11,7 +11,7 @@ export interface TraceFile {
   min_ts: number | null; max_te: number | null;
 }
 export interface Info {
-  roots: { path: string; network?: string }[];
+  roots: { path: string; label?: string; network?: string }[];
   index: { path: string; bytes: number; error: string | null };
   totals: Totals;
   duplicates?: unknown[];

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson } from "../api";
 import { after, bytes, clock, count, exact, label } from "../format";
 import { useAnswer } from "../live";
-import { EVERYTHING, isEverything, selection, selectionParams, setSelection } from "../state";
+import { EVERYTHING, isEverything, isShort, selection, selectionParams, setSelection, tooLong } from "../state";
 import { Failure } from "../ui";
 import { remember } from "./complete";
 import { QueryInput } from "./input";
@@ -27,9 +27,6 @@ function Matches() {
   return some && answer.data ? <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span> : null;
 }
 
-/** Longer queries would not be read in a box. */
-const MOST_TEXT = 60000;
-
 export function SelectionBar() {
   const s = selection.value;
   const [text, setText] = useState(s.query), [error, setError] = useState<Error | null>(null);
@@ -37,9 +34,8 @@ export function SelectionBar() {
   const last = useRef(0);
   const apply = async (query: string) => {
     const mine = ++last.current; // of two that are looked at, the later one is wanted
-    if (query.length > MOST_TEXT) { setError(new Error(`A query of ${bytes(query.length)} is too long.`)); return; }
     try {
-      if (query.trim()) await getJson("/event-count", { query, format: "json", dir: s.dir || undefined, file: s.file || undefined });
+      if (query.trim() && isShort(query)) await getJson("/event-count", { query, format: "json", dir: s.dir || undefined, file: s.file || undefined });
     } catch (e) {
       if (mine === last.current) setError(e as Error);
       return;
@@ -58,7 +54,7 @@ export function SelectionBar() {
       <Matches />
       {!isEverything(s) && <button type="button" class="quiet" onClick={() => setSelection(EVERYTHING)}>All events</button>}
       <Share />
-      {error && <Failure error={error} />}
+      {tooLong.value > 0 ? <Failure error={new Error(`A query of ${bytes(tooLong.value)} is too long: choose by another column.`)} /> : error && <Failure error={error} />}
     </div>
   );
 }

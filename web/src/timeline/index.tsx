@@ -11,7 +11,7 @@ import { Failure } from "../ui";
 import { listen } from "./input";
 import { findTracks, type Point, type Track } from "./counters";
 import { COLOR, colored, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
-import { ask, filterOf, idOf, isLane, type Answer, type Color, type Node } from "./model";
+import { ask, exactFilterOf, idOf, isLane, type Answer, type Color, type Node } from "./model";
 import { byTime, colorName, colorQuery } from "./palette";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
@@ -69,6 +69,12 @@ function keepWindow(stage: Stage, old: Stage | null): void {
   else stage.fit();
 }
 
+/** What /timeline selects, as a query: what reaches into the window, and of records the events where there are others. */
+function queryIn(range: Params): string {
+  const [from, to] = String(range["time_range"]).split(","), window = `ts <= ${to} and te >= ${from}`;
+  return both(String(range["query"] ?? ""), range["phase"] ? `${window} and not ph in ["C", "A"]` : window);
+}
+
 /** What the window has, exactly: of all, what the lanes came with; else asked once it stands still. */
 function useFacts(stage: Stage, first: Answer): Answer | null {
   void stage.moved.value;
@@ -78,7 +84,7 @@ function useFacts(stage: Stage, first: Answer): Answer | null {
     if (told) set(first);
     const control = new AbortController(), range = { ...stage.base, ...colored(stage.color), time_range: stage.clock.range(from, to) };
     const timer = setTimeout(() => {
-      shown.value = { path: "/timeline", params: range, ctl: ["view", "--no-metadata"] };
+      shown.value = { path: "/timeline", params: { ...range, group_by: stage.columns().join(",") }, query: queryIn(range), ctl: ["view", "--no-metadata"] };
       quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
       if (!told) ask({ ...range, group_by: "", width: 1, events: 0 }, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
@@ -217,7 +223,7 @@ function queryOf(stage: Stage): string {
   const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter(isLane).length;
   if (all || !nodes.length) return "";
   const levels = [...new Set(nodes.map((n) => n.level))];
-  const told = levels.map((l) => filterOf(stage.tree, nodes.filter((n) => n.level === l)));
+  const told = levels.map((l) => exactFilterOf(stage.tree, nodes.filter((n) => n.level === l)));
   return told.length > 1 ? told.map((t) => `(${t})`).join(" or ") : told[0] ?? "";
 }
 

@@ -1,6 +1,7 @@
 // Pointer, wheel, touch and keys of the timeline.
 import { colored } from "./lanes";
-import { ask, filterOf } from "./model";
+import type { Gap } from "./boxes";
+import { ask, filterOf, isLane } from "./model";
 import * as draw from "./draw";
 import type { Place } from "./panel";
 import { both } from "../format";
@@ -152,10 +153,11 @@ function openRow(stage: Stage, wishes: Wishes): void {
 function nextGap(stage: Stage): void {
   const s = stage.window, span = s.to - s.from;
   stage.gaps = true;
-  const gap = stage.gapsShown().filter((g) => g.end - g.start >= span / 100).sort((a, b) => a.start - b.start)
-    .find((g) => !stage.area || g.start > stage.area.from || (g.start === stage.area.from && g.node > (stage.rows[stage.area.first]?.node.id ?? "")));
-  const row = gap ? stage.rows.findIndex((r) => r.node.id === gap.node) : -1;
-  stage.area = gap ? { from: gap.start, to: gap.end, first: row, last: row } : null;
+  // Of those that begin together, as where all ranks wait, one lane after the other.
+  const rows = new Map(stage.rows.flatMap((r, i) => (isLane(r) ? [[r.node.id, i]] : []))), rowOf = (g: Gap) => rows.get(g.node) ?? -1;
+  const gap = stage.gapsShown().filter((g) => g.end - g.start >= span / 100).sort((a, b) => a.start - b.start || rowOf(a) - rowOf(b))
+    .find((g) => !stage.area || g.start > stage.area.from || (g.start === stage.area.from && rowOf(g) > stage.area.first));
+  stage.area = gap ? { from: gap.start, to: gap.end, first: rowOf(gap), last: rowOf(gap) } : null;
   stage.redraw();
 }
 

@@ -94,7 +94,8 @@ export function treeOf(layout: string[][], answer: Answer): Tree {
   return { layout, roots, levels, truncated: answer.lanes_total - answer.lanes.length };
 }
 
-/** What a question about these nodes adds to the query. Values that are there once are said once. */
+/** What a question about these nodes, all of one level, adds to the query; it may choose others of their level, too: of two hosts those
+ *  with the same processes. Values that are there once are said once. */
 export function filterOf(tree: Tree, nodes: readonly Node[]): string {
   const columns = columnsOf(tree.layout, nodes[0]?.level ?? 0);
   if (nodes.length === 1) return columns.map((c, i) => equals(c, nodes[0]?.keys[i])).join(" and ");
@@ -107,6 +108,19 @@ export function filterOf(tree: Tree, nodes: readonly Node[]): string {
     parts.push(told.length > 1 ? `(${told.join(" or ")})` : told.join(""));
   });
   return parts.join(" and ");
+}
+
+/** The same, and no others: where need be, one column after the other is told by each of its values. */
+export function exactFilterOf(tree: Tree, nodes: readonly Node[], column = 0): string {
+  const all = tree.levels[nodes[0]?.level ?? 0] ?? [], chosen = new Set(nodes.map((n) => n.id)), values = nodes[0]?.keys.map((_, i) => new Set(nodes.map((n) => idOf([n.keys[i] as Key])))) ?? [];
+  if (all.every((n) => chosen.has(n.id) || n.keys.some((k, i) => !values[i]?.has(idOf([k]))))) return filterOf(tree, nodes);
+  const parts = new Map<string, Node[]>();
+  for (const n of nodes) {
+    const id = idOf([n.keys[column] as Key]);
+    parts.set(id, [...(parts.get(id) ?? []), n]);
+  }
+  const told = [...parts.values()].map((part) => exactFilterOf(tree, part, column + 1));
+  return told.length > 1 ? told.map((t) => `(${t})`).join(" or ") : told[0] ?? "";
 }
 
 /** A row of the screen. */

@@ -1,8 +1,9 @@
 // One event: what it has, what it is in, what is beside it, and how it stands among its like.
 import { useEffect, useState } from "preact/hooks";
-import { getJson, isAbort, request, type Params } from "../api";
+import { epoch, getJson, isAbort, request, type Params } from "../api";
 import { both, clock, equals, exact, label, time } from "../format";
 import { extra, selection, setSelection, view } from "../state";
+import { Failure } from "../ui";
 import type { Match } from "./search";
 import type { Key } from "./model";
 
@@ -39,23 +40,25 @@ function parsed(text: string): Event {
   return JSON.parse(text, asWritten as (key: string, value: unknown) => unknown) as Event;
 }
 
-function useEvent(place: Place, base: Params): { event: Event | null; peers: Peers | null; error: string } {
-  const [state, set] = useState<{ event: Event | null; peers: Peers | null; error: string }>({ event: null, peers: null, error: "" });
+interface Told { event: Event | null; peers: Peers | null; error: Error | null }
+function useEvent(place: Place, base: Params): Told {
+  const [state, set] = useState<Told>({ event: null, peers: null, error: null });
   useEffect(() => {
-    const control = new AbortController();
+    const control = new AbortController(), fail = (error: unknown, event: Event | null) => { if (!isAbort(error)) set({ event, peers: null, error: error as Error }); };
     void (async () => {
+      let event: Event | null = null;
       try {
-        const event = parsed(await (await request("/event", { file: place.file, object: place.object }, control.signal)).text());
-        set({ event, peers: null, error: "" });
+        event = parsed(await (await request("/event", { file: place.file, object: place.object }, control.signal)).text());
+        set({ event, peers: null, error: null });
         const like = both(equals("name", event.columns["name"]), equals("cat", event.columns["cat"]));
         const peers = await getJson<Peers>("/histogram", { ...base, query: both(String(base["query"] ?? ""), like), column: "dur" }, control.signal);
-        set({ event, peers, error: "" });
+        set({ event, peers, error: null });
       } catch (e) {
-        if (!isAbort(e)) set((s) => ({ ...s, error: (e as Error).message }));
+        fail(e, event); // nothing of the one before stays
       }
     })();
     return () => control.abort();
-  }, [place.file, place.object, base["query"]]);
+  }, [place.file, place.object, base["query"], epoch.value]);
   return state;
 }
 
@@ -112,7 +115,8 @@ function Values({ rows, names = {} }: { rows: [string, unknown][]; names?: Recor
 
 export function EventPanel({ place, base, onGo, onClose }: { place: Place; base: Params; onGo: (m: Match) => void; onClose: () => void }) {
   const { event, peers, error } = useEvent(place, base);
-  if (!event) return <aside class="event-panel">{error ? <p class="bad" role="alert">{error}</p> : <p class="empty">…</p>}</aside>;
+  const close = <button class="quiet" aria-label="Close" title="Esc" onClick={onClose}>✕</button>;
+  if (!event) return <aside class="event-panel" aria-label="Event"><header><h2>Event</h2>{close}</header>{error ? <Failure error={error} /> : <p class="empty">…</p>}</aside>;
   const c = event.columns, dur = c["dur"] as number | null, go = (n: Near | null) => { if (n) onGo(toMatch(n, c)); };
   const own = Object.entries(c).filter(([k, v]) => v != null && !["name", "cat", "ts", "te", "dur"].includes(k)) as [string, unknown][];
   const args = flat(event.event["args"] ?? {}, "", []);
@@ -120,8 +124,9 @@ export function EventPanel({ place, base, onGo, onClose }: { place: Place; base:
     <aside class="event-panel" aria-label="Event">
       <header>
         <h2>{label(c["name"], 200)}</h2><span class="chip">{label(c["cat"], 60)}</span>
-        <button class="quiet" aria-label="Close" title="Esc" onClick={onClose}>✕</button>
+        {close}
       </header>
+      {error && <Failure error={error} />}
       <p><b title={`${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
       <p class="buttons">
         <button id="event-previous" title="Before it in its thread: [" disabled={!event.previous} onClick={() => go(event.previous)}>← before</button>
