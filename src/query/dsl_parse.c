@@ -90,6 +90,16 @@ static int fail_unit(struct parser *p, const char *why)
                     (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
 }
 
+/* No event has such a time; beyond it digits would be lost when the canonical text is read again. */
+#define TIME_MOST ((__int128)1000000000000 * 1000000000000)
+
+static struct cut bounded_time(struct cut ns)
+{
+    if (ns.floor >= TIME_MOST)
+        return (struct cut){TIME_MOST, false};
+    return ns.floor <= -TIME_MOST ? (struct cut){-TIME_MOST, false} : ns;
+}
+
 static int time_literal(struct parser *p, struct literal *ret)
 {
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
@@ -97,6 +107,7 @@ static int time_literal(struct parser *p, struct literal *ret)
             continue;
         ret->type = LITERAL_TIME;
         decimal_cut(p->token.text, times[i].scale, times[i].factor, &ret->ns);
+        ret->ns = bounded_time(ret->ns);
         return 0;
     }
     return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");

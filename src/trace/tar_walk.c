@@ -226,16 +226,23 @@ static size_t make_plain(char *name, size_t len)
     return to;
 }
 
+static struct text name_told(const struct trace_tar *t, const struct header *h)
+{
+    if (t->longer.len)
+        return (struct text){t->longer.data, t->longer.len};
+    return field_text(h->name, sizeof(h->name));
+}
+
 /* As tar would unpack it: without "/" and "./" before it, no "/" behind, and nothing that says nothing between. */
 static int put_name(struct trace_tar *t, const struct header *h)
 {
-    struct text told = {t->longer.data, t->longer.len}, name;
+    struct text name;
     buf_clear(&t->name);
-    if (!told.len && memcmp(h->magic, "ustar", sizeof(h->magic)) == 0 && *h->prefix) {
+    if (!t->longer.len && memcmp(h->magic, "ustar", sizeof(h->magic)) == 0 && *h->prefix) {
         buf_text(&t->name, field_text(h->prefix, sizeof(h->prefix)));
         buf_putc(&t->name, '/');
     }
-    buf_text(&t->name, told.len ? told : field_text(h->name, sizeof(h->name)));
+    buf_text(&t->name, name_told(t, h));
     buf_putc(&t->name, '\0');
     if (t->name.error)
         return t->name.error;
@@ -255,12 +262,12 @@ static int put_name(struct trace_tar *t, const struct header *h)
 
 static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct header *h)
 {
-    struct text name = field_text(h->name, sizeof(h->name));
     switch (h->type) {
     case '\0':
     case '0':
     case '7':
-        if (text_ends(name, TEXT("/"))) /* as the first format has it; its text is passed over */
+        if (text_ends(name_told(t, h),
+                      TEXT("/"))) /* as the first format has it; its text is passed over */
             return TRACE_TAR_DIRECTORY;
         return t->sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
     case '1':
