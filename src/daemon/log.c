@@ -3,6 +3,7 @@
 
 #include "dftracerd/base.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +51,9 @@ static void write_line(int level, const char *line)
             buf_printf(&out, "\\x%02x", (unsigned char)*line++);
     }
     buf_putc(&out, '\n');
-    /* Nobody reads: say less. */
-    if (!out.error && write(STDERR_FILENO, out.data, out.len) < 0)
+    /* Nobody reads: say less. A disk that is full, or a pipe, has room again some time. */
+    bool failed = !out.error && write(STDERR_FILENO, out.data, out.len) < 0;
+    if (failed && (errno == EPIPE || errno == EIO || errno == EBADF))
         atomic_store(&threshold, LOG_LEVEL_ERROR);
     buf_done(&out);
 }

@@ -193,7 +193,7 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
     }
     char below[PATH_MAX], below_name[PATH_MAX];
     struct dirent *e;
-    while (errno = 0, (e = readdir(d)) && !atomic_load(stop)) {
+    while (errno = 0, (e = failpoint("watch.list") ? NULL : readdir(d)) && !atomic_load(stop)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         int a = snprintf(below, sizeof below, "%s/%s", path, e->d_name);

@@ -74,7 +74,8 @@ static void knows_roles(void)
     const struct access_peer me = {.uid = geteuid()}, first = {.uid = users[0]},
                              second = {.uid = users[1]}, third = {.uid = 4000000003u},
                              near = {.uid = ACCESS_NOBODY, .place = ACCESS_LOOPBACK},
-                             far = {.uid = ACCESS_NOBODY, .place = ACCESS_BEYOND};
+                             far = {.uid = ACCESS_NOBODY, .place = ACCESS_BEYOND},
+                             beside = {.uid = users[0], .place = ACCESS_UNIX};
     CHECK_INT(access_peer_role(&me, &two), ACCESS_ADMIN);
     CHECK_INT(access_peer_role(&first, &two), ACCESS_READ);
     CHECK_INT(access_peer_role(&second, &two), ACCESS_READ);
@@ -83,6 +84,8 @@ static void knows_roles(void)
     CHECK_INT(access_peer_role(&near, &open), ACCESS_READ);
     CHECK_INT(access_peer_role(&far, &open), ACCESS_NONE); /* TLS alone lets nobody in */
     CHECK_INT(access_peer_role(&far, &wide), ACCESS_READ);
+    CHECK_INT(access_peer_role(&beside, &wide),
+              ACCESS_NONE); /* that socket is the daemon's user's */
 }
 
 static enum access_role role_of(int fd)
