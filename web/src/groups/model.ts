@@ -1,5 +1,6 @@
 // What the aggregate explorer asks, and the answer as a grid of groups and buckets.
 import { getLines, type Params } from "../api";
+import { lengthOf } from "../buckets";
 import { both, bytes, count, equals, rate, time, type Amount } from "../format";
 
 export type Row = Record<string, string | number | bigint | null>;
@@ -94,13 +95,12 @@ export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
     lines({ ...request, query, limit: MOST_ROWS }, signal),
     lines({ ...request, sort: "-value", limit: 1 }, signal),
   ]);
-  return fill(empty, rows, first[0]);
+  return fill(empty, rows, first[0], q);
 }
 
-function fill(grid: Grid, rows: Row[], most: Row | undefined): Grid {
+function fill(grid: Grid, rows: Row[], most: Row | undefined, q: Question): Grid {
   const stamps = [...new Set(rows.flatMap((r) => (r["time_bucket"] == null ? [] : [Number(r["time_bucket"])])))].sort((a, b) => a - b);
-  const step = stamps.reduce((least, t, i) => (i ? Math.min(least, t - (stamps[i - 1] as number)) : least), Infinity);
-  const first = stamps[0] ?? 0, one = Number.isFinite(step) ? step : 0;
+  const first = stamps[0] ?? 0, one = lengthOf(stamps, q.interval === "auto" ? MOST_POINTS : q.interval, q.selection["time_range"] as string | undefined);
   const length = one ? Math.min(Math.round(((stamps.at(-1) ?? first) - first) / one) + 1, 20000) : stamps.length;
   const times = Array.from({ length }, (_, i) => first + i * one);
   const places = new Map(grid.groups.map((g) => [g.key, g]));

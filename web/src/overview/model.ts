@@ -34,7 +34,7 @@ export const APART = 30 * 86400e6;
 export const perhapsApart = (t: Totals): boolean =>
   t.counters + t.aggregated > 0 || (t.min_ts != null && t.max_te != null && t.max_te - t.min_ts > APART);
 
-const POINTS = 200;
+export const POINTS = 200;
 export const activityParams = (chosen: Params): Params =>
   ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" });
 export const sumsParams = (chosen: Params): Params =>
