@@ -136,8 +136,11 @@ function drawBoxes(s: Scene, row: Row, all: RowBoxes, palette: Palette, picked: 
     if (width < 26 || look.height < 11) continue;
     const text = clipped(g, label(box.name, 200), width - 8);
     if (!text) continue;
+    const low = look.height < 14; // the underscores of __xstat would be below it
+    g.font = low ? SMALL : FONT;
     g.fillStyle = luminous(palette.parts(box.colour)) ? "#101318" : "#fff";
-    g.fillText(text, x0 + 4, look.y + look.height / 2 + 0.5);
+    g.fillText(text, x0 + 4, look.y + look.height / 2 + (low ? -1 : 0.5));
+    g.font = FONT;
   }
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, type Params } from "../api";
 import { both, count, exact, label, many, time } from "../format";
+import { markText } from "../marks";
 import { everything, stamp } from "../live";
 import { columnNames } from "../query/columns";
 import { shown } from "../shown";
@@ -185,10 +186,10 @@ function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number
     <div class="timeline-tip" style={{ top: `${y + 14}px`, ...(right ? { right: `${(stage.shown?.width ?? 0) - x + 12}px` } : { left: `${x + 12}px` }) }}>
       {box ? <>
         <b>{label(box.name, 80)}</b> <span>{label(box.cat, 40)}</span>
-        <div>{box.dur == null ? "instant" : time(box.dur)} at {time((box.start - stage.zero) / 1000, 7)}</div>
+        <div>{box.dur == null ? "instant" : time(box.dur)} at {markText(Math.round(box.start - stage.zero), 1000)}</div>
       </> : <b>{under.row.node.title}</b>}
       {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
-      {cell && <div class="soft">{exact(cell.count)} begin in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
+      {cell && <div class="soft">{many(cell.count, "event")} {cell.count === 1 ? "begins" : "begin"} in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
         {cell.count + cell.busy > 0 && <>, most {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}</div>}
     </div>
   );

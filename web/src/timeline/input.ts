@@ -126,6 +126,7 @@ class Pointer {
     if (e.ctrlKey || e.metaKey || p.y < draw.RULER) this.stage.zoom(1.002 ** (e.deltaY * unit), draw.nsOf(s, Math.max(s.gutter, p.x)));
     else if (dx) this.stage.pan((dx * unit) / (s.width - s.gutter));
     else if (!this.scrolls(e.deltaY * unit)) return;
+    this.wishes.hover(null, 0, 0); // what was told there is somewhere else now
     e.preventDefault();
   };
 
