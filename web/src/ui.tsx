@@ -39,8 +39,9 @@ export function Num({ value, as, unit = "" }: { value: number | null | undefined
   return <span class="num" title={value == null ? "none" : exact(value) + unit} data-value={value ?? ""}>{as(value)}</span>;
 }
 
-/** A name out of a trace: one line, shortened, its whole text at hand. */
+/** A name out of a trace: one line, shortened, its whole text at hand. Of a path the end is kept: many begin alike. */
 export function Name({ value, most }: { value: unknown; most?: number }) {
+  if (typeof value === "string" && value.startsWith("/")) return <bdi class="name path" title={label(value, 1000)}><bdi dir="ltr">{label(value, 1000)}</bdi></bdi>;
   return <bdi class="name" title={label(value, 1000)}>{label(value, most)}</bdi>;
 }
 
