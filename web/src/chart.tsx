@@ -50,12 +50,13 @@ function axisOf(side: number, scale: string, format: Series["format"], grid: boo
 function optionsOf(p: Props, width: number): uPlot.Options {
   const left = p.series.find((s) => s.axis !== "right"), right = p.series.find((s) => s.axis === "right");
   const tintOf = (s: Series) => `s${p.series.indexOf(s) % MOST_COLOURS}`; // where there are two axes, each has the colour of what it is for
-  const bars = uPlot.paths.bars?.({ size: [0.9, 100] });
+  const bars = uPlot.paths.bars?.({ size: [0.9, 100], align: 1 }); // each from where its bucket begins
+  const room = p.series.some((s) => s.bars) ? ((p.times[1] ?? 0) - (p.times[0] ?? 0)) / 1e6 : 0;
   return {
     width, height: p.height ?? 220, padding: [8, right ? 0 : 16, 0, 0],
     cursor: { drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 } },
     legend: { live: true },
-    scales: { x: { time: false }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
+    scales: { x: { time: false, ...(room > 0 ? { range: (_, min, max) => [min, max + room] } : {}) }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     axes: [
       timeAxis(),
       ...(left ? [axisOf(3, "left", left.format, true, right ? tintOf(left) : "soft")] : []),

@@ -55,6 +55,13 @@ export function clock(us: Amount): string {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${fraction}`;
 }
 
+/** Which clock that is: the browser's, which need not be the one of where the traces come from. */
+export function zone(us: number): string {
+  if (us < 1e14 || us > 8.6e21) return "";
+  const minutes = -new Date(us / 1000).getTimezoneOffset(), two = (n: number) => String(n).padStart(2, "0");
+  return minutes ? `UTC${minutes < 0 ? "−" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}` : "UTC";
+}
+
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Any text as one short line: names come from traces, and may be long, or have controls that turn what stands around them. */

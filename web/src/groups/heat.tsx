@@ -58,8 +58,10 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
   c.font = "12px system-ui, sans-serif";
   c.fillStyle = colour("soft");
   c.textAlign = "right";
-  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), room - 6, y * row + Math.min(row, 13) - 2, room - 8); });
+  c.textBaseline = "middle";
+  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), room - 6, Math.max(y * row + row / 2, 6), room - 8); });
   c.textAlign = "center";
+  c.textBaseline = "alphabetic";
   const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - room) / 80);
   if (to > from) for (let t = first; t <= to; t += step) c.fillText(markText(t, step), room + ((t - from) / 1000 / grid.step) * wide, bottom);
   else c.fillText(after(from / 1000), room + wide / 2, bottom);
@@ -99,7 +101,7 @@ export function HeatMap(p: Props) {
       <canvas ref={place} tabIndex={0} role="img" aria-label={`Heat map of ${grid.groups.length} groups over time. Arrow keys move, Enter chooses the time. The table below has the totals.`}
         onMouseMove={(e) => setAt(cellOf(e))} onMouseLeave={() => setAt(null)} onKeyDown={move} onClick={(e) => { const c = cellOf(e); if (c) choose(c); }} />
       <p class="scale" aria-hidden="true">0 <i /> {p.format(mostOf(grid))}</p>
-      <p class="readout" role="status">{g ? <><bdi>{g.key.slice(0, 200)}</bdi>, {after(Math.max(0, (grid.times[at.x] as number) - p.origin))} to {after((grid.times[at.x] as number) + grid.step - p.origin)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
+      <p class="readout" role="status">{g ? <>{grid.columns.length === 1 && `${grid.columns[0]} `}<bdi>{g.key.slice(0, 200)}</bdi>, {after(Math.max(0, (grid.times[at.x] as number) - p.origin))} to {after((grid.times[at.x] as number) + grid.step - p.origin)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
     </div>
   );
 }

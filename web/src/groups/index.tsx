@@ -84,7 +84,7 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
     only.value = "";
   };
   return (
-    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{UNITS[grid.step] ?? time(grid.step)} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
+    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{grid.step ? UNITS[grid.step] ?? time(grid.step) : "time"} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
       {" "}<button class="link" onClick={look}>Only that</button></p>
   );
 }
@@ -95,11 +95,11 @@ function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   const narrow = (row: Grid["groups"][number]["row"]) => setSelection({ query: both(selection.value.query, grid.columns.map((c) => equals(c, row[c])).join(" and ")) });
   return (
     <div class="scroll"><table class="totals-table">
-      <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th><th class="r">operations</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
+      <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th>{m.agg !== "count" && <th class="r">operations</th>}<th class="graph"><span class="hidden">share</span></th></tr></thead>
       <tbody>{grid.groups.map((g) => (
         <tr key={g.key}>
           {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Only these" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
-          <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td><td class="r"><Num value={g.row["count"] as number} as={count} /></td>
+          <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td>{m.agg !== "count" && <td class="r"><Num value={g.row["count"] as number} as={count} /></td>}
           <td class="graph"><Bar part={(g.total ?? 0) / most} /></td>
         </tr>
       ))}</tbody>
@@ -157,7 +157,7 @@ export function GroupsView() {
       query, ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : [])] };
   }, [key]);
   const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
-  const by = grid ? grid.columns.join(",") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;
+  const by = grid ? grid.columns.join(", ") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;
   return (
     <>
       <Controls />

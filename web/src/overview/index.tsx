@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { lengthOf } from "../buckets";
 import { Chart } from "../chart";
-import { after, both, bytes, clock, count, equals, exact, rate, time } from "../format";
+import { after, both, bytes, clock, count, equals, exact, rate, time, zone } from "../format";
 import { begin, everything, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
@@ -147,7 +147,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)} {zone(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
           <Totals info={d} />
         </>
       )}</Shown>

@@ -13,7 +13,7 @@ function Chips() {
   const s = selection.value;
   return (
     <>
-      {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)} + {after(s.to - s.from)}
+      {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)} + {after(s.to - s.from + 1)}
         <button type="button" aria-label="All of the time" onClick={() => setSelection({ from: null, to: null })}>×</button></span>}
       {s.dir && <span class="chip">in <bdi>{label(s.dir)}</bdi><button type="button" aria-label="All directories" onClick={() => setSelection({ dir: "" })}>×</button></span>}
       {s.file && <span class="chip"><bdi>{label(s.file)}</bdi><button type="button" aria-label="All files" onClick={() => setSelection({ file: "" })}>×</button></span>}
