@@ -297,7 +297,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
     Object.assign(window, { timelineStage: stage });
     return () => { observer.disconnect(); off(); };
   }, [stage]);
-  useEffect(() => stage.themed(), [dark.value]);
+  useEffect(() => { stage.themed(); choice.changed(); }, [dark.value]); // the legend, too
   const match = (m: Match) => {
     stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
     const row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === m.keys(stage.columns())[i]));
