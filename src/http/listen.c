@@ -4,12 +4,25 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* Who follows and is told nothing would else be waited for long after their machine was switched off. Connections have
+ * what their listener has. */
+static void keep_alive(int fd, int64_t idle_ms)
+{
+    int on = 1, gap_s = 10, times = 3;
+    int idle_s = (int)(idle_ms < 1000 ? 1 : idle_ms > 32767000 ? 32767 : idle_ms / 1000);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &gap_s, sizeof gap_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+}
 
 static int add(struct http *h, int fd, const char *url)
 {
@@ -18,6 +31,8 @@ static int add(struct http *h, int fd, const char *url)
     char *copy = url ? strdup(url) : NULL;
     if (url && !copy)
         return close(fd), -ENOMEM;
+    if (url)
+        keep_alive(fd, h->options.limits.idle_ms);
     h->is_tls[h->listeners] = url && h->options.tls.cert;
     h->is_unix[h->listeners] = !url;
     h->fds[h->listeners++] = fd;
