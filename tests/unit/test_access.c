@@ -38,6 +38,7 @@ static void knows_origins(void)
     CHECK(access_origin_ok("http://localhost:80", "localhost:80", &none));
     CHECK(access_origin_ok("https://ui.perfetto.dev", "localhost", &none));
     CHECK(access_origin_ok("vscode-webview://abc", "localhost", &none));
+    CHECK(!access_origin_ok("vscode-webview.evil://abc", "localhost", &none));
     CHECK(!access_origin_ok("null", "localhost", &none));
     CHECK(!access_origin_ok("", "localhost", &none));
     CHECK(!access_origin_ok("http://localhost:80", "localhost:81", &none));
