@@ -51,10 +51,11 @@ export function setSelection(patch: Partial<Selection>): void {
   if (patch.from != null && view.value !== "timeline") extra("at", "").value = "";
 }
 
-/** Shows one event in the timeline, with something around it; `place`, its object and file, picks it there. */
+/** Shows one event in the timeline, with something around it; `place`, its object and file, picks it there. What is chosen stays: to look at
+ *  one event is not to ask all views about its time. */
 export function lookAt(ts: number, dur: number, place = ""): void {
   const pad = Math.max(dur, 100);
-  setSelection({ from: ts - pad, to: ts + dur + pad });
+  extra("at", "").value = `${ts - pad},${ts + dur + pad}`;
   extra("event", "").value = place;
   view.value = "timeline";
 }
