@@ -90,8 +90,8 @@ const verbs = {
   },
   refused: () => refused,
   pause: ({ ms }) => page.waitForTimeout(ms),
-  // Requests for this path are not answered.
-  hold: ({ path: held }) => page.route((u) => u.pathname === held, () => undefined),
+  // Requests for this path are not answered; without a path all but those for the state of the daemon.
+  hold: ({ path: held }) => page.route((u) => (held ? u.pathname === held : !/^\/($|healthz|progress|info)/.test(u.pathname)), () => undefined),
   free: () => page.unrouteAll({ behavior: "ignoreErrors" }),
   // Another site, which is not asked: this is what it says.
   site: ({ url, body }) => context.route(url, (r) => r.fulfill({ contentType: "text/html", body })),

@@ -1,9 +1,10 @@
 // A flame graph: calls as wide as the time that they took, below those that they stand in.
-import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useSignal, type Signal } from "@preact/signals";
+import { useMemo, useState } from "preact/hooks";
 import { count, exact, label, percent, time } from "../format";
 import { Palette } from "../timeline/palette";
 import { dark } from "../theme";
-import { layout, widthOf, type Box, type Call } from "./model";
+import { layout, pathOf, wayTo, widthOf, type Box, type Call } from "./model";
 
 const ROW = 21;
 const LEAST = 0.0015;
@@ -14,6 +15,8 @@ export interface FlameProps {
   title: string;
   search?: string;
   levels?: number;
+  /** Which call has all of the width: it stays when the tree comes anew. */
+  zoom?: Signal<string>;
   /** Callers stand above: from the bottom up. */
   up?: boolean;
   onOpen?: (name: string) => void;
@@ -41,7 +44,7 @@ function Bar({ box, props, all, found, height, onZoom, onHover }:
   const back = root ? "var(--hover)" : c.other ? difference(c) : `color-mix(in srgb, ${palette.text(palette.number({ value: c.cat ?? null }))} 34%, var(--panel))`;
   return (
     <button class={`flame-box${found ? " found" : props.search ? " faint" : ""}`} aria-label={told(c, all)} title={told(c, all)}
-      style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${y}px`, background: found ? undefined : back }}
+      style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${y}px`, background: found || props.search ? undefined : back }}
       onClick={() => onZoom(box)} onDblClick={() => props.onOpen?.(c.name)} onMouseEnter={() => onHover(c)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(c)}>
       {box.width > 0.024 ? label(c.name, 200) : ""}
     </button>
@@ -49,11 +52,11 @@ function Bar({ box, props, all, found, height, onZoom, onHover }:
 }
 
 export function Flame(props: FlameProps) {
-  const [path, setPath] = useState<Call[]>([props.root]), [hover, setHover] = useState<Call | null>(null);
-  useLayoutEffect(() => setPath([props.root]), [props.root]);
+  const own = useSignal(""), zoom = props.zoom ?? own, [hover, setHover] = useState<Call | null>(null);
+  const setPath = (path: readonly Call[]) => { zoom.value = wayTo(path); };
   void dark.value;
   for (const c of props.root.children) palette.number({ value: c.cat ?? null }); // those that took most have the first colours, as elsewhere
-  const levels = props.levels ?? 64, shown = path[0] === props.root ? path : [props.root];
+  const levels = props.levels ?? 64, shown = useMemo(() => pathOf(props.root, zoom.value), [props.root, zoom.value]);
   const { boxes, hidden } = useMemo(() => layout(props.root, shown, LEAST, levels), [props.root, shown, levels]);
   const height = (Math.max(0, ...boxes.map((b) => b.depth)) + 1) * ROW, all = widthOf(props.root);
   const text = props.search?.toLowerCase() ?? "", isFound = (c: Call) => text !== "" && c !== props.root && c.name.toLowerCase().includes(text);

@@ -1,5 +1,5 @@
 // Calls: the flame graph, one function between its callers and callees, whose own time it is, and a table.
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { Params } from "../api";
 import { exact, label, many, time } from "../format";
 import { useAnswer } from "../live";
@@ -16,6 +16,7 @@ const mode = extra("calls", "flame");
 const focus = extra("focus", "");
 const search = extra("callfind", "");
 const levels = extra("levels", "64");
+const sorted = extra("callsort", "self"), zoom = extra("zoom", "");
 
 /** Paths that took less than this part of all durations are left out of what is asked for: nobody could see them. */
 const PART = 100000;
@@ -51,12 +52,12 @@ function Facts({ answer, least }: { answer: Answer; least: number }) {
 const COLUMNS: [keyof Function, string][] = [["name", "Function"], ["cat", "Category"], ["count", "Calls"], ["self", "Own time"], ["total", "Time"], ["min", "Shortest"], ["max", "Longest"]];
 
 function Table({ root }: { root: Call }) {
-  const [by, setBy] = useState<keyof Function>("self"), text = search.value.toLowerCase();
+  const by = (COLUMNS.find(([k]) => k === sorted.value)?.[0] ?? "self") as keyof Function, text = search.value.toLowerCase();
   const rows = functionsOf(root).filter((f) => f.name.toLowerCase().includes(text))
     .sort((a, b) => (by === "name" || by === "cat" ? String(a[by]).localeCompare(String(b[by])) : Number(b[by] ?? -1) - Number(a[by] ?? -1)));
   return (
     <div class="scroll"><table class="calls-table">
-      <thead><tr>{COLUMNS.map(([k, title]) => <th key={k} aria-sort={by === k ? "descending" : "none"}><button class="quiet" onClick={() => setBy(k)}>{title}{by === k ? " ▾" : ""}</button></th>)}</tr></thead>
+      <thead><tr>{COLUMNS.map(([k, title]) => <th key={k} aria-sort={by === k ? "descending" : "none"}><button class="quiet" onClick={() => { sorted.value = k; }}>{title}{by === k ? " ▾" : ""}</button></th>)}</tr></thead>
       <tbody>{rows.slice(0, 1000).map((f) => (
         <tr key={f.key}>
           <td><button class="link" onClick={() => { focus.value = f.name; mode.value = "sandwich"; }}>{label(f.name, 120)}</button></td><td><Name value={f.cat} most={40} /></td>
@@ -93,10 +94,10 @@ function Body({ answer }: { answer: Answer }) {
   const root = answer.tree as Call, open = (name: string) => { focus.value = name; mode.value = "sandwich"; };
   switch (mode.value as Mode) {
     case "sandwich": return <Sandwich names={functionsOf(root)} />;
-    case "bottomup": return <Flame root={bottomUp(root)} title="Own time of functions, and their callers below them" search={search.value} onOpen={open} />;
+    case "bottomup": return <Flame root={bottomUp(root)} title="Own time of functions, and their callers below them" zoom={zoom} search={search.value} onOpen={open} />;
     case "table": return <Table root={root} />;
     default: return <>
-      <Flame root={root} title="Flame graph" search={search.value} levels={Number(levels.value)} onOpen={open} />
+      <Flame root={root} title="Flame graph" zoom={zoom} search={search.value} levels={Number(levels.value)} onOpen={open} />
       {answer.levels <= FLAT && <Table root={root} />}
     </>;
   }
@@ -140,7 +141,7 @@ export function FlameDiff({ a, b }: { a: Selection; b: Selection }) {
     <div class="calls" aria-busy={one.loading || two.loading}>
       <p class="soft">As wide as in the run where it took longer; <b class="more">red: longer in B</b>, <b class="less">blue: shorter in B</b>.
         {one.least + two.least > 0 && <> Paths below {time(Math.max(one.least, two.least))} are left out.</>}</p>
-      <Flame root={together(one.data.tree, two.data.tree)} title="Differential flame graph" />
+      <Flame root={together(one.data.tree, two.data.tree)} title="Differential flame graph" zoom={zoom} />
     </div>
   );
 }

@@ -135,6 +135,22 @@ export function together(a: Call, b: Call): Call {
 /** The time by which a call is wide: of both trees the longer. */
 export const widthOf = (c: Call): number => Math.max(c.total, c.other?.total ?? 0);
 
+/** Which call is meant, by what is above it; and the way to it in a tree, as far as it is there. */
+export const wayTo = (path: readonly Call[]): string => (path.length > 1 ? JSON.stringify(path.slice(1).map(keyOf)) : "");
+export function pathOf(root: Call, way: string): Call[] {
+  const path = [root];
+  try {
+    for (const key of JSON.parse(way || "[]") as string[]) {
+      const next = path[path.length - 1]?.children.find((c) => keyOf(c) === key);
+      if (!next) break;
+      path.push(next);
+    }
+  } catch {
+    // It was no way.
+  }
+  return path;
+}
+
 export interface Box {
   call: Call;
   path: Call[];

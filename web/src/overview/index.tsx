@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo } from "preact/hooks";
 import { lengthOf } from "../buckets";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time, zone } from "../format";
-import { begin, everything, useAnswer } from "../live";
+import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
@@ -138,6 +138,13 @@ function Durations() {
   );
 }
 
+/** How far it is, while it goes on. */
+function Indexing() {
+  const p = progress.value;
+  if (p?.state !== "indexing") return null;
+  return <p class="note" data-fact="indexing">Indexing: {count(p.files_ready)} of {count(p.files)} files, {bytes(p.bytes_done)} of {bytes(p.bytes)}{p.bytes_per_s ? `, ${rate(p.bytes_per_s)}` : ""}{p.eta_s ? `, ${time(p.eta_s * 1e6, 2)} left` : ""}</p>;
+}
+
 export function OverviewView() {
   const s = selection.value;
   const where = { dir: s.dir || undefined, file: s.file || undefined };
@@ -148,6 +155,7 @@ export function OverviewView() {
       <Shown answer={info}>{(d) => (
         <>
           <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)} {zone(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
+          <Indexing />
           <Totals info={d} />
         </>
       )}</Shown>
