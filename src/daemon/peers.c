@@ -38,7 +38,10 @@ static int write_random(int fd)
     hash128_hex(random[0], line);
     hash128_hex(random[1], line + 32);
     line[64] = '\n';
-    return write(fd, line, sizeof line) == (ssize_t)sizeof line && fsync(fd) == 0 ? 0 : -EIO;
+    ssize_t n = write(fd, line, sizeof line);
+    if (n < 0 || (n == (ssize_t)sizeof line && fsync(fd) < 0))
+        return -errno;
+    return n == (ssize_t)sizeof line ? 0 : -ENOSPC;
 }
 
 /* Under another name first, so that no half of it is ever there. Another daemon may be quicker: then its token holds. */
