@@ -352,6 +352,20 @@ static void put_number(struct buf *line, const char *before, uint64_t number)
     put_word(line, before, digits);
 }
 
+/* Without what was asked, and without the id of a stored question, whatever became of the request: who knows it may ask that.
+ * What was refused early has no path of its own yet. */
+static struct text told_path(const struct exchange *x)
+{
+    struct text path = x->path ? text_of(x->path) : text_of(x->uri);
+    if (!x->path && path.ptr)
+        path.len = strcspn(path.ptr, "?");
+    if (path.ptr && memmem(path.ptr, path.len, "/q/", 3))
+        return TEXT("/q/{id}/{name}");
+    if (path.ptr && memmem(path.ptr, path.len, "/open/", 6))
+        return TEXT("/open/{id}");
+    return path;
+}
+
 static void log_access(struct exchange *x, bool cut)
 {
     const struct http_options *o = &x->http->options;
@@ -362,7 +376,7 @@ static void log_access(struct exchange *x, bool cut)
     put_word(&line, "request id=", *x->id ? x->id : "-");
     put_word(&line, " method=", x->method ? x->method : "-");
     buf_puts(&line, " path=");
-    buf_json_text(&line, text_of(x->path ? x->path : x->uri));
+    buf_json_text(&line, told_path(x));
     put_number(&line, " status=", (uint64_t)x->status);
     put_number(&line, " bytes=", x->sent);
     uint64_t tenths = (uint64_t)(clock_mono_ns() - x->rq.started_ns + 50000) / 100000;
