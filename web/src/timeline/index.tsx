@@ -11,7 +11,7 @@ import { dark } from "../theme";
 import { Failure } from "../ui";
 import { listen } from "./input";
 import { findTracks, type Point, type Track } from "./counters";
-import { COLOR, colored, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
+import { ALONE, COLOR, colored, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
 import { ask, exactFilterOf, idOf, isLane, type Answer, type Color, type Node } from "./model";
 import { byTime, colorName, colorQuery } from "./palette";
 import { EventPanel, type Place } from "./panel";
@@ -20,7 +20,8 @@ import { Stage, type Under } from "./stage";
 import "./timeline.css";
 
 const lanes = extra("lanes", LAYOUT);
-const color = extra("color", COLOR);
+/** Empty: by category, or by name where there is but one category. */
+const color = extra("color", "");
 const at = extra("at", "");
 const picked = extra("event", "");
 
@@ -34,22 +35,29 @@ function baseParams(): Params {
   return { ...selectionParams({ ...selection.value, from: null, to: null }), phase: hasCounters() ? "events" : undefined };
 }
 
+/** All lanes, and by what they are coloured. */
+async function askLanes(base: Params, signal: AbortSignal): Promise<{ first: Answer; by: string }> {
+  const by = color.peek() || COLOR, first = await ask(lanesParams(base, lanes.peek(), by), signal);
+  if (color.peek() || first.colors.length !== 1) return { first, by };
+  return { first: await ask(lanesParams(base, lanes.peek(), ALONE), signal), by: ALONE };
+}
+
 /** The lanes of everything, once for each selection; and again when the index changes. */
 function useStage(): { stage: Stage | null; error: Error | null; first: Answer | null } {
   const [state, set] = useState<{ stage: Stage | null; error: Error | null; first: Answer | null }>({ stage: null, error: null, first: null });
   const s = selection.value, key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
   useLayoutEffect(() => {
     const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value);
-    ask(lanesParams(base, lanes.value, color.value), control.signal).then(async (first) => {
+    askLanes(base, control.signal).then(async ({ first, by }) => {
       const found = await findTracks(base, first.from, hasCounters(), control.signal);
       const old = kept.current.stage;
-      if (old && kept.current.key === key) {
+      if (old && kept.current.key === key && old.color === by) {
         old.renew(first, found);
         set({ stage: old, error: null, first });
         return;
       }
       old?.stop();
-      const stage = new Stage(layout, first, found, base, color.value);
+      const stage = new Stage(layout, first, found, base, by);
       keepWindow(stage, old);
       kept.current = { key, stage };
       set({ stage, error: null, first });
@@ -148,8 +156,8 @@ function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match)
         {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">columns …</option>
       </select></label>
       {custom && <input aria-label="Columns of lanes" value={lanes.value} size={16} onChange={(e) => { lanes.value = e.currentTarget.value || "threads"; }} />}
-      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={color.value} size={10} onFocus={() => setEntered(true)}
-        onChange={(e) => { color.value = e.currentTarget.value || "cat"; }} /></label>
+      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={stage.color} size={10} onFocus={() => setEntered(true)}
+        onChange={(e) => { color.value = e.currentTarget.value; e.currentTarget.value ||= stage.color; }} /></label>
       <Columns wanted={entered} />
       <label>Height <select aria-label="Height of lanes" value={height.value} onChange={(e) => { height.value = e.currentTarget.value; }}>
         {Object.keys(HEIGHTS).map((h) => <option key={h}>{h}</option>)}
@@ -332,10 +340,10 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
 
 /** What was asked for cannot be, and there are no boxes yet to write something else into. */
 function Refused({ error }: { error: Error }) {
-  const back = () => { lanes.value = LAYOUT; color.value = COLOR; };
+  const back = () => { lanes.value = LAYOUT; color.value = ""; };
   return <>
     <Failure error={error} />
-    {(lanes.value !== LAYOUT || color.value !== COLOR) && <p class="empty"><button onClick={back}>Lanes and colours as at first</button></p>}
+    {(lanes.value !== LAYOUT || color.value) && <p class="empty"><button onClick={back}>Lanes and colours as at first</button></p>}
   </>;
 }
 

@@ -21,4 +21,5 @@ export const lanesParams = (base: Params, layout: string, color: string): Params
   ({ ...base, group_by: layoutOf(layout).flat().join(","), ...colored(color), width: 1, events: 0, limit: LANES_MOST });
 /** More colours than these nobody tells apart. */
 export const colored = (color: string): Params => ({ color, colors: 64 });
-export const LAYOUT = "threads", COLOR = "cat";
+/** By what lanes are coloured unless somebody says so; and where that has one value only. */
+export const LAYOUT = "threads", COLOR = "cat", ALONE = "name";
