@@ -328,6 +328,7 @@ struct aggregate;
  * and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err, struct aggregate **ret);
 size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
+__int128 aggregate_interval(const struct aggregate *a);         /* of its buckets, in ns; 0: it has none                 */
 uint64_t aggregate_rows_least(const struct aggregate *a);      /* so many rows are still to come, or more */
 /* Next rows, at most `want` (and AGGREGATE_BLOCK): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);

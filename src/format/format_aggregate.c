@@ -124,6 +124,9 @@ static void tell_counters(struct format_aggregate *f, struct jw *j)
     struct query_counters c;
 
     query_counters(f->query, &c);
+    struct value interval = {.type = VALUE_TIME, .wide = aggregate_interval(f->aggregate)};
+    if (interval.wide > 0)
+        jw_put_value(j, "time_interval", &interval);
     jw_put_uint(j, "files", c.files);
     jw_put_uint(j, "damaged_files", c.damaged_files);
     jw_put_uint(j, "scanned", c.chunks_scanned);

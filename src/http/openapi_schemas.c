@@ -207,7 +207,7 @@ const char openapi_schemas[] =
     "'welch_t':" NUMBER ",'welch_df':" NUMBER ",'welch_p':" NUMBER ",'welch_p_holm':" NUMBER ",'mann_whitney_u':" NUMBER ",'mann_whitney_p':" NUMBER ","
     "'mann_whitney_p_holm':" NUMBER ",'cliffs_delta':" NUMBER ",'difference':{'enum':['none','mean','ranks','both']}}},"
 "'Aggregate':{'type':'object','additionalProperties':false,'required':['rows','files','damaged_files','generation','complete'],"
-    "'properties':{'rows':{'type':'array','items':{'$ref':'#/components/schemas/Row'}},'files':" COUNT ","
+    "'properties':{'rows':{'type':'array','items':{'$ref':'#/components/schemas/Row'}},'time_interval':{'type':'number'},'files':" COUNT ","
     "'damaged_files':" COUNT ",'scanned':" COUNT ",'skipped':" COUNT ",'generation':" COUNT ",'complete':{'type':'boolean'}}},"
 "'CallTree':{'type':'object','additionalProperties':false,'required':[" CALL_TREE_NEEDED "],'properties':{" CALL_TREE_MEMBERS
     ",'focus':{'type':'string'},'tree':{'$ref':'#/components/schemas/CallTreeNode'},"

@@ -339,6 +339,11 @@ size_t aggregate_columns(const struct aggregate *a, const struct aggregate_colum
     return a->plan.column_count;
 }
 
+__int128 aggregate_interval(const struct aggregate *a)
+{
+    return a->plan.bucket_key < 0 ? 0 : a->plan.interval_ns;
+}
+
 uint64_t aggregate_rows_least(const struct aggregate *a)
 {
     return a->end - a->at;

@@ -1,6 +1,5 @@
 // What the aggregate explorer asks, and the answer as a grid of groups and buckets.
 import { getLines, type Params } from "../api";
-import { lengthOf } from "../buckets";
 import { both, bytes, count, equals, rate, time, type Amount } from "../format";
 
 export type Row = Record<string, string | number | bigint | null>;
@@ -69,10 +68,12 @@ export function bucketsRequest(q: Question): Params {
   return q.interval === "auto" ? { ...request, time_interval: undefined, max_points: MOST_POINTS } : { ...request, time_interval: q.interval };
 }
 
-async function lines(params: Params, signal: AbortSignal): Promise<Row[]> {
+/** `step`: how long a bucket is, in microseconds; only those that have something are rows. */
+async function lines(params: Params, signal: AbortSignal): Promise<{ rows: Row[]; step: number }> {
   const rows: Row[] = [];
-  await getLines<Row>("/aggregate", params, (row) => { rows.push(row); }, signal);
-  return rows;
+  await getLines<Row>("/aggregate", { ...params, summary: true }, (row) => { rows.push(row); }, signal);
+  const { summary } = rows.pop() as unknown as { summary: { time_interval?: number } };
+  return { rows, step: summary.time_interval ?? 0 };
 }
 
 function only(groups: Row[], columns: string[]): string {
@@ -83,7 +84,7 @@ function only(groups: Row[], columns: string[]): string {
 const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
 
 export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
-  const columns = columnsOf(q.by), totals = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
+  const columns = columnsOf(q.by), { rows: totals } = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
   const chosen = totals.slice(0, q.top || totals.length);
   const groups = chosen.map((row) => ({ key: nameOf(row, columns), row, total: row["value"] as number | null, values: [] as (number | null)[] }));
   const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: totals.length >= MOST_GROUPS };
@@ -91,16 +92,16 @@ export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
   const request = bucketsRequest(q);
   const narrow = columns.length > 0 && columns.every(isPlain) && chosen.length < totals.length && chosen.length <= 50;
   const query = narrow ? both(String(request["query"] ?? ""), only(chosen, columns)) : request["query"];
-  const [rows, first] = await Promise.all([
+  const [all, most] = await Promise.all([
     lines({ ...request, query, limit: MOST_ROWS }, signal),
     lines({ ...request, sort: "-value", limit: 1 }, signal),
   ]);
-  return fill(empty, rows, first[0], q);
+  return fill(empty, all.rows, all.step, most.rows[0]);
 }
 
-function fill(grid: Grid, rows: Row[], most: Row | undefined, q: Question): Grid {
+function fill(grid: Grid, rows: Row[], one: number, most: Row | undefined): Grid {
   const stamps = [...new Set(rows.flatMap((r) => (r["time_bucket"] == null ? [] : [Number(r["time_bucket"])])))].sort((a, b) => a - b);
-  const first = stamps[0] ?? 0, one = lengthOf(stamps, q.interval === "auto" ? MOST_POINTS : q.interval, q.selection["time_range"] as string | undefined);
+  const first = stamps[0] ?? 0;
   const length = one ? Math.min(Math.round(((stamps.at(-1) ?? first) - first) / one) + 1, 20000) : stamps.length;
   const times = Array.from({ length }, (_, i) => first + i * one);
   const places = new Map(grid.groups.map((g) => [g.key, g]));

@@ -1,14 +1,13 @@
 // What is there: how much, when, by what, how long, how good.
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo } from "preact/hooks";
-import { lengthOf } from "../buckets";
 import { Chart } from "../chart";
 import { after, both, bytes, clock, count, equals, exact, rate, time, zone } from "../format";
 import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
-import { activityParams, POINTS, sumsParams, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
+import { activityParams, sumsParams, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
 import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
@@ -32,7 +31,7 @@ function Activity() {
   const request = activityParams(selectionParams(selection.value));
   const answer = useAnswer<Rows<Group>>("/aggregate", request);
   useLayoutEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
-  const drawn = useMemo(() => (answer.data ? filled(answer.data.rows, request["time_range"] as string | undefined) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
+  const drawn = useMemo(() => (answer.data ? filled(answer.data) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}
       note={drawn && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
@@ -45,9 +44,9 @@ function Activity() {
 }
 
 /** Buckets without events are not told; between what there is they are zeros. */
-function filled(rows: Group[], range?: string) {
+function filled({ rows, time_interval }: Rows<Group>) {
   const seen = rows.filter((r) => r["time_bucket"] != null), starts = seen.map((r) => Number(r["time_bucket"]));
-  const step = lengthOf(starts, POINTS, range) || Infinity;
+  const step = time_interval || Infinity;
   const first = starts[0] ?? 0;
   const length = Number.isFinite(step) ? Math.round(((starts.at(-1) ?? first) - first) / step) + 1 : starts.length;
   const times: number[] = [], counts: number[] = [], rates: number[] = [];

@@ -18,7 +18,8 @@ export interface Info {
   missing?: unknown[];
   files?: TraceFile[];
 }
-export interface Rows<T> { rows: T[] }
+/** `time_interval`: of buckets, in microseconds. Only those that have something are rows. */
+export interface Rows<T> { rows: T[]; time_interval?: number }
 export interface Group { [column: string]: string | number | null }
 export interface Longest { ts: number; dur: number; name: string; cat: string; file: string; object: number; lane: number }
 export interface Timeline {
@@ -34,7 +35,7 @@ export const APART = 30 * 86400e6;
 export const perhapsApart = (t: Totals): boolean =>
   t.counters + t.aggregated > 0 || (t.min_ts != null && t.max_te != null && t.max_te - t.min_ts > APART);
 
-export const POINTS = 200;
+const POINTS = 200;
 export const activityParams = (chosen: Params): Params =>
   ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" });
 export const sumsParams = (chosen: Params): Params =>
