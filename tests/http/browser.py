@@ -31,6 +31,11 @@ def missing():
     return None if npm.modules() else "no playwright-core"
 
 
+def unbuilt(web):
+    """Whether there is no page: npm is missing, or its registry was when the daemon was built."""
+    return "<noscript>" not in web.get("/").text()
+
+
 class Browser:
     """with Browser(folder) as b: b.open(url); b.texts(at="h2"). What goes wrong in the page fails at once."""
 
