@@ -107,6 +107,17 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+/* Threads that are started meanwhile never take one from the main thread, which alone waits for them. */
+static void hold_signals(bool hold)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 int loop_init(struct loop *l)
 {
     l->base = event_base_new();
@@ -121,6 +132,7 @@ int loop_init(struct loop *l)
     for (size_t i = 0; i < 3; i++)
         if (!l->events[i] || event_add(l->events[i], NULL) < 0)
             return -ENOMEM;
+    hold_signals(true);
     return 0;
 }
 
@@ -136,6 +148,7 @@ int loop_run(struct loop *l)
     uint64_t watchdog_us = l->watchdog_us = notify_watchdog_us(), second_us = 1000000;
     if (l->options->idle_exit_ms && l->options->idle_exit_ms < 1000)
         second_us = l->options->idle_exit_ms * 1000;
+    hold_signals(false);
     notify_send("READY=1");
     tell_status(l);
     int rc = add_timer(l, 3, on_second, second_us);
@@ -149,6 +162,7 @@ int loop_run(struct loop *l)
 
 void loop_done(struct loop *l)
 {
+    hold_signals(false);
     for (size_t i = 0; i < sizeof l->events / sizeof *l->events; i++)
         if (l->events[i])
             event_free(l->events[i]);
