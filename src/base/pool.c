@@ -46,8 +46,8 @@ struct pool {
     struct away *away;  /* first to be back first */
     int64_t jobs_from;  /* ns, when the first job was begun since one came back; 0 = none */
     unsigned away_count;
-    unsigned threads,
-        working; /* work at a time; work (one more for a moment, if it comes back early) */
+    unsigned threads; /* work at a time */
+    unsigned working; /* work (one more for a moment, if it comes back early) */
     bool stopping;
     char name[13];
     atomic_uint count; /* of members: grows under the lock */
