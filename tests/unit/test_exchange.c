@@ -430,7 +430,8 @@ static void stops_between_turns(void)
 
 /* ---- several that one worker works for ---- */
 
-enum { SHARING = 9 };
+/* So many that a quarter of a worker's share is one and more, also when both workers have begun one. */
+enum { SHARING = 16 };
 static atomic_int shared_most, steps_alone;
 static atomic_bool gate_is_open;
 static atomic_int at_gate;
