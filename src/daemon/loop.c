@@ -10,27 +10,33 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
-static void on_stop_signal(evutil_socket_t signal, short what, void *arg)
+static void on_hup(struct loop *l)
 {
-    struct loop *l = arg;
-    (void)what;
-    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)signal);
-    event_base_loopbreak(l->base);
-}
-
-static void on_hup(evutil_socket_t signal, short what, void *arg)
-{
-    struct loop *l = arg;
-    (void)signal, (void)what;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     notify_send("RELOADING=1\nMONOTONIC_USEC=%" PRId64,
                 (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
     l->reload(l->arg);
     notify_send("READY=1");
+}
+
+static void on_signal(evutil_socket_t fd, short what, void *arg)
+{
+    struct loop *l = arg;
+    struct signalfd_siginfo told;
+    (void)what;
+    if (read(fd, &told, sizeof told) != (ssize_t)sizeof told)
+        return;
+    if (told.ssi_signo == SIGHUP) {
+        on_hup(l);
+        return;
+    }
+    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)told.ssi_signo);
+    event_base_loopbreak(l->base);
 }
 
 /* A thread that no longer gets on (not one that waits for a disk) is a bug that only a new process mends. */
@@ -107,33 +113,34 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Threads that are started meanwhile never take one from the main thread, which alone waits for them. */
-static void hold_signals(bool hold)
+static sigset_t own_signals(void)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
-    pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+    return set;
 }
 
+/* Threads that are started after this have no signals either: none is interrupted, and none takes one that the loop waits for. */
 int loop_init(struct loop *l)
 {
+    sigset_t set = own_signals();
     l->base = event_base_new();
     if (!l->base)
         return -ENOMEM;
-    /* What libevent restores in loop_done: a second TERM must not cut a clean stop short. A second ^C may. */
+    /* For when loop_done lets them through: a second TERM must not cut a clean stop short. A second ^C may. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    l->events[0] = evsignal_new(l->base, SIGTERM, on_stop_signal, l);
-    l->events[1] = evsignal_new(l->base, SIGINT, on_stop_signal, l);
-    l->events[2] = evsignal_new(l->base, SIGHUP, on_hup, l);
-    for (size_t i = 0; i < 3; i++)
-        if (!l->events[i] || event_add(l->events[i], NULL) < 0)
-            return -ENOMEM;
-    hold_signals(true);
-    return 0;
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    l->events[0] = event_new(l->base, fd, EV_READ | EV_PERSIST, on_signal, l);
+    if (!l->events[0])
+        return close(fd), -ENOMEM;
+    return event_add(l->events[0], NULL) < 0 ? -ENOMEM : 0;
 }
 
 static int add_timer(struct loop *l, size_t i, event_callback_fn call, uint64_t us)
@@ -148,12 +155,11 @@ int loop_run(struct loop *l)
     uint64_t watchdog_us = l->watchdog_us = notify_watchdog_us(), second_us = 1000000;
     if (l->options->idle_exit_ms && l->options->idle_exit_ms < 1000)
         second_us = l->options->idle_exit_ms * 1000;
-    hold_signals(false);
     notify_send("READY=1");
     tell_status(l);
-    int rc = add_timer(l, 3, on_second, second_us);
+    int rc = add_timer(l, 1, on_second, second_us);
     if (rc == 0 && watchdog_us)
-        rc = add_timer(l, 4, on_watchdog, watchdog_us / 2);
+        rc = add_timer(l, 2, on_watchdog, watchdog_us / 2);
     if (rc == 0)
         rc = event_base_dispatch(l->base) < 0 ? -EIO : 0;
     notify_send("STOPPING=1");
@@ -162,10 +168,14 @@ int loop_run(struct loop *l)
 
 void loop_done(struct loop *l)
 {
-    hold_signals(false);
+    sigset_t set = own_signals();
+    int fd = l->events[0] ? event_get_fd(l->events[0]) : -1;
     for (size_t i = 0; i < sizeof l->events / sizeof *l->events; i++)
         if (l->events[i])
             event_free(l->events[i]);
+    if (fd >= 0)
+        close(fd);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     if (l->base)
         event_base_free(l->base);
 }

@@ -9,7 +9,7 @@ struct event_base;
 struct event;
 struct loop {
     struct event_base *base;
-    struct event *events[5];
+    struct event *events[3];
     struct index *index;                 /* what follows is set before loop_run */
     struct http *http;
     const struct options *options;
