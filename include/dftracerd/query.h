@@ -554,6 +554,8 @@ struct timeline_options {
     size_t group_by_count;
     const char *color;               /* a column                                                         */
     uint32_t colors;                 /* so many of its values are told, see timeline_color; 0: all         */
+    const struct value *color_values; /* these are told instead (VALUE_TEXT, INT, DOUBLE, BOOL); NULL: none are chosen */
+    size_t color_value_count;
     bool has_window;                 /* else from the first begin to the last end of the selection       */
     bool overlap;                    /* the time_range selects what reaches into the window, too          */
     int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
@@ -573,9 +575,9 @@ struct timeline_facts {
 /* before: those of `count` that began before the window. */
 struct timeline_lane { const struct value *keys; uint64_t count, before; __int128 busy_ns; };
 /* Of more values than timeline_options.colors, null apart: if all of them are numbers each bin is those of [value, below), both powers of
- * two or 0 (times in us, VALUE_INT or VALUE_DOUBLE; null: -inf, inf); else the most frequent ones, and the `others`, so many of them,
- * are one color without a value. */
-struct timeline_color { struct value value, below; bool is_bin; uint64_t others, count; __int128 busy_ns; };
+ * two or 0 (times in us, VALUE_INT or VALUE_DOUBLE; null: -inf, inf); else the most frequent ones, and the `others`, so many of them
+ * (0: color_values were given, and nobody has counted), are one color without a value. */
+struct timeline_color { struct value value, below; bool is_bin, is_others; uint64_t others, count; __int128 busy_ns; };
 /* count: objects that begin in the column (in the first one also those that began before), color: that has most of busy_ns,
  * then most of count, then the first. */
 struct timeline_cell { uint32_t column, color; uint64_t count; __int128 busy_ns; };

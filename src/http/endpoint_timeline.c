@@ -1,4 +1,5 @@
 /* endpoint_timeline.c - /timeline: what a window of time looks like, lane by lane and column by column. */
+#include "color_values.h"
 #include "endpoint.h"
 
 #include <stdlib.h>
@@ -13,6 +14,9 @@ static const struct param_spec own_params[] = {
     {"colors", PARAM_UINT, false, "256", NULL,
      "so many values of that column are told, at most 4096; of more, numbers by powers of two, "
      "else the most frequent"},
+    {"color_values", PARAM_JSON, false, NULL, NULL,
+     "JSON array: values of that column that are told, all others are one color; at most 4096 "
+     "texts, numbers, true, false"},
     {"events", PARAM_UINT, false, "1000", NULL,
      "so many of the longest objects are told one by one, at most 50000"},
     SELECTION_PARAMS("", "true", "overlap", "data"),
@@ -86,7 +90,8 @@ static int open_timeline(struct request *rq)
     if (rc < 0)
         return rc;
     read_options(rq, &chosen, &o);
-    rc = selection_open(rq, &chosen, &s->query);
+    rc = color_values_read(rq, &o);
+    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     rc = rc < 0 ? rc : timeline_open(s->query, &o, &rq->err, &s->timeline);
     return rc < 0 ? rc : choose_lanes(rq, s);
 }
@@ -110,8 +115,13 @@ static void write_colors(const struct state *s, struct jw *j)
         jw_put_value(j, "value", &colors[i].value);
         if (colors[i].is_bin)
             jw_put_value(j, "below", &colors[i].below);
-        if (colors[i].others)
-            jw_put_uint(j, "others", colors[i].others);
+        if (colors[i].is_others) {
+            jw_key(j, "others");
+            if (colors[i].others)
+                jw_uint(j, colors[i].others);
+            else
+                jw_null(j);
+        }
         jw_put_uint(j, "count", colors[i].count);
         put_time(j, "busy", colors[i].busy_ns);
         jw_end(j, '}');

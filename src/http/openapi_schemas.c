@@ -251,7 +251,7 @@ const char openapi_schemas[] =
     "'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT ",'damaged_files':" COUNT ",'from':" NUMBER ",'to':" NUMBER ","
     "'column':" NUMBER ",'columns':" COUNT ",'count':" COUNT ",'busy':{'type':'number'},'untimed':" COUNT ",'group_by':{'type':'array','items':{"
     "'type':'string'}},'color':{'type':'string'},'colors':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['value',"
-    "'count','busy'],'properties':{'value':" ANY ",'below':{'type':['number','null']},'others':" COUNT ",'count':" COUNT ",'busy':{'type':'number'}}}},'lanes_total':" COUNT ",'lanes_offset':" COUNT ","
+    "'count','busy'],'properties':{'value':" ANY ",'below':{'type':['number','null']},'others':{'type':['integer','null']},'count':" COUNT ",'busy':{'type':'number'}}}},'lanes_total':" COUNT ",'lanes_offset':" COUNT ","
     "'lanes':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['keys','count','before','busy','cells'],'properties':{'keys':{"
     "'type':'array','items':" ANY "},'count':" COUNT ",'before':" COUNT ",'busy':{'type':'number'},'cells':{'type':'array','items':{'type':'array','minItems':4,'maxItems':5,"
     "'items':{'type':'number'},'description':'column, objects that begin there, busy microseconds, color; and how many columns are alike'}}}}},"

@@ -145,8 +145,10 @@ static void end_found(struct timeline *t)
 /* Whether there are too many colors is seen soon, if there are. */
 static int scan(struct timeline *t, const struct timeline_options *o, struct err *err)
 {
-    t->plan.colors_most = o->colors;
-    int rc = timeline_scan(&t->plan, o->events, &t->found, err);
+    t->plan.colors_most = o->color_values ? 0 : o->colors;
+    int rc = o->color_values ? timeline_choose_colors(t, o->color_values, o->color_value_count) : 0;
+
+    rc = rc < 0 ? rc : timeline_scan(&t->plan, o->events, &t->found, err);
     if (rc == 0 || !t->found.crowded)
         return rc;
     end_found(t);

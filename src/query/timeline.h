@@ -188,6 +188,8 @@ void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc)
 
 /* Before the scan: the color becomes a source of `most` values and one for all others, or of powers of two. 0, or why not. */
 int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err);
+/* The same of chosen values, which needs no scan. */
+int timeline_choose_colors(struct timeline *t, const struct value *values, size_t count);
 /* All but count and busy_ns. */
 void timeline_tell_color(const struct timeline *t, uint64_t key, const struct value *value, struct timeline_color *ret);
 

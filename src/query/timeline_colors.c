@@ -1,6 +1,7 @@
 /* timeline_colors.c - where a column has more values than may be told: numbers are put together by powers of two, of others the most
  * frequent ones stay, and the rest is one color. One more scan counts them, in which chunks of numbers are passed over as long as
- * there is nothing else. */
+ * there is nothing else. Or those stay that were chosen. */
+#include "plan.h"
 #include "timeline.h"
 
 #include <errno.h>
@@ -225,6 +226,48 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);
 }
 
+/* ---- those that were chosen ------------------------------------------------------------------------------- */
+
+static int key_of_microseconds(struct query *q, const struct value *v, uint64_t *ret)
+{
+    if (v->type == VALUE_INT)
+        return key_of_time(q, v->i, false, ret);
+    return fabs(v->d) < 9e15 ? key_of_time(q, llround(v->d * 1000), true, ret)
+                             : key_of_f64(q, v->d, ret);
+}
+
+/* As scans give it. */
+static int key_of_chosen(struct query *q, const struct source *s, const struct value *v,
+                         uint64_t *ret)
+{
+    if (source_is_time(s) && (v->type == VALUE_INT || v->type == VALUE_DOUBLE))
+        return key_of_microseconds(q, v, ret);
+    if (v->type == VALUE_INT)
+        return key_of_i64(q, v->i, ret);
+    if (v->type == VALUE_DOUBLE)
+        return key_of_f64(q, v->d, ret);
+    if (v->type == VALUE_BOOL)
+        return key_of_bool(v->i, ret);
+    struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = v->text};
+    return key_of_entry(q, &e, ret);
+}
+
+int timeline_choose_colors(struct timeline *t, const struct value *values, size_t count)
+{
+    struct timeline_plan *p = &t->plan;
+    const struct source **color = &p->keys[p->width - 1];
+    uint64_t key;
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = key_of_chosen(p->query, *color, &values[i], &key);
+        int64_t added = rc < 0 ? rc : group_table_add(&t->kept, &key);
+        rc = added < 0 ? (int)added : 0;
+    }
+    rc = rc < 0 ? rc : group_table_place(&t->kept);
+    return rc < 0 ? rc : query_source_folded(p->query, *color, &t->kept, color);
+}
+
 /* ---- what is told of a color --------------------------------------------------------------------------------- */
 
 /* An integer where it is one of 64 bits. */
@@ -241,8 +284,8 @@ void timeline_tell_color(const struct timeline *t, uint64_t key, const struct va
     static const struct value null = {.type = VALUE_NULL}, zero = {.type = VALUE_INT};
 
     *ret = (struct timeline_color){.value = *value};
-    if (key == QUERY_KEY_OTHERS)
-        ret->others = t->others;
+    ret->is_others = key == QUERY_KEY_OTHERS;
+    ret->others = ret->is_others ? t->others : 0;
     if (!t->bins || key == QUERY_KEY_NULL || key == QUERY_KEY_OTHERS)
         return;
     ret->is_bin = true;

@@ -10,6 +10,9 @@ GENERAL = [
     {"width": "9", "group_by": "", "color": "fhash", "colors": "4", "events": "30"},
     {"width": "11", "group_by": "cat", "color": "name", "colors": "3", "phase": "any"},
     {"width": "5", "group_by": "host", "color": "te", "colors": "1", "events": "5"},
+    {"width": "13", "group_by": "host", "color": "name", "color_values": '["read","write","fread","no such name",5,true]', "events": "40"},
+    {"width": "12", "group_by": "pid", "color": "dur", "color_values": "[1,2,3,0.5,1e300]", "colors": "2", "events": "20"},
+    {"width": "7", "group_by": "", "color": "cat", "color_values": "[]"},
     {"width": "23", "group_by": "host,rank", "color": "host", "phase": "any", "events": "3"},
     {"query": "cat == 'no such category'"},
 ]
@@ -23,12 +26,15 @@ ALIGNED = [
     {"width": "64", "events": "40"},
     {"width": "512", "events": "1000", "group_by": "pid", "color": "name"},
     {"width": "128", "events": "20", "group_by": "pid", "color": "name", "colors": "2"},
+    {"width": "128", "events": "20", "group_by": "pid", "color": "name", "color_values": '["read","open64"]'},
     {"width": "32", "events": "20", "group_by": "host", "color": "size", "colors": "2"},
     {"width": "16", "events": "7", "group_by": "host,cat", "color": "rank", "query": "pid != 1 and not (name like 'f%')"},
 ]
 SYNTH = [
     *({"dir": d, "width": "50", "phase": "any", "color": "name"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
     {"dir": "units", "group_by": "trace", "width": "9"},
+    *({"dir": d, "width": "20", "phase": "any", "color": c, "color_values": '["a","read",0,1,2,0.25,true]'} for d in ("damage", "units", "v4", "tree", "g0")
+      for c in ("name", "dur", "id", "fhash")),
     *({"dir": d, "width": "20", "phase": "any", "color": c, "colors": n} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")
       for c, n in (("name", "2"), ("dur", "1"), ("size", "1"), ("id", "3"), ("hhash", "1"), ("tid", "2"))),
 ]

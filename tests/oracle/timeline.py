@@ -1,6 +1,7 @@
 """/timeline and /histogram. Slow and plain: an object is looked at column by column."""
 
 import collections
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -96,6 +97,17 @@ def powers(value):
     return told_power(high // 2), told_power(high)
 
 
+def keep(seen, kept, others):
+    """All but those are one color; null is none. What is told of each key."""
+    told = {s.color_key: {"value": s.color} for s in seen}
+    key = max(told, default=()) + ("others",)  # behind all
+    for s in seen:
+        if s.color is not None and s.color_key not in kept:
+            s.color_key = key
+            told[key] = {"value": None, "others": others}
+    return told
+
+
 def put_together(seen, most):
     """Of too many colors: a key of each object's color, and what is told of the key."""
     told = {s.color_key: {"value": s.color} for s in seen}
@@ -110,12 +122,7 @@ def put_together(seen, most):
         return told
     counts = collections.Counter(s.color_key for s in seen if s.color is not None)
     kept = set(sorted(counts, key=lambda key: (-counts[key], key))[:most])
-    others = max(told) + ("others",)  # behind all
-    told[others] = {"value": None, "others": len(values) - most}
-    for s in seen:
-        if s.color is not None and s.color_key not in kept:
-            s.color_key = others
-    return told
+    return keep(seen, kept, len(values) - most)
 
 
 def timeline(root, params):
@@ -124,7 +131,8 @@ def timeline(root, params):
     paths = [p for p in params.get("group_by", "host,pid,tid").split(",") if p]
     readers, color = [dsl.Path(p) for p in paths], dsl.Path(params.get("color", "cat"))
     seen = [Seen(root, o, readers, color) for o in objects if o.ts is not None]
-    values = put_together(seen, int(params.get("colors", 256)))
+    chosen = params.get("color_values")
+    values = put_together(seen, int(params.get("colors", 256))) if chosen is None else keep(seen, {sort_key(v) for v in json.loads(chosen)}, None)
     lanes, colors = rank({lane_key(s) for s in seen}), rank({s.color_key for s in seen})
     w = Window(*window, int(params.get("width", 1000))) if window else None
     lane_sums, color_sums, cells, before = [Sum() for _ in lanes], [Sum() for _ in colors], [{} for _ in lanes], [0] * len(lanes)

@@ -34,6 +34,7 @@ struct question {
     uint32_t width, events;
     bool again; /* more rows are looked at, for events or colors */
     uint32_t colors;
+    const struct value *chosen; /* color */
 };
 
 static void put_answer(const struct question *a, struct timeline *t, struct buf *answer)
@@ -67,6 +68,8 @@ static int ask(void *arg, struct buf *answer)
                                        .group_by_count = 2,
                                        .color = a->color,
                                        .colors = a->colors,
+                                       .color_values = a->chosen,
+                                       .color_value_count = a->chosen ? 1 : 0,
                                        .has_window = true,
                                        .overlap = true,
                                        .to_ns = a->to,
@@ -87,12 +90,14 @@ static int ask(void *arg, struct buf *answer)
 
 static void all(void)
 {
+    static const struct value read = {.type = VALUE_TEXT, .text = {"read", 4}};
     static const struct question questions[] = {
         {"a window", "cat", (1 << 24) - 1, 2, 20},
         {"its half, by name", "name", (1 << 23) - 1, 1, 0},
         {"more events than a chunk lists", "cat", (1 << 24) - 1, 2, 500, true},
         {"all in one column", "cat", ((int64_t)1 << 40) + 5, 1, 3},
         {"the most frequent name", "name", (1 << 24) - 1, 2, 20, true, 1},
+        {"a chosen name", "name", (1 << 24) - 1, 2, 20, false, 1, &read},
         {"powers of two", "args.ret", (1 << 24) - 1, 2, 20, true, 5},
     };
 

@@ -1,0 +1,64 @@
+/* color_values.c - `color_values` of /timeline: which values keep a color of their own, as a JSON array. */
+#include "color_values.h"
+
+#include <jansson.h>
+
+static int refuse(struct request *rq)
+{
+    return err_set_param(&rq->err, ERR_PARAM, "color_values",
+                         "`color_values` is a JSON array of at most %d texts, numbers, true or "
+                         "false",
+                         TIMELINE_COLORS_MAX);
+}
+
+static int take_text(struct request *rq, const json_t *v, struct value *ret)
+{
+    struct text t = {json_string_value(v), json_string_length(v)};
+    const char *own = arena_strdup(&rq->arena, t);
+
+    *ret = (struct value){.type = VALUE_TEXT, .text = {own, t.len}};
+    return own ? 0 : -ENOMEM;
+}
+
+static int take_value(struct request *rq, const json_t *v, struct value *ret)
+{
+    if (json_is_string(v))
+        return take_text(rq, v, ret);
+    if (json_is_integer(v))
+        *ret = (struct value){.type = VALUE_INT, .i = json_integer_value(v)};
+    else if (json_is_real(v))
+        *ret = (struct value){.type = VALUE_DOUBLE, .d = json_real_value(v)};
+    else if (json_is_boolean(v))
+        *ret = (struct value){.type = VALUE_BOOL, .i = json_is_true(v)};
+    else
+        return refuse(rq);
+    return 0;
+}
+
+static int take_all(struct request *rq, const json_t *list, struct timeline_options *o)
+{
+    size_t count = json_array_size(list);
+
+    if (!json_is_array(list) || count > TIMELINE_COLORS_MAX)
+        return refuse(rq);
+    struct value *values = arena_alloc(&rq->arena, (count + 1) * sizeof(*values));
+    int rc = values ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = take_value(rq, json_array_get(list, i), &values[i]);
+    o->color_values = values;
+    o->color_value_count = count;
+    return rc;
+}
+
+int color_values_read(struct request *rq, struct timeline_options *o)
+{
+    const struct param *p = request_param(rq, "color_values");
+    json_error_t error;
+
+    if (!p->set)
+        return 0;
+    json_t *list = json_loadb(p->text.ptr, p->text.len, JSON_ALLOW_NUL, &error);
+    int rc = list ? take_all(rq, list, o) : refuse(rq);
+    json_decref(list);
+    return rc;
+}
