@@ -93,17 +93,6 @@ effect(() => {
 });
 /** When the first event of all that are shown begins: times are told from there. */
 export const begin = computed(() => period.value?.from ?? everything.value.data?.totals.min_ts ?? null);
-/** The directories that are served, on the daemon's machine. */
-export const roots = computed(() => everything.value.data?.roots ?? []);
-
-/** Where something below a root is, for programs on the daemon's machine. With several roots a path says by a label which. */
-export function placeOf(path: string): string {
-  if (path.startsWith("/")) return path;
-  const labels = roots.value.length > 1, end = path.indexOf("/"), [label, rest] = !labels || end < 0 ? [path, ""] : [path.slice(0, end), path.slice(end)];
-  const root = labels ? roots.value.find((r) => r.label === label) : roots.value[0];
-  return root ? (root.path + (labels ? rest : `/${path}`)).replace(/\/\.?$/, "") : path;
-}
-
 export interface Answer<T> {
   data: T | null;
   error: ApiError | Error | null;

@@ -26,6 +26,7 @@ tar FILE          what a tar archive of traces has: its members, their text; bui
 organize          traces shared out to groups by queries, each a directory of traces
 reconstruct       the original traces from what organize has written, proved by hashes
 gen_fake_trace    synthetic traces of a training
+get PATH          any question in the words of the REST API, as dftracerctl get /stats report=names
 requests          what the daemon is being asked now: whose, how long, how far
 doctor            whether all is as it should be: versions, permissions, file systems, limits; what to mend
 server            serves a directory over HTTP: dftracerd with the options of the old command'
@@ -37,6 +38,7 @@ reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,re
 asking=$reading,index,merge,split,pgzip,organize
 choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize
 all=$asking,reconstruct,gen_fake_trace
+any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
 $choosing - --files FILE... call:add_file these trace files, or globs
 pgzip -d --directory DIR set:directory plain traces in this directory (default: the working directory)
@@ -153,11 +155,11 @@ merge,split,pgzip,organize -f --force - set:force=true replace files that are th
 $reading,index -f --force - set:force=true index the chosen files anew
 $asking - --force-rebuild - set:force=true the same
 $reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no use what is indexed: exit 1 if something is not
-$all,doctor - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
-$all,requests,doctor - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
-$all,requests,doctor - --unix-socket PATH set:socket the same, at its unix socket
-$all,requests,doctor - --version - call:version the version of this program
-$all,requests,doctor -h --help - call:help this text
+$any,doctor - --index-dir DIR set:index_dir where a daemon that has to be started keeps its index
+$any,requests,doctor - --url URL set:url ask this daemon; without -d, for all that it serves (default: \$DFTRACERD_URL)
+$any,requests,doctor - --unix-socket PATH set:socket the same, at its unix socket
+$any,requests,doctor - --version - call:version the version of this program
+$any,requests,doctor -h --help - call:help this text
 $reading -c --checkpoint-size BYTES none
 merge,split,pgzip,organize,reconstruct - --checkpoint-size BYTES none
 merge - --channel-capacity COUNT none
@@ -187,7 +189,8 @@ $all - --watchdog-interval N none
 $all - --watchdog-warning-threshold N none
 $all - --watchdog-idle-timeout N none
 $all - --watchdog-deadlock-timeout N none
-requests -d --directory DIR call:add_directory ask the daemon that serves this directory (default: the working directory)
+get -o --output FILE set:output write there, completely or not at all (default: standard output)
+get,requests -d --directory DIR call:add_directory ask the daemon that serves this directory (default: the working directory)
 doctor -d --directory DIR call:add_examined look at the traces in this directory (default: the working directory)
 doctor -c --config FILE set:config_file the configuration of the daemon (default: where it looks for it)
 server -d --directory DIR daemon traces in this directory; needed

@@ -27,6 +27,7 @@ rows() {
 help() {
     case $command in
     reader | tar) printf 'Usage: dftracer_%s [OPTION]... FILE\n' "$command" ;;
+    get) printf 'Usage: dftracerctl get [OPTION]... PATH [NAME=VALUE]...\n' ;;
     processes | requests | doctor) printf 'Usage: dftracerctl %s [OPTION]...\n' "$command" ;;
     call_tree) printf 'Usage: dftracer_call_tree [OPTION]... INPUT...\n' ;;
     *) printf 'Usage: dftracer_%s [OPTION]...\n' "$command" ;;
@@ -44,7 +45,7 @@ help() {
             [ ${#names} -le 28 ] || names="$names$newline$(printf '%30s' '')"
             printf '  %-28s %s\n' "$names" "$text"
         done
-        printf 'Accepted without effect:%s\n' "$ignored" | fold -s -w 110
+        [ -z "$ignored" ] || printf 'Accepted without effect:%s\n' "$ignored" | fold -s -w 110
     }
     exit 0
 }

@@ -35,6 +35,7 @@ literal=''
 case $command in
 reader | tar) operand=take_file ;;
 call_tree) operand=take_input ;;
+get) operand=take_words ;;
 *) operand=no_operand ;;
 esac
 take=$operand
@@ -46,6 +47,16 @@ no_operand() {
 take_file() {
     [ -z "$where" ] || no_operand "$1"
     add_file "$1"
+}
+
+# A path, then parameters. curl would read a file for a name with an @.
+request=''
+take_words() {
+    case $request,${1%%=*} in
+    ,*) request=${1#/} ;;
+    *,*[!A-Za-z0-9_.-]* | *,) wrong "$1: NAME=VALUE is needed" ;;
+    *) case $1 in *=*) add "${1%%=*}" "${1#*=}" ;; *) wrong "$1: NAME=VALUE is needed" ;; esac ;;
+    esac
 }
 
 # Files and directories, looked at when --pattern and -r are known.

@@ -59,6 +59,13 @@ stats)
     prepare
     ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
     ;;
+get)
+    [ -n "$request" ] || wrong "PATH is needed, for instance /stats"
+    [ -z "$reached" ] || wait_for_listing
+    set -- "$request" "$fields" -gN
+    [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
+    if [ -n "$output" ]; then ask_into "$output" "$@"; else ask "$@"; fi
+    ;;
 requests) ask requests '' -G --data "format=${format:-text}" ;;
 processes)
     prepare

@@ -31,12 +31,6 @@ function useTree(s: Selection, more: Params = {}): { data: Answer | null; error:
   return { data: answer.data, error: first.error ?? answer.error, loading: first.loading || answer.loading, least, params };
 }
 
-/** What is on screen, for other programs. */
-function tell(params: Params): void {
-  const options = Object.entries({ "--focus": params["focus"], "--max-depth": params["max_depth"], "--min-total": params["min_total"] });
-  shown.value = { path: "/call-tree", params, ctl: ["call_tree", "--no-save", ...options.flatMap(([name, value]) => (value == null ? [] : [name, String(value)]))] };
-}
-
 function Facts({ answer, least }: { answer: Answer; least: number }) {
   return (
     <p class="soft" role="status">
@@ -72,7 +66,7 @@ function Table({ root }: { root: Call }) {
 function Sandwich({ names }: { names: Function[] }) {
   const s = selection.value, name = focus.value || names[0]?.name || "";
   const params = { ...selectionParams(s), focus: name, max_depth: levels.value }, answer = useAnswer<Answer>("/call-tree", name ? params : null);
-  useLayoutEffect(() => tell(params), [JSON.stringify(params)]);
+  useLayoutEffect(() => { shown.value = { path: "/call-tree", params }; }, [JSON.stringify(params)]);
   return (
     <>
       <label class="choice">Function <input aria-label="Function" list="call-names" value={name} size={30} onChange={(e) => { focus.value = e.currentTarget.value; }} /></label>
@@ -120,7 +114,7 @@ function Bar() {
 export function CallsView() {
   const tree = useTree(selection.value);
   useLayoutEffect(() => { if (focus.peek() && mode.peek() === "flame") mode.value = "sandwich"; }, []);
-  useLayoutEffect(() => { if (mode.value !== "sandwich") tell(tree.params); }, [JSON.stringify(tree.params), mode.value]);
+  useLayoutEffect(() => { if (mode.value !== "sandwich") shown.value = { path: "/call-tree", params: tree.params }; }, [JSON.stringify(tree.params), mode.value]);
   return (
     <section class="panel wide calls" aria-label="Calls" aria-busy={tree.loading}>
       <Bar />

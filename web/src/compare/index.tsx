@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { after, clock, exact, label, percent } from "../format";
-import { placeOf, roots, stamp, useAnswer } from "../live";
+import { stamp, useAnswer } from "../live";
 import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
@@ -78,14 +78,6 @@ function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
   return state;
 }
 
-/** The client takes a path for each side, and no query or time of its own. */
-function ctlOf(a: Selection, b: Selection): string[] | null {
-  const all = roots.value.length === 1 ? "." : "";
-  if ([a, b].some((s) => s.query || s.from != null || !(s.file || s.dir || all))) return null;
-  const [of, to] = [a, b].map((s) => placeOf(s.file || s.dir || all));
-  return ["comparator", "-r", "--baseline", of as string, "--variant", to as string, "--group-by", by.value, "--query", common.value];
-}
-
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 
 function Result({ a, b }: { a: Selection; b: Selection }) {
@@ -93,8 +85,8 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
   const { rows, error, busy } = useRows(key, a, b, true);
   useLayoutEffect(() => {
     const request = requestOf(a, b, by.value, common.value);
-    shown.value = { path: "/compare", params: request, ctl: ctlOf(a, b) };
-  }, [key, roots.value]);
+    shown.value = { path: "/compare", params: request };
+  }, [key]);
   const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
   const none = rows?.some((r) => isSummary(r) && r.metric === "count" && !r.baseline && !r.variant), chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (

@@ -25,7 +25,7 @@ export function requestOf(a: Selection, b: Selection, by: string, common: string
     const p = selectionParams(s);
     return { [`${name}.query`]: p["query"], [`${name}.time_range`]: p["time_range"], [`${name}.dir`]: s.dir || (s.file ? undefined : "."), [`${name}.file`]: s.file || undefined };
   };
-  return { ...side("baseline", a), ...side("variant", b), query: common, group_by: by };
+  return { ...side("baseline", a), ...side("variant", b), query: common, group_by: by, format: "ndjson" };
 }
 
 const FORMATS: [RegExp, (n: Amount) => string, string][] = [

@@ -4,12 +4,12 @@ import { isAbort, request as send } from "../api";
 import { Chart, type Series } from "../chart";
 import { after, both, clock, count, equals, exact, label, many, time } from "../format";
 import { begin, stamp } from "../live";
-import { shown, wholeQuery } from "../shown";
+import { shown } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
 import { ColumnInput } from "../query/columns";
 import { HeatMap } from "./heat";
-import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
+import { ask, bucketsRequest, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
 
 const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
 const only = extra("only", "");
@@ -152,9 +152,7 @@ export function GroupsView() {
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const m = grid?.metric ?? (METRICS[q.metric] as Metric), key = JSON.stringify(q);
   useLayoutEffect(() => {
-    const query = both(wholeQuery(selection.value), only.value);
-    shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q),
-      query, ctl: ["stats", "--report", "detailed", "--top-n", String(q.top), ...(columnsOf(q.by).length ? ["--group-by", ...columnsOf(q.by)] : [])] };
+    shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q) };
   }, [key]);
   const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
   const by = grid ? grid.columns.join(", ") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;

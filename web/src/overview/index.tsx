@@ -30,7 +30,7 @@ function Totals({ info }: { info: Info }) {
 function Activity() {
   const request = activityParams(selectionParams(selection.value));
   const answer = useAnswer<Rows<Group>>("/aggregate", request);
-  useLayoutEffect(() => { shown.value = { path: "/aggregate", params: request, ctl: ["stats", "--report", "summary"] }; }, [JSON.stringify(request)]);
+  useLayoutEffect(() => { shown.value = { path: "/aggregate", params: request }; }, [JSON.stringify(request)]);
   const drawn = useMemo(() => (answer.data ? filled(answer.data) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}

@@ -12,7 +12,6 @@ import { ColumnInput } from "./columns";
 type Row = Record<string, unknown>;
 const columns = extra("columns", "ts,dur,name,cat,rank,pid,tid,size,file"), order = extra("order", "ts"), from = extra("row", "0");
 const PAGE = 100;
-const VIEW_WORDS = ["view", "--no-metadata"];
 
 function requestOf(): Params {
   const select = columns.value.split(",").map((c) => c.trim()).filter(Boolean).join(",");
@@ -65,7 +64,7 @@ function Table({ rows, names }: { rows: Row[]; names: string[] }) {
 function Longest() {
   const request = { ...selectionParams(selection.value), group_by: "rank,host,pid,tid", width: 1, events: PAGE };
   const { data, error, loading } = useAnswer<Timeline>("/timeline", request);
-  useLayoutEffect(() => { shown.value = { path: "/timeline", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
+  useLayoutEffect(() => { shown.value = { path: "/timeline", params: request }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="empty">…</p>;
   const rows = [...data.events].sort((a, b) => b.dur - a.dur).map((e) => {
@@ -77,7 +76,7 @@ function Longest() {
 
 function Rows({ request }: { request: Params }) {
   const { rows, of, error, busy } = useRows(request), start = Number(of["offset"]);
-  useLayoutEffect(() => { shown.value = { path: "/view", params: request, ctl: VIEW_WORDS }; }, [JSON.stringify(request)]);
+  useLayoutEffect(() => { shown.value = { path: "/view", params: request }; }, [JSON.stringify(request)]);
   if (error) return <Failure error={error} />;
   if (!rows) return <p class="empty">…</p>;
   return (

@@ -13,7 +13,7 @@ function Line({ title, text }: { title: string; text: string }) {
 
 export function Share() {
   const [open, setOpen] = useState(false), [error, setError] = useState<Error | null>(null), [address, setAddress] = useState("");
-  const s = selection.value, r = shown.value, line = r && ctlLine(r, s);
+  const s = selection.value, r = shown.value;
   const perfetto = () => {
     setError(null);
     setAddress("");
@@ -26,7 +26,7 @@ export function Share() {
       {error && <Failure error={error} />}
       {address && <p class="note">Its window has a button. If none came up: <a href={address} target="_blank" rel="noopener">open it here</a>.</p>}
       {open && r && (
-        <div class="lines"><Line title="link" text={link.value} /><Line title="curl" text={curlLine(r)} />{line ? <Line title="dftracerctl" text={line} /> : <p class="note">dftracerctl compares files and directories only.</p>}</div>
+        <div class="lines"><Line title="link" text={link.value} /><Line title="curl" text={curlLine(r)} /><Line title="dftracerctl" text={ctlLine(r)} /></div>
       )}
     </>
   );

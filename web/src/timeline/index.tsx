@@ -78,12 +78,6 @@ function keepWindow(stage: Stage, old: Stage | null): void {
   else stage.fit();
 }
 
-/** What /timeline selects, as a query: what reaches into the window, and of records the events where there are others. */
-function queryIn(range: Params): string {
-  const [from, to] = String(range["time_range"]).split(","), window = `ts <= ${to} and te >= ${from}`;
-  return both(String(range["query"] ?? ""), range["phase"] ? `${window} and not ph in ["C", "A"]` : window);
-}
-
 /** What the window has, exactly: of all, what the lanes came with; else asked once it stands still. */
 function useFacts(stage: Stage, first: Answer): Answer | null {
   void stage.moved.value;
@@ -93,7 +87,7 @@ function useFacts(stage: Stage, first: Answer): Answer | null {
     if (told) set(first);
     const control = new AbortController(), range = { ...stage.base, ...colored(stage.color), time_range: stage.clock.range(from, to) };
     const timer = setTimeout(() => {
-      shown.value = { path: "/timeline", params: { ...range, group_by: stage.columns().join(",") }, query: queryIn(range), ctl: ["view", "--no-metadata"] };
+      shown.value = { path: "/timeline", params: { ...range, group_by: stage.columns().join(",") } };
       quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
       if (!told) ask({ ...range, group_by: "", width: 1, events: 0 }, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
