@@ -1,111 +1,33 @@
 // The timeline: lanes over time, of any number of events.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isAbort, type Params } from "../api";
 import { both, count, exact, label, many, time } from "../format";
 import { markText } from "../marks";
-import { everything, stamp } from "../live";
+import { stamp } from "../live";
 import { columnNames } from "../query/columns";
-import { shown } from "../shown";
-import { extra, quietly, selection, selectionParams, setSelection } from "../state";
+import { extra, selection, setSelection } from "../state";
 import { dark } from "../theme";
 import { Failure } from "../ui";
 import { listen } from "./input";
-import { findTracks, type Point, type Track } from "./counters";
-import { ALONE, COLOR, colored, lanesParams, LANES_MOST, LAYOUT, layoutOf, LAYOUTS } from "./lanes";
-import { ask, exactFilterOf, idOf, isLane, type Answer, type Color, type Node } from "./model";
+import { color, lanes, picked, useFacts, useStage } from "./asked";
+import type { Point, Track } from "./counters";
+import { LANES_MOST, LAYOUT, LAYOUTS } from "./lanes";
+import { ask, exactFilterOf, idOf, isLane, isOthers, type Answer, type Color, type Node } from "./model";
 import { byTime, colorName, colorQuery } from "./palette";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
-import { Stage, type Under } from "./stage";
+import type { Stage, Under } from "./stage";
 import "./timeline.css";
-
-const lanes = extra("lanes", LAYOUT);
-/** Empty: by category, or by name where there is but one category. */
-const color = extra("color", "");
-const at = extra("at", "");
-const picked = extra("event", "");
-
-const hasCounters = (): boolean => {
-  const t = everything.value.data?.totals;
-  return !t || t.counters + t.aggregated > 0;
-};
-
-/** What is asked, besides the window. Counters are tracks; where there are none, all that is there is events. */
-function baseParams(): Params {
-  return { ...selectionParams({ ...selection.value, from: null, to: null }), phase: hasCounters() ? "events" : undefined };
-}
-
-/** All lanes, and by what they are coloured. */
-async function askLanes(base: Params, signal: AbortSignal): Promise<{ first: Answer; by: string }> {
-  const by = color.peek() || COLOR, first = await ask(lanesParams(base, lanes.peek(), by), signal);
-  if (color.peek() || first.colors.length !== 1) return { first, by };
-  return { first: await ask(lanesParams(base, lanes.peek(), ALONE), signal), by: ALONE };
-}
-
-/** The lanes of everything, once for each selection; and again when the index changes. */
-function useStage(): { stage: Stage | null; error: Error | null; first: Answer | null } {
-  const [state, set] = useState<{ stage: Stage | null; error: Error | null; first: Answer | null }>({ stage: null, error: null, first: null });
-  const s = selection.value, key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
-  useLayoutEffect(() => {
-    const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value);
-    askLanes(base, control.signal).then(async ({ first, by }) => {
-      const found = await findTracks(base, first.from, hasCounters(), control.signal);
-      const old = kept.current.stage;
-      if (old && kept.current.key === key && old.color === by) {
-        old.renew(first, found);
-        set({ stage: old, error: null, first });
-        return;
-      }
-      old?.stop();
-      const stage = new Stage(layout, first, found, base, by);
-      keepWindow(stage, old);
-      kept.current = { key, stage };
-      set({ stage, error: null, first });
-    }, (error) => { if (!isAbort(error)) set((s) => ({ ...s, error: error as Error })); });
-    return () => control.abort();
-  }, [key, stamp.value]);
-  useEffect(() => () => kept.current.stage?.stop(), []);
-  void s;
-  return state;
-}
-
-/** The window of the stage before if it left something out, of the address, of the selection, else all; where nothing is, all. */
-function keepWindow(stage: Stage, old: Stage | null): void {
-  const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
-  const wanted = old && !old.all && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to ?? NaN];
-  const [first, last] = wanted.map((us) => stage.clock.ns(us as number)) as [number, number];
-  if (first <= stage.whole.to && last >= stage.whole.from) stage.show(first, last);
-  else stage.fit();
-}
-
-/** What the window has, exactly: of all, what the lanes came with; else asked once it stands still. */
-function useFacts(stage: Stage, first: Answer): Answer | null {
-  void stage.moved.value;
-  const { from, to } = stage.window, whole = stage.all, told = whole && !first.untimed && !stage.base["time_range"];
-  const [facts, set] = useState<Answer | null>(null);
-  useEffect(() => {
-    if (told) set(first);
-    const control = new AbortController(), range = { ...stage.base, ...colored(stage.color), time_range: stage.clock.range(from, to) };
-    const timer = setTimeout(() => {
-      shown.value = { path: "/timeline", params: { ...range, group_by: stage.columns().join(",") } };
-      quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
-      if (!told) ask({ ...range, group_by: "", width: 1, events: 0 }, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
-    }, 200);
-    return () => { clearTimeout(timer); control.abort(); };
-  }, [stage, told && first, `${from},${to}.${stamp.value}`]);
-  return told ? first : facts;
-}
 
 // ---- around the canvas ----
 
 function Legend({ stage, facts }: { stage: Stage; facts: Answer | null }) {
-  const told = byTime(facts?.colors ?? []), listed = told.filter((c, i) => i < 24 || c.others);
+  const told = byTime(facts?.colors ?? []), listed = told.filter((c, i) => i < 24 || isOthers(c));
   const only = (c: Color) => setSelection({ query: both(selection.value.query, colorQuery(stage.color, c)) });
   return (
     <ul class="legend" aria-label={`Colours: ${stage.color}`}>
       {listed.map((c) => (
         <li key={idOf([c.value, c.below ?? null, c.others ?? null])}>
-          <button class="quiet" onClick={() => only(c)} disabled={!!c.others} title={`${many(c.count, "event")}, ${exact(c.busy)} µs in this window. ${c.others ? "More frequent values have colours of their own" : "Click: only these"}`}>
+          <button class="quiet" onClick={() => only(c)} disabled={isOthers(c)} title={`${many(c.count, "event")}, ${exact(c.busy)} µs in this window. ${isOthers(c) ? "More frequent values have colours of their own" : "Click: only these"}`}>
             <i style={{ background: stage.palette.text(stage.palette.number(c)) }} />{colorName(stage.color, c)} <small>{count(c.count)}</small>
           </button>
         </li>
@@ -250,7 +172,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
     set(null);
     if (!a) return;
     const control = new AbortController();
-    const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...colored(stage.color), width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
+    const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...stage.coloured, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
     const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
     return () => { clearTimeout(timer); control.abort(); };
   }, [key]);

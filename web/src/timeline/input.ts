@@ -1,5 +1,4 @@
 // Pointer, wheel, touch and keys of the timeline.
-import { colored } from "./lanes";
 import type { Gap } from "./boxes";
 import { ask, filterOf, isLane } from "./model";
 import * as draw from "./draw";
@@ -19,7 +18,7 @@ export interface Wishes {
 /** The longest event of a row in a window is told; null: there is none. */
 async function longest(stage: Stage, row: Under["row"], from: number, to: number): Promise<Place | null> {
   const query = both(String(stage.base["query"] ?? ""), filterOf(stage.tree, [row.node]));
-  const answer = await ask({ ...stage.base, query, group_by: "", ...colored(stage.color), width: 1, events: 1, time_range: stage.clock.range(from, to) });
+  const answer = await ask({ ...stage.base, query, group_by: "", ...stage.coloured, width: 1, events: 1, time_range: stage.clock.range(from, to) });
   return answer.events[0] ?? null;
 }
 

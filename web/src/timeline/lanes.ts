@@ -19,7 +19,7 @@ export const LANES_MOST = 20000;
 /** How all lanes are asked for. */
 export const lanesParams = (base: Params, layout: string, color: string): Params =>
   ({ ...base, group_by: layoutOf(layout).flat().join(","), ...colored(color), width: 1, events: 0, limit: LANES_MOST });
-/** More colours than these nobody tells apart. */
-export const colored = (color: string): Params => ({ color, colors: 64 });
+/** More colours than these nobody tells apart. `values`: which these are, as JSON; empty: the most frequent ones of what is asked for. */
+export const colored = (color: string, values = ""): Params => ({ color, colors: 64, color_values: values || undefined });
 /** By what lanes are coloured unless somebody says so; and where that has one value only. */
 export const LAYOUT = "threads", COLOR = "cat", ALONE = "name";

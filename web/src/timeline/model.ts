@@ -7,12 +7,13 @@ import type { Track } from "./counters";
 export type Cell = [number, number, number, number, number?];
 export type Key = string | number | bigint | boolean | null;
 /** A value of the column that gives the colour; or many: numbers from it to before `below` (null: all before, all behind), or so many
- *  `others`. */
+ *  `others` (null: nobody has counted). */
 export interface Color {
   value: Key;
   below?: number | null;
-  others?: number;
+  others?: number | null;
 }
+export const isOthers = (c: Color): boolean => c.others !== undefined;
 export interface Answer {
   generation: number;
   complete: boolean;

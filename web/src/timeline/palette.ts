@@ -1,7 +1,7 @@
 // Which value has which colour: the same in all tiles, and in the legend.
 import { count, equals, label, many, time } from "../format";
 import { colour, dark } from "../theme";
-import { idOf, type Color } from "./model";
+import { idOf, isOthers, type Color } from "./model";
 
 const NAMED = 8;
 const MOST = 4096;
@@ -20,7 +20,7 @@ function binOf(n: number): Color {
 
 /** Those with most time first; numbers that are put together in their order; others last. */
 export const byTime = <C extends Color & { count: number; busy: number }>(colors: C[]): C[] =>
-  [...colors].sort((a, b) => (a.others ?? 0) - (b.others ?? 0) || (isBin(a) && isBin(b) ? exponent(a) - exponent(b) : b.busy - a.busy || b.count - a.count));
+  [...colors].sort((a, b) => Number(isOthers(a)) - Number(isOthers(b)) || (isBin(a) && isBin(b) ? exponent(a) - exponent(b) : b.busy - a.busy || b.count - a.count));
 
 const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /** A power of two, or 0. */
@@ -34,7 +34,7 @@ function power(column: string, n: number): string {
 const ending = (text: string): string => (text.includes("/") && text.length > 40 ? `…${label(text.slice(-39), 240)}` : label(text, 40));
 
 export function colorName(column: string, c: Color): string {
-  if (c.others) return many(c.others, "other");
+  if (isOthers(c)) return c.others ? many(c.others, "other") : "others";
   if (!isBin(c)) return c.value == null ? "none" : ending(String(c.value));
   if (c.value == null) return "below 0";
   return c.below == null ? `${count(Number(c.value))} and more` : `${power(column, Number(c.value))} – ${power(column, c.below)}`;
@@ -61,7 +61,7 @@ export class Palette {
    *  of those that it belongs to. */
   number(c: Color): number {
     if (this.high > this.low && !isBin(c) && ["number", "bigint"].includes(typeof c.value)) c = binOf(Number(c.value));
-    const id = idOf([c.value, c.below ?? null, c.others ? "others" : isBin(c)]), known = this.numbers.get(id);
+    const id = idOf([c.value, c.below ?? null, isOthers(c) ? "others" : isBin(c)]), known = this.numbers.get(id);
     if (known !== undefined) return known;
     const n = this.colors.length < MOST ? this.colors.push(c) - 1 : this.colors.length % MOST;
     this.numbers.set(id, n);
@@ -89,7 +89,7 @@ export class Palette {
 
   private made(n: number, c: Color | undefined): string {
     const none = c?.value == null && c?.below === undefined && this.high > this.low; // beside numbers
-    if (c?.others || none) return dark.peek() ? "hsl(0 0% 45%)" : "hsl(0 0% 65%)";
+    if ((c && isOthers(c)) || none) return dark.peek() ? "hsl(0 0% 45%)" : "hsl(0 0% 65%)";
     if (c && isBin(c)) return this.ramp((exponent(c) - this.low) / Math.max(1, this.high - 1 - this.low));
     return n < NAMED ? colour(`s${n}`) || "#888" : `hsl(${Math.round((n * 137.508) % 360)} 45% ${dark.peek() ? 64 : 46}%)`;
   }

@@ -7,6 +7,8 @@ import { gapsOf, place, type Gap, type Placed, type RowBoxes } from "./boxes";
 import * as draw from "./draw";
 import { closedOf, Counters, headsOf, hostOf, type Found, type Point } from "./counters";
 import { columnsOf, isLane, rowsOf, treeOf, type Answer, type Clock, type Node, type Row, type Tree } from "./model";
+import { keptOf } from "./kept";
+import { colored } from "./lanes";
 import { byTime, Palette } from "./palette";
 import { Tiles, type Tile } from "./tiles";
 
@@ -61,12 +63,25 @@ export class Stage {
     for (const c of byTime(answer.colors)) this.palette.number(c);
     this.tree = treeOf(layout, answer);
     this.tiles = new Tiles(this.tree, this.whole.to - this.whole.from, this.clock, this.palette, base, color, () => this.answered());
+    this.keep(keptOf(answer));
     this.counters = new Counters(this.clock, base, () => this.answered());
     for (const root of this.roots()) for (const id of closedOf(root.track === null ? root.children : this.headsOf(root))) this.closed.add(id);
     this.window = { ...this.whole };
   }
 
   window: { from: number; to: number };
+  private kept = "";
+
+  /** Values with colours of their own, the same in all that is asked for; see kept.ts. */
+  keep(values: string): void {
+    this.kept = values;
+    this.tiles.recolour(values);
+    this.redraw();
+  }
+  /** How objects are coloured, as requests say it. */
+  get coloured(): Params {
+    return colored(this.color, this.kept);
+  }
 
   /** Times are told from the same moment in all views. */
   get zero(): number {
@@ -243,6 +258,7 @@ export class Stage {
     const { all } = this;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
     this.tiles.renew(this.tree, this.whole.to - this.whole.from);
+    if (all || !this.kept) this.keep(keptOf(answer));
     this.counters.renew();
     this.layRows();
     if (all) this.fit();

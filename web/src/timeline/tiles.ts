@@ -50,6 +50,8 @@ export interface Tile {
   bytes: number;
   used: number;
   generation: number;
+  /** Which values have colours of their own in it. */
+  values: string;
 }
 interface Wanted {
   key: string;
@@ -98,6 +100,8 @@ export class Tiles {
   readonly took: number[] = [];
   failed: Error | null = null;
 
+  /** Values with colours of their own, see kept.ts. */
+  private values = "";
   /** For tests to set. */
   many = MANY;
 
@@ -154,7 +158,7 @@ export class Tiles {
     for (const node of nodes) {
       for (let i = Math.floor(from / span); i * span < to; i++) {
         const key = this.key(node, k, i), have = this.kept.get(key);
-        if (!wanted.has(key) && have?.generation !== this.generation) wanted.set(key, { key, level: node.level, index: i, k, ...this.block(node) });
+        if (!wanted.has(key) && (have?.generation !== this.generation || have.values !== this.values)) wanted.set(key, { key, level: node.level, index: i, k, ...this.block(node) });
       }
     }
     for (const [key, control] of this.running) if (!wanted.has(key)) { control.abort(); this.running.delete(key); }
@@ -173,18 +177,18 @@ export class Tiles {
 
   private params(w: Wanted, from: number, to: number, columns: number): Params {
     return { ...this.base, query: w.whole ? this.base["query"] : both(String(this.base["query"] ?? ""), filterOf(this.tree, w.nodes)),
-      group_by: columnsOf(this.tree.layout, w.level).join(","), ...colored(this.color), width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
+      group_by: columnsOf(this.tree.layout, w.level).join(","), ...colored(this.color, this.values), width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
   }
 
   private async fetch(w: Wanted): Promise<void> {
     const span = COLUMNS * 2 ** w.k, from = w.index * span, columns = this.columns(span);
-    const control = new AbortController(), began = performance.now(), generation = this.generation;
+    const control = new AbortController(), began = performance.now(), { generation, values } = this;
     this.running.set(w.key, control);
     try {
       const answer = await ask(this.params(w, from, from + span, columns), control.signal);
       this.took.push(performance.now() - began);
       if (this.took.length > 500) this.took.shift();
-      this.keep(this.made(w, from, columns, answer, generation));
+      this.keep({ ...this.made(w, from, columns, answer), generation, values });
       this.failed = null;
     } catch (e) {
       if (control.signal.aborted) return;
@@ -198,7 +202,7 @@ export class Tiles {
     this.changed();
   }
 
-  private made(w: Wanted, from: number, columns: number, answer: Answer, generation: number): Tile {
+  private made(w: Wanted, from: number, columns: number, answer: Answer): Omit<Tile, "generation" | "values"> {
     const colours = answer.colors.map((c) => this.palette.number(c)), lanes = new Map<string, Lane>();
     const slots = new Map(w.nodes.map((n, i) => [n.id, i])), ids = answer.lanes.map((told) => idOf(told.keys));
     answer.lanes.forEach((told, i) => {
@@ -211,7 +215,7 @@ export class Tiles {
     });
     const span = COLUMNS * 2 ** w.k;
     return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
-      used: ++this.clockwork, generation };
+      used: ++this.clockwork };
   }
 
   private keep(tile: Tile): void {
@@ -232,6 +236,13 @@ export class Tiles {
     this.tree = tree;
     this.whole = whole;
     this.generation++;
+  }
+
+  /** Other values have colours: as with a new index, tiles that have others stay until theirs have come. */
+  recolour(values: string): void {
+    if (values === this.values) return;
+    this.stop();
+    this.values = values;
   }
 
   stop(): void {
