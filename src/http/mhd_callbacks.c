@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
@@ -76,18 +77,28 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     return x;
 }
 
-static enum access_role role_of(struct exchange *x, const struct access_peer *peer)
+static enum access_role role_of(struct exchange *x, const struct access_peer *peer, int64_t *until)
 {
     const struct http_options *o = &x->http->options;
     pthread_rwlock_rdlock(&x->http->access_lock);
     enum access_role role = access_peer_role(peer, o);
     pthread_rwlock_unlock(&x->http->access_lock);
-    if (role < ACCESS_READ && o->tls.client_ca && tls_knows_client(x->connection))
-        role = ACCESS_READ;
-    return role;
+    *until = INT64_MAX;
+    if (role >= ACCESS_READ || !o->tls.client_ca)
+        return role;
+    int64_t known_until = tls_knows_client(x->connection);
+    if (known_until < 0)
+        return role;
+    *until = known_until;
+    return ACCESS_READ;
 }
 
-/* Who asks, and what they may: found out once a connection, and again when other users are allowed. */
+static bool is_over(int64_t until)
+{
+    return until < INT64_MAX && (int64_t)time(NULL) > until;
+}
+
+/* Who asks, and what they may: found out once a connection, and again when other users are allowed, or a certificate's time is over. */
 static enum access_role meet(struct exchange *x, struct connection *known)
 {
     const struct http_options *o = &x->http->options;
@@ -96,8 +107,8 @@ static enum access_role meet(struct exchange *x, struct connection *known)
         access_peer_find(known->fd, &known->peer);
         known->role = ACCESS_UNKNOWN;
     }
-    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch) {
-        known->role = role_of(x, &known->peer);
+    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch || is_over(known->role_until)) {
+        known->role = role_of(x, &known->peer, &known->role_until);
         viewer_unref(known->viewer);
         known->viewer = o->file_permissions ? viewer_of(x->fd, &known->peer) : NULL;
     }

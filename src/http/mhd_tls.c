@@ -187,7 +187,17 @@ void tls_tell(struct MHD_Connection *c, int fd, struct text text)
         (void)!send(fd, text.ptr, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool tls_knows_client(struct MHD_Connection *c)
+static int64_t first_end(gnutls_x509_crt_t *chain, unsigned n)
+{
+    int64_t end = INT64_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        int64_t at = (int64_t)gnutls_x509_crt_get_expiration_time(chain[i]);
+        end = at < end ? at : end;
+    }
+    return end;
+}
+
+int64_t tls_knows_client(struct MHD_Connection *c)
 {
     gnutls_session_t session = session_of(c);
     gnutls_x509_crt_t chain[CHAIN_MOST];
@@ -199,8 +209,8 @@ bool tls_knows_client(struct MHD_Connection *c)
         n += good;
         good = good && gnutls_x509_crt_import(chain[n - 1], &list[n - 1], GNUTLS_X509_FMT_DER) == 0;
     }
-    good = good && is_vouched_for(chain, n);
+    int64_t until = good && is_vouched_for(chain, n) ? first_end(chain, n) : -1;
     while (n)
         gnutls_x509_crt_deinit(chain[--n]);
-    return good;
+    return until;
 }

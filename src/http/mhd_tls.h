@@ -11,8 +11,9 @@
 int tls_use(const struct http_tls *pem, struct err *err);
 
 struct MHD_Connection;
-/* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now. */
-bool tls_knows_client(struct MHD_Connection *c);
+/* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now: until when (Unix time, seconds), of its
+ * chain as well; else -1. */
+int64_t tls_knows_client(struct MHD_Connection *c);
 
 /* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. */
 void tls_tell(struct MHD_Connection *c, int fd, struct text text);

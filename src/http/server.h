@@ -26,7 +26,8 @@ struct connection {
     struct client *client;
     struct viewer *viewer;               /* where files have permissions; else NULL                   */
     enum access_role role;               /* found out with the first request, and again...            */
-    unsigned role_epoch;                 /* ... when this is not the access_epoch                     */
+    unsigned role_epoch;                 /* ... when this is not the access_epoch...                  */
+    int64_t role_until;                  /* ... or by a certificate: after this, Unix time in seconds */
     int fd;
     atomic_int state;
     atomic_llong since_ns;               /* it is in this state                                       */
