@@ -1,19 +1,15 @@
-/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end; connections. */
+/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end. */
 #include "etag.h"
+#include "mhd_connection.h"
 #include "mhd_tls.h"
-#include "problem.h"
 #include "readiness.h"
-#include "viewer.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
@@ -21,22 +17,6 @@
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* ---- a request comes in ---- */
-
-static struct connection *connection_of(struct MHD_Connection *c)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
-static void set_state(struct MHD_Connection *c, enum connection_state state)
-{
-    struct connection *known = connection_of(c);
-    if (!known)
-        return;
-    atomic_store(&known->since_ns, clock_mono_ns());
-    atomic_store(&known->state, state);
-}
 
 /* Different from all others, not secret: a number at random for each thread, and a count. */
 static struct hash128 new_id(void)
@@ -64,7 +44,7 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     struct connection *known = connection_of(c);
     struct exchange *x = exchange_new(arg, uri);
     char *query = strchr((char *)(uintptr_t)uri, '?');
-    set_state(c, CONNECTION_ARRIVING);
+    connection_set_state(c, CONNECTION_ARRIVING);
     /* libmicrohttpd would take the parameters apart, 64 bytes of the connection's memory each, and answer nothing where that is
      * too little. */
     if (query)
@@ -75,47 +55,6 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
         response_past(x, c, 414, "the URL is longer than 16 KiB; send long queries by POST");
     }
     return x;
-}
-
-static enum access_role role_of(struct exchange *x, const struct access_peer *peer, int64_t *until)
-{
-    const struct http_options *o = &x->http->options;
-    pthread_rwlock_rdlock(&x->http->access_lock);
-    enum access_role role = access_peer_role(peer, o);
-    pthread_rwlock_unlock(&x->http->access_lock);
-    *until = INT64_MAX;
-    if (role >= ACCESS_READ || !o->tls.client_ca)
-        return role;
-    int64_t known_until = tls_knows_client(x->connection);
-    if (known_until < 0)
-        return role;
-    *until = known_until;
-    return ACCESS_READ;
-}
-
-static bool is_over(int64_t until)
-{
-    return until < INT64_MAX && (int64_t)time(NULL) > until;
-}
-
-/* Who asks, and what they may: found out once a connection, and again when other users are allowed, or a certificate's time is over. */
-static enum access_role meet(struct exchange *x, struct connection *known)
-{
-    const struct http_options *o = &x->http->options;
-    unsigned epoch = atomic_load(&x->http->access_epoch);
-    if (known->peer.unasked) {
-        access_peer_find(known->fd, &known->peer);
-        known->role = ACCESS_UNKNOWN;
-    }
-    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch || is_over(known->role_until)) {
-        known->role = role_of(x, &known->peer, &known->role_until);
-        viewer_unref(known->viewer);
-        known->viewer = o->file_permissions ? viewer_of(x->fd, &known->peer) : NULL;
-    }
-    known->role_epoch = epoch;
-    x->rq.viewer = viewer_ref(known->viewer);
-    x->rq.client = clients_find(x->http->clients, &known->peer);
-    return known->role;
 }
 
 static int begin(struct exchange *x, struct MHD_Connection *c, const char *method,
@@ -131,7 +70,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     x->fd = info ? info->connect_fd : -1;
     x->rq.http = &x->http->context;
     set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
-    enum access_role role = known ? meet(x, known) : ACCESS_NONE;
+    enum access_role role = known ? connection_meet(x, known) : ACCESS_NONE;
     if (!x->rq.client) {
         why = (struct exchange_refusal){
             .status = 503, .close = true, .detail = "out of memory", .err = {.code = -ENOMEM}};
@@ -161,7 +100,7 @@ static int take_upload(struct exchange *x, struct MHD_Connection *c, const char 
     if (x->upload_error)
         spool_clear(x->rq.upload, NULL);
     else if (before / UPLOAD_PACE != (before + n) / UPLOAD_PACE)
-        set_state(c, CONNECTION_ARRIVING);
+        connection_set_state(c, CONNECTION_ARRIVING);
     return MHD_YES;
 }
 
@@ -334,7 +273,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
         return (enum MHD_Result)begin(x, c, method, version);
     if (*len)
         return (enum MHD_Result)take_body(x, c, data, len);
-    set_state(c, CONNECTION_BUSY);
+    connection_set_state(c, CONNECTION_BUSY);
     if (x->refused)
         return MHD_YES;
     pthread_mutex_lock(&x->lock);
@@ -348,66 +287,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     return phase == EXCHANGE_RECEIVING ? (enum MHD_Result)finish_message(x, c) : MHD_YES;
 }
 
-/* ---- a request or a connection is over ---- */
-
-static void put_word(struct buf *line, const char *before, const char *word)
-{
-    buf_puts(line, before);
-    buf_puts(line, word);
-}
-
-static void put_number(struct buf *line, const char *before, uint64_t number)
-{
-    char digits[24];
-    num_format_u64(number, digits);
-    put_word(line, before, digits);
-}
-
-/* Without what was asked, and without the id of a stored question, whatever became of the request: who knows it may ask that.
- * What was refused early has no path of its own yet. */
-static struct text told_path(const struct exchange *x)
-{
-    struct text path = x->path ? text_of(x->path) : text_of(x->uri);
-    if (!x->path && path.ptr)
-        path.len = strcspn(path.ptr, "?");
-    if (path.ptr && memmem(path.ptr, path.len, "/q/", 3))
-        return TEXT("/q/{id}/{name}");
-    if (path.ptr && memmem(path.ptr, path.len, "/open/", 6))
-        return TEXT("/open/{id}");
-    return path;
-}
-
-static void log_access(struct exchange *x, bool cut)
-{
-    const struct http_options *o = &x->http->options;
-    struct buf line = {0};
-    if (!o->log)
-        return;
-    buf_reserve(&line, 256);
-    put_word(&line, "request id=", *x->id ? x->id : "-");
-    put_word(&line, " method=", x->method ? x->method : "-");
-    buf_puts(&line, " path=");
-    buf_json_text(&line, told_path(x));
-    put_number(&line, " status=", (uint64_t)x->status);
-    put_number(&line, " bytes=", x->sent);
-    uint64_t tenths = (uint64_t)(clock_mono_ns() - x->rq.started_ns + 50000) / 100000;
-    put_number(&line, " ms=", tenths / 10);
-    put_number(&line, ".", tenths % 10);
-    if (x->error)
-        put_word(&line, " error=", err_name(x->error));
-    buf_puts(&line, cut ? " cut=true" : "");
-    buf_putc(&line, '\0');
-    if (!line.error)
-        o->log(o->log_arg, 6, line.data);
-    buf_done(&line);
-}
+/* ---- a request is over ---- */
 
 static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
 {
     struct exchange *x = *state;
     (void)arg;
-    set_state(c, CONNECTION_IDLE);
+    connection_set_state(c, CONNECTION_IDLE);
     if (!x)
         return;
     *state = NULL;
@@ -418,88 +305,9 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         metrics_completed(&x->http->metrics, x->rq.endpoint, x->status,
                           clock_mono_ns() - x->rq.started_ns, x->sent, cut);
     exchange_completed(x);
-    log_access(x, cut);
+    access_log(x, cut);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
-}
-
-/* A client that has enough of them, and is no admin. */
-static bool is_too_many(struct http *h, struct connection *known)
-{
-    pthread_rwlock_rdlock(&h->access_lock);
-    bool admin = access_peer_role(&known->peer, &h->options) == ACCESS_ADMIN;
-    pthread_rwlock_unlock(&h->access_lock);
-    unsigned before = known->client ? atomic_fetch_add(&known->client->connections, 1) : 0;
-    return !admin && before >= h->options.limits.client_connections;
-}
-
-/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told nothing. */
-static void turn_away(struct http *h, const struct connection *known)
-{
-    static const char text[] =
-        "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\n"
-        "Content-Type: application/problem+json\r\nContent-Length: 111\r\n\r\n"
-        "{\"type\":\"about:blank\",\"title\":\"Too Many Requests\",\"status\":429,"
-        "\"detail\":\"one client has too many connections\"}\n";
-    if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
-        (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    shutdown(known->fd, SHUT_RDWR);
-}
-
-static void connection_begins(struct http *h, struct MHD_Connection *c, void **context)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct connection *known = calloc(1, sizeof *known);
-    *context = known;
-    if (!known)
-        return;
-    known->fd = info ? info->connect_fd : -1;
-    access_peer_find(known->fd, &known->peer);
-    known->client = clients_find(h->clients, &known->peer);
-    if (is_too_many(h, known))
-        turn_away(h, known);
-    atomic_store(&known->since_ns, clock_mono_ns());
-    atomic_store(&known->state, CONNECTION_ARRIVING);
-    pthread_mutex_lock(&h->connections_lock);
-    known->next = h->connections;
-    if (h->connections)
-        h->connections->prev = known;
-    h->connections = known;
-    pthread_mutex_unlock(&h->connections_lock);
-}
-
-static void connection_ends(struct http *h, void **context)
-{
-    struct connection *known = *context;
-    *context = NULL;
-    if (!known)
-        return;
-    pthread_mutex_lock(&h->connections_lock);
-    *(known->prev ? &known->prev->next : &h->connections) = known->next;
-    if (known->next)
-        known->next->prev = known->prev;
-    pthread_mutex_unlock(&h->connections_lock);
-    viewer_unref(known->viewer);
-    if (known->client)
-        atomic_fetch_sub(&known->client->connections, 1);
-    clients_release(h->clients, known->client);
-    free(known);
-}
-
-/* The socket is closed after the second of these. */
-static void on_connection(void *arg, struct MHD_Connection *c, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    struct carrier *carrier = arg;
-    bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    accept_note(carrier, info->client_addr->sa_family == AF_UNIX, begins);
-    if (begins)
-        connection_begins(carrier->http, c, context);
-    else
-        connection_ends(carrier->http, context);
 }
 
 /* ---- libmicrohttpd ---- */
@@ -530,9 +338,9 @@ struct MHD_Daemon *callbacks_start(struct carrier *c)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_ITC | (c->tls ? MHD_USE_TLS : 0),
         0, NULL, NULL, on_request, h, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        c, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)((h->options.limits.idle_ms + 999) / 1000), MHD_OPTION_CONNECTION_LIMIT, UINT_MAX,
-        MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
+        connection_notify, c, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((h->options.limits.idle_ms + 999) / 1000),
+        MHD_OPTION_CONNECTION_LIMIT, UINT_MAX, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }

@@ -105,7 +105,10 @@ int server_admits(const struct exchange *x);
 /* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone (NULL). How many there were. */
 unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
 
-/* mhd_callbacks.c: libmicrohttpd's side of requests and connections */
+/* access_log.c: a request has ended; `cut`: before its answer had. Caller holds x->lock. */
+void access_log(const struct exchange *x, bool cut);
+
+/* mhd_callbacks.c: libmicrohttpd's side of requests */
 struct MHD_Daemon *callbacks_start(struct carrier *c);
 
 /* accept.c: who has connected goes to a carrier. */

@@ -1,0 +1,147 @@
+/* mhd_connection.c - connections: who is at their other end, what they do now, how many one client has. */
+#include "mhd_connection.h"
+
+#include "mhd_tls.h"
+#include "viewer.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct connection *connection_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+void connection_set_state(struct MHD_Connection *c, enum connection_state state)
+{
+    struct connection *known = connection_of(c);
+    if (!known)
+        return;
+    atomic_store(&known->since_ns, clock_mono_ns());
+    atomic_store(&known->state, state);
+}
+
+/* ---- who asks ---- */
+
+static enum access_role role_of(struct exchange *x, const struct access_peer *peer, int64_t *until)
+{
+    const struct http_options *o = &x->http->options;
+    pthread_rwlock_rdlock(&x->http->access_lock);
+    enum access_role role = access_peer_role(peer, o);
+    pthread_rwlock_unlock(&x->http->access_lock);
+    *until = INT64_MAX;
+    if (role >= ACCESS_READ || !o->tls.client_ca)
+        return role;
+    int64_t known_until = tls_knows_client(x->connection);
+    if (known_until < 0)
+        return role;
+    *until = known_until;
+    return ACCESS_READ;
+}
+
+static bool is_over(int64_t until)
+{
+    return until < INT64_MAX && (int64_t)time(NULL) > until;
+}
+
+enum access_role connection_meet(struct exchange *x, struct connection *known)
+{
+    const struct http_options *o = &x->http->options;
+    unsigned epoch = atomic_load(&x->http->access_epoch);
+    if (known->peer.unasked) {
+        access_peer_find(known->fd, &known->peer);
+        known->role = ACCESS_UNKNOWN;
+    }
+    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch || is_over(known->role_until)) {
+        known->role = role_of(x, &known->peer, &known->role_until);
+        viewer_unref(known->viewer);
+        known->viewer = o->file_permissions ? viewer_of(x->fd, &known->peer) : NULL;
+    }
+    known->role_epoch = epoch;
+    x->rq.viewer = viewer_ref(known->viewer);
+    x->rq.client = clients_find(x->http->clients, &known->peer);
+    return known->role;
+}
+
+/* ---- their begin and end ---- */
+
+/* A client that has enough of them, and is no admin. */
+static bool is_too_many(struct http *h, struct connection *known)
+{
+    pthread_rwlock_rdlock(&h->access_lock);
+    bool admin = access_peer_role(&known->peer, &h->options) == ACCESS_ADMIN;
+    pthread_rwlock_unlock(&h->access_lock);
+    unsigned before = known->client ? atomic_fetch_add(&known->client->connections, 1) : 0;
+    return !admin && before >= h->options.limits.client_connections;
+}
+
+/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told nothing. */
+static void turn_away(struct http *h, const struct connection *known)
+{
+    static const char text[] =
+        "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\n"
+        "Content-Type: application/problem+json\r\nContent-Length: 111\r\n\r\n"
+        "{\"type\":\"about:blank\",\"title\":\"Too Many Requests\",\"status\":429,"
+        "\"detail\":\"one client has too many connections\"}\n";
+    if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
+        (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(known->fd, SHUT_RDWR);
+}
+
+static void connection_begins(struct http *h, struct MHD_Connection *c, void **context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *known = calloc(1, sizeof *known);
+    *context = known;
+    if (!known)
+        return;
+    known->fd = info ? info->connect_fd : -1;
+    access_peer_find(known->fd, &known->peer);
+    known->client = clients_find(h->clients, &known->peer);
+    if (is_too_many(h, known))
+        turn_away(h, known);
+    atomic_store(&known->since_ns, clock_mono_ns());
+    atomic_store(&known->state, CONNECTION_ARRIVING);
+    pthread_mutex_lock(&h->connections_lock);
+    known->next = h->connections;
+    if (h->connections)
+        h->connections->prev = known;
+    h->connections = known;
+    pthread_mutex_unlock(&h->connections_lock);
+}
+
+static void connection_ends(struct http *h, void **context)
+{
+    struct connection *known = *context;
+    *context = NULL;
+    if (!known)
+        return;
+    pthread_mutex_lock(&h->connections_lock);
+    *(known->prev ? &known->prev->next : &h->connections) = known->next;
+    if (known->next)
+        known->next->prev = known->prev;
+    pthread_mutex_unlock(&h->connections_lock);
+    viewer_unref(known->viewer);
+    if (known->client)
+        atomic_fetch_sub(&known->client->connections, 1);
+    clients_release(h->clients, known->client);
+    free(known);
+}
+
+void connection_notify(void *arg, struct MHD_Connection *c, void **context,
+                       enum MHD_ConnectionNotificationCode code)
+{
+    struct carrier *carrier = arg;
+    bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    accept_note(carrier, info->client_addr->sa_family == AF_UNIX, begins);
+    if (begins)
+        connection_begins(carrier->http, c, context);
+    else
+        connection_ends(carrier->http, context);
+}
