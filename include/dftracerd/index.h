@@ -1,6 +1,6 @@
 /* index.h - the store: files, chunks of typed columns, names, summaries; and how they get in.
  *
- * May use:   base, measure, trace; LMDB (src/index/kv.c only), zstd (column stage).   Used by: query, rewrite, http, daemon, tools.
+ * May use:   base, measure, trace; LMDB (src/index/kv*.c only), zstd (column stage).   Used by: query, rewrite, http, daemon, tools.
  * Way:       index_offer(file) -> queue -> reader thread (trace_chunker) -> workers (trace_scan -> chunk_build) -> one
  *            writer (LMDB commit, new snapshot). Questions: index_snapshot -> chunk_open -> column_read.
  * Threads:   struct index: any thread. A snapshot is immutable: any thread. A chunk_view and its columns: the thread

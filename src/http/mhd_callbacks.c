@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* of a body that is too long, so much is read before the connection is cut */

@@ -4,6 +4,7 @@
 #include "mhd_tls.h"
 #include "viewer.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-/* ingest_write.h - the inside of the writer: ingest_write.c takes results and commits, ingest_store.c makes records. */
+/* ingest_write.h - the inside of the writer: ingest_write.c waits and cleans up, ingest_apply.c takes results,
+ * ingest_commit.c stores and publishes, ingest_store.c makes records. */
 #ifndef DFTRACERD_INDEX_INGEST_WRITE_H
 #define DFTRACERD_INDEX_INGEST_WRITE_H
 
@@ -31,7 +32,15 @@ void store_states(struct writer *w);
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
 
-/* ---- ingest_write.c ---- */
+/* ---- ingest_apply.c ---- */
+
+/* Takes it; one that comes before its turn waits. */
+void apply_result(struct writer *w, struct result *r);
+
+/* ---- ingest_commit.c ---- */
+
+/* Stores and publishes what has changed. `clean`: the daemon stops. */
+void commit_dirty(struct writer *w, bool clean);
 
 /* After a commit (or a failed one, which stays in the batch): what is in the list is seen from now on; runs that are over are
  * freed. */

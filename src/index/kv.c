@@ -1,82 +1,25 @@
-/* kv.c - the only caller of LMDB. See kv.h for the contract. */
+/* kv.c - the environment of LMDB: opening, commits, a map that grows. See kv.h for the contract. */
 #include "kv_batch.h"
+#include "kv_env.h"
 
 #include "dftracerd/failpoint.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <lmdb.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
-#define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold   */
-#define POOL_MAX 64      /* idle read transactions kept                                   */
+#define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold */
 #define MAP_MIN (64ull << 20)
 #define MAP_HEADROOM \
     (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
-#define TURNSTILE_NS 100000000
-#define REOPEN_NS \
-    3000000000LL /* reads wait so long for an environment that is being opened again */
-
 /* Of a limited file: branches, leaves and the list of free pages that a deletion writes anew. */
 #define RESERVE_MIN (1ull << 20)
 #define RESERVE_SHARE 64
-
-struct kv {
-    MDB_env *env;
-    MDB_dbi dbi[KV_TABLES];
-    char *path;
-    uint64_t map_size; /* when env is NULL: reopening failed */
-    uint64_t map_max;  /* UINT64_MAX: no limit */
-    uint64_t map_top;  /* the same, or more where the file was larger: deleting must be possible */
-    bool read_only;
-    /* Held for reading while a read transaction is open, for writing while the map moves. Readers are preferred, since a
-     * thread may hold two reads. So that the map moves all the same while there always is one, new readers wait at the
-     * turnstile; not for ever, since one who holds a read may be waiting for them. */
-    pthread_rwlock_t gate;
-    atomic_bool moving; /* the turnstile is closed */
-    pthread_mutex_t pool_lock;
-    MDB_txn *pool[POOL_MAX];
-    unsigned pooled;
-    atomic_uint reads; /* open now */
-};
-
-struct kv_read {
-    struct kv *kv;
-    MDB_txn *txn;
-    bool borrowed;         /* the transaction is that of an outer read */
-    struct kv_read *outer; /* of the same thread */
-};
-static _Thread_local struct kv_read *innermost;
-
-/* ---- errors ---- */
-
-static int code_of(int rc)
-{
-    switch (rc) {
-    case 0:
-        return 0;
-    case MDB_NOTFOUND:
-        return -ENOENT;
-    case MDB_MAP_FULL:
-        return ERR_STORE_FULL;
-    case MDB_INVALID:
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INCOMPATIBLE:
-    case MDB_VERSION_MISMATCH:
-        return ERR_CORRUPT;
-    default:
-        return rc > 0 ? -rc : ERR_STORE;
-    }
-}
 
 /* ---- opening ---- */
 
@@ -130,7 +73,7 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         kv->env = NULL;
         rc = mdb_env_create(&kv->env);
         if (rc)
-            return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+            return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
         mdb_env_set_maxdbs(kv->env, KV_TABLES);
         mdb_env_set_maxreaders(kv->env, READERS_MAX);
         if (!kv->read_only)
@@ -145,7 +88,7 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         else if ((rc == EACCES || rc == EROFS) && kv->read_only && !(flags & MDB_NOLOCK))
             flags |= MDB_NOLOCK;
         else
-            return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+            return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }
 }
 
@@ -155,7 +98,7 @@ static int open_tables(struct kv *kv, struct err *err)
     int rc = mdb_txn_begin(kv->env, NULL, kv->read_only ? MDB_RDONLY : 0, &txn);
 
     if (rc)
-        return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+        return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
     for (int i = 0; i < KV_TABLES && rc == 0; i++)
         rc = mdb_dbi_open(txn, kv_table_name((enum kv_table)i), kv->read_only ? 0 : MDB_CREATE,
                           &kv->dbi[i]);
@@ -163,14 +106,14 @@ static int open_tables(struct kv *kv, struct err *err)
         mdb_txn_abort(txn);
         if (rc == MDB_NOTFOUND)
             rc = MDB_INVALID; /* read-only: made by something else, or never finished */
-        return err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc));
+        return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }
     rc = failpoint("kv.tables") ? errno : 0;
     if (rc)
         mdb_txn_abort(txn);
     else
         rc = mdb_txn_commit(txn);
-    return rc ? err_set(err, code_of(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
+    return rc ? err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
 }
 
 static uint64_t bytes_used(struct kv *kv)
@@ -227,17 +170,11 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     return 0;
 }
 
-static void drain_pool(struct kv *kv)
-{
-    while (kv->pooled > 0)
-        mdb_txn_abort(kv->pool[--kv->pooled]);
-}
-
 void kv_close(struct kv *kv)
 {
     if (!kv)
         return;
-    drain_pool(kv);
+    kv_drain(kv);
     if (kv->env)
         mdb_env_close(kv->env);
     pthread_rwlock_destroy(&kv->gate);
@@ -336,18 +273,6 @@ static void open_gate(struct kv *kv)
     pthread_rwlock_unlock(&kv->gate);
 }
 
-/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that would be the clock on the wall. */
-static void pass_gate(struct kv *kv, const struct kv_read *held)
-{
-    if (atomic_load(&kv->moving) && !held) {
-        int64_t until = clock_mono_ns() + TURNSTILE_NS;
-
-        while (atomic_load(&kv->moving) && clock_mono_ns() < until)
-            nanosleep(&(struct timespec){0, 500000}, NULL);
-    }
-    pthread_rwlock_rdlock(&kv->gate);
-}
-
 /* Readers hold the gate while they read: none can see the map move. */
 static int grow_map(struct kv *kv, uint64_t need)
 {
@@ -357,7 +282,7 @@ static int grow_map(struct kv *kv, uint64_t need)
     if (kv_map_size(kv) >= kv->map_top)
         return MDB_MAP_FULL;
     close_gate(kv);
-    drain_pool(kv);
+    kv_drain(kv);
     size = kv_map_size(kv);
     while (size < need)
         size *= 2;
@@ -377,7 +302,7 @@ static int reopen(struct kv *kv)
     close_gate(kv);
     size = kv->env ? kv_map_size(kv) : kv->map_size;
     kv->map_size = size;
-    drain_pool(kv);
+    kv_drain(kv);
     if (kv->env)
         mdb_env_close(kv->env);
     rc = open_env(kv, size, NULL); /* env NULL: reads fail until the next commit tries again */
@@ -469,7 +394,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;
     if (rc)
-        return code_of(rc);
+        return kv_code(rc);
     kv_batch_clear(b);
     return 0;
 }
@@ -482,263 +407,4 @@ int kv_commit(struct kv *kv, struct kv_batch *b)
 int kv_commit_freeing(struct kv *kv, struct kv_batch *b)
 {
     return commit(kv, b, true);
-}
-
-/* ---- reads ---- */
-
-static int txn_renew(struct kv *kv, MDB_txn **ret)
-{
-    MDB_txn *txn = NULL;
-    int rc;
-
-    pthread_mutex_lock(&kv->pool_lock);
-    if (kv->pooled > 0)
-        txn = kv->pool[--kv->pooled];
-    pthread_mutex_unlock(&kv->pool_lock);
-    if (txn) {
-        rc = mdb_txn_renew(txn);
-        if (rc) {
-            mdb_txn_abort(txn);
-            return rc;
-        }
-    } else {
-        rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
-        if (rc)
-            return rc;
-    }
-    *ret = txn;
-    return 0;
-}
-
-static struct kv_read *held_read(const struct kv *kv)
-{
-    struct kv_read *r = innermost;
-
-    while (r && r->kv != kv)
-        r = r->outer;
-    return r;
-}
-
-/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
-static int follow_map(struct kv *kv, MDB_txn **ret)
-{
-    pthread_rwlock_unlock(&kv->gate);
-    pthread_rwlock_wrlock(&kv->gate);
-    drain_pool(kv);
-    mdb_env_set_mapsize(kv->env, 0);
-    pthread_rwlock_unlock(&kv->gate);
-    pthread_rwlock_rdlock(&kv->gate);
-    return txn_renew(kv, ret);
-}
-
-/* The environment is dead until the writer has opened it again, which it does as soon as nobody reads. */
-static int await_reopening(struct kv *kv, MDB_txn **ret)
-{
-    int rc = MDB_PANIC;
-
-    for (int64_t end = clock_mono_ns() + REOPEN_NS; rc == MDB_PANIC && clock_mono_ns() < end;) {
-        pthread_rwlock_unlock(&kv->gate);
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-        pass_gate(kv, NULL);
-        rc = kv->env ? txn_renew(kv, ret) : MDB_PANIC;
-    }
-    return rc == MDB_PANIC ? EIO : rc;
-}
-
-int kv_read_begin(struct kv *kv, struct kv_read **ret)
-{
-    struct kv_read *r = calloc(1, sizeof *r), *held = held_read(kv);
-    int rc;
-
-    if (!r)
-        return -ENOMEM;
-    r->kv = kv;
-    pass_gate(kv, held);
-    rc = kv->env ? txn_renew(kv, &r->txn) : MDB_PANIC;
-    if (rc == MDB_MAP_RESIZED && !held)
-        rc = follow_map(kv, &r->txn);
-    if (rc == MDB_PANIC && !held)
-        rc = await_reopening(kv, &r->txn);
-    if (rc && held) { /* what it sees cannot be less than what the caller knows of */
-        r->txn = held->txn;
-        r->borrowed = true;
-        rc = 0;
-    }
-    if (rc) {
-        pthread_rwlock_unlock(&kv->gate);
-        free(r);
-        return code_of(rc);
-    }
-    r->outer = innermost;
-    innermost = r;
-    atomic_fetch_add(&kv->reads, 1);
-    *ret = r;
-    return 0;
-}
-
-/* The transaction goes to one who borrowed it, if there is one. */
-static bool hand_over(const struct kv_read *from)
-{
-    for (struct kv_read *r = innermost; r; r = r->outer) {
-        if (r->txn == from->txn && r->borrowed) {
-            r->borrowed = from->borrowed;
-            return true;
-        }
-    }
-    return from->borrowed;
-}
-
-static void give_back(struct kv *kv, MDB_txn *txn)
-{
-    mdb_txn_reset(txn);
-    pthread_mutex_lock(&kv->pool_lock);
-    if (kv->pooled < POOL_MAX) {
-        kv->pool[kv->pooled++] = txn;
-        txn = NULL;
-    }
-    pthread_mutex_unlock(&kv->pool_lock);
-    if (txn)
-        mdb_txn_abort(txn);
-}
-
-void kv_read_end(struct kv_read *r)
-{
-    struct kv_read **at = &innermost;
-
-    if (!r)
-        return;
-    while (*at && *at != r)
-        at = &(*at)->outer;
-    assert(*at); /* ends on the thread that began it */
-    *at = r->outer;
-    atomic_fetch_sub(&r->kv->reads, 1);
-    if (!hand_over(r))
-        give_back(r->kv, r->txn);
-    pthread_rwlock_unlock(&r->kv->gate);
-    free(r);
-}
-
-static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
-{
-    MDB_stat st = {0};
-
-    mdb_stat(txn, dbi, &st);
-    return st.ms_branch_pages + st.ms_leaf_pages + st.ms_overflow_pages;
-}
-
-/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the tables (1) are trees. */
-static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
-{
-    uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
-
-    for (unsigned t = 0; t < KV_TABLES; t++)
-        taken += ret->table[t] = pages_of(txn, kv->dbi[t]);
-    ret->free = ret->pages > taken ? ret->pages - taken : 0;
-}
-
-bool kv_stat(struct kv *kv, struct kv_stat *ret)
-{
-    MDB_envinfo info;
-    MDB_stat st;
-    MDB_txn *txn = NULL;
-    bool there;
-
-    *ret = (struct kv_stat){.readers = atomic_load(&kv->reads)};
-    pthread_rwlock_rdlock(&kv->gate);
-    there = kv->env && txn_renew(kv, &txn) == 0;
-    if (there) {
-        mdb_env_info(kv->env, &info);
-        mdb_env_stat(kv->env, &st);
-        ret->page_bytes = st.ms_psize;
-        ret->pages = (uint64_t)info.me_last_pgno + 1;
-        ret->map_bytes = info.me_mapsize;
-        ret->slots = info.me_numreaders;
-        ret->slots_max = info.me_maxreaders;
-        count_pages(kv, txn, ret);
-        give_back(kv, txn);
-    }
-    pthread_rwlock_unlock(&kv->gate);
-    return there;
-}
-
-int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)
-{
-    MDB_val k = {key->len, (void *)key->data}, v;
-    int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
-
-    if (rc)
-        return code_of(rc);
-    *ret = (struct text){v.mv_data, v.mv_size};
-    return 0;
-}
-
-uint64_t kv_count(struct kv_read *r, enum kv_table t)
-{
-    MDB_stat st;
-
-    return mdb_stat(r->txn, r->kv->dbi[t], &st) ? 0 : st.ms_entries;
-}
-
-void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix, struct kv_cursor *c)
-{
-    MDB_cursor *cursor = NULL;
-
-    *c = (struct kv_cursor){0};
-    if (prefix)
-        c->prefix = *prefix;
-    c->error = code_of(mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor));
-    c->cursor = cursor;
-}
-
-bool kv_next(struct kv_cursor *c)
-{
-    MDB_val k = {c->prefix.len, c->prefix.data}, v;
-    int rc;
-
-    if (c->error || !c->cursor)
-        return false;
-    if (!c->begun && c->prefix.len == 0)
-        rc = mdb_cursor_get(c->cursor, &k, &v, MDB_FIRST);
-    else
-        rc = mdb_cursor_get(c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
-    c->begun = true;
-    if (rc == MDB_NOTFOUND)
-        return false;
-    c->error = code_of(rc);
-    if (rc || k.mv_size < c->prefix.len || memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
-        return false;
-    c->key = (struct text){k.mv_data, k.mv_size};
-    c->value = (struct text){v.mv_data, v.mv_size};
-    return true;
-}
-
-void kv_end(struct kv_cursor *c)
-{
-    if (c->cursor)
-        mdb_cursor_close(c->cursor);
-    c->cursor = NULL;
-}
-
-int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
-                  struct text *ret_key, struct text *ret_value)
-{
-    MDB_val k = {key->len, (void *)key->data}, v;
-    MDB_cursor *cursor;
-    int rc = mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor);
-
-    if (rc)
-        return code_of(rc);
-    rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-    if (rc == MDB_NOTFOUND)
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
-    else if (rc == 0 && (k.mv_size != key->len || memcmp(k.mv_data, key->data, key->len) != 0))
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
-    mdb_cursor_close(cursor);
-    if (rc)
-        return code_of(rc);
-    if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
-        return -ENOENT;
-    *ret_key = (struct text){k.mv_data, k.mv_size};
-    *ret_value = (struct text){v.mv_data, v.mv_size};
-    return 0;
 }

@@ -1,0 +1,298 @@
+/* ingest_apply.c - the writer: results are taken into their runs, in the order of each file's text. */
+#include "archive_members.h"
+#include "ingest_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    view_release(r->old);
+    view_release(r->archive);
+    archive_list_done(&r->members);
+    terms_release(r->terms);
+    part_free(r->base);
+    part_free(r->tail);
+    free(r->chunks);
+    body_release(r->named);
+    free(r->damage);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        hashes_free(r->hashes[i]);
+    free(r);
+}
+
+/* With its first commit. */
+static bool replaces_file(const struct run *r)
+{
+    return r->fresh && !r->stored && r->old_id;
+}
+
+static void mark_dirty(struct writer *w, struct run *r)
+{
+    if (kv_batch_empty(w->batch) && !w->dirty)
+        w->first_ns = clock_mono_ns();
+    if (r->dirty)
+        return;
+    w->replacing = w->replacing || replaces_file(r);
+    r->dirty = true;
+    r->next_dirty = w->dirty;
+    w->dirty = r;
+    w->dirty_count++;
+}
+
+static void put_checkpoints(struct writer *w, const struct run *run, const struct result *r)
+{
+    struct buf value = {0};
+
+    for (uint32_t i = 0; i < r->checkpoint_count; i++) {
+        const struct trace_checkpoint *c = &r->checkpoints[i];
+        struct kv_key key = kv_key_of_u32(run->id);
+
+        kv_key_u64(&key, c->text_offset);
+        buf_clear(&value);
+        checkpoint_encode(c, &value);
+        kv_put_buf(w->batch, KV_CHECKPOINT, &key, &value);
+    }
+    buf_done(&value);
+}
+
+static void put_span(struct writer *w, const struct run *run, const struct index_chunk *c)
+{
+    struct kv_key key = kv_key_of_u32(run->id);
+    struct buf value = {0};
+
+    kv_key_u32(&key, c->number);
+    rec_put_u(&value, c->version);
+    rec_put_u(&value, c->rows);
+    rec_put_u(&value, c->text_len);
+    rec_put_u(&value, c->text_offset);
+    kv_put_buf(w->batch, KV_SPAN, &key, &value);
+    buf_done(&value);
+}
+
+static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
+{
+    struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
+    struct line_range lines = {
+        .file = run->id, .chunk = chunk, .version = run->version, .count = p->name_count};
+    struct buf value = {0};
+    uint32_t first;
+    int rc;
+
+    if (p->name_count == 0)
+        return 0;
+    rc = names_encode(w->ix, p, &value);
+    rc = rc ? rc : lines_register(w->ix, &lines, &first);
+    if (rc == 0) {
+        kv_put_buf(w->batch, KV_NAME, &key, &value);
+        for (uint32_t i = 0; i < p->name_count; i++)
+            p->names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+        buf_done(&p->lines);
+    }
+    buf_done(&value);
+    return rc;
+}
+
+int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (run->damage_count < DAMAGE_KEPT) {
+            if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
+                return -ENOMEM;
+            run->damage[run->damage_count] = list[i];
+        } else if (list[i].kind == TRACE_DAMAGE_READ) {
+            run->damage[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
+        }
+        run->damage_count++;
+    }
+    return 0;
+}
+
+static int add_hashes(struct run *run, const struct result *r)
+{
+    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
+            return -ENOMEM;
+        for (uint32_t k = 0; k < r->hash_count[i]; k++)
+            hashes_add(run->hashes[i], r->hashes[i][k]);
+        if (r->other)
+            hashes_give_up(run->hashes[i]);
+    }
+    return 0;
+}
+
+/* The unit is in the trace itself, and need not be on its first line: begin again with the right one. */
+static bool other_unit(struct writer *w, struct run *run, const struct result *r)
+{
+    uint8_t seen = r->part->unit_seen;
+
+    if (!seen || run->unit_fixed)
+        return false;
+    run->unit_fixed = true;
+    if (seen - 1 == (int)run->unit)
+        return false;
+    pthread_mutex_lock(&w->ix->lock);
+    run->entry->unit = (enum trace_unit)(seen - 1);
+    run->entry->unit_fixed = true;
+    run->entry->rebuild = true;
+    run->entry->again = true;
+    if (!run->entry->terms)
+        run->entry->terms = terms_ref(run->terms);
+    pthread_mutex_unlock(&w->ix->lock);
+    atomic_store(&run->cancelled, true);
+    return true;
+}
+
+static int take_tail(struct run *run, struct result *r)
+{
+    struct index_chunk chunk = {.number = (uint32_t)r->chunk.number,
+                                .version = run->version,
+                                .rows = r->rows,
+                                .text_len = (uint32_t)r->text_len,
+                                .text_offset = r->chunk.text_offset};
+
+    if (run->has_tail) {
+        if (!run->base && !(run->base = part_new()))
+            return -ENOMEM;
+        part_merge(run->base, run->tail);
+        part_free(run->tail);
+        run->tail = NULL;
+    }
+    if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
+        return -ENOMEM;
+    run->chunks[run->chunk_count++] = chunk;
+    run->tail = r->part;
+    r->part = NULL;
+    run->has_tail = true;
+    return 0;
+}
+
+/* A part of an archive. */
+static int apply_walked(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    int rc = archive_list_append(&run->members, &r->members);
+
+    mark_dirty(w, run);
+    run->info = r->info;
+    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
+    if (rc == 0)
+        put_checkpoints(w, run, r);
+    return rc;
+}
+
+static int apply_chunk(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    struct kv_key key = kv_key_of_chunk(run->id, (uint32_t)r->chunk.number, run->version);
+    int rc;
+
+    if (r->error)
+        return r->error;
+    if (r->walked)
+        return apply_walked(w, r);
+    if (other_unit(w, run, r))
+        return 0;
+    mark_dirty(w, run);
+    run->info = r->info;
+    run->index_bytes += r->value.len;
+    rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
+    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
+    rc = rc ? rc : add_hashes(run, r);
+    rc = rc ? rc : take_tail(run, r);
+    if (rc)
+        return rc;
+    run->tail_final =
+        r->chunk.ended && r->damage_count == 0 &&
+        r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
+    put_checkpoints(w, run, r);
+    put_span(w, run, &run->chunks[run->chunk_count - 1]);
+    kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
+    r->value = (struct buf){0};
+    return 0;
+}
+
+/* A run that went on behind stored chunks knows all values now. */
+static void add_hashes_before(struct run *run, const struct result *r)
+{
+    if (!run->hashes_lost || !r->before[0])
+        return;
+    run->hashes_lost = false;
+    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
+            run->hashes_lost = true;
+        else
+            hashes_merge(run->hashes[i], r->before[i]);
+    }
+}
+
+static void apply_end(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+
+    add_hashes_before(run, r);
+
+    if (!run->error && r->error != -EPIPE)
+        run->error = r->error;
+    run->ended = r->error != -EPIPE;
+    if (run->ended && run->action == RUN_READ && !run->error) {
+        run->info = r->info;
+        run->error = run_add_damage(run, r->damage, r->damage_count);
+        put_checkpoints(w, run, r);
+    }
+    if (atomic_load(&run->cancelled))
+        run->ended = true;
+    mark_dirty(w, run);
+}
+
+static void apply(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+
+    if (r->end) {
+        apply_end(w, r);
+        pthread_mutex_lock(&w->in->lock);
+        w->in->active--;
+        pthread_mutex_unlock(&w->in->lock);
+        run->finished = run->finished && run->ended;
+    } else if (!atomic_load(&run->cancelled)) {
+        int rc = apply_chunk(w, r);
+
+        if (rc) {
+            run->error = rc;
+            atomic_store(&run->cancelled, true);
+        }
+    }
+    run->next_seq++;
+    if (r->end)
+        run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
+    ingest_give_credits(w->in, r->credits);
+    result_free(r);
+}
+
+/* In order: what comes too early waits. */
+void apply_result(struct writer *w, struct result *r)
+{
+    struct run *run = r->run;
+    struct result **at = &run->waiting;
+
+    if (r->seq != run->next_seq) {
+        while (*at && (*at)->seq < r->seq)
+            at = &(*at)->next;
+        r->next = *at;
+        *at = r;
+        return;
+    }
+    for (;;) {
+        struct result *next = run->waiting;
+        bool end = r->end;
+
+        apply(w, r);
+        if (end || !next || next->seq != run->next_seq)
+            return;
+        run->waiting = next->next;
+        r = next;
+    }
+}

@@ -1,0 +1,210 @@
+/* ingest_commit.c - the writer: what has changed is stored, and then seen. */
+#include "archive_members.h"
+#include "ingest_write.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define RETRY_NS 2000000000LL /* after a failed commit */
+#define WALK_REST 10          /* times as long as it took */
+
+static void finish_entry(struct writer *w, struct run *run)
+{
+    struct index *ix = w->ix;
+    struct entry *e = run->entry;
+
+    e->run = NULL;
+    if (run->abandoned)
+        full_queue(run);
+    e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
+    /* An archive that is written to is walked from its start each time. */
+    if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
+        e->again = false;
+        e->check_ns += WALK_REST * (clock_mono_ns() - run->begin_ns);
+    }
+    if (e->again && !ingest_stopping(w->in)) {
+        e->again = false;
+        catalog_queue(ix, e, true);
+    }
+}
+
+static uint32_t store_dirty(struct writer *w, struct pending **ret)
+{
+    uint32_t count = 0, i = 0;
+    struct run *r, *next;
+
+    for (r = w->dirty; r; r = r->next_dirty)
+        count++;
+    *ret = calloc(count + 1, sizeof **ret);
+    if (!*ret)
+        return 0;
+    /* The list is last in, first out; in order of their ids the records fill pages better. */
+    for (r = w->dirty, w->dirty = NULL; r; r = next) {
+        next = r->next_dirty;
+        r->next_dirty = w->dirty;
+        w->dirty = r;
+    }
+    for (r = w->dirty; r; r = next, i++) {
+        next = r->next_dirty;
+        r->dirty = false;
+        (*ret)[i].run = r;
+        (*ret)[i].over = run_over(r);
+        (*ret)[i].view = store_run(w, r);
+    }
+    w->dirty = NULL;
+    w->dirty_count = 0;
+    w->replacing = false;
+    return count;
+}
+
+void put_generation(struct writer *w, uint32_t changes, bool clean)
+{
+    struct kv_key key = {0}, mark = {0};
+    uint64_t generation;
+    struct buf value = {0};
+
+    pthread_mutex_lock(&w->ix->lock);
+    generation = w->ix->generation + changes;
+    if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
+        w->ix->generation_stored = generation + GENERATIONS_AHEAD;
+    if (clean)
+        w->ix->generation_stored = generation;
+    generation = w->ix->generation_stored;
+    pthread_mutex_unlock(&w->ix->lock);
+    kv_key_bytes(&key, "generation", 10);
+    kv_key_bytes(&mark, "next_file", 9);
+    rec_put_u(&value, generation);
+    kv_put_buf(w->batch, KV_META, &key, &value);
+    buf_clear(&value);
+    pthread_mutex_lock(&w->ix->lock);
+    rec_put_u(&value, w->ix->next_file);
+    pthread_mutex_unlock(&w->ix->lock);
+    kv_put_buf(w->batch, KV_META, &mark, &value);
+    buf_done(&value);
+}
+
+/* What an archive has, now that it has been walked, or nothing any more. */
+static void offer_members(struct index *ix, struct entry *archive)
+{
+    enum index_state state = archive->view->pub.state;
+
+    if (state == INDEX_FAILED || state == INDEX_MISSING || catalog_duplicate_of(archive))
+        archive_forget_members(ix, archive);
+    else
+        archive_offer_members(ix, archive);
+}
+
+void publish(struct writer *w, struct pending *list, uint32_t count, bool stored)
+{
+    struct index *ix = w->ix;
+    uint64_t generation;
+
+    pthread_mutex_lock(&ix->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].run->committed = list[i].run->committed || list[i].run->stored;
+        if (list[i].view)
+            catalog_publish_run(ix, list[i].run->entry, list[i].view);
+        if (list[i].over)
+            finish_entry(w, list[i].run);
+        if (list[i].over && list[i].run->entry->is_archive)
+            offer_members(ix, list[i].run->entry);
+    }
+    generation = ix->generation;
+    pthread_mutex_unlock(&ix->lock);
+    for (uint32_t i = 0; i < w->garbage_count && stored; i++) {
+        if (w->garbage[i].generation == UINT64_MAX)
+            w->garbage[i].generation = generation;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].over)
+            run_free(list[i].run);
+    }
+}
+
+void set_store_error(struct index *ix, int error)
+{
+    pthread_mutex_lock(&ix->lock);
+    if (ix->store_error != error) {
+        ix->store_error = error;
+        catalog_changed(ix);
+    }
+    pthread_mutex_unlock(&ix->lock);
+    catalog_notify(ix);
+}
+
+/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. A store that
+ * may not grow is another matter: ERR_STORE_FULL is told at once. */
+static int commit_batch(struct writer *w)
+{
+    int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
+    int rc = commit(w->ix->kv, w->batch);
+    struct timespec pause = {0, 100000000};
+
+    if (rc == 0 || rc == ERR_STORE_FULL || kv_batch_error(w->batch))
+        return rc;
+    set_store_error(w->ix, rc);
+    while (rc && !ingest_stopping(w->in)) {
+        for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
+             waited += pause.tv_nsec)
+            nanosleep(&pause, NULL);
+        rc = commit(w->ix->kv, w->batch);
+    }
+    if (rc == 0)
+        set_store_error(w->ix, 0);
+    return rc;
+}
+
+static void drop_pending(struct pending *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        view_release(list[i].view);
+        if (list[i].over)
+            run_free(list[i].run);
+    }
+}
+
+/* Each is a generation. */
+static uint32_t views_of(const struct pending *list, uint32_t count)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        n += list[i].view != NULL;
+    return n;
+}
+
+void commit_dirty(struct writer *w, bool clean)
+{
+    struct pending *list = NULL;
+    uint32_t count;
+    int rc;
+
+    collect_garbage(w);
+    store_states(w);
+    count = store_dirty(w, &list);
+    if (!list) {
+        ingest_rest(w->in);
+        return;
+    }
+    if (!kv_batch_empty(w->batch) || clean) {
+        put_generation(w, views_of(list, count), clean);
+        texts_flush(w->ix->texts, w->batch);
+    }
+    rc = commit_batch(w);
+    if (rc == 0) {
+        texts_stored(w->ix->texts);
+        w->freed = w->files_deleted > 0;
+    }
+    if (rc == 0)
+        publish(w, list, count, true);
+    else if (rc == ERR_STORE_FULL)
+        full_give_up(w, list, count);
+    else if (kv_batch_error(w->batch))
+        lost_give_up(w, list, count);
+    else
+        drop_pending(list, count);
+    free(list);
+    if (rc == 0)
+        full_committed(w, count > 0);
+    catalog_notify(w->ix);
+}

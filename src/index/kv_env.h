@@ -1,0 +1,43 @@
+/* kv_env.h - the inside of kv.h: kv.c opens and commits, kv_read.c reads. The only callers of LMDB. */
+#ifndef DFTRACERD_INDEX_KV_ENV_H
+#define DFTRACERD_INDEX_KV_ENV_H
+
+#include "kv.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+
+#define KV_POOL_MAX 64 /* idle read transactions kept */
+
+struct kv {
+    MDB_env *env;
+    MDB_dbi dbi[KV_TABLES];
+    char *path;
+    uint64_t map_size; /* when env is NULL: reopening failed */
+    uint64_t map_max;  /* UINT64_MAX: no limit */
+    uint64_t map_top;  /* the same, or more where the file was larger: deleting must be possible */
+    bool read_only;
+    /* Held for reading while a read transaction is open, for writing while the map moves. Readers are preferred, since a
+     * thread may hold two reads. So that the map moves all the same while there always is one, new readers wait at the
+     * turnstile; not for ever, since one who holds a read may be waiting for them. */
+    pthread_rwlock_t gate;
+    atomic_bool moving; /* the turnstile is closed */
+    pthread_mutex_t pool_lock;
+    MDB_txn *pool[KV_POOL_MAX];
+    unsigned pooled;
+    atomic_uint reads; /* open now */
+};
+
+struct kv_read {
+    struct kv *kv;
+    MDB_txn *txn;
+    bool borrowed;         /* the transaction is that of an outer read */
+    struct kv_read *outer; /* of the same thread */
+};
+
+/* What kv.h tells of what LMDB returns. */
+int kv_code(int rc);
+/* Ends the idle transactions: the caller has the gate for writing, or is alone. */
+void kv_drain(struct kv *kv);
+
+#endif

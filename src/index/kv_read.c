@@ -1,0 +1,315 @@
+/* kv_read.c - reads of LMDB: transactions that are used again, values, cursors; what fills the pages. See kv.h for the contract. */
+#include "kv_env.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TURNSTILE_NS 100000000
+#define REOPEN_NS \
+    3000000000LL /* reads wait so long for an environment that is being opened again */
+
+static _Thread_local struct kv_read *innermost;
+
+int kv_code(int rc)
+{
+    switch (rc) {
+    case 0:
+        return 0;
+    case MDB_NOTFOUND:
+        return -ENOENT;
+    case MDB_MAP_FULL:
+        return ERR_STORE_FULL;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INCOMPATIBLE:
+    case MDB_VERSION_MISMATCH:
+        return ERR_CORRUPT;
+    default:
+        return rc > 0 ? -rc : ERR_STORE;
+    }
+}
+
+/* ---- transactions ---- */
+
+void kv_drain(struct kv *kv)
+{
+    while (kv->pooled > 0)
+        mdb_txn_abort(kv->pool[--kv->pooled]);
+}
+
+/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that would be the clock on the wall. */
+static void pass_gate(struct kv *kv, const struct kv_read *held)
+{
+    if (atomic_load(&kv->moving) && !held) {
+        int64_t until = clock_mono_ns() + TURNSTILE_NS;
+
+        while (atomic_load(&kv->moving) && clock_mono_ns() < until)
+            nanosleep(&(struct timespec){0, 500000}, NULL);
+    }
+    pthread_rwlock_rdlock(&kv->gate);
+}
+
+static int txn_renew(struct kv *kv, MDB_txn **ret)
+{
+    MDB_txn *txn = NULL;
+    int rc;
+
+    pthread_mutex_lock(&kv->pool_lock);
+    if (kv->pooled > 0)
+        txn = kv->pool[--kv->pooled];
+    pthread_mutex_unlock(&kv->pool_lock);
+    if (txn) {
+        rc = mdb_txn_renew(txn);
+        if (rc) {
+            mdb_txn_abort(txn);
+            return rc;
+        }
+    } else {
+        rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+        if (rc)
+            return rc;
+    }
+    *ret = txn;
+    return 0;
+}
+
+static struct kv_read *held_read(const struct kv *kv)
+{
+    struct kv_read *r = innermost;
+
+    while (r && r->kv != kv)
+        r = r->outer;
+    return r;
+}
+
+/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
+static int follow_map(struct kv *kv, MDB_txn **ret)
+{
+    pthread_rwlock_unlock(&kv->gate);
+    pthread_rwlock_wrlock(&kv->gate);
+    kv_drain(kv);
+    mdb_env_set_mapsize(kv->env, 0);
+    pthread_rwlock_unlock(&kv->gate);
+    pthread_rwlock_rdlock(&kv->gate);
+    return txn_renew(kv, ret);
+}
+
+/* The environment is dead until the writer has opened it again, which it does as soon as nobody reads. */
+static int await_reopening(struct kv *kv, MDB_txn **ret)
+{
+    int rc = MDB_PANIC;
+
+    for (int64_t end = clock_mono_ns() + REOPEN_NS; rc == MDB_PANIC && clock_mono_ns() < end;) {
+        pthread_rwlock_unlock(&kv->gate);
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+        pass_gate(kv, NULL);
+        rc = kv->env ? txn_renew(kv, ret) : MDB_PANIC;
+    }
+    return rc == MDB_PANIC ? EIO : rc;
+}
+
+int kv_read_begin(struct kv *kv, struct kv_read **ret)
+{
+    struct kv_read *r = calloc(1, sizeof *r), *held = held_read(kv);
+    int rc;
+
+    if (!r)
+        return -ENOMEM;
+    r->kv = kv;
+    pass_gate(kv, held);
+    rc = kv->env ? txn_renew(kv, &r->txn) : MDB_PANIC;
+    if (rc == MDB_MAP_RESIZED && !held)
+        rc = follow_map(kv, &r->txn);
+    if (rc == MDB_PANIC && !held)
+        rc = await_reopening(kv, &r->txn);
+    if (rc && held) { /* what it sees cannot be less than what the caller knows of */
+        r->txn = held->txn;
+        r->borrowed = true;
+        rc = 0;
+    }
+    if (rc) {
+        pthread_rwlock_unlock(&kv->gate);
+        free(r);
+        return kv_code(rc);
+    }
+    r->outer = innermost;
+    innermost = r;
+    atomic_fetch_add(&kv->reads, 1);
+    *ret = r;
+    return 0;
+}
+
+/* The transaction goes to one who borrowed it, if there is one. */
+static bool hand_over(const struct kv_read *from)
+{
+    for (struct kv_read *r = innermost; r; r = r->outer) {
+        if (r->txn == from->txn && r->borrowed) {
+            r->borrowed = from->borrowed;
+            return true;
+        }
+    }
+    return from->borrowed;
+}
+
+static void give_back(struct kv *kv, MDB_txn *txn)
+{
+    mdb_txn_reset(txn);
+    pthread_mutex_lock(&kv->pool_lock);
+    if (kv->pooled < KV_POOL_MAX) {
+        kv->pool[kv->pooled++] = txn;
+        txn = NULL;
+    }
+    pthread_mutex_unlock(&kv->pool_lock);
+    if (txn)
+        mdb_txn_abort(txn);
+}
+
+void kv_read_end(struct kv_read *r)
+{
+    struct kv_read **at = &innermost;
+
+    if (!r)
+        return;
+    while (*at && *at != r)
+        at = &(*at)->outer;
+    assert(*at); /* ends on the thread that began it */
+    *at = r->outer;
+    atomic_fetch_sub(&r->kv->reads, 1);
+    if (!hand_over(r))
+        give_back(r->kv, r->txn);
+    pthread_rwlock_unlock(&r->kv->gate);
+    free(r);
+}
+
+/* ---- how full it is ---- */
+
+static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
+{
+    MDB_stat st = {0};
+
+    mdb_stat(txn, dbi, &st);
+    return st.ms_branch_pages + st.ms_leaf_pages + st.ms_overflow_pages;
+}
+
+/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the tables (1) are trees. */
+static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
+{
+    uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
+
+    for (unsigned t = 0; t < KV_TABLES; t++)
+        taken += ret->table[t] = pages_of(txn, kv->dbi[t]);
+    ret->free = ret->pages > taken ? ret->pages - taken : 0;
+}
+
+bool kv_stat(struct kv *kv, struct kv_stat *ret)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+    MDB_txn *txn = NULL;
+    bool there;
+
+    *ret = (struct kv_stat){.readers = atomic_load(&kv->reads)};
+    pthread_rwlock_rdlock(&kv->gate);
+    there = kv->env && txn_renew(kv, &txn) == 0;
+    if (there) {
+        mdb_env_info(kv->env, &info);
+        mdb_env_stat(kv->env, &st);
+        ret->page_bytes = st.ms_psize;
+        ret->pages = (uint64_t)info.me_last_pgno + 1;
+        ret->map_bytes = info.me_mapsize;
+        ret->slots = info.me_numreaders;
+        ret->slots_max = info.me_maxreaders;
+        count_pages(kv, txn, ret);
+        give_back(kv, txn);
+    }
+    pthread_rwlock_unlock(&kv->gate);
+    return there;
+}
+
+/* ---- values ---- */
+
+int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)
+{
+    MDB_val k = {key->len, (void *)key->data}, v;
+    int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
+
+    if (rc)
+        return kv_code(rc);
+    *ret = (struct text){v.mv_data, v.mv_size};
+    return 0;
+}
+
+uint64_t kv_count(struct kv_read *r, enum kv_table t)
+{
+    MDB_stat st;
+
+    return mdb_stat(r->txn, r->kv->dbi[t], &st) ? 0 : st.ms_entries;
+}
+
+void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix, struct kv_cursor *c)
+{
+    MDB_cursor *cursor = NULL;
+
+    *c = (struct kv_cursor){0};
+    if (prefix)
+        c->prefix = *prefix;
+    c->error = kv_code(mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor));
+    c->cursor = cursor;
+}
+
+bool kv_next(struct kv_cursor *c)
+{
+    MDB_val k = {c->prefix.len, c->prefix.data}, v;
+    int rc;
+
+    if (c->error || !c->cursor)
+        return false;
+    if (!c->begun && c->prefix.len == 0)
+        rc = mdb_cursor_get(c->cursor, &k, &v, MDB_FIRST);
+    else
+        rc = mdb_cursor_get(c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
+    c->begun = true;
+    if (rc == MDB_NOTFOUND)
+        return false;
+    c->error = kv_code(rc);
+    if (rc || k.mv_size < c->prefix.len || memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
+        return false;
+    c->key = (struct text){k.mv_data, k.mv_size};
+    c->value = (struct text){v.mv_data, v.mv_size};
+    return true;
+}
+
+void kv_end(struct kv_cursor *c)
+{
+    if (c->cursor)
+        mdb_cursor_close(c->cursor);
+    c->cursor = NULL;
+}
+
+int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
+                  struct text *ret_key, struct text *ret_value)
+{
+    MDB_val k = {key->len, (void *)key->data}, v;
+    MDB_cursor *cursor;
+    int rc = mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor);
+
+    if (rc)
+        return kv_code(rc);
+    rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    if (rc == MDB_NOTFOUND)
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+    else if (rc == 0 && (k.mv_size != key->len || memcmp(k.mv_data, key->data, key->len) != 0))
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
+    mdb_cursor_close(cursor);
+    if (rc)
+        return kv_code(rc);
+    if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
+        return -ENOENT;
+    *ret_key = (struct text){k.mv_data, k.mv_size};
+    *ret_value = (struct text){v.mv_data, v.mv_size};
+    return 0;
+}
