@@ -90,6 +90,8 @@ const verbs = {
   },
   refused: () => refused,
   pause: ({ ms }) => page.waitForTimeout(ms),
+  // Requests for this path are answered with that.
+  tell: ({ path: told, type, body }) => page.route((u) => u.pathname === told, (r) => r.fulfill({ status: 200, contentType: type, body })),
   // Requests for this path are not answered; without a path all but those for the state of the daemon.
   hold: ({ path: held }) => page.route((u) => (held ? u.pathname === held : !/^\/($|healthz|progress|info)/.test(u.pathname)), () => undefined),
   free: () => page.unrouteAll({ behavior: "ignoreErrors" }),
