@@ -5,11 +5,14 @@ function scaled(n: number, steps: readonly (readonly [number, string])[], digits
   return trimmed(n, digits);
 }
 
+/** A hyphen is no minus. */
+const minus = (text: string): string => text.replace(/^-/, "−");
+
 /** So many significant digits at most, no zeros at the end. */
 function trimmed(n: number, digits: number): string {
   if (!Number.isFinite(n)) return "–";
   const whole = Math.abs(n) >= 10 ** (digits - 1);
-  return whole ? Math.round(n).toString() : Number(n.toPrecision(digits)).toString();
+  return minus(whole ? Math.round(n).toString() : Number(n.toPrecision(digits)).toString());
 }
 
 const TIMES = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]] as const;
@@ -28,12 +31,12 @@ export const rate = (n: Amount, digits = 4): string => (n == null ? "–" : `${b
 /** All digits, with thin spaces between thousands. */
 export const exact = (n: Amount): string => {
   if (n == null) return "–";
-  const [whole = "", rest] = String(n).split(".");
+  const [whole = "", rest] = minus(String(n)).split(".");
   return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (rest ? "." + rest : "");
 };
 /** So many of what has this name. */
 export const many = (n: number, one: string, more = one + "s"): string => `${exact(n)} ${n === 1 ? one : more}`;
-export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : n.toFixed(1)} %`);
+export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : minus(n.toFixed(1))} %`);
 
 /** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. */
 export function after(us: Amount, digits = 6): string {
@@ -43,7 +46,7 @@ export function after(us: Amount, digits = 6): string {
   if (Math.abs(us) >= 1000 * 86400e6) return time(us, digits);
   const s = Math.floor(Math.abs(us) / 1e6), two = (n: number) => String(n % 60).padStart(2, "0"), days = Math.floor(s / 86400), hours = Math.floor(s / 3600) % 24;
   const clock = `${s >= 3600 ? `${hours}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}`;
-  return `${us < 0 ? "-" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 ? "" : `${days ? " " : ""}${clock}`}`;
+  return `${us < 0 ? "−" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 ? "" : `${days ? " " : ""}${clock}`}`;
 }
 
 /** A moment, microseconds since 1970, as local date and time; what is before 1973 is no date but a clock of its own. */

@@ -10,7 +10,7 @@ import { QueryInput } from "../query/input";
 import { shown } from "../shown";
 import { extra, selection, type Selection } from "../state";
 import { Failure, Name, Num, Panel } from "../ui";
-import { formatOf, isSummary, requestOf, sideOf, textOf, weightOf, type Row } from "./model";
+import { formatOf, isSummary, ordered, requestOf, sideOf, textOf, titleOf, weightOf, type Row } from "./model";
 
 const first = extra("a", ""), second = extra("b", ""), by = extra("of", "name"), common = extra("both", "");
 const metrics = extra("metrics", "");
@@ -48,11 +48,11 @@ function Table({ rows }: { rows: Row[] }) {
         const name = nameOf(r), again = i > 0 && nameOf(rows[i - 1] as Row) === name;
         const [as, unit] = formatOf(r.metric), p = r.welch_p_holm, class_ = weightOf(r) > 0 ? (r.is_regression ? "worse" : "better") : "";
         return (
-          <tr key={`${r.node}.${r.group}.${r.metric}`} class={again ? "again" : ""}>
-            <td><Name value={name} most={80} /></td><td>{r.metric}</td>
+          <tr key={`${r.node}.${r.group}.${r.metric}`} data-row={`${r.node}.${r.group}.${r.metric}`} class={again ? "again" : ""}>
+            <td><Name value={name} most={80} /></td><td title={r.metric}>{titleOf(r.metric)}</td>
             <td class="r"><Num value={r.baseline} as={as} unit={unit} /></td><td class="r"><Num value={r.variant} as={as} unit={unit} /></td>
             <td class="r"><span title={exact(r.delta)}>{signed(r.delta, as)}</span></td>
-            <td class={`r ${class_}`}>{r.baseline_zero && r.variant ? "new" : percent(r.pct_change)}</td>
+            <td class={`r change ${class_}`}>{r.baseline_zero && r.variant ? "new" : percent(r.pct_change)}</td>
             <td class={class_} title={r.cohens_d == null ? "" : `Cohen's d ${exact(r.cohens_d)}`}>{r.difference == null ? "" : r.significance.toLowerCase()}</td>
             <td class="r" title="Welch's t-test, corrected by Holm; the U-test in the last column">{p == null ? "" : p < 1e-4 ? "< 0.0001" : p.toFixed(4)}</td>
             <td title={r.difference ? MEANINGS[r.difference] : ""}>{r.difference ?? ""}</td>
@@ -91,9 +91,9 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
   const none = rows?.some((r) => isSummary(r) && r.metric === "count" && !r.baseline && !r.variant), chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (
     <>
-      <Panel title="What differs" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows; operations with the worst regression first` : ""}
+      <Panel title="What differs" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows; what differs most first` : ""}
         tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">usual</option><option value="all">all</option></select></label>}>
-        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">No events on either side.</p> : <Table rows={chosen} />}
+        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">No events on either side.</p> : <Table rows={ordered(chosen)} />}
       </Panel>
       {!none && <Panel title="Calls that take more (or less) time in B" wide><FlameDiff a={a} b={b} /></Panel>}
     </>

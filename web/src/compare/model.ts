@@ -38,3 +38,31 @@ export const formatOf = (metric: string): [(n: Amount) => string, string] => {
 export const isSummary = (r: Row): boolean => r.node === "root" && r.group == null;
 const CLASSES = ["NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE"];
 export const weightOf = (r: Row): number => CLASSES.indexOf(r.significance);
+
+const TITLES: Record<string, string> = { count: "operations", time_pipeline: "first begin to last end", time_io: "time in calls", total_bytes: "bytes moved",
+  count_peak_mean: "operations at peaks", dur_peak_mean: "mean duration at peaks", transfer_size: "mean transfer" };
+/** What people call a metric. */
+export function titleOf(metric: string): string {
+  const [, what, of] = /^(dur|size)_(.+)$/.exec(metric) ?? [], measure = what === "dur" ? "duration" : "size";
+  if (TITLES[metric] || !of) return TITLES[metric] ?? metric.replace(/_/g, " ");
+  return /^p\d/.test(of) ? `${of.slice(1).replace("_", ".")}th percentile of ${measure}` : `${of} ${measure}`;
+}
+
+/** How much a row has to say: what tests tell from chance first, by its effect, then by how large the change is. */
+const saying = (r: Row): [number, number] =>
+  [r.difference && r.difference !== "none" ? 1 + Math.max(0, weightOf(r)) : 0, r.baseline_zero && r.variant ? Infinity : Math.abs(r.pct_change ?? 0)];
+const byMost = (a: Row, b: Row): number => {
+  const [x, y] = [saying(a), saying(b)];
+  return y[0] - x[0] || (y[1] === x[1] ? 0 : y[1] - x[1]);
+};
+/** Rows of an operation stay together. */
+export function ordered(rows: readonly Row[]): Row[] {
+  const operations = new Map<string, Row[]>();
+  for (const r of rows) {
+    const key = JSON.stringify([r.node, r.group]), known = operations.get(key);
+    if (known) known.push(r);
+    else operations.set(key, [r]);
+  }
+  const all = [...operations.values()].map((own) => own.sort(byMost));
+  return all.sort((a, b) => byMost(a[0] as Row, b[0] as Row)).flat();
+}
