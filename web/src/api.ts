@@ -47,6 +47,13 @@ export const urlOf = (path: string, params: Params = {}): string => base + pathO
 /** The same from anywhere. */
 export const addressOf = (path: string): string => new URL(base || ".", location.href).href.replace(/[#?].*/, "").replace(/\/$/, "") + path;
 
+/** What somebody did not want to wait for any longer. */
+export class Cancelled extends Error {
+  constructor() {
+    super("Cancelled.");
+  }
+}
+
 export const isAbort = (e: unknown): boolean => e instanceof DOMException && e.name === "AbortError";
 
 const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -76,7 +83,7 @@ function back(): Promise<void> {
 }
 
 const aborted = (signal?: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true }));
+  new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
 
 const LONGEST_URL = 8000;
 
@@ -85,7 +92,7 @@ async function send(path: string, params: Params, init: RequestInit): Promise<Re
   if (token) headers.set("Authorization", `Bearer ${token}`);
   const text = encoded(params), asked = takeFirst(urlOf(path, params));
   if (asked) {
-    init.signal?.addEventListener("abort", () => asked.control.abort(), { once: true });
+    init.signal?.addEventListener("abort", () => asked.control.abort(init.signal?.reason), { once: true });
     return asked.answer;
   }
   if (text.length <= LONGEST_URL || init.body) return fetch(urlOf(path, params), { ...init, headers });
@@ -109,7 +116,7 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
       heard.incomplete ||= answer.headers.get("X-Dftracer-Complete") === "false";
       return answer;
     } catch (e) {
-      if (isAbort(e) || e instanceof ApiError) throw e;
+      if (isAbort(e) || e instanceof ApiError || e instanceof Cancelled) throw e;
       await Promise.race([back(), aborted(signal)]);
     }
   }
@@ -131,17 +138,30 @@ const ofLanes: Reviver = function (key, value, context) {
 };
 const parsed = (text: string, reviver: Reviver): unknown => JSON.parse(text, LARGE.test(text) ? reviver : undefined);
 
-let open = 0;
-/** Whether an answer has not come yet, or not all of it. */
-export const asking = (): boolean => open > 0;
+const open = new Set<AbortController>();
+/** How many answers have not come yet, or not all of them. */
+export const pending = signal(0);
+export const asking = (): boolean => open.size > 0;
+/** All that is waited for is given up. */
+export const cancelAll = (): void => { for (const control of open) control.abort(new Cancelled()); };
 
-async function counted<T>(answer: Promise<T>): Promise<T> {
-  open++;
-  return answer.finally(() => { open--; });
+/** Until it is there, `outer` and cancelAll end it. */
+async function counted<T>(outer: AbortSignal | undefined, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const control = new AbortController(), stop = () => control.abort(outer?.reason);
+  if (outer?.aborted) stop();
+  outer?.addEventListener("abort", stop, { once: true });
+  pending.value = open.add(control).size;
+  try {
+    return await ask(control.signal);
+  } finally {
+    outer?.removeEventListener("abort", stop);
+    open.delete(control);
+    pending.value = open.size;
+  }
 }
 
 export const getJson = <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
-  counted(request(path, params, signal).then(async (answer) => parsed(await answer.text(), ofLanes) as T));
+  counted(signal, async (own) => parsed(await (await request(path, params, own)).text(), ofLanes) as T);
 
 export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
@@ -163,9 +183,9 @@ export async function getPieces(path: string, params: Params, end: string, onPie
 
 /** NDJSON, row by row. An answer that breaks off has a last line that says why. */
 export async function getLines<T>(path: string, params: Params, onRow: (row: T) => void, signal?: AbortSignal): Promise<void> {
-  await counted(getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
+  await counted(signal, (own) => getPieces(path, { format: "ndjson", ...params }, "\n", (line) => {
     const row = parsed(line, ofRow) as { error: Problem }, keys = Object.keys(row);
     if (keys.length === 1 && keys[0] === "error") throw new ApiError(500, row.error);
     onRow(row as T);
-  }, signal));
+  }, own));
 }

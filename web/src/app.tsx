@@ -1,7 +1,7 @@
 // The frame around the views: what is served, which events are chosen, what went wrong.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { host, online, wantsToken } from "./api";
+import { useEffect, useState } from "preact/hooks";
+import { cancelAll, host, online, pending, wantsToken } from "./api";
 import { CallsView } from "./calls";
 import { CompareView } from "./compare";
 import { GroupsView } from "./groups";
@@ -57,6 +57,21 @@ function State() {
   );
 }
 
+const LONG_MS = 1000;
+
+/** Who waits for long sees for how long, and need not. */
+function Waiting() {
+  const busy = pending.value > 0, [since, set] = useState(0), [seconds, tick] = useState(0);
+  useEffect(() => {
+    set(0);
+    if (!busy) return;
+    const began = Date.now(), timer = setInterval(() => { set(began); tick(Math.floor((Date.now() - began) / 1000)); }, LONG_MS);
+    return () => clearInterval(timer);
+  }, [busy]);
+  if (!busy || !since) return null;
+  return <span class="waiting"><span class="soft">asking, {seconds} s</span> <button onClick={cancelAll} title="Give up all that is asked; what is shown stays">Cancel</button></span>;
+}
+
 function Notices() {
   if (!host.error && online.value) return null;
   return (
@@ -90,6 +105,7 @@ export function App() {
         <h1>dftracer<span>d</span></h1>
         <Tabs />
         <div class="side">
+          <Waiting />
           <State />
           <button class="quiet" aria-pressed={following.value} onClick={() => { following.value = !following.value; }}
             title="Show new events as they are indexed">live</button>

@@ -1,6 +1,6 @@
 // Pieces that views share.
 import type { ComponentChildren } from "preact";
-import { ApiError, epoch } from "./api";
+import { ApiError, Cancelled, epoch } from "./api";
 import { exact, label } from "./format";
 
 export function Panel(props: { title: string; note?: ComponentChildren; tools?: ComponentChildren; wide?: boolean; busy?: boolean; children: ComponentChildren }) {
@@ -20,7 +20,7 @@ export function Failure({ error }: { error: Error }) {
     <div class="failure" role="alert">
       <p title={status}>{label(first, 2000)}</p>
       {rest.length > 0 && <pre>{rest.map((line) => line.slice(0, 4000)).join("\n")}</pre>}
-      {error instanceof ApiError && error.status >= 500 && <button onClick={() => { epoch.value++; }}>Try again</button>}
+      {(error instanceof Cancelled || (error instanceof ApiError && error.status >= 500)) && <button onClick={() => { epoch.value++; }}>Try again</button>}
     </div>
   );
 }

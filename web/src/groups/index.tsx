@@ -1,6 +1,6 @@
 // The aggregate explorer: groups by any columns, a metric, over time or in all.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isAbort, request as send } from "../api";
+import { Cancelled, isAbort, request as send } from "../api";
 import { Chart, type Series } from "../chart";
 import { after, both, clock, count, equals, exact, label, many, time } from "../format";
 import { begin, stamp } from "../live";
@@ -34,18 +34,17 @@ function questionOf(): Question {
 
 function useGrid(q: Question) {
   const [state, setState] = useState<{ grid: Grid | null; error: Error | null; busy: boolean }>({ grid: null, error: null, busy: true });
-  const running = useRef<AbortController | null>(null);
   const key = JSON.stringify(q), now = stamp.value;
   useLayoutEffect(() => {
-    const control = (running.current = new AbortController());
+    const control = new AbortController();
     setState((s) => ({ ...s, error: null, busy: true }));
     ask(q, control.signal).then(
       (grid) => setState({ grid, error: null, busy: false }),
-      (e) => { if (!isAbort(e)) setState({ grid: null, error: e as Error, busy: false }); else if (running.current === control) setState((s) => ({ ...s, busy: false })); },
+      (e) => { if (!isAbort(e)) setState((s) => (e instanceof Cancelled && s.grid ? { ...s, busy: false } : { grid: null, error: e as Error, busy: false })); },
     );
-    return () => { if (running.current === control) running.current = null; control.abort(); };
+    return () => control.abort();
   }, [key, now]);
-  return { ...state, cancel: () => running.current?.abort() };
+  return state;
 }
 
 function Choice(p: { name: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
@@ -148,7 +147,7 @@ function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin:
 }
 
 export function GroupsView() {
-  const q = questionOf(), { grid, error, busy, cancel } = useGrid(q);
+  const q = questionOf(), { grid, error, busy } = useGrid(q);
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const m = grid?.metric ?? (METRICS[q.metric] as Metric), key = JSON.stringify(q);
   useLayoutEffect(() => {
@@ -161,7 +160,7 @@ export function GroupsView() {
       <Controls />
       <Panel title={title[0]?.toUpperCase() + title.slice(1)} busy={busy} wide
         note={grid ? `${many(grid.groupsTotal, "group")}${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
-        tools={<>{busy && <button onClick={cancel}>Cancel</button>}<Downloads q={q} canvas={() => canvas.current} /></>}>
+        tools={<Downloads q={q} canvas={() => canvas.current} />}>
         {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
           <>
             <Peak grid={grid} m={m} origin={origin} />

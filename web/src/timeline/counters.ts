@@ -1,5 +1,5 @@
 // Counters as tracks: which there are, and what they say by columns of a power of two of nanoseconds.
-import { getJson, getLines, isAbort, type Params } from "../api";
+import { Cancelled, getJson, getLines, isAbort, type Params } from "../api";
 import { both, equals, label } from "../format";
 import { Clock, type Key, type Node } from "./model";
 
@@ -136,6 +136,8 @@ export const closedOf = (heads: readonly Node[]): string[] => heads.flatMap((h) 
 
 export class Counters {
   private kept = new Map<string, Tile>();
+  /** Given up by hand: not asked for again of itself. */
+  private unwanted = new Set<string>();
   private running = new Map<string, AbortController>();
   private wanted: { key: string; group: Group; tracks: Track[]; k: number; from: number }[] = [];
   private clockwork = 0;
@@ -186,7 +188,9 @@ export class Counters {
       const k = this.level(t, nsPerPixel), span = COLUMNS * 2 ** k;
       for (let at = this.start(k, Math.max(from, t.from)) - span; at < Math.min(to, t.to + 1); at += span) {
         if (at + span <= t.from || this.kept.get(this.key(t, k, at))?.generation === this.generation) continue;
-        const key = `${t.group.id}/${k}/${at}`, one = wanted.get(key) ?? { key, group: t.group, tracks: [], k, from: at };
+        const key = `${t.group.id}/${k}/${at}`;
+        if (this.unwanted.has(key)) continue;
+        const one = wanted.get(key) ?? { key, group: t.group, tracks: [], k, from: at };
         one.tracks.push(t);
         wanted.set(key, one);
       }
@@ -211,6 +215,7 @@ export class Counters {
         agg: ["at=min:ts", ...columns.flatMap((c, i) => [`m${i}=mean:${c}`, `l${i}=min:${c}`, `h${i}=max:${c}`])].join(",") }, (row) => this.take(w.group, columns, row, points), control.signal);
     } catch (e) {
       if (isAbort(e)) return;
+      if (e instanceof Cancelled) this.unwanted.add(w.key);
       await new Promise((again) => setTimeout(again, RETRY_MS));
       w.tracks = [];
     }
@@ -233,6 +238,7 @@ export class Counters {
 
   /** The index has changed: what is there stays until it has come anew. */
   renew(): void {
+    this.unwanted.clear();
     this.generation++;
   }
 

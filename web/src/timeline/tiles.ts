@@ -1,5 +1,5 @@
 // What was asked of /timeline, kept as tiles: so many columns of a power of two of nanoseconds, for a block of lanes.
-import type { Params } from "../api";
+import { Cancelled, type Params } from "../api";
 import { both } from "../format";
 import { colored } from "./lanes";
 import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Told, type Tree } from "./model";
@@ -93,6 +93,8 @@ export class Tiles {
   readonly kept = new Map<string, Tile>();
   private running = new Map<string, AbortController>();
   private wanted: Wanted[] = [];
+  /** Given up by hand: not asked for again of itself. */
+  private unwanted = new Set<string>();
   private clockwork = 0;
   private bytes = 0;
   generation = 0;
@@ -158,7 +160,7 @@ export class Tiles {
     for (const node of nodes) {
       for (let i = Math.floor(from / span); i * span < to; i++) {
         const key = this.key(node, k, i), have = this.kept.get(key);
-        if (!wanted.has(key) && (have?.generation !== this.generation || have.values !== this.values)) wanted.set(key, { key, level: node.level, index: i, k, ...this.block(node) });
+        if (!wanted.has(key) && !this.unwanted.has(key) && (have?.generation !== this.generation || have.values !== this.values)) wanted.set(key, { key, level: node.level, index: i, k, ...this.block(node) });
       }
     }
     for (const [key, control] of this.running) if (!wanted.has(key)) { control.abort(); this.running.delete(key); }
@@ -193,6 +195,7 @@ export class Tiles {
     } catch (e) {
       if (control.signal.aborted) return;
       this.failed = e as Error;
+      if (e instanceof Cancelled) this.unwanted.add(w.key);
       this.changed();
       await new Promise((again) => setTimeout(again, RETRY_MS));
       if (control.signal.aborted) return;
@@ -249,5 +252,6 @@ export class Tiles {
     for (const control of this.running.values()) control.abort();
     this.running.clear();
     this.wanted = [];
+    this.unwanted.clear();
   }
 }
