@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
+import { fileName, literalFile } from "../files";
 import { after, clock, exact, label, percent } from "../format";
 import { stamp, useAnswer } from "../live";
 import type { Info } from "../overview/model";
@@ -23,9 +24,9 @@ function Side({ title, side, onChange, files }: { title: string; side: Selection
     <Panel title={title} tools={<button onClick={() => onChange(selection.value)} title="What the box above chooses">Take the present selection</button>}>
       <QueryInput id={id} name={`Query of ${title}`} placeholder="Query, for instance: rank == 0" value={query} onInput={setQuery} onEnter={(text) => onChange({ ...side, query: text.trim() })} />
       <div class="choices">
-        <label class="choice">Trace or directory <input list="places" size={24} value={side.file || side.dir} placeholder="all" onChange={(e) => {
+        <label class="choice">Trace or directory <input list="places" size={24} value={fileName(side.file) || side.dir} placeholder="all" onChange={(e) => {
           const text = e.currentTarget.value.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
-          onChange({ ...side, file: isFile ? text : "", dir: isFile ? "" : text });
+          onChange({ ...side, file: !isFile ? "" : files.includes(text) ? literalFile(text) : text, dir: isFile ? "" : text });
         }} /></label>
         {side.from != null && side.to != null && <span class="chip">{clock(side.from)} + {after(side.to - side.from)}<button aria-label="All of the time" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
         <button onClick={() => onChange({ ...side, query: query.trim() })} class={query.trim() !== side.query ? "main" : ""}>Apply</button>

@@ -1,6 +1,7 @@
 // What is wrong with the traces, and the files with their state.
 import type { Answer } from "../live";
 import { bytes, count, exact, many, time } from "../format";
+import { literalFile } from "../files";
 import { setSelection } from "../state";
 import { Name, Num, Panel, Shown } from "../ui";
 import type { Info } from "./model";
@@ -46,7 +47,7 @@ export function Files({ answer, total }: { answer: Answer<Info>; total: number }
           <thead><tr><th>file</th><th>state</th><th class="r">events</th><th class="r">packed</th><th class="r">span</th><th class="r">bad lines</th></tr></thead>
           <tbody>{d.files?.slice(0, SHOWN_FILES).map((f) => (
             <tr key={f.path}>
-              <td><button class="link" onClick={() => setSelection({ file: f.path })}><Name value={f.path} /></button></td>
+              <td><button class="link" onClick={() => setSelection({ file: literalFile(f.path) })}><Name value={f.path} /></button></td>
               <td><span class={`state ${f.state === "ready" ? "good" : f.state === "failed" || f.state === "damaged" ? "bad" : "busy"}`} title={f.error ?? ""}>{f.state}</span></td>
               <td class="r"><Num value={f.events} as={count} /></td>
               <td class="r"><Num value={f.compressed_bytes} as={bytes} unit=" B" /></td>

@@ -1,6 +1,7 @@
 // Which events all views show, how many these are, and how others ask for them.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson } from "../api";
+import { fileName } from "../files";
 import { after, bytes, clock, count, exact, label } from "../format";
 import { useAnswer } from "../live";
 import { EVERYTHING, isEverything, isShort, selection, selectionParams, setSelection, tooLong } from "../state";
@@ -16,7 +17,7 @@ function Chips() {
       {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)} + {after(s.to - s.from + 1)}
         <button type="button" aria-label="All of the time" onClick={() => setSelection({ from: null, to: null })}>×</button></span>}
       {s.dir && <span class="chip">in <bdi>{label(s.dir)}</bdi><button type="button" aria-label="All directories" onClick={() => setSelection({ dir: "" })}>×</button></span>}
-      {s.file && <span class="chip"><bdi>{label(s.file)}</bdi><button type="button" aria-label="All files" onClick={() => setSelection({ file: "" })}>×</button></span>}
+      {s.file && <span class="chip"><bdi>{label(fileName(s.file))}</bdi><button type="button" aria-label="All files" onClick={() => setSelection({ file: "" })}>×</button></span>}
     </>
   );
 }

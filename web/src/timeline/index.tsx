@@ -224,8 +224,11 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useEffect(() => { stage.themed(); choice.changed(); }, [dark.value]); // the legend, too
   const match = (m: Match) => {
     stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
-    const row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === m.keys(stage.columns())[i]));
+    lead(m);
+  const lead = (m: Match) => { // to its lane
+    const keys = m.keys(stage.columns()), row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === keys[i]));
     if (row) { stage.focus = row.node.id; stage.showRow(row); }
+  };
     pick(m);
   };
   const place = placeOf(picked.value), rows = stage.visible().filter((r) => !r.head && r.node.track !== null);
@@ -244,7 +247,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
           <AreaBar stage={stage} onClear={() => { stage.area = null; setSelection({ from: null, to: null }); stage.redraw(); choice.changed(); }} />
           <Status stage={stage} facts={facts} first={first} />
         </div>
-        {place && <EventPanel place={place} base={stage.base} onGo={match} onClose={() => pick(null)} />}
+        {place && <EventPanel place={place} base={stage.base} onSeen={lead} onGo={match} onClose={() => pick(null)} />}
       </div>
       <div id="timeline-text" class="unseen">
         {facts && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}

@@ -27,6 +27,7 @@ interface Event {
   next: Near | null;
 }
 interface Peers {
+  longest: number | null;
   count: number;
   values: number;
   histogram: { lo: number; hi: number; count: number }[];
@@ -51,8 +52,10 @@ function useEvent(place: Place, base: Params): Told {
         event = parsed(await (await request("/event", { file: place.file, object: place.object }, control.signal)).text());
         set({ event, peers: null, error: null });
         const like = both(equals("name", event.columns["name"]), equals("cat", event.columns["cat"]));
-        const peers = await getJson<Peers>("/histogram", { ...base, query: both(String(base["query"] ?? ""), like), column: "dur" }, control.signal);
-        set({ event, peers, error: null });
+        const all = { ...base, query: both(String(base["query"] ?? ""), like) };
+        const [peers, most] = await Promise.all([getJson<Peers>("/histogram", { ...all, column: "dur" }, control.signal),
+          getJson<{ rows: { longest: number | null }[] }>("/aggregate", { ...all, group_by: "", agg: "longest=max:dur", time_interval: 0, format: "json" }, control.signal)]);
+        set({ event, peers: { ...peers, longest: most.rows[0]?.longest ?? null }, error: null });
       } catch (e) {
         fail(e, event); // nothing of the one before stays
       }
@@ -84,7 +87,7 @@ function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
   if (!bins.length) return null;
   return (
     <figure class="peers">
-      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && `: ${rank(below, bins[own]?.count ?? 0, peers.values)}`}</figcaption>
+      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && `: ${dur === peers.longest && below > 0 ? "the longest" : rank(below, bins[own]?.count ?? 0, peers.values)}`}</figcaption>
       <div role="img" aria-label={bins.map((b) => `${time(b.lo)} to ${time(b.hi)}: ${b.count}`).join(", ")}>
         {bins.map((b, i) => (
           <span key={b.lo} class={i === own ? "own" : ""} title={`${time(b.lo)} – ${time(b.hi)}: ${exact(b.count)}`}
@@ -113,8 +116,10 @@ function Values({ rows, names = {} }: { rows: [string, unknown][]; names?: Recor
   );
 }
 
-export function EventPanel({ place, base, onGo, onClose }: { place: Place; base: Params; onGo: (m: Match) => void; onClose: () => void }) {
-  const { event, peers, error } = useEvent(place, base);
+/** `onSeen`: it is told; from here on its lane is known. */
+export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Place; base: Params; onSeen: (m: Match) => void; onGo: (m: Match) => void; onClose: () => void }) {
+  const { event, peers, error } = useEvent(place, base), first = event?.event;
+  useEffect(() => { if (event) onSeen(toMatch({ ...place, ts: event.columns["ts"] as number, dur: null, name: null, cat: null }, event.columns)); }, [first]);
   const close = <button class="quiet" aria-label="Close" title="Esc" onClick={onClose}>✕</button>;
   if (!event) return <aside class="event-panel" aria-label="Event"><header><h2>Event</h2>{close}</header>{error ? <Failure error={error} /> : <p class="empty">…</p>}</aside>;
   const c = event.columns, dur = c["dur"] as number | null, go = (n: Near | null) => { if (n) onGo(toMatch(n, c)); };

@@ -21,8 +21,19 @@ interface Found {
 const text = extra("find", "");
 const OPERATOR = /[=<>~!]|\b(in|like|ilike|is|not)\b/;
 
-/** A query as it stands; other text is part of a name. */
-export const searchQuery = (t: string): string => (OPERATOR.test(t) ? t : `name ilike ${literal(`%${t.replace(/[%_]/g, "\\$&")}%`)}`);
+const inName = (t: string): string => `name ilike ${literal(`%${t.replace(/[%_\\]/g, "\\$&")}%`)}`;
+const isBad = (e: unknown): e is ApiError => e instanceof ApiError && e.problem.code === "bad_query";
+
+/** A query as it stands; text that is none is part of a name, `refused`: though it looks like one. */
+async function asking<T>(t: string, ask: (query: string) => Promise<T>): Promise<{ answer: T; refused: string }> {
+  try {
+    return { answer: await ask(OPERATOR.test(t) ? t : inName(t)), refused: "" };
+  } catch (e) {
+    if (!isBad(e)) throw e;
+    return { answer: await ask(inName(t)), refused: firstLine(e) };
+  }
+}
+const firstLine = (e: Error): string => e.message.split("\n")[0] as string;
 
 export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Match) => void; from: () => number }) {
   const [found, set] = useState<Found | null>(null), [error, setError] = useState(""), [last, setLast] = useState<Found["event"]>(null);
@@ -33,17 +44,19 @@ export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Mat
     if (!text.value.trim()) return;
     running.current?.abort();
     const control = (running.current = new AbortController());
-    const params = { ...base, query: both(String(base["query"] ?? ""), searchQuery(text.value)), direction };
+    const at = last ? { at_file: last.file, at_object: last.object } : { at: Math.floor(from()) };
     try {
-      let answer = await getJson<Found>("/find", { ...params, ...(last ? { at_file: last.file, at_object: last.object } : { at: Math.floor(from()) }) }, control.signal);
-      if (!answer.event && answer.count) answer = await getJson<Found>("/find", params, control.signal);
+      const { answer, refused } = await asking(text.value, async (query) => {
+        const params = { ...base, query: both(String(base["query"] ?? ""), query), direction }, first = await getJson<Found>("/find", { ...params, ...at }, control.signal);
+        return first.event || !first.count ? first : getJson<Found>("/find", params, control.signal);
+      });
       set(answer);
-      setError("");
+      setError(refused && !answer.count ? `no name has it; no query either: ${refused}` : "");
       setLast(answer.event);
       const e = answer.event;
       if (e) onMatch({ file: e.file, object: e.object, ts: e.ts, dur: e.dur, keys: (columns) => columns.map((c) => e[c] ?? null) });
     } catch (e) {
-      if (!isAbort(e)) setError(e instanceof ApiError ? e.message.split("\n")[0] as string : String(e));
+      if (!isAbort(e)) setError(e instanceof ApiError ? firstLine(e) : String(e));
     }
   };
   const keys = (e: KeyboardEvent) => {
