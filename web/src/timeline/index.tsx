@@ -7,7 +7,8 @@ import { columnNames } from "../query/columns";
 import { extra, selection, setSelection } from "../state";
 import { dark } from "../theme";
 import { Failure } from "../ui";
-import { listen } from "./input";
+import { listen, nextGap } from "./input";
+import { arrange, useArranged } from "./arranged";
 import { color, lanes, picked, useFacts, useStage } from "./asked";
 import type { Point, Track } from "./counters";
 import { LANES_MOST, LAYOUT, LAYOUTS } from "./lanes";
@@ -62,7 +63,7 @@ function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; f
 const HEIGHTS = { auto: 0, small: 14, medium: 24, large: 72 };
 const height = extra("height", "auto");
 
-function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match) => void; onHelp: () => void }) {
+function Toolbar({ stage, onMatch, onGap, onHelp }: { stage: Stage; onMatch: (m: Match) => void; onGap: () => void; onHelp: () => void }) {
   useEffect(() => stage.setHeight(HEIGHTS[height.value as keyof typeof HEIGHTS] ?? 0), [stage, height.value]);
   const custom = !(lanes.value in LAYOUTS), [entered, setEntered] = useState(false);
   return (
@@ -83,6 +84,7 @@ function Toolbar({ stage, onMatch, onHelp }: { stage: Stage; onMatch: (m: Match)
         <button aria-label="Zoom out" title="Zoom out: S or -" onClick={() => stage.zoom(1.6)}>−</button>
         <button aria-label="Zoom in" title="Zoom in: W or +" onClick={() => stage.zoom(1 / 1.6)}>+</button>
         <button title="Show all: 0" onClick={() => stage.fit()}>Fit</button>
+        <button title="Choose the next long time in which a lane has nothing: g" onClick={onGap}>Next gap</button>
         <button title="Keys: ?" aria-label="Keys" onClick={onHelp}>?</button>
       </span>
     </div>
@@ -196,6 +198,7 @@ const placeOf = (text: string): Place | null => {
 
 function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage, first), choice = useChoice(stage);
+  useArranged(stage);
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
   const pick = (p: Place | null) => { picked.value = p ? `${p.object} ${p.file}` : ""; };
   useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
@@ -208,12 +211,13 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useLayoutEffect(() => {
     const c = canvas.current as HTMLCanvasElement;
     stage.attach(c);
+    arrange(stage);
     const observer = new ResizeObserver(() => stage.resize());
     observer.observe(c);
     const off = listen(stage, c, {
       hover: (under, x, y) => setHover(under && { under, x, y }),
       pick: (p) => pick(p),
-      clear: () => { stage.area = null; if (selection.peek().from != null) setSelection({ from: null, to: null }); pick(null); setHelp(false); stage.redraw(); choice.changed(); },
+      clear: () => { stage.area = null; stage.gaps = false; if (selection.peek().from != null) setSelection({ from: null, to: null }); pick(null); setHelp(false); stage.redraw(); choice.changed(); },
       area: choice.changed,
       take: () => takeArea(stage),
       help: () => setHelp((h) => !h),
@@ -222,20 +226,20 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
     return () => { observer.disconnect(); off(); };
   }, [stage]);
   useEffect(() => { stage.themed(); choice.changed(); }, [dark.value]); // the legend, too
-  const match = (m: Match) => {
-    stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
-    lead(m);
   const lead = (m: Match) => { // to its lane
     const keys = m.keys(stage.columns()), row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === keys[i]));
     if (row) { stage.focus = row.node.id; stage.showRow(row); }
   };
+  const match = (m: Match) => {
+    stage.reveal(stage.clock.ns(m.ts), stage.clock.ns(m.ts + (m.dur ?? 0)));
+    lead(m);
     pick(m);
   };
   const place = placeOf(picked.value), rows = stage.visible().filter((r) => !r.head && r.node.track !== null);
   void stage.loaded.value;
   return (
     <div class="timeline">
-      <Toolbar stage={stage} onMatch={match} onHelp={() => setHelp(!help)} />
+      <Toolbar stage={stage} onMatch={match} onGap={() => { nextGap(stage); choice.changed(); }} onHelp={() => setHelp(!help)} />
       <Legend stage={stage} facts={facts} />
       <div class="timeline-body">
         <div class="timeline-left">

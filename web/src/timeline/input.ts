@@ -150,7 +150,8 @@ function openRow(stage: Stage, wishes: Wishes): void {
   else if (row.node.track === undefined) void longest(stage, row, stage.window.from, stage.window.to).then((p) => { if (p) wishes.pick(p); }, () => undefined);
 }
 
-function nextGap(stage: Stage): void {
+/** The next stretch in which a lane that is on screen has nothing for long becomes what is chosen. */
+export function nextGap(stage: Stage): void {
   const s = stage.window, span = s.to - s.from;
   stage.gaps = true;
   // Of those that begin together, as where all ranks wait, one lane after the other.

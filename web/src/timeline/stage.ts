@@ -38,11 +38,15 @@ export class Stage {
   readonly counters: Counters;
   rows: Row[] = [];
   closed = new Set<string>();
+  /** Those that are closed and were not at first, or the other way round. */
+  readonly toggled = new Set<string>();
+  /** Counts what somebody has done to the rows. */
+  readonly arranged = signal(0);
   whole: { from: number; to: number };
   scroll = 0;
   focus = "";
   picked = "";
-  gaps = false;
+  private gapsDrawn = false;
   area: Area | null = null;
   /** Counts changes of the window, for what is asked once it stands still. */
   readonly moved = signal(0);
@@ -147,13 +151,25 @@ export class Stage {
   }
 
   setScroll(y: number): void {
+    const before = this.scroll;
     this.scroll = Math.max(0, Math.min(y, this.height - (this.scene?.height ?? 0) + draw.RULER));
+    if (this.scroll !== before) this.arranged.value++;
     this.redraw();
   }
 
   toggle(id: string): void {
-    if (!this.closed.delete(id)) this.closed.add(id);
+    for (const set of [this.closed, this.toggled]) if (!set.delete(id)) set.add(id);
     this.layRows();
+    this.arranged.value++;
+    this.redraw();
+  }
+
+  get gaps(): boolean {
+    return this.gapsDrawn;
+  }
+  set gaps(drawn: boolean) {
+    if (drawn !== this.gapsDrawn) this.arranged.value++;
+    this.gapsDrawn = drawn;
     this.redraw();
   }
 
