@@ -9,17 +9,17 @@ import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
 import { ColumnInput } from "../query/columns";
 import { HeatMap } from "./heat";
-import { ask, bucketsRequest, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
+import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
 
 const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
-const only = extra("only", "");
+const only = extra("only", ""), each = extra("each", "");
 
 const WRITES = 'name ilike "%write%"', READS = 'name ilike "%read%" and not name ilike "%readdir%" and not name ilike "%readlink%"';
-const RECIPES: [string, Record<"by" | "metric" | "interval" | "shape" | "only", string>][] = [
+const RECIPES: [string, Record<"by" | "metric" | "interval" | "shape" | "only", string> & { each?: string }][] = [
   ["Who wrote most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: WRITES }],
   ["Who read most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: READS }],
   ["Time by call", { by: "name", metric: "time", interval: "auto", shape: "bars", only: "" }],
-  ["Slowest call of each rank", { by: "rank,name", metric: "max", interval: "0", shape: "table", only: "" }],
+  ["Slowest call of each rank", { by: "rank,name", metric: "max", interval: "0", shape: "table", only: "", each: "1" }],
   ["Files with most bytes", { by: "file", metric: "bytes", interval: "0", shape: "table", only: "" }],
   ["Directories by operations", { by: "dirname(file)", metric: "count", interval: "0", shape: "table", only: "" }],
 ];
@@ -29,7 +29,7 @@ const SHAPES: [string, string][] = [["heat", "heat map"], ["line", "lines"], ["b
 function questionOf(): Question {
   const params = selectionParams(selection.value);
   const query = both(String(params["query"] ?? ""), only.value) || undefined;
-  return { selection: { ...params, query }, by: by.value, metric: METRICS[metric.value] ? metric.value : "count", interval: interval.value, top: Number(top.value) || 0 };
+  return { selection: { ...params, query }, by: by.value, metric: METRICS[metric.value] ? metric.value : "count", interval: interval.value, top: Number(top.value) || 0, each: each.value !== "" };
 }
 
 function useGrid(q: Question) {
@@ -56,8 +56,8 @@ function Controls() {
   return (
     <div class="controls">
       <div class="recipes" role="group" aria-label="Questions">{RECIPES.map(([title, r]) => {
-        const on = r.by === by.value && r.metric === metric.value && r.interval === interval.value && r.only === only.value;
-        return <button key={title} aria-pressed={on} onClick={() => { by.value = r.by; metric.value = r.metric; interval.value = r.interval; shape.value = r.shape; only.value = r.only; }}>{title}</button>;
+        const on = r.by === by.value && r.metric === metric.value && r.interval === interval.value && r.only === only.value && (r.each ?? "") === each.value;
+        return <button key={title} aria-pressed={on} onClick={() => { by.value = r.by; metric.value = r.metric; interval.value = r.interval; shape.value = r.shape; only.value = r.only; each.value = r.each ?? ""; }}>{title}</button>;
       })}</div>
       <div class="choices">
         <ColumnInput label="Group by" value={by.value} onChange={(v) => { by.value = v; }} />
@@ -65,6 +65,7 @@ function Controls() {
         <Choice name="Interval" value={interval.value} options={INTERVALS} onChange={(v) => { interval.value = v; }} />
         <Choice name="Show as" value={shape.value} options={SHAPES} onChange={(v) => { shape.value = v; }} />
         <Choice name="Groups" value={top.value} options={[["8", "8"], ["20", "20"], ["50", "50"], ["200", "200"], ["0", "all"]]} onChange={(v) => { top.value = v; }} />
+        {each.value && columnsOf(by.value).length > 1 && <span class="chip">one of each {columnsOf(by.value)[0]}<button aria-label="All of each" onClick={() => { each.value = ""; }}>×</button></span>}
         {only.value && <span class="chip"><code>{only.value}</code><button aria-label="Without this filter" onClick={() => { only.value = ""; }}>×</button></span>}
       </div>
     </div>
@@ -86,6 +87,13 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
     <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{grid.step ? UNITS[grid.step] ?? time(grid.step) : "time"} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
       {" "}<button class="link" onClick={look}>Only that</button></p>
   );
+}
+
+/** A question by something that no event has is answered by one group: the next best question is offered. */
+function Without({ grid }: { grid: Grid }) {
+  const [column = ""] = grid.columns, none = grid.columns.length > 0 && grid.groups.every((g) => g.row[column] == null);
+  if (!none || column === "pid") return null;
+  return <p class="note">No event here has a {column}. <button class="link" onClick={() => { by.value = ["pid", ...columnsOf(by.value).slice(1)].join(","); }}>By process</button></p>;
 }
 
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
@@ -163,6 +171,7 @@ export function GroupsView() {
         tools={<Downloads q={q} canvas={() => canvas.current} />}>
         {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
           <>
+            <Without grid={grid} />
             <Peak grid={grid} m={m} origin={origin} />
             {drawn && <Drawing grid={grid} m={m} origin={origin} onCanvas={(c) => { canvas.current = c; }} />}
             <Totals grid={grid} m={m} />

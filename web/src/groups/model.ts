@@ -32,6 +32,8 @@ export interface Question {
   /** "auto", "0" (none), or a length as the daemon takes it. */
   interval: string;
   top: number;
+  /** Of the groups that have the first column in common only the one with most: the slowest call of each rank. */
+  each: boolean;
 }
 export interface Cell { key: string; group: Row; bucket: number; value: number }
 export interface Grid {
@@ -76,6 +78,12 @@ async function lines(params: Params, signal: AbortSignal): Promise<{ rows: Row[]
   return { rows, step: summary.time_interval ?? 0 };
 }
 
+/** Rows come with most first. */
+function firstOfEach(rows: Row[], column: string): Row[] {
+  const seen = new Set<unknown>();
+  return rows.filter((r) => !seen.has(r[column]) && seen.add(r[column]));
+}
+
 function only(groups: Row[], columns: string[]): string {
   return groups.map((g) => columns.map((c) => equals(c, g[c])).join(" and ")).map((g) => `(${g})`).join(" or ");
 }
@@ -84,10 +92,11 @@ function only(groups: Row[], columns: string[]): string {
 const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
 
 export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
-  const columns = columnsOf(q.by), { rows: totals } = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
+  const columns = columnsOf(q.by), { rows } = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
+  const totals = q.each && columns.length > 1 ? firstOfEach(rows, columns[0] as string) : rows;
   const chosen = totals.slice(0, q.top || totals.length);
   const groups = chosen.map((row) => ({ key: nameOf(row, columns), row, total: row["value"] as number | null, values: [] as (number | null)[] }));
-  const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: totals.length >= MOST_GROUPS };
+  const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: rows.length >= MOST_GROUPS };
   if (q.interval === "0" || !chosen.length) return empty;
   const request = bucketsRequest(q);
   const narrow = columns.length > 0 && columns.every(isPlain) && chosen.length < totals.length && chosen.length <= 50;
