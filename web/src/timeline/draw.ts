@@ -242,7 +242,7 @@ function drawTitle(s: Scene, row: Row, look: Look): void {
   const { g } = s, c = look.colours, y = yOf(s, row);
   g.fillStyle = look.focus === row.node.id ? c["accent-soft"] : row.head ? c.bg : c.panel;
   g.fillRect(0, y, s.gutter - 1, row.height - 1);
-  const x = 8 + row.depth * 12, branch = row.node.children.length > 0 && (row.head || look.closed.has(row.node.id));
+  const narrow = s.gutter < GUTTER, x = narrow ? 3 + row.depth * 6 : 8 + row.depth * 12, branch = row.node.children.length > 0 && (row.head || look.closed.has(row.node.id));
   g.fillStyle = c.soft;
   if (branch) {
     g.beginPath();
@@ -253,7 +253,7 @@ function drawTitle(s: Scene, row: Row, look: Look): void {
   }
   if (row.height < 11) return;
   g.fillStyle = row.head ? c.soft : c.text;
-  g.fillText(titleIn(g, row, s.gutter - x - 18), x + 12, y + row.height / 2);
+  g.fillText(titleIn(g, row, s.gutter - x - (narrow ? 14 : 18)), x + 12, y + row.height / 2);
 }
 
 /** As close as their texts allow. */
