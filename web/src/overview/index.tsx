@@ -7,7 +7,7 @@ import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
-import { activityParams, sumsParams, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
+import { activityParams, sumsParams, wholeOf, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
 import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
@@ -123,7 +123,7 @@ function Durations() {
         return (
           <table class="histogram">
             <thead class="hidden"><tr><th>duration</th><th>share</th><th>calls</th></tr></thead>
-            <tbody>{d.histogram.map((b) => (
+            <tbody>{wholeOf(d.histogram).map((b) => (
               <tr key={b.lo}>
                 <td class="r"><button class="link" onClick={() => narrow(b.hi > b.lo ? `dur >= ${b.lo} and dur < ${b.hi}` : `dur == ${b.lo}`)}>{time(b.lo)}</button></td>
                 <td class="graph"><Bar part={b.count / most} /></td>
@@ -153,7 +153,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {clock(d.totals.min_ts)} {zone(d.totals.min_ts)}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
           <Indexing />
           <Totals info={d} />
         </>

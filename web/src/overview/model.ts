@@ -29,6 +29,17 @@ export interface Timeline {
 }
 export interface Histogram { count: number; values: number; histogram: { lo: number; hi: number; count: number }[] }
 
+/** With those that have nothing, from the first to the last: each bin is twice as long as the one before; 0 has one of its own, before that from 1. */
+export function wholeOf(bins: Histogram["histogram"]): Histogram["histogram"] {
+  const whole: Histogram["histogram"] = [];
+  for (const bin of bins) {
+    const last = whole.at(-1);
+    for (let lo = last ? Math.max(1, last.hi) : bin.lo; lo < bin.lo; lo *= 2) whole.push({ lo, hi: lo * 2, count: 0 });
+    whole.push(bin);
+  }
+  return whole;
+}
+
 /** Longer without any event: what comes then is another time. */
 export const APART = 30 * 86400e6;
 /** Whether events may be of times that are far apart, or are not all that has times. */

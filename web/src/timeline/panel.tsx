@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { epoch, getJson, isAbort, request, type Params } from "../api";
 import { both, clock, equals, exact, label, time } from "../format";
 import { extra, selection, setSelection, view } from "../state";
+import { wholeOf } from "../overview/model";
 import { Failure } from "../ui";
 import type { Match } from "./search";
 import type { Key } from "./model";
@@ -81,7 +82,7 @@ function rank(below: number, own: number, all: number): string {
 }
 
 function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
-  const bins = peers.histogram, most = Math.max(1, ...bins.map((b) => b.count));
+  const bins = wholeOf(peers.histogram), most = Math.max(1, ...bins.map((b) => b.count));
   const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
   const below = bins.slice(0, Math.max(0, own)).reduce((n, b) => n + b.count, 0);
   if (!bins.length) return null;
