@@ -102,14 +102,16 @@ export interface BoxLook {
   y: number;
   height: number;
 }
-/** What of a row is for boxes where not all events are there as such; density is below. */
-const BOXED = 0.6, BEHIND = 0.25, LEAST_SPLIT = 30;
+/** Where not all events are there as such, density is below the boxes: so much of a row, so many pixels at most. */
+const BELOW = 0.4, BEHIND = 0.25, LEAST_SPLIT = 30;
+export const MOST_BELOW = 16;
+const roomOf = (row: Row, all: RowBoxes): number => row.height - 3 - (all.complete ? 0 : Math.min(MOST_BELOW, (row.height - 3) * BELOW));
 const isWide = (s: Scene, b: Placed): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
 const roomAbove = (s: Scene, row: Row, all: RowBoxes): number =>
-  !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round((row.height - 3) * BOXED) : 0;
+  !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round(roomOf(row, all)) : 0;
 
 export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Placed): BoxLook {
-  const room = (row.height - 3) * (all.complete ? 1 : BOXED), each = Math.max(4, Math.min(22, room / Math.max(1, all.levels)));
+  const each = Math.max(4, Math.min(22, roomOf(row, all) / Math.max(1, all.levels)));
   const y = Math.min(box.depth * each, Math.max(0, row.height - 3 - each));
   return { y: yOf(s, row) + 1 + y, height: Math.max(2, each - 1) };
 }
@@ -133,7 +135,7 @@ function drawBoxes(s: Scene, row: Row, all: RowBoxes, palette: Palette, picked: 
       g.lineWidth = 2;
       g.strokeRect(x0, look.y, Math.max(2, width), look.height);
     }
-    if (width < 26 || look.height < 11) continue;
+    if (width < 34 || look.height < 11) continue;
     const text = clipped(g, label(box.name, 200), width - 8);
     if (!text) continue;
     const low = look.height < 14; // the underscores of __xstat would be below it
@@ -201,12 +203,20 @@ function drawTrack(s: Scene, row: Row, track: Track, points: Point[], c: Colours
     g.lineTo(x1, y(p.mean));
   });
   g.stroke();
-  g.fillStyle = c.soft;
   g.font = SMALL;
-  g.fillText(count(high), s.gutter + 4, top + 5);
-  g.fillText(count(low), s.gutter + 4, top + room - 4);
+  for (const [text, at] of [[count(high), top + 5], [count(low), top + room - 4]] as const) noteOn(g, text, s.gutter + 3, at, c);
   g.font = FONT;
   g.restore();
+}
+
+/** Readable, whatever is below it. */
+function noteOn(g: CanvasRenderingContext2D, text: string, x: number, y: number, c: Colours): void {
+  g.globalAlpha = 0.8;
+  g.fillStyle = c.panel;
+  g.fillRect(x - 2, y - 6, g.measureText(text).width + 4, 12);
+  g.globalAlpha = 1;
+  g.fillStyle = c.soft;
+  g.fillText(text, x, y);
 }
 
 export function drawRow(s: Scene, row: Row, look: Look): void {

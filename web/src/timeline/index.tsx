@@ -60,7 +60,7 @@ function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; f
   );
 }
 
-const HEIGHTS = { auto: 0, small: 14, medium: 24, large: 72 };
+const HEIGHTS = { auto: 0, small: 14, medium: 24, large: 112 };
 const height = extra("height", "auto");
 
 function Toolbar({ stage, onMatch, onGap, onHelp }: { stage: Stage; onMatch: (m: Match) => void; onGap: () => void; onHelp: () => void }) {

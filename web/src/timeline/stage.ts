@@ -28,7 +28,10 @@ export interface Under {
   point: Point | null;
 }
 
-const HEAD = 20, LEAST_LANE = 16, MOST_LANE = 72, LEVEL = 12;
+/** Names fit into a level of calls. */
+const HEAD = 20, LEAST_LANE = 16, MOST_LANE = 112, LEVEL = 15;
+/** Fewer lanes than there is room for are no higher than that, unless calls stand in each other. */
+const PLAIN_LANE = 72;
 
 export class Stage {
   readonly clock: Clock;
@@ -138,9 +141,10 @@ export class Stage {
     const room = (this.scene?.height ?? 500) - draw.RULER;
     let n = 0;
     for (const level of this.tree.levels) n = level.length;
-    const least = Math.max(LEAST_LANE, Math.min(MOST_LANE, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n)))), span = (this.whole.to - this.whole.from) / 1000;
-    // Calls stand in each other as deep as they are busy together for longer than the time there is.
-    const heightOf = (node: Node) => this.chosenHeight || Math.max(least, Math.min(MOST_LANE, 3 + LEVEL * Math.ceil(node.busy / span)));
+    const least = Math.max(LEAST_LANE, Math.min(PLAIN_LANE, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n)))), span = (this.whole.to - this.whole.from) / 1000;
+    // Calls stand in each other as deep as they are busy together for longer than the time there is, or one deeper where some take little.
+    const deep = (node: Node) => 3 + LEVEL * (Math.ceil(node.busy / span) + 1) + draw.MOST_BELOW;
+    const heightOf = (node: Node) => this.chosenHeight || Math.max(least, node.busy > span ? Math.min(MOST_LANE, deep(node)) : 0);
     this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
     this.setScroll(this.scroll);
   }
