@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, dark } from "./theme";
-import { after } from "./format";
+import { after, time } from "./format";
 import { marks, markText } from "./marks";
 
 export interface Series {
@@ -44,8 +44,13 @@ function timeAxis(): uPlot.Axis {
     values: (_, splits) => splits.map((n) => markText(Math.round(n * 1e9), step)) };
 }
 
+const SECOND = 1e6, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
+const decades = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i)).flatMap((n) => [n, 2 * n, 5 * n]);
+/** Microseconds between the marks of an axis, so that there are round seconds, minutes, hours and days on it. */
+const DURATIONS = [...decades(-3, 6), 15 * SECOND, 30 * SECOND, ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE), ...[1, 2, 4, 6, 12].map((n) => n * HOUR), ...decades(0, 6).map((n) => n * 24 * HOUR)];
+
 function axisOf(side: number, scale: string, format: Series["format"], grid: boolean, tint: string): uPlot.Axis {
-  return { scale, side, stroke: colour(tint), size: 68, grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
+  return { scale, side, stroke: colour(tint), size: 68, ...(format === time ? { incrs: DURATIONS } : {}), grid: { show: grid, stroke: colour("line"), width: 1 }, ticks: { show: false },
     values: (_, splits) => splits.map((n) => (n == null ? "" : format(n).replace("–", ""))) };
 }
 
