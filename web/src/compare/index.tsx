@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { getLines, isAbort } from "../api";
 import { FlameDiff } from "../calls";
 import { fileName, literalFile } from "../files";
-import { after, clock, exact, label, percent } from "../format";
+import { after, clock, equals, exact, label, percent } from "../format";
 import { stamp, useAnswer } from "../live";
 import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
@@ -101,6 +101,19 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
   );
 }
 
+/** What can be compared here, for who does not know yet. */
+function Suggestions({ info, places }: { info: Info; places: Partial<Selection>[] }) {
+  const ranks = useAnswer<{ values: { value: unknown }[] }>("/suggest", { column: "rank", prefix: "", limit: 1000 }).data?.values.map((v) => v.value).filter((v) => v != null) ?? [];
+  const { min_ts: from, max_te: to } = info.totals, half = from == null || to == null ? 0 : Math.floor((from + to) / 2);
+  const all: [string, Partial<Selection>, Partial<Selection>][] = [];
+  if (places.length > 1) all.push(["The first and the last of the runs or files", places[0] ?? {}, places.at(-1) ?? {}]);
+  const [one, two] = ranks.sort((a, b) => Number(a) - Number(b)).map((v) => equals("rank", v));
+  if (one && two) all.push([`Two ranks: ${one}, ${two}`, { query: one }, { query: two }]);
+  if (from != null && to != null && to > from) all.push(["The first and the second half of the time", { from, to: half }, { from: half + 1, to: Math.ceil(to) }]);
+  const take = (a: Partial<Selection>, b: Partial<Selection>) => { first.value = textOf({ ...sideOf(""), ...a }); second.value = textOf({ ...sideOf(""), ...b }); };
+  return <div class="choices suggestions" role="group" aria-label="For instance">{all.map(([title, a, b]) => <button key={title} onClick={() => take(a, b)}>{title}</button>)}</div>;
+}
+
 const MOST_FILES = 2000;
 
 export function CompareView() {
@@ -119,7 +132,10 @@ export function CompareView() {
           <option value="">all events</option><option value={'cat == "POSIX" or cat == "STDIO"'}>POSIX and STDIO</option></select></label>
         <button onClick={() => { const old = first.value; first.value = second.value || "{}"; second.value = old || "{}"; }}>Swap A and B</button>
       </div></div>
-      {chosen ? <Result a={a} b={b} /> : <p class="empty">{label("Say what A and B are: two runs (directories or files), two ranks (rank == 0, rank == 1), or two ranges of time.")}</p>}
+      {chosen ? <Result a={a} b={b} /> : <>
+        <p class="empty">{label("Say what A and B are: two runs (directories or files), two ranks (rank == 0, rank == 1), or two ranges of time.")}</p>
+        {info.data && <Suggestions info={info.data} places={folders.length > 1 ? folders.map((dir) => ({ dir })) : files.map((file) => ({ file: literalFile(file) }))} />}
+      </>}
     </>
   );
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { after, both, bytes, clock, count, equals, exact, rate, time, zone } from "../format";
+import { after, both, bytes, clock, count, equals, exact, label, rate, time, zone } from "../format";
 import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
@@ -34,7 +34,7 @@ function Activity() {
   const drawn = useMemo(() => (answer.data ? filled(answer.data) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}
-      note={drawn && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
+      note={drawn?.times.length && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>
         {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={origin} series={drawn.series}
           onRange={(from, to) => setSelection({ from, to })} />}
@@ -144,11 +144,23 @@ function Indexing() {
   return <p class="note" data-fact="indexing">Indexing: {count(p.files_ready)} of {count(p.files)} files, {bytes(p.bytes_done)} of {bytes(p.bytes)}{p.bytes_per_s ? `, ${rate(p.bytes_per_s)}` : ""}{p.eta_s ? `, ${time(p.eta_s * 1e6, 2)} left` : ""}</p>;
 }
 
+/** Before there is anything to look at. */
+function Nothing({ info }: { info: Info }) {
+  return (
+    <Panel title="No traces yet" wide>
+      <p>There are no <code>.pfw</code> or <code>.pfw.gz</code> files, nor archives of them, below</p>
+      <ul class="findings">{info.roots.map((r) => <li key={r.path}><code>{label(r.path, 1000)}</code></li>)}</ul>
+      <p>What appears there is read at once, and shown here as it grows.</p>
+    </Panel>
+  );
+}
+
 export function OverviewView() {
   const s = selection.value;
   const where = { dir: s.dir || undefined, file: s.file || undefined };
   const part = useAnswer<Info>("/info", s.dir || s.file ? where : null), info = s.dir || s.file ? part : everything.value;
   const few = (info.data?.totals.files ?? Infinity) <= MOST_FILES, detail = useAnswer<Info>("/info", few ? { detail: "files", ...where } : null);
+  if (info === everything.value && info.data?.totals.files === 0 && !info.data.index.error && !info.data.missing?.length) return <Nothing info={info.data} />;
   return (
     <>
       <Shown answer={info}>{(d) => (
