@@ -62,7 +62,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
   return {
     width, height: p.height ?? 220, padding: [8, right ? 0 : 16, 0, 0],
     cursor: { drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 } },
-    legend: { live: true, markers: { dash: (_, i) => (i > PLAIN ? "dashed" : "solid") } },
+    legend: { live: true, markers: { dash: (_, i) => (i > PLAIN && !p.series[i - 1]?.bars ? "dashed" : "solid") } },
     scales: { x: { time: false, ...(room > 0 ? { range: (_, min, max) => [min, max + room] } : {}) }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     axes: [
       timeAxis(),
