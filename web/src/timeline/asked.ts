@@ -1,4 +1,5 @@
 // What the timeline asks for: lanes once for each selection, and what a window has.
+import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, type Params } from "../api";
 import { everything, stamp } from "../live";
@@ -65,6 +66,20 @@ export function useStage(): Told {
   return state;
 }
 
+/** What of `at` the stage knows: it wrote it, or was shown that. */
+let shownAt = "";
+
+/** The window goes where the address says when something else has changed it: who goes back in the browser's history, or follows a link. */
+export function useAddress(stage: Stage): void {
+  useEffect(() => effect(() => {
+    const text = at.value, [from, to] = text.split(",").map(Number);
+    if (text === shownAt) return;
+    shownAt = text;
+    if (text && Number.isFinite(from) && Number.isFinite(to)) stage.show(stage.clock.ns(from as number), stage.clock.ns(to as number));
+    else stage.fit();
+  }), [stage]);
+}
+
 /** The window of the stage before if it left something out, of the address, of the selection, else all; where nothing is, all. */
 function keepWindow(stage: Stage, old: Stage | null): void {
   const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
@@ -72,6 +87,7 @@ function keepWindow(stage: Stage, old: Stage | null): void {
   const [first, last] = wanted.map((us) => stage.clock.ns(us as number)) as [number, number];
   if (first <= stage.whole.to && last >= stage.whole.from) stage.show(first, last);
   else stage.fit();
+  shownAt = at.peek();
 }
 
 /** What a window has. Where most of it would be one colour, other values get colours of their own. */
@@ -94,7 +110,8 @@ export function useFacts(stage: Stage, first: Answer): Answer | null {
     const control = new AbortController(), range = { ...stage.base, time_range: stage.clock.range(from, to) };
     const timer = setTimeout(() => {
       shown.value = { path: "/timeline", params: { ...range, ...colored(stage.color), group_by: stage.columns().join(",") } };
-      quietly(() => { at.value = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`; });
+      shownAt = whole ? "" : `${stage.clock.us(from)},${stage.clock.us(to)}`;
+      quietly(() => { at.value = shownAt; });
       if (!told) askFacts(stage, range, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
     return () => { clearTimeout(timer); control.abort(); };

@@ -9,7 +9,7 @@ import { dark } from "../theme";
 import { Failure } from "../ui";
 import { listen, nextGap } from "./input";
 import { arrange, useArranged } from "./arranged";
-import { color, lanes, picked, useFacts, useStage } from "./asked";
+import { color, lanes, picked, useAddress, useFacts, useStage } from "./asked";
 import type { Point, Track } from "./counters";
 import { LANES_MOST, LAYOUT, LAYOUTS } from "./lanes";
 import { ask, exactFilterOf, idOf, isLane, isOthers, type Answer, type Color, type Node } from "./model";
@@ -198,6 +198,7 @@ const placeOf = (text: string): Place | null => {
 
 function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage, first), choice = useChoice(stage);
+  useAddress(stage);
   useArranged(stage);
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
   const pick = (p: Place | null) => { picked.value = p ? `${p.object} ${p.file}` : ""; };
