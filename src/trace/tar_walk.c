@@ -183,7 +183,7 @@ static int take_records(struct trace_tar *t)
     return t->longer.error;
 }
 
-/* GNU's way: the name itself, with a NUL. */
+/* GNU's way: the name itself, with a NUL. Where that is missing GNU tar reads on, up to one behind, in the last block. */
 static int take_name(struct trace_tar *t)
 {
     buf_clear(&t->longer);
@@ -343,7 +343,7 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
         return skip(t, size);
     if (!size || size > RECORDS_MOST)
         return corrupt(t, size ? "a record of names is too long" : "an empty record of names");
-    gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)size);
+    gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)(records ? size : size + -size % BLOCK));
     return 0;
 }
 
