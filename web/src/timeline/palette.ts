@@ -88,8 +88,8 @@ export class Palette {
   }
 
   private made(n: number, c: Color | undefined): string {
-    const none = c?.value == null && c?.below === undefined && this.high > this.low; // beside numbers
-    if ((c && isOthers(c)) || none) return dark.peek() ? "hsl(0 0% 45%)" : "hsl(0 0% 65%)";
+    if (c && isOthers(c)) return dark.peek() ? "hsl(0 0% 45%)" : "hsl(0 0% 65%)";
+    if (c?.value == null && c?.below === undefined) return dark.peek() ? "hsl(215 14% 32%)" : "hsl(215 22% 82%)"; // no value: nothing to look at
     if (c && isBin(c)) return this.ramp((exponent(c) - this.low) / Math.max(1, this.high - 1 - this.low));
     return n < NAMED ? colour(`s${n}`) || "#888" : `hsl(${Math.round((n * 137.508) % 360)} 45% ${dark.peek() ? 64 : 46}%)`;
   }
