@@ -63,6 +63,10 @@ function filled({ rows, time_interval }: Rows<Group>) {
   return { times, series, step };
 }
 
+/** Its host is told where there are several. */
+const processOf = ([rank, host, pid]: Timeline["lanes"][number]["keys"], { lanes }: Timeline): string =>
+  rank != null ? `rank ${rank}` : `${lanes.some((l) => l.keys[1] !== host) ? `${host ?? ""} ` : ""}${pid ?? ""}`;
+
 function Slowest() {
   const answer = useAnswer<Timeline>("/timeline", { ...selectionParams(selection.value), group_by: "rank,host,pid", width: 1, events: 10 });
   return (
@@ -76,7 +80,7 @@ function Slowest() {
               <tr key={`${e.file}.${e.object}`}>
                 <td><button class="link" onClick={() => lookAt(e.ts, e.dur, `${e.object} ${e.file}`)} title={`${e.file}, object ${e.object}: show in the timeline`}><Name value={e.name} /></button></td>
                 <td class="r"><Num value={e.dur} as={time} unit=" µs" /></td>
-                <td>{keys[0] != null ? `rank ${keys[0]}` : `${keys[1] ?? ""} ${keys[2] ?? ""}`}</td>
+                <td>{processOf(keys, d)}</td>
                 <td class="r" title={clock(e.ts)}>{after(e.ts - (begin.value ?? d.from ?? e.ts))}</td>
               </tr>
             );
@@ -96,7 +100,7 @@ function Top({ title, by, sort, none }: { title: string; by: string; sort: strin
   return (
     <Panel title={title} busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
-        <div class="scroll"><table>
+        <div class="scroll"><table class="top">
           <thead><tr><th>{by}</th><th class="r">count</th><th class="r">time</th><th class="r">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
           <tbody>{d.rows.map((r) => (
             <tr key={String(r[by])}>
