@@ -16,7 +16,8 @@ import { ask, exactFilterOf, idOf, isLane, isOthers, type Answer, type Color, ty
 import { byTime, colorName, colorQuery } from "./palette";
 import { EventPanel, type Place } from "./panel";
 import { Search, type Match } from "./search";
-import type { Stage, Under } from "./stage";
+import type { Stage } from "./stage";
+import type { Under } from "./under";
 import "./timeline.css";
 
 // ---- around the canvas ----

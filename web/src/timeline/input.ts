@@ -4,7 +4,8 @@ import { ask, filterOf, isLane } from "./model";
 import * as draw from "./draw";
 import type { Place } from "./panel";
 import { both } from "../format";
-import type { Stage, Under } from "./stage";
+import type { Stage } from "./stage";
+import { under, type Under } from "./under";
 
 export interface Wishes {
   hover: (under: Under | null, x: number, y: number) => void;
@@ -61,7 +62,7 @@ class Pointer {
     const p = this.at(e), s = this.stage.shown, before = this.down.get(e.pointerId);
     if (!s) return;
     if (!before || !this.began) {
-      this.wishes.hover(this.stage.under(p.x, p.y), p.x, p.y);
+      this.wishes.hover(under(this.stage, p.x, p.y), p.x, p.y);
       return;
     }
     if (!this.moved && Math.abs(p.x - this.began.x) + Math.abs(p.y - this.began.y) < 4) return;
@@ -110,9 +111,9 @@ class Pointer {
       if (row.node.children.length) this.stage.toggle(row.node.id);
       return;
     }
-    const under = this.stage.under(p.x, p.y), mine = ++this.clicks;
-    if (under?.box) this.wishes.pick(under.box);
-    else if (under?.cell && under.cell.count + under.cell.busy > 0) void longest(this.stage, row, under.cell.from, under.cell.to).then((found) => { if (mine === this.clicks) this.wishes.pick(found); }, () => undefined);
+    const found = under(this.stage, p.x, p.y), mine = ++this.clicks;
+    if (found?.box) this.wishes.pick(found.box);
+    else if (found?.cell && found.cell.count + found.cell.busy > 0) void longest(this.stage, row, found.cell.from, found.cell.to).then((p) => { if (mine === this.clicks) this.wishes.pick(p); }, () => undefined);
     else this.wishes.pick(null);
   }
 
@@ -137,9 +138,9 @@ class Pointer {
   }
 
   readonly twice = (e: MouseEvent): void => {
-    const p = this.at(e), under = this.stage.under(p.x, p.y);
-    if (under?.box) this.stage.show(under.box.start - (under.box.end - under.box.start) * 0.2, under.box.end + (under.box.end - under.box.start) * 0.2);
-    else if (under) this.stage.zoom(1 / 3, under.ns);
+    const p = this.at(e), found = under(this.stage, p.x, p.y);
+    if (found?.box) this.stage.show(found.box.start - (found.box.end - found.box.start) * 0.2, found.box.end + (found.box.end - found.box.start) * 0.2);
+    else if (found) this.stage.zoom(1 / 3, found.ns);
   };
 }
 

@@ -1,12 +1,13 @@
-// The timeline's state and its clockwork: window, rows, tiles, frames, and what is under the pointer.
+// The timeline's state and its clockwork: window, rows, tiles, frames.
 import { signal } from "@preact/signals";
 import type { Params } from "../api";
 import { begin } from "../live";
 import { dark } from "../theme";
-import { gapsOf, place, type Gap, type Placed, type RowBoxes } from "./boxes";
+import { gapsOf, place, type Gap, type RowBoxes } from "./boxes";
 import * as draw from "./draw";
 import { closedOf, Counters, headsOf, hostOf, type Found, type Point } from "./counters";
 import { columnsOf, isLane, rowsOf, treeOf, type Answer, type Clock, type Node, type Row, type Tree } from "./model";
+import { HEAD, heights } from "./heights";
 import { keptOf } from "./kept";
 import { colored } from "./lanes";
 import { byTime, Palette } from "./palette";
@@ -19,19 +20,6 @@ export interface Area {
   first: number;
   last: number;
 }
-export interface Under {
-  row: Row;
-  ns: number;
-  box: Placed | null;
-  cell: { from: number; to: number; count: number; busy: number; colour: number } | null;
-  /** Of a track: its last value before. */
-  point: Point | null;
-}
-
-/** Names fit into a level of calls. */
-const HEAD = 20, LEAST_LANE = 16, MOST_LANE = 112, LEVEL = 15;
-/** Fewer lanes than there is room for are no higher than that, unless calls stand in each other. */
-const PLAIN_LANE = 72;
 
 export class Stage {
   readonly clock: Clock;
@@ -138,13 +126,7 @@ export class Stage {
   }
 
   layRows(): void {
-    const room = (this.scene?.height ?? 500) - draw.RULER;
-    let n = 0;
-    for (const level of this.tree.levels) n = level.length;
-    const least = Math.max(LEAST_LANE, Math.min(PLAIN_LANE, Math.floor((room - HEAD * this.tree.roots.length) / Math.max(1, n)))), span = (this.whole.to - this.whole.from) / 1000;
-    // Calls stand in each other as deep as they are busy together for longer than the time there is, or one deeper where some take little.
-    const deep = (node: Node) => 3 + LEVEL * (Math.ceil(node.busy / span) + 1) + draw.MOST_BELOW;
-    const heightOf = (node: Node) => this.chosenHeight || Math.max(least, node.busy > span ? Math.min(MOST_LANE, deep(node)) : 0);
+    const heightOf = heights(this.tree, (this.scene?.height ?? 500) - draw.RULER, (this.whole.to - this.whole.from) / 1000, this.chosenHeight);
     this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
     this.setScroll(this.scroll);
   }
@@ -252,9 +234,9 @@ export class Stage {
   private get level(): number {
     return Tiles.level(this.nsPerPixel);
   }
-  private readonly pointsOf = (row: Row): Point[] => (row.node.track ? this.counters.points(row.node.track, this.nsPerPixel, this.window.from, this.window.to) : []);
+  readonly pointsOf = (row: Row): Point[] => (row.node.track ? this.counters.points(row.node.track, this.nsPerPixel, this.window.from, this.window.to) : []);
 
-  private readonly tilesOf = (row: Row): Tile[] => this.tiles.find(row.node, this.level, this.window.from, this.window.to);
+  readonly tilesOf = (row: Row): Tile[] => this.tiles.find(row.node, this.level, this.window.from, this.window.to);
 
   readonly boxesOf = (row: Row): RowBoxes => {
     const tiles = this.tilesOf(row), known = this.placed.get(row.node.id);
@@ -352,31 +334,6 @@ export class Stage {
   private areaPixels(): Parameters<typeof draw.drawArea>[1] {
     const a = this.area, first = a && this.rows[a.first], last = a && this.rows[a.last];
     return a && first && last ? { from: a.from, to: a.to, top: draw.RULER + first.y, bottom: draw.RULER + last.y + last.height } : null;
-  }
-
-  // ---- what is under the pointer ----
-
-  under(x: number, y: number): Under | null {
-    const s = this.scene, row = this.rowAt(y);
-    if (!s || !row || row.head || row.node.track === null || x < s.gutter || y < draw.RULER) return null;
-    if (row.node.track) return { row, ns: draw.nsOf(s, x), box: null, cell: null, point: this.pointsOf(row).filter((p) => p.at <= draw.nsOf(s, x)).pop() ?? null };
-    const ns = draw.nsOf(s, x), all = this.boxesOf(row), slack = (3 / (s.width - s.gutter)) * (s.to - s.from);
-    let box: Placed | null = null;
-    for (const b of all.boxes) {
-      if (b.start - slack > ns) break;
-      const look = draw.lookOf(s, row, all, b), wide = draw.xOf(s, b.end) - draw.xOf(s, b.start) >= 1.5;
-      const end = Math.max(b.end, b.start + slack);
-      if (ns >= b.start && ns <= end && y >= look.y && y <= look.y + look.height && (wide || all.complete)) box = b;
-    }
-    return { row, ns, box, cell: this.cellAt(row, ns), point: null };
-  }
-
-  private cellAt(row: Row, ns: number): Under["cell"] {
-    const tile = this.tilesOf(row).find((t) => ns >= t.from && ns < t.to), lane = tile?.lanes.get(row.node.id);
-    if (!tile || !lane) return null;
-    const column = Math.floor((ns - tile.from) / tile.step), from = tile.from + column * tile.step, at = lane.columns.indexOf(column);
-    if (at < 0) return { from, to: from + tile.step, count: 0, busy: 0, colour: 0 };
-    return { from, to: from + tile.step, count: lane.counts[at] as number, busy: lane.busy[at] as number, colour: lane.colours[at] as number };
   }
 
   columns(): string[] {
