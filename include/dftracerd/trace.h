@@ -43,7 +43,8 @@ enum trace_damage_kind {
                                   * is put behind it); not checked where reading began inside a member of which the
                                   * checkpoint does not know what was before                           */
     TRACE_DAMAGE_CUT,            /* the file ends inside a member                                      */
-    TRACE_DAMAGE_GARBAGE,        /* bytes between or after members that are no member (zero bytes are padding) */
+    TRACE_DAMAGE_GARBAGE,        /* bytes before, between or after members that are no member (zero bytes after the first one
+                                  * are padding); also of a file that should be gzip and is text without an object */
     TRACE_DAMAGE_READ,           /* pread failed (EIO): reading ends here                              */
     TRACE_DAMAGE_LINE,           /* a line longer than TRACE_LINE_MAX (file_from, file_to 0)           */
     TRACE_DAMAGE_TAR,            /* of an archive: no member's header where one has to be              */
@@ -60,6 +61,7 @@ struct trace_reader_options {
     enum trace_engine engine;
     uint64_t checkpoint_size;    /* bytes of text between checkpoints, >= 64 KiB; 0 = make none         */
     struct trace_source *source; /* is read in place of the descriptor, which is not looked at; borrowed. NULL: none */
+    bool named_gzip;             /* it should be gzip, by its name: with a damaged beginning it is not taken for text (READING.md)  */
 };
 struct trace_reader_info {
     enum trace_format format;

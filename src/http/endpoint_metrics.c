@@ -104,7 +104,7 @@ static void write_damage(const struct totals *t, struct buf *out)
     family(
         out, "dftracerd_index_damage",
         "Places where files are damaged (data that does not inflate, crc of a member, cut inside a "
-        "member, garbage between members, read error, line too long, tar header), up to 1,000 "
+        "member, garbage before or between members, read error, line too long, tar header), up to 1,000 "
         "a file.",
         "kind", rows, TRACE_DAMAGE_MANY);
 }

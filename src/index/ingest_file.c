@@ -1,6 +1,7 @@
 /* ingest_file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
 #include "archive_members.h"
 #include "bloom.h"
+#include "ingest_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -325,6 +326,19 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     return rc;
 }
 
+/* A page that says why a download failed, or what is left of a file whose beginning is damaged. */
+static int note_no_gzip(struct run *r, const struct part *p)
+{
+    const struct trace_counts *c = &p->counts;
+    struct trace_damage all = {TRACE_DAMAGE_GARBAGE, 0, r->info.file_offset, r->info.text_offset};
+
+    if (!r->ended || !r->finished || r->error || r->damage_count || r->entry->is_archive ||
+        r->info.format != TRACE_PLAIN || !run_named_gzip(r) || !c->invalid ||
+        c->events + c->counters + c->aggregated + c->metadata)
+        return 0;
+    return run_add_damage(r, &all, 1);
+}
+
 struct view *run_view(struct index *ix, struct run *r, enum index_state state)
 {
     struct body *b = body_new();
@@ -336,7 +350,8 @@ struct view *run_view(struct index *ix, struct run *r, enum index_state state)
             part_merge_facts(all, r->base);
         if (r->has_tail)
             part_merge_facts(all, r->tail);
-        rc = fill_body(ix, b, r, all);
+        rc = note_no_gzip(r, all);
+        rc = rc ? rc : fill_body(ix, b, r, all);
     }
     part_free(all);
     if (rc) {

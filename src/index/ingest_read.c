@@ -181,6 +181,7 @@ int reader_open(struct reader *r)
     int rc = open_source(r);
 
     options.source = r->source;
+    options.named_gzip = run_named_gzip(r->run);
     rc =
         rc ? rc : trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
     if (rc || r->source)

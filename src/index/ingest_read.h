@@ -24,6 +24,14 @@ struct reader {
     unsigned extra_count;
 };
 
+/* It should be gzip. */
+static inline bool run_named_gzip(const struct run *r)
+{
+    struct text name = text_of(r->entry->name);
+
+    return text_ends(name, TEXT(".gz")) || text_ends(name, TEXT(".tgz"));
+}
+
 /* Chooses the action of r->run, and where it goes on. -errno when the file cannot be read, -EINVAL when it is none. */
 int reader_plan(struct reader *r, bool rebuild);
 /* Opens r->trace, from the start or where it goes on. 0, -ENOMEM, -errno. */

@@ -66,11 +66,15 @@ static int step_format(struct trace_reader *r)
     const uint8_t *p = r->in.buf + r->in.pos;
     if (have == 0 || (have == 1 && p[0] == 0x1f && !r->finished))
         return 0;
-    if (have == 1 || p[0] != 0x1f || p[1] != 0x8b) {
+    bool plain = have == 1 || p[0] != 0x1f || p[1] != 0x8b;
+    int rc = plain && r->named_gzip ? front_is_text(r) : plain;
+    if (rc < 0)
+        return rc == -EAGAIN ? 0 : rc;
+    if (rc) {
         r->state = READER_PLAIN;
         return 1;
     }
-    int rc = begin_gzip(r);
+    rc = begin_gzip(r);
     if (rc < 0)
         return rc;
     r->state = READER_MEMBER;
@@ -231,6 +235,7 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
         return err_set(err, -ENOMEM, "no memory for a trace reader");
     r->engine = engine;
     r->checkpoint_size = o->checkpoint_size;
+    r->named_gzip = o->named_gzip;
     int rc = input_init(&r->in, fd);
     r->in.source = o->source;
     if (rc == 0)

@@ -38,6 +38,7 @@ struct trace_reader {
     bool broken;                 /* ...and a newline before it, if the text does not end in one   */
     bool finished;
     bool failed;                 /* EIO was met and recorded                                      */
+    bool named_gzip;             /* it should be gzip                                             */
     struct trace_ahead *ahead;   /* borrowed                                                      */
     struct trace_piece *piece;   /* being delivered                                               */
     size_t piece_done;           /* bytes of it that were                                         */
@@ -49,6 +50,9 @@ struct output {
     size_t len, done;
 };
 
+/* Of a file that should be gzip and does not begin so: 1, 0 (its beginning is damaged), -EAGAIN (that cannot be said yet, or it
+ * cannot be read), -ENOMEM. */
+int front_is_text(struct trace_reader *r);
 /* Stands anew at a checkpoint (NULL: at 0) as after open, but keeps its memory. 0, ERR_CORRUPT, -ENOMEM. */
 int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from);
 void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to);

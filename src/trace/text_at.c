@@ -21,7 +21,7 @@ static int open_text(int fd, struct trace_source *source, enum trace_format form
                      enum trace_engine engine, trace_find_checkpoint *find, void *arg,
                      struct trace_text **ret)
 {
-    struct trace_reader_options options = {engine, 0, source};
+    struct trace_reader_options options = {engine, 0, source, format == TRACE_GZIP};
     struct trace_text *t = calloc(1, sizeof(*t));
     if (!t)
         return -ENOMEM;

@@ -257,10 +257,28 @@ def next_member(data, at):
         at += 1
 
 
-def decode(data):
+def is_text(data):
+    """Of a file that is gzip by its name: text, or gzip whose beginning is damaged?"""
+    if data[:1] not in (b"", b"\0") and looks_like_tar(data[:512]):
+        return True
+    part = data[: 1 << 24].lstrip(b"\0")
+    at = min(len(data), 1 << 24) - len(part)
+    part = data[at : at + 4096] if part else b""
+    controls = sum(c < 9 or 13 < c < 32 or c == 127 for c in part)
+    return 32 * controls < len(part)
+
+
+def looks_like_tar(header):
+    if len(header) < 512:
+        return False
+    told = header[148:156].strip(b" \0")
+    return told.isdigit() and int(told, 8) == sum(header) - sum(header[148:156]) + 8 * 32
+
+
+def decode(data, named_gzip=False):
     """All text of a file."""
     text = Text()
-    if data[:2] != MAGIC[:2]:
+    if data[:2] != MAGIC[:2] and not (named_gzip and data and not is_text(data)):
         text.add(data)
         return text
     text.format = "gzip"

@@ -267,7 +267,8 @@ class TraceFile:
         with open(path, "rb") as f:
             data = f.read()
         self.compressed_bytes = len(data)
-        decoded = inflate.decode(data)
+        named_gzip = name.endswith((".gz", ".tgz"))
+        decoded = inflate.decode(data, named_gzip)
         self.format, self.members, self.damage = decoded.format, decoded.members, decoded.damage
         text = decoded.bytes()
         self.text_hash = hash(text)
@@ -282,6 +283,8 @@ class TraceFile:
         self.chunk = 0                # that of the line at hand
         self.chunk_numbers = set()
         self.read(text)
+        if named_gzip and self.format == "plain" and self.invalid and not self.objects and not self.damaged():
+            self.damage.append(("garbage", 0))
         self.set_times()
 
     def read(self, text):

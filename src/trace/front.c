@@ -1,0 +1,61 @@
+/* front.c - a file that is gzip by its name, and does not begin so: text under that name, or gzip with a damaged beginning?
+ * docs/READING.md, rule 1. */
+#include "reader.h"
+
+#include <errno.h>
+
+#define LOOKED_AT 4096
+#define ZEROS_MOST (16u << 20) /* no text begins with more */
+#define TAR_HEADER 512
+
+static bool is_control(unsigned char c)
+{
+    return c < 9 || (c > 13 && c < ' ') || c == 0x7f;
+}
+
+/* A tenth of packed bytes is control characters; of text hardly any is. */
+static bool is_text(const char *p, size_t len)
+{
+    size_t controls = 0;
+    for (size_t i = 0; i < len; i++)
+        controls += is_control((unsigned char)p[i]);
+    return controls * 32 < len;
+}
+
+/* Which has zeros behind its names. 1, 0, -ENOMEM. */
+static int is_tar(const char *p, size_t len)
+{
+    struct trace_tar_member m;
+    if (len < TAR_HEADER || !*p)
+        return 0;
+    struct trace_tar *t = trace_tar_new();
+    int rc = t ? trace_tar_next(t, p, TAR_HEADER, &m) : -ENOMEM;
+    trace_tar_free(t);
+    return rc == -ENOMEM ? rc : rc == 0 || rc == 1;
+}
+
+static size_t zeros(const char *p, size_t len)
+{
+    size_t n = 0;
+    while (n < len && !p[n])
+        n++;
+    return n;
+}
+
+int front_is_text(struct trace_reader *r)
+{
+    char look[LOOKED_AT];
+    ssize_t n = input_pread(&r->in, look, sizeof look, 0);
+    int rc = n > 0 ? is_tar(look, (size_t)n) : 0;
+    if (rc)
+        return rc;
+    uint64_t at = 0;
+    while (n > 0 && at < ZEROS_MOST) {
+        size_t skipped = zeros(look, (size_t)n);
+        if (!skipped)
+            return is_text(look, (size_t)n);
+        at += skipped;
+        n = input_pread(&r->in, look, sizeof look, at);
+    }
+    return n < 0 || (n == 0 && !r->finished) ? -EAGAIN : 0;
+}
