@@ -58,6 +58,15 @@ static int take_member(struct walk *w, const struct trace_tar_member *m)
     return archive_list_add(&w->members, m);
 }
 
+/* The mark at the end is all zeros, as is what follows it: else a beginning has been lost. */
+static void check_empty(struct walk *w, size_t n)
+{
+    const char *p = w->piece;
+
+    if (w->ended && !w->count && !w->corrupt && n && (*p || memcmp(p, p + 1, n - 1) != 0))
+        note_end(w, TRACE_DAMAGE_TAR, 0);
+}
+
 /* `n` bytes of text at w->text. */
 static int feed(struct walk *w, size_t n)
 {
@@ -78,6 +87,7 @@ static int feed(struct walk *w, size_t n)
             rc = take_member(w, &m);
         }
     }
+    check_empty(w, n);
     w->text += n;
     return rc;
 }
@@ -96,9 +106,12 @@ static int end_walk(struct walk *w)
 {
     uint64_t wants = trace_tar_wants(w->tar);
     bool between = trace_tar_is_between(w->tar) && wants <= w->text;
+    struct trace_reader_info info;
 
+    trace_reader_info(w->reader->trace, &info);
     w->reader->run->text_sum = hasher_end(&w->hasher);
-    if (w->reader->finish && !w->count && !w->ended && w->text > 0)
+    if (w->reader->finish && !w->count && !w->ended &&
+        (w->text > 0 || (info.format == TRACE_GZIP && !info.members)))
         return ERR_NO_ARCHIVE;
     if (w->reader->finish && !w->ended && !w->corrupt && !between)
         reader_note_damage(w->reader, TRACE_DAMAGE_CUT, w->text);
