@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
@@ -41,6 +42,34 @@ static void set_id(struct exchange *x, const char *given)
     hash128_hex(new_id(), x->id);
 }
 
+/* libmicrohttpd has put a NUL between method and URI, and tells only the latter. The method begins the connection's memory, which is
+ * whole pages, or follows a line: nothing before the page is looked at. NULL: another one. */
+static const char *method_before(const char *uri)
+{
+    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS", "DELETE"};
+    const size_t room = (uintptr_t)uri % 4096;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = strlen(known[i]);
+        if (room >= n + 1 && memcmp(uri - n - 1, known[i], n + 1) == 0 &&
+            (room == n + 1 || uri[-(ptrdiff_t)n - 2] == '\n'))
+            return known[i];
+    }
+    return NULL;
+}
+
+/* While libmicrohttpd still takes it in. */
+static void refuse_early(struct exchange *x, struct connection *known, int status,
+                         const char *detail)
+{
+    x->connection = known->mhd;
+    x->fd = known->fd;
+    known->arriving = NULL;
+    metrics_begun(&x->http->metrics);
+    if (!*x->id)
+        set_id(x, NULL);
+    response_past(x, known->mhd, status, detail);
+}
+
 static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
 {
     struct connection *known = connection_of(c);
@@ -51,11 +80,12 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
      * too little. */
     if (query)
         query[1] = '\0';
-    if (x && known && strlen(x->uri) > 2 * HTTP_URI_MAX) {
-        x->fd = known->fd;
-        set_id(x, NULL);
-        response_past(x, c, 414, "the URL is longer than 16 KiB; send long queries by POST");
-    }
+    if (!x || !known)
+        return x;
+    x->method = method_before(uri);
+    known->arriving = x;
+    if (strlen(x->uri) > 2 * HTTP_URI_MAX)
+        refuse_early(x, known, 414, "the URL is longer than 16 KiB; send long queries by POST");
     return x;
 }
 
@@ -67,6 +97,8 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     struct exchange_refusal why = {0};
     struct connection *known = connection_of(c);
     x->connection = c;
+    if (known)
+        known->arriving = NULL;
     metrics_begun(&x->http->metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
@@ -269,7 +301,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 {
     struct exchange *x = *state;
     (void)arg, (void)url;
-    if (!x)
+    if (!x || x->past)
         return MHD_NO;
     if (!x->connection)
         return (enum MHD_Result)begin(x, c, method, version);
@@ -295,14 +327,21 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
 {
     struct exchange *x = *state;
+    struct connection *known = connection_of(c);
     (void)arg;
     connection_set_state(c, CONNECTION_IDLE);
+    if (known)
+        known->arriving = NULL;
     if (!x)
         return;
     *state = NULL;
     server_end_exchange(x);
-    bool cut = why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    bool cut = x->past ? !x->delivered : why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
     pthread_mutex_lock(&x->lock);
+    if (!x->connection && x->own_status) {
+        x->status = (int)x->own_status;
+        cut = false;
+    }
     if (x->connection)
         metrics_completed(&x->http->metrics, x->rq.endpoint, x->status,
                           clock_mono_ns() - x->rq.started_ns, x->sent, cut);
@@ -313,6 +352,72 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
 }
 
 /* ---- libmicrohttpd ---- */
+
+static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
+                             const char *value)
+{
+    size_t *weight = arg, n = value ? strlen(value) : 0;
+    (void)kind;
+    *weight += HTTP_HEADER_COSTS + strlen(name) + n;
+    if (value && strcasecmp(name, "Cookie") == 0) { /* taken apart in a copy */
+        *weight += n + HTTP_HEADER_COSTS;
+        for (; *value; value++)
+            *weight += *value == ';' ? HTTP_HEADER_COSTS : 0;
+    }
+    return MHD_YES;
+}
+
+/* One whose headers have come and are more than may be. */
+static bool is_too_heavy(const struct connection *k)
+{
+    size_t weight = 0;
+    MHD_get_connection_values(k->mhd, MHD_HEADER_KIND, weigh, &weight);
+    return weight > HTTP_HEAD_MAX;
+}
+
+static struct connection *find_heavy(struct carrier *carrier)
+{
+    struct http *h = carrier->http;
+    pthread_mutex_lock(&h->connections_lock);
+    struct connection *k = h->connections;
+    while (k && !(k->carrier == carrier && k->arriving && is_too_heavy(k)))
+        k = k->next;
+    pthread_mutex_unlock(&h->connections_lock);
+    return k;
+}
+
+static void note_own_status(struct carrier *carrier, unsigned status)
+{
+    struct http *h = carrier->http;
+    struct exchange *found = NULL;
+    unsigned count = 0;
+    pthread_mutex_lock(&h->connections_lock);
+    for (struct connection *k = h->connections; k && count < 2; k = k->next) {
+        if (k->carrier != carrier || !k->arriving)
+            continue;
+        found = k->arriving;
+        count++;
+    }
+    pthread_mutex_unlock(&h->connections_lock);
+    if (count == 1)
+        found->own_status = status;
+}
+
+/* What libmicrohttpd has to say is told to nobody, but shows what it is about to answer without having asked. Where it has no memory
+ * to copy a cookie, 0.9.75 answers twice, or not at all: that request is answered here before. It does not tell which one that is;
+ * every one on this thread that has come so far and is so heavy would be refused likewise. */
+static void on_message(void *arg, const char *format, va_list values)
+{
+    static const char answers[] = "Error processing request (HTTP response code is %u";
+    struct connection *k;
+    bool any = false;
+    if (strncmp(format, answers, sizeof answers - 1) != 0)
+        return;
+    for (; (k = find_heavy(arg)); any = true)
+        refuse_early(k->arriving, k, 431, "the headers are longer than 36 KiB");
+    if (!any)
+        note_own_status(arg, va_arg(values, unsigned));
+}
 
 /* The raw URI is taken apart by params.c; libmicrohttpd's own decoding is not used. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
@@ -338,11 +443,11 @@ struct MHD_Daemon *callbacks_start(struct carrier *c)
         secure[0].option = MHD_OPTION_END;
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
-            MHD_USE_ITC | (c->tls ? MHD_USE_TLS : 0),
-        0, NULL, NULL, on_request, h, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
-        connection_notify, c, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
+            MHD_USE_ITC | MHD_USE_ERROR_LOG | (c->tls ? MHD_USE_TLS : 0),
+        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, on_message, c,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, connection_notify, c, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((h->options.limits.idle_ms + 999) / 1000),
         MHD_OPTION_CONNECTION_LIMIT, UINT_MAX, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }

@@ -92,8 +92,9 @@ static void turn_away(struct http *h, const struct connection *known)
     shutdown(known->fd, SHUT_RDWR);
 }
 
-static void connection_begins(struct http *h, struct MHD_Connection *c, void **context)
+static void connection_begins(struct carrier *carrier, struct MHD_Connection *c, void **context)
 {
+    struct http *h = carrier->http;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct connection *known = calloc(1, sizeof *known);
@@ -101,6 +102,8 @@ static void connection_begins(struct http *h, struct MHD_Connection *c, void **c
     if (!known)
         return;
     known->fd = info ? info->connect_fd : -1;
+    known->carrier = carrier;
+    known->mhd = c;
     access_peer_find(known->fd, &known->peer);
     known->client = clients_find(h->clients, &known->peer);
     if (is_too_many(h, known))
@@ -142,7 +145,7 @@ void connection_notify(void *arg, struct MHD_Connection *c, void **context,
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     accept_note(carrier, info->client_addr->sa_family == AF_UNIX, begins);
     if (begins)
-        connection_begins(carrier->http, c, context);
+        connection_begins(carrier, c, context);
     else
         connection_ends(carrier->http, context);
 }

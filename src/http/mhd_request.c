@@ -12,9 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define HEADER_COSTS \
-    64 /* bytes of the connection's memory, as libmicrohttpd 0.9.75 aligns what it notes of each */
-
 /* Headers that matter, counted: some must not come twice. */
 struct headers {
     unsigned hosts, lengths, encodings;
@@ -59,7 +56,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
                                    const char *value)
 {
     struct headers *h = arg;
-    h->bytes += HEADER_COSTS;
+    h->bytes += HTTP_HEADER_COSTS;
     if (kind == MHD_COOKIE_KIND)
         return MHD_YES;
     h->bad_name |= !is_header_name(name);
@@ -109,7 +106,7 @@ static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *nam
                              const char *value)
 {
     (void)kind;
-    *(size_t *)arg += HEADER_COSTS + strlen(name) + (value ? strlen(value) : 0);
+    *(size_t *)arg += HTTP_HEADER_COSTS + strlen(name) + (value ? strlen(value) : 0);
     return MHD_YES;
 }
 

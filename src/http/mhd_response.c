@@ -64,17 +64,18 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
 int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
 {
     struct buf body = {0}, out = {0};
-    if (x->method && strcmp(x->method, "HEAD") != 0)
+    if (!x->method || strcmp(x->method, "HEAD") != 0)
         problem_write(&body, status, NULL, detail, x->id);
     buf_printf(&out,
                "HTTP/1.1 %d %s\r\nConnection: close\r\nX-Request-Id: %s\r\n"
                "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
                status, problem_reason(status), x->id, body.len);
     buf_append(&out, body.data, body.len);
-    if (!out.error && !body.error)
-        tls_tell(c, x->fd, (struct text){out.data, out.len});
+    x->delivered =
+        !out.error && !body.error && tls_tell(c, x->fd, (struct text){out.data, out.len});
+    x->sent = x->delivered ? body.len : 0;
     shutdown(x->fd, SHUT_RDWR);
-    x->refused = true;
+    x->refused = x->past = true;
     x->status = status;
     buf_done(&body);
     buf_done(&out);

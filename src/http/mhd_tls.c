@@ -178,13 +178,12 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
     return info ? info->tls_session : NULL;
 }
 
-void tls_tell(struct MHD_Connection *c, int fd, struct text text)
+bool tls_tell(struct MHD_Connection *c, int fd, struct text text)
 {
     gnutls_session_t session = session_of(c);
-    if (session)
-        (void)!gnutls_record_send(session, text.ptr, text.len);
-    else
-        (void)!send(fd, text.ptr, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t n = session ? gnutls_record_send(session, text.ptr, text.len)
+                        : send(fd, text.ptr, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return n == (ssize_t)text.len;
 }
 
 static int64_t first_end(gnutls_x509_crt_t *chain, unsigned n)

@@ -15,8 +15,8 @@ struct MHD_Connection;
  * chain as well; else -1. */
 int64_t tls_knows_client(struct MHD_Connection *c);
 
-/* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. */
-void tls_tell(struct MHD_Connection *c, int fd, struct text text);
+/* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. Whether that was all. */
+bool tls_tell(struct MHD_Connection *c, int fd, struct text text);
 
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */
 extern void *const tls_certificate_callback;

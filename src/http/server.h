@@ -14,13 +14,14 @@
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_HEAD_MAX (36u << 10)
 #define HTTP_CONNECTION_BYTES (40u << 10) /* of memory: a request's head, what is noted of it, and the head of the answer */
+#define HTTP_HEADER_COSTS 64 /* of it for each header or cookie, as libmicrohttpd 0.9.75 aligns what it notes */
 #define HTTP_BODY_MAX (1u << 20)
 
 struct MHD_Daemon;
 struct MHD_Connection;
 
 enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
-/* What is known of a connection. The first five are used by its own thread only. */
+/* What is known of a connection. What stands before its state is used by its own thread only. */
 struct connection {
     struct access_peer peer;
     struct client *client;
@@ -29,6 +30,9 @@ struct connection {
     unsigned role_epoch;                 /* ... when this is not the access_epoch...                  */
     int64_t role_until;                  /* ... or by a certificate: after this, Unix time in seconds */
     int fd;
+    struct carrier *carrier;
+    struct MHD_Connection *mhd;
+    struct exchange *arriving;           /* its URI has come, the rest of its head has not            */
     atomic_int state;
     atomic_llong since_ns;               /* it is in this state                                       */
     struct connection *prev, *next;      /* guarded by connections_lock                               */
