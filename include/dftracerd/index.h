@@ -289,6 +289,9 @@ struct chunk_view;                  /* opaque */
 /* Opens chunk `i` of a file of the snapshot: starts a read transaction. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file, uint32_t i, struct chunk_view **ret);
 void chunk_close(struct chunk_view *v);
+/* What a chunk holds makes no sense: indexing ends with ERR_CORRUPT, and the index is made anew when it is opened next. (chunk_open finds
+ * out some by itself.) Any thread. */
+void index_tell_damaged(struct index *ix);
 uint32_t chunk_rows(const struct chunk_view *v);
 uint32_t chunk_column_count(const struct chunk_view *v);
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);

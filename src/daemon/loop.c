@@ -53,11 +53,17 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
                  http > index ? "query" : "index", silence_ms);
 }
 
+static const char *trouble(int error)
+{
+    return error == ERR_CORRUPT ? "the index is damaged; it is made anew at the next start"
+                                : err_text(error);
+}
+
 /* What an administrator should not have to ask for. */
 static void log_troubles(struct loop *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
-        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", err_text(p->store_error));
+        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", trouble(p->store_error));
     else if (!p->store_error && l->store_error)
         log_line(LOG_LEVEL_INFO, "indexing goes_on");
     l->store_error = p->store_error;
@@ -75,7 +81,7 @@ static void tell_status(struct loop *l)
     index_progress(l->index, &p);
     log_troubles(l, &p);
     if (p.store_error)
-        snprintf(now, sizeof now, "indexing stopped: %s", err_text(p.store_error));
+        snprintf(now, sizeof now, "indexing stopped: %s", trouble(p.store_error));
     else if (!p.listed || p.files_pending)
         snprintf(now, sizeof now, "indexing: %" PRIu64 " of %" PRIu64 " files, %" PRIu64 " %%",
                  p.files_ready + p.files_failed, p.files,

@@ -148,6 +148,15 @@ static int find_tokens(struct peers *ret, const struct options *o, bool make, st
     return rc;
 }
 
+/* Else who may ask might change things. */
+static int compare_tokens(const struct peers *p, struct err *err)
+{
+    if (!p->token || !p->admin_token || strcmp(p->token, p->admin_token) != 0)
+        return 0;
+    return err_set_param(err, -EINVAL, "admin-token-file",
+                         "--token-file and --admin-token-file hold the same token");
+}
+
 /* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a file. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
 {
@@ -157,6 +166,8 @@ int peers_read(struct peers *ret, const struct options *o, struct err *err)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
     if (rc == 0 && !o->check_only)
         rc = find_tokens(ret, o, true, err);
+    if (rc == 0)
+        rc = compare_tokens(ret, err);
     if (rc < 0)
         peers_done(ret);
     return rc;

@@ -235,6 +235,14 @@ bool access_host_ok(const char *host, const struct http_options *o)
     return false;
 }
 
+bool access_origin_own(const char *origin, const char *host)
+{
+    const char *authority = strncmp(origin, "http://", 7) == 0    ? origin + 7
+                            : strncmp(origin, "https://", 8) == 0 ? origin + 8
+                                                                  : NULL;
+    return authority && host && strcasecmp(authority, host) == 0;
+}
+
 bool access_origin_ok(const char *origin, const char *host, const struct http_options *o)
 {
     if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 ||
@@ -243,8 +251,5 @@ bool access_origin_ok(const char *origin, const char *host, const struct http_op
     for (size_t i = 0; i < o->allow_origin_count; i++)
         if (strcmp(origin, o->allow_origins[i]) == 0)
             return true;
-    const char *authority = strncmp(origin, "http://", 7) == 0    ? origin + 7
-                            : strncmp(origin, "https://", 8) == 0 ? origin + 8
-                                                                  : NULL;
-    return authority && host && strcasecmp(authority, host) == 0;
+    return access_origin_own(origin, host);
 }

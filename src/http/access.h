@@ -34,6 +34,8 @@ enum access_role access_peer_role(const struct access_peer *p, const struct http
 enum access_role access_token_role(const char *authorization, const struct http_options *o);
 /* Host header (may carry a port) against localhost, loopback addresses, the bound ones and the allowed ones. */
 bool access_host_ok(const char *host, const struct http_options *o);
+/* Origin header: a page of ours; no other page can have that one. */
+bool access_origin_own(const char *origin, const char *host);
 /* Origin header: absent, same origin as Host, Perfetto's UI, a VS Code webview, or an allowed one. */
 bool access_origin_ok(const char *origin, const char *host, const struct http_options *o);
 

@@ -110,6 +110,7 @@ struct http_context {
     struct disk_budget *spools;/* of all files in the making                                            */
     struct stored *stored;     /* questions with a path of their own; NULL in unit tests                */
     struct http *server;       /* NULL in unit tests                                                    */
+    atomic_bool stopping;      /* what was begun comes to its end, nothing new begins                   */
 };
 
 /* One request as an endpoint sees it. */

@@ -22,11 +22,16 @@ static int next_readyz(struct request *rq, struct buf *out)
     struct index_progress p;
     struct jw j;
     index_progress(rq->http->options->index, &p);
-    bool ready = metrics_ready(rq->http->metrics, &p);
+    bool ends = atomic_load(&rq->http->stopping),
+         ready = !ends && metrics_ready(rq->http->metrics, &p);
     rq->status = ready ? 200 : 503;
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
-    jw_put_str(&j, "status", ready ? "ready" : p.store_error ? "stopped" : "indexing");
+    jw_put_str(&j, "status",
+               ready           ? "ready"
+               : ends          ? "stopping"
+               : p.store_error ? "stopped"
+                               : "indexing");
     if (p.store_error)
         jw_put_str(&j, "error", err_text(p.store_error));
     const struct {

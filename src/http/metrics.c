@@ -65,7 +65,7 @@ void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int s
 
 bool metrics_ready(struct metrics *m, const struct index_progress *p)
 {
-    bool now = p->listed && p->files_pending == 0;
+    bool now = p->listed && p->files_pending == 0 && p->store_error != ERR_CORRUPT;
     if (m && now)
         atomic_store(&m->was_ready, true);
     return now || (m && atomic_load(&m->was_ready) && !p->store_error);

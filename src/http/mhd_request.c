@@ -288,6 +288,15 @@ static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method");
 }
 
+/* Who a peer is its browser does not prove to pages of other sites: they ask as any user, unless they have a token. */
+static enum access_role role_of_page(struct MHD_Connection *c, enum access_role peer)
+{
+    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+               *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+    bool foreign = origin && !access_origin_own(origin, host);
+    return foreign && peer > ACCESS_READ ? ACCESS_READ : peer;
+}
+
 static bool check_access(struct exchange *x, struct MHD_Connection *c, enum access_role peer,
                          struct exchange_refusal *r)
 {
@@ -295,6 +304,7 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, enum acce
     pthread_rwlock_rdlock(&x->http->access_lock);
     enum access_role role = access_token_role(given, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
+    peer = role_of_page(c, peer);
     role = role > peer ? role : peer;
     x->rq.admin = role == ACCESS_ADMIN && !x->rq.stored;
     if (x->rq.admin) {

@@ -74,7 +74,7 @@ const char openapi_schemas[] =
     "'expires_s':" COUNT "}},"
 "'Health':{'type':'object','additionalProperties':false,'required':['status'],'properties':{'status':{'const':'ok'}}},"
 "'Ready':{'type':'object','additionalProperties':false,'required':['status','files','files_ready','files_failed',"
-    "'files_pending','bytes','bytes_done'],'properties':{'status':{'enum':['ready','indexing','stopped']},"
+    "'files_pending','bytes','bytes_done'],'properties':{'status':{'enum':['ready','indexing','stopped','stopping']},"
     "'error':{'type':'string'},'files':" COUNT ",'files_ready':" COUNT ",'files_failed':" COUNT ",'files_pending':" COUNT ","
     "'bytes':" COUNT ",'bytes_done':" COUNT "}},"
 "'Info':{'type':'object','additionalProperties':false,'required':['generation','complete','roots','index','totals'],'properties':{"

@@ -362,6 +362,7 @@ static void drain(struct http *h, int most_ms)
 {
     int64_t end = clock_mono_ns() + most_ms * 1000000ll;
     bool moving = most_ms > 0;
+    atomic_store(&h->context.stopping, true);
     pthread_mutex_lock(&h->table_lock);
     h->stopping = true;
     pthread_mutex_unlock(&h->table_lock);

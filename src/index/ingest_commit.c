@@ -124,7 +124,8 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
 void set_store_error(struct index *ix, int error)
 {
     pthread_mutex_lock(&ix->lock);
-    if (ix->store_error != error) {
+    if (ix->store_error != error &&
+        ix->store_error != ERR_CORRUPT) { /* that stays, until it is opened again */
         ix->store_error = error;
         catalog_changed(ix);
     }
@@ -132,12 +133,30 @@ void set_store_error(struct index *ix, int error)
     catalog_notify(ix);
 }
 
+static bool is_damaged(struct index *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    bool damaged = ix->store_error == ERR_CORRUPT;
+    pthread_mutex_unlock(&ix->lock);
+    return damaged;
+}
+
+/* Nothing more is written to a damaged store: LMDB may go round in its pages for ever. */
+static int commit_once(struct writer *w)
+{
+    int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
+    int rc = is_damaged(w->ix) ? ERR_CORRUPT : commit(w->ix->kv, w->batch);
+
+    if (rc == ERR_CORRUPT)
+        index_tell_damaged(w->ix);
+    return rc;
+}
+
 /* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. A store that
  * may not grow is another matter: ERR_STORE_FULL is told at once. */
 static int commit_batch(struct writer *w)
 {
-    int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
-    int rc = commit(w->ix->kv, w->batch);
+    int rc = commit_once(w);
     struct timespec pause = {0, 100000000};
 
     if (rc == 0 || rc == ERR_STORE_FULL || kv_batch_error(w->batch))
@@ -147,7 +166,7 @@ static int commit_batch(struct writer *w)
         for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
              waited += pause.tv_nsec)
             nanosleep(&pause, NULL);
-        rc = commit(w->ix->kv, w->batch);
+        rc = commit_once(w);
     }
     if (rc == 0)
         set_store_error(w->ix, 0);

@@ -51,7 +51,6 @@ struct pending {
 };
 void publish(struct writer *w, struct pending *list, uint32_t count, bool stored);
 void put_generation(struct writer *w, uint32_t changes, bool clean);
-void set_store_error(struct index *ix, int error);
 
 /* ---- ingest_full.c ---- */
 

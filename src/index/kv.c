@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +60,22 @@ static int reserve_lock_file(const struct kv *kv, struct err *err)
     return rc == ENOSPC || rc == EDQUOT ? err_set(err, -rc, "%s: %s", kv->path, strerror(rc)) : 0;
 }
 
+/* Signal safe: it is called where LMDB aborts. */
+void kv_mark_damaged(struct kv *kv)
+{
+    int fd = kv->read_only ? -1 : open(kv->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd >= 0)
+        close(fd);
+}
+
+/* It has asserted something that does not hold, and aborts the process afterwards. */
+static void on_assertion(MDB_env *env, const char *what)
+{
+    (void)what;
+    kv_mark_damaged(mdb_env_get_userctx(env));
+}
+
 static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
 {
     unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
@@ -74,6 +91,8 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         rc = mdb_env_create(&kv->env);
         if (rc)
             return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
+        mdb_env_set_userctx(kv->env, kv);
+        mdb_env_set_assert(kv->env, on_assertion);
         mdb_env_set_maxdbs(kv->env, KV_TABLES);
         mdb_env_set_maxreaders(kv->env, READERS_MAX);
         if (!kv->read_only)
@@ -140,12 +159,29 @@ static void set_limit(struct kv *kv)
         kv->map_top = used + reserve(kv);
 }
 
+static bool name_files(struct kv *kv, const char *path)
+{
+    kv->path = strdup(path);
+    if (!kv->path || asprintf(&kv->mark, "%s/damaged", path) < 0) {
+        free(kv->path);
+        return false;
+    }
+    return true;
+}
+
+static int check_mark(const struct kv *kv, struct err *err)
+{
+    if (access(kv->mark, F_OK) < 0)
+        return 0;
+    return err_set(err, ERR_CORRUPT, "%s: it was found damaged", kv->path);
+}
+
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
 {
     struct kv *kv = calloc(1, sizeof *kv);
     int rc, dead;
 
-    if (!kv || !(kv->path = strdup(options->path))) {
+    if (!kv || !name_files(kv, options->path)) {
         free(kv);
         return err_set(err, -ENOMEM, "no memory");
     }
@@ -153,7 +189,9 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     pthread_mutex_init(&kv->pool_lock, NULL);
     kv->read_only = options->read_only;
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
-    rc = open_env(kv, options->map_size < kv->map_max ? options->map_size : kv->map_max, err);
+    rc = check_mark(kv, err);
+    if (rc == 0)
+        rc = open_env(kv, options->map_size < kv->map_max ? options->map_size : kv->map_max, err);
     if (rc == 0)
         rc = check_length(kv, err);
     if (rc == 0)
@@ -180,6 +218,7 @@ void kv_close(struct kv *kv)
     pthread_rwlock_destroy(&kv->gate);
     pthread_mutex_destroy(&kv->pool_lock);
     free(kv->path);
+    free(kv->mark);
     free(kv);
 }
 

@@ -56,6 +56,9 @@ struct kv_options {
 /* 0; ERR_CORRUPT: damaged or of another LMDB, to be removed and made anew; ERR_STORE; -errno. */
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret);
 void kv_close(struct kv *kv);
+/* What was read makes no sense: kv_open says ERR_CORRUPT from now on, until the file "damaged" beside data.mdb is removed. Also done where
+ * LMDB ends the process, as it does on pages that make none. Any thread. */
+void kv_mark_damaged(struct kv *kv);
 uint64_t kv_bytes(struct kv *kv); /* of data.mdb in use */
 uint64_t kv_map_size(struct kv *kv);
 struct kv_stat {

@@ -12,7 +12,7 @@
 struct kv {
     MDB_env *env;
     MDB_dbi dbi[KV_TABLES];
-    char *path;
+    char *path, *mark; /* mark: the file that says that it is damaged */
     uint64_t map_size; /* when env is NULL: reopening failed */
     uint64_t map_max;  /* UINT64_MAX: no limit */
     uint64_t map_top;  /* the same, or more where the file was larger: deleting must be possible */

@@ -440,6 +440,8 @@ bool ahead_help(struct ingest *in);
 /* ingest_scan.c */
 void *ingest_worker_main(void *ingest_worker);
 void result_free(struct result *r);
+/* ingest_commit.c */
+void set_store_error(struct index *ix, int error);
 /* ingest_write.c */
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);

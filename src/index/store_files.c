@@ -284,6 +284,14 @@ static struct text text_by_id(void *arg, uint32_t id)
     return texts_get(arg, id);
 }
 
+void index_tell_damaged(struct index *ix)
+{
+    if (ix->read_only)
+        return;
+    kv_mark_damaged(ix->kv);
+    set_store_error(ix, ERR_CORRUPT);
+}
+
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
@@ -305,6 +313,8 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
         rc = chunk_view_new(value.ptr, value.len, &texts, ret);
     if (rc) {
         kv_read_end(r);
+        if (rc == ERR_CORRUPT)
+            index_tell_damaged(ix);
         return rc == -ENOENT ? ERR_CORRUPT : rc;
     }
     chunk_view_set_owner(*ret, r);

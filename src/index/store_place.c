@@ -139,10 +139,10 @@ int place_lock(const char *path, struct err *err, int *ret_fd)
 
 int place_clear(const char *path)
 {
-    static const char *const files[] = {"data.mdb", "lock.mdb"};
+    static const char *const files[] = {"data.mdb", "lock.mdb", "damaged"};
     char name[4096];
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (snprintf(name, sizeof name, "%s/%s", path, files[i]) >= (int)sizeof name)
             return -ENAMETOOLONG;
         if ((failpoint("place.clear") || unlink(name) < 0) && errno != ENOENT)

@@ -425,7 +425,7 @@ int aggregate_block_values(struct aggregate *a, struct err *err, const struct va
     for (size_t i = 0; i < a->block.count && !all && rc == 0 && !a->kept; i++)
         rc = aggregate_tell(&a->teller, a->block.rows[i], a->done,
                             a->values + i * a->plan.column_count);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return scan_tell(err, rc);
 }
 
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,

@@ -217,6 +217,8 @@ struct scan_job {
     int error; /* out: 0, or what the scan failed with */
 };
 int scan_run_all(struct scan_job *jobs, size_t count);
+/* Says why a scan failed: 0 or `rc`. */
+int scan_tell(struct err *err, int rc);
 
 /* The same in parts. The job's query and sink are borrowed until scan_end. 0, -ENOMEM. */
 struct scan_run;

@@ -49,6 +49,8 @@ static void fail(struct scan_run *r, size_t position, int code)
     }
     pthread_mutex_unlock(&r->lock);
     atomic_store(&r->stop, true);
+    if (code == ERR_CORRUPT)
+        index_tell_damaged(r->query->env.index);
 }
 
 /* ---- merging ---------------------------------------------------------------------------------------------------------------- */
@@ -443,11 +445,18 @@ int scan_end(struct scan_run *r, bool drop)
     return rc;
 }
 
+int scan_tell(struct err *err, int rc)
+{
+    if (rc == ERR_CORRUPT)
+        return err_set(err, rc,
+                       "the index is damaged: it is made anew when the daemon is started again");
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+}
+
 int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)
 {
     struct scan_job job = {.query = q, .sink = sink};
     int rc = scan_run_all(&job, 1);
 
-    rc = rc < 0 ? rc : job.error;
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return scan_tell(err, rc < 0 ? rc : job.error);
 }

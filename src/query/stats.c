@@ -388,7 +388,7 @@ static int explain(int rc, const struct stats_plan *plan, struct err *err)
     if (rc == ERR_ROW_LIMIT)
         return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
                        (unsigned long long)(plan->max_groups ? plan->max_groups : 10000000));
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return scan_tell(err, rc);
 }
 
 static uint64_t count_failed(struct query *q)

@@ -533,7 +533,7 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
     int rc = stats_scan_all(&one, 1);
 
     rc = rc < 0 ? rc : one.error;
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return scan_tell(err, rc);
 }
 
 /* ---- in parts ----------------------------------------------------------------------------------------------- */
