@@ -64,8 +64,9 @@ void options_help(FILE *out, const struct options *o)
             "DFTRACERD_NAME. The command\nline wins over the environment, the environment over "
             "the file.\n",
             option_system_file());
-    fputs("The index is a cache: it can be removed at any time. Nothing is ever written into a "
-          "trace directory.\n",
+    fputs("The index is a cache: while no daemon runs it can be removed. Nothing is ever written "
+          "into a "
+          "trace directory,\nunless --index-dir names a place there.\n",
           out);
 }
 
@@ -184,7 +185,8 @@ static const char man8_head[] =
     ".SH DESCRIPTION\n"
     "Serves the traces below one or more directories over HTTP. They are indexed in the "
     "background;\n"
-    "what is indexed is answered at once. Nothing is ever written into a trace directory.\n"
+    "what is indexed is answered at once. Nothing is ever written into a trace directory,\n"
+    "unless \\fB\\-\\-index\\-dir\\fR names a place there.\n"
     "By default it listens on the loopback addresses and serves the user who runs it.\n"
     ".PP\nEach option may also stand in the configuration file, see\n.BR dftracerd.conf (5),\n"
     "and in the environment as \\fBDFTRACERD_\\fINAME\\fR (capitals, underscores; commas in "
@@ -200,7 +202,8 @@ static const char man8_tail[] =
     ".SH SIGNALS\n.TP\n.B SIGHUP\nReads the configuration again without losing connections. "
     "Options that cannot\n"
     "change while it runs are named in the log.\n"
-    ".TP\n.BR SIGTERM \", \" SIGINT\nStops: running answers are cut within a second.\n"
+    ".TP\n.BR SIGTERM \", \" SIGINT\nStops: what is being answered may come to "
+    "its end for \\fB\\-\\-drain\\-time\\fR,\nthen answers are cut.\n"
     ".SH SYSTEMD\nUnder \\fBType=notify\\fR it tells when it is ready, what it is indexing, "
     "reloads, stops and,\n"
     "with \\fBWatchdogSec=\\fR, that it lives. TCP and unix sockets handed over by a socket unit "
