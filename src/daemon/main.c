@@ -195,7 +195,11 @@ static int choose_meeting(struct daemon *d, struct err *err)
     if (rc == 0 && !o->unix_path)
         o->unix_path = d->meeting.socket;
     if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
-        err_set(err, rc, "nothing to listen on: %s (--no-tcp needs --unix)", why.text);
+        err_set(
+            err, rc,
+            "nothing to listen on: %s (--no-tcp needs --unix PATH, or a directory of your own in "
+            "DFTRACERD_RUNTIME_DIR)",
+            why.text);
     } else if (rc < 0) {
         log_line(LOG_LEVEL_INFO, "no_meeting error=\"%s\"", why.text);
         rc = 0;
@@ -304,8 +308,15 @@ static int may_listen(const struct daemon *d, struct err *err)
     return http_may_listen(&h, err);
 }
 
+static void warn_of_variable(const char *name, const char *meant)
+{
+    log_line(LOG_LEVEL_WARNING, "unknown_variable name=%s meant=%s", name, meant);
+}
+
 static int start(struct daemon *d, struct err *err)
 {
+    if (!d->options.as_server)
+        options_misspelt(warn_of_variable);
     int rc = roots_open(&d->roots, &d->options, err);
     if (rc == 0)
         rc = peers_read(&d->peers, &d->options, err);
@@ -315,6 +326,8 @@ static int start(struct daemon *d, struct err *err)
         tls_files_log(&d->tls);
     if (rc == 0 && d->options.check_only)
         rc = may_listen(d, err);
+    if (rc == 0)
+        rc = options_check_unix(d->options.unix_path, err);
     if (rc == 0)
         rc = place_choose(&d->roots, d->options.index_dir, !d->options.check_only, &d->index_path,
                           err);

@@ -139,11 +139,11 @@ const struct option_spec option_table[] = {
     {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
      "the user of the daemon only", "serve this user without a token; repeatable",
      "Such a user may ask, but not change anything."},
-    {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, 0, "NAME", NULL,
+    {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, OPTION_HOST, "NAME", NULL,
      "localhost and what is bound", "answer requests for this host; repeatable",
      "The names in the addresses that clients use, as of a proxy or of this machine. Requests for "
      "others are refused: they come from pages whose name was made to point here."},
-    {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, 0, "ORIGIN", NULL,
+    {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, OPTION_ORIGIN, "ORIGIN", NULL,
      "ui.perfetto.dev and VS Code", "pages from there may ask; repeatable",
      "As browsers tell it, for instance http://localhost:10000. All others are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
@@ -175,7 +175,10 @@ const struct option_spec option_table[] = {
     {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
      "check options, directories, index place, token and addresses, then exit",
      "Prints ok and ends with 0, or prints what is wrong and ends with 2 (options) or 1 (all "
-     "else)."},
+     "else). It may run beside a daemon, as at a reload, so it does not look whether another one "
+     "has "
+     "the port, the socket or the index, and it makes nothing: neither the index nor tokens that "
+     "are yet to be made."},
     {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
      "like --check, and print the effective configuration", NULL},
     {"version", 'V', OPTION_FLAG, AT(version), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL,
@@ -250,7 +253,7 @@ static const char *set_number(struct options *o, const struct option_spec *s, co
     }
     if (rc < 0)
         return s->kind == OPTION_MS ? "not a duration" : "not a number";
-    if (n < s->least || n > s->most)
+    if (ns < 0 || n < s->least || n > s->most)
         return "out of range";
     *(uint64_t *)(void *)((char *)o + s->at) = n;
     return NULL;
@@ -282,6 +285,11 @@ static const char *add_to_list(struct options *o, const struct option_spec *s, c
         list->count = 0;
     if (list->count == OPTIONS_LIST_MAX)
         return "given too often";
+    const char *why = s->flags & OPTION_HOST     ? option_check_host(value)
+                      : s->flags & OPTION_ORIGIN ? option_check_origin(value)
+                                                 : NULL;
+    if (why)
+        return why;
     list->items[list->count++] = value;
     return NULL;
 }

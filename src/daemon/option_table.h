@@ -22,6 +22,8 @@ enum {
     OPTION_NO_ENV = 8,
     OPTION_HIDDEN = 16,
     OPTION_NOT_IN_FILE = 32,
+    OPTION_HOST = 64,    /* a list of names that requests are for                     */
+    OPTION_ORIGIN = 128, /* a list of what browsers tell as Origin                    */
 };
 struct option_spec {
     const char *name;
@@ -49,6 +51,10 @@ int option_set(struct options *o, size_t i, enum option_level level, const char 
 const char *option_keep(struct options *o, struct text t);
 /* "DFTRACERD_QUERY_TIMEOUT" */
 void option_variable(const struct option_spec *s, char *ret, size_t size);
+
+/* option_check.c: why no request can ever have this, or NULL */
+const char *option_check_host(const char *value);
+const char *option_check_origin(const char *value);
 
 /* option_file.c */
 /* Every `key = value` of a file. */

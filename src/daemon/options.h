@@ -41,6 +41,11 @@ struct options {
 int options_parse(struct options *o, int argc, char **argv, struct err *err);
 void options_done(struct options *o);
 
+/* Whether a socket can be made there, or one is there already; NULL is fine. -errno, with the reason. */
+int options_check_unix(const char *path, struct err *err);
+/* Variables DFTRACERD_* that mean nothing and look like one that does. */
+void options_misspelt(void (*tell)(const char *name, const char *meant));
+
 /* Compares two readings: names of options that differ and wait for a restart, comma-separated. */
 void options_need_restart(const struct options *now, const struct options *next, struct buf *ret);
 

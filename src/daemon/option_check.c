@@ -1,0 +1,182 @@
+/* option_check.c - values that could be taken and would never do: names that nobody sends, sockets that cannot be made, variables that
+ * mean nothing. */
+#include "option_table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- hosts and origins ---- */
+
+static bool is_name(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && !strchr("-._~", s[i]))
+            return false;
+    return n > 0;
+}
+
+/* "name", "1.2.3.4" or "[v6]" at the start of s; its length, or 0. */
+static size_t host_at(const char *s)
+{
+    if (*s == '[') {
+        size_t n = 1 + strspn(s + 1, "0123456789abcdefABCDEF:.");
+        return n > 3 && s[n] == ']' ? n + 1 : 0;
+    }
+    size_t n = strcspn(s, ":/");
+    return is_name(s, n) ? n : 0;
+}
+
+const char *option_check_host(const char *value)
+{
+    size_t n = host_at(value);
+    if (n && !value[n])
+        return NULL;
+    return "must be a host's name alone, as in the addresses that clients use: without a port, and "
+           "an "
+           "IPv6 address in brackets";
+}
+
+/* Browsers tell http and https in small letters, and no port that goes without saying. */
+static bool is_web_origin(const char *scheme, size_t n, const char *host, const char *port)
+{
+    bool http = n == 4 && memcmp(scheme, "http", 4) == 0;
+    bool https = n == 5 && memcmp(scheme, "https", 5) == 0;
+    if (!http && !https)
+        return true;
+    for (; *host && host != port; host++)
+        if (isupper((unsigned char)*host))
+            return false;
+    return !(port && strcmp(port, http ? ":80" : ":443") == 0);
+}
+
+const char *option_check_origin(const char *value)
+{
+    static const char why[] =
+        "must be as browsers tell it: scheme://host or scheme://host:port, in "
+        "small letters, without a path or the usual port";
+    size_t scheme = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789+-.");
+    if (strcmp(value, "null") == 0)
+        return NULL;
+    if (!scheme || strncmp(value + scheme, "://", 3) != 0)
+        return why;
+    const char *host = value + scheme + 3;
+    size_t n = host_at(host);
+    const char *port = host[n] == ':' ? host + n : NULL;
+    bool good = n && (port ? port[1] && !port[1 + strspn(port + 1, "0123456789")] : !host[n]);
+    return good && is_web_origin(value, scheme, host, port) ? NULL : why;
+}
+
+/* ---- the unix socket ---- */
+
+static int no_socket(struct err *err, int code, const char *path, const char *why)
+{
+    return err_set_param(err, code, "unix", "--unix %s: %s", path, why);
+}
+
+static int check_folder(const char *path, struct err *err)
+{
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path) + 1] = ".";
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    if (stat(folder, &st) < 0)
+        return err_set_param(err, -errno, "unix", "--unix %s: %s: %s", path, folder,
+                             strerror(errno));
+    if (!S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK) < 0)
+        return err_set_param(err, -EACCES, "unix", "--unix %s: %s: %s", path, folder,
+                             S_ISDIR(st.st_mode) ? strerror(errno) : strerror(ENOTDIR));
+    return 0;
+}
+
+int options_check_unix(const char *path, struct err *err)
+{
+    struct sockaddr_un a;
+    struct stat st;
+    if (!path)
+        return 0;
+    if (strlen(path) >= sizeof a.sun_path)
+        return no_socket(err, -ENAMETOOLONG, path, "the path is longer than 107 bytes");
+    int rc = check_folder(path, err);
+    if (rc == 0 && lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+        rc = no_socket(err, -EEXIST, path, "there is something else than a socket");
+    return rc;
+}
+
+/* ---- the environment ---- */
+
+static bool is_option(const char *name)
+{
+    /* Of this program and the client, beside options. */
+    static const char *const others[] = {
+        "DFTRACERD_CONFIG",  "DFTRACERD_INDEX_DIR", "DFTRACERD_RUNTIME_DIR", "DFTRACERD_CPU",
+        "DFTRACERD_INFLATE", "DFTRACERD_URL",       "DFTRACERD_TOKEN",       "DFTRACERD_CERT",
+        "DFTRACERD_KEY",     "DFTRACERD_FAIL",      "DFTRACERD_BUILD"};
+    char known[64];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return true;
+    for (size_t i = 0; i < option_count; i++) {
+        option_variable(&option_table[i], known, sizeof known);
+        if (strcmp(name, known) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* How many letters are wrong, lacking or too many. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[64], n = (unsigned)strlen(b);
+    for (unsigned k = 0; k <= n; k++)
+        row[k] = k;
+    for (; *a; a++) {
+        unsigned before = row[0]++;
+        for (unsigned k = 1; k <= n; k++) {
+            unsigned changed = before + (*a != b[k - 1]);
+            before = row[k];
+            unsigned shorter = row[k] + 1, longer = row[k - 1] + 1;
+            row[k] = changed < shorter ? changed : shorter;
+            row[k] = row[k] < longer ? row[k] : longer;
+        }
+    }
+    return row[n];
+}
+
+static bool meant(const char *name, char *ret, size_t size)
+{
+    unsigned least = 3;
+    char known[64];
+    for (size_t i = 0; i < option_count; i++) {
+        if (option_table[i].flags & (OPTION_ONLY_LINE | OPTION_NO_ENV | OPTION_HIDDEN))
+            continue;
+        option_variable(&option_table[i], known, sizeof known);
+        unsigned d = distance(name, known);
+        if (d >= least || 5 * d >= strlen(known) - strlen("DFTRACERD_") + 2)
+            continue;
+        least = d;
+        snprintf(ret, size, "%s", known);
+    }
+    return least < 3;
+}
+
+void options_misspelt(void (*tell)(const char *name, const char *meant))
+{
+    char name[64], known[64];
+    for (char **e = environ; e && *e; e++) {
+        size_t n = strcspn(*e, "=");
+        if (strncmp(*e, "DFTRACERD_", 10) != 0 || n >= sizeof name)
+            continue;
+        memcpy(name, *e, n);
+        name[n] = '\0';
+        if (!is_option(name) && meant(name, known, sizeof known))
+            tell(name, known);
+    }
+}
