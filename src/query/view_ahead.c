@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -268,6 +270,20 @@ static void adapt(struct ahead *a)
     a->window = !quick || a->alone ? 0 : more < most ? more : most;
 }
 
+/* 0, or the errno for which a file cannot be reached that is not known to have changed. */
+static int reach(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+
+    if (access(path, R_OK) == 0)
+        return 0;
+    if (errno != ENOENT || !slash)
+        return errno;
+    snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
+    return access(directory, F_OK) == 0 ? 0 : errno; /* the file alone has gone */
+}
+
 static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
 {
     const struct scan_place *places;
@@ -277,7 +293,12 @@ static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
     scan_places(q, &places);
     uint32_t file =
         a->maker.file_of ? a->maker.file_of(a->maker.arg, position) : places[position].file;
-    const char *name = snapshot_file(query_snapshot(q), file)->name;
+    const struct index_file *f = snapshot_file(query_snapshot(q), file);
+    const char *name = f->name;
+    bool unread = a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
+    int away = unread ? reach(f->path) : 0;
+    if (away)
+        return err_set(err, ERR_STALE, "%s cannot be read now: %s", name, strerror(away));
     if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
         return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read",
                        name);
