@@ -280,6 +280,7 @@ static void read_file(struct reader *r, bool rebuild)
     /* Neither FIFOs nor devices may make us wait. */
     r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
+    r->run->unreachable = r->fd < 0 && access(r->run->entry->path, F_OK) < 0;
     if (rc == 0 && r->run->action == RUN_READ)
         rc = r->run->entry->is_archive ? reader_walk(r) : read_text(r);
     else if (rc)

@@ -187,11 +187,12 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     return same;
 }
 
-/* What was read before a run that the system, not the file, made fail is as true as it was; the run is tried again. */
+/* What was read before a run that the system, not the file, made fail is as true as it was; the run is tried again. Whether a
+ * file that cannot be reached has gone is for the watcher to say. */
 static bool keeps_old(const struct run *run)
 {
     return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&
-           again_is_system(run->error);
+           (again_is_system(run->error) || run->unreachable);
 }
 
 /* What answers cannot be shown must not be stored either. */

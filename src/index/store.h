@@ -359,6 +359,7 @@ struct run {
     uint64_t index_bytes;
     struct trace_reader_info info;
     int error;            /* reading ended with it */
+    bool unreachable;     /* its name does not lead to it: it has gone, or a directory above is closed */
     bool ended, finished; /* finished: the file was taken not to grow any more */
     uint32_t old_id;      /* what this run replaces, 0 = none */
     struct hashes *hashes[DIMENSIONS_MAX];
