@@ -100,7 +100,7 @@ int format_stats(const struct stats *s, const char *query, enum format f, bool p
  * format_info_free; `files` are positions in the snapshot. ERR_FORMAT, -ENOMEM. */
 struct format_info;
 struct format_info_options {
-    bool only_chosen;                /* nothing of files that are not in the snapshot                            */ unsigned detail; bool pretty, all; }; /* all: no file was named, so what has vanished is told, too */
+    bool only_chosen;                /* nothing of files that are not in the snapshot                            */ unsigned detail; bool pretty, all, incomplete; }; /* all: no file was named, so what has vanished is told, too */
 int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files, size_t count,
                     const struct format_info_options *options, enum format f, struct format_info **ret);
 /* 0 more to come, ERR_END, or what opening and scanning a query says. */

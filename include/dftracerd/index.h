@@ -62,9 +62,10 @@ bool index_store_stat(const struct index *ix, struct index_store *ret); /* false
 int index_offer(struct index *ix, const char *name, const char *path);
 /* The file is gone: state missing; purged later. */
 int index_forget(struct index *ix, const char *name);
-/* A root that cannot be read says nothing of its files: what is missing there is not purged while it is held. `label`: names
- * that begin with it and '/'; "" is all. Nothing is purged before index_listed either. 0, -ENOMEM. */
-int index_hold(struct index *ix, const char *label, bool hold);
+/* All directories that cannot be read now, by their names ("": all there is); copied. They say nothing of their files: what is
+ * missing below them is not purged, and snapshots tell that there may be more. A change of them is a generation. Nothing is
+ * purged before index_listed either. 0, -ENOMEM (then those of the last call stay). */
+int index_hold(struct index *ix, const char *const *dirs, size_t count);
 /* All files that exist at start have been offered: progress is meaningful from now on, and answers may be complete. The
  * generation moves, but where nothing has changed since the store was left: then it stands for what it stood for. */
 void index_listed(struct index *ix);
@@ -99,6 +100,7 @@ struct index_progress {
     uint64_t files_unreadable;      /* an error of the system, not their content, ended their reading: they are tried
                                      * again, after a second and then less and less often (up to 10 minutes)  */
     uint64_t read_again;            /* so often since index_open                                         */
+    uint64_t directories_unreadable;/* as index_hold has named them                                      */
     uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
                                      * when there is room, which forgotten files make at once                  */
@@ -189,6 +191,10 @@ void snapshot_release(struct snapshot *s);
 uint64_t snapshot_generation(const struct snapshot *s);
 /* It was taken after index_listed: before, there may be files that nobody has seen yet. */
 bool snapshot_is_listed(const struct snapshot *s);
+/* Directories that could not be read then (index_hold), by name bytes: below them there may be files that nobody has seen, and
+ * what is told of the others is as they were. */
+size_t snapshot_unreadable_count(const struct snapshot *s);
+const char *snapshot_unreadable(const struct snapshot *s, size_t i); /* borrowed from the snapshot */
 const char *snapshot_uuid(const struct snapshot *s);     /* of the store and what is kept of it, for ETags */
 uint32_t snapshot_file_count(const struct snapshot *s);  /* MISSING ones are not in it */
 const struct index_file *snapshot_file(const struct snapshot *s, uint32_t i); /* ordered by name bytes */

@@ -85,7 +85,7 @@ struct snapshot *query_snapshot(struct query *q);                 /* borrowed */
 struct index *query_index(const struct query *q);
 /* Files selected, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
-bool query_complete(const struct query *q);                       /* none of them pending, indexing or growing */
+bool query_complete(const struct query *q);                       /* none of them pending, indexing or growing, nor perhaps unseen */
 /* True when nothing but dir/file/phase restricts the objects, so that summaries can answer. */
 bool query_unfiltered(const struct query *q);
 
@@ -106,6 +106,9 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot, c
 /* The choice of archives: those that are chosen themselves, and those that hold what is. */
 int query_select_archives(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
                           struct err *err, uint32_t **ret, size_t *ret_count);
+
+/* False where a directory that cannot be read may have files that would be chosen: those that are known are answered. */
+bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot, const struct selection *selection);
 
 /* A directory as `dir` names it: *new* descriptor; -ENOENT: there is none in a root; -errno. */
 int query_open_dir(const struct query_env *env, const char *dir);

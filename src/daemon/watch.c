@@ -20,6 +20,7 @@
 
 #define DEPTH_MAX 64
 #define DEAD_NAMES_MOST 4096
+#define TOLD_MOST 100 /* of directories that cannot be read, by one walk */
 #define DEBOUNCE_NS \
     50000000ll /* a burst of changes is looked at once                                      */
 #define HINTS_NS \
@@ -36,9 +37,11 @@ struct watch {
     size_t seen_cap;
     uint32_t round;
     bool listed;
-    bool unreadable
-        [OPTIONS_LIST_MAX]; /* a part of the root could not be read: nothing is known to be gone */
-    bool told[OPTIONS_LIST_MAX]; /* that it is unreadable, in the log */
+    struct intern *closed; /* directories that cannot be read: nothing below is known to be gone */
+    struct intern *closed_before; /* during a walk: by the one before */
+    uint32_t told;                /* lines of the log on them, by this walk */
+    bool cut;      /* descriptors or memory were short: nothing at all is known to be gone */
+    bool cut_told; /* in the log */
     dev_t device[OPTIONS_LIST_MAX];
     bool network[OPTIONS_LIST_MAX]; /* others' changes are not told there */
     bool limited;                   /* no more watches: told in the log  */
@@ -67,8 +70,10 @@ static bool is_trace_name(const char *name)
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
 {
     struct watch *w = calloc(1, sizeof *w);
-    if (!w || !(w->names = intern_new()))
+    if (!w || !(w->names = intern_new()) || !(w->closed = intern_new())) {
+        intern_free(w ? w->names : NULL);
         return free(w), -ENOMEM;
+    }
     w->index = ix;
     w->roots = roots;
     w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -87,6 +92,7 @@ void watch_free(struct watch *w)
     if (w->wake_fd >= 0)
         close(w->wake_fd);
     intern_free(w->names);
+    intern_free(w->closed);
     free(w->seen);
     free(w);
 }
@@ -118,42 +124,116 @@ static bool leads_inside(const struct watch *w, size_t root, const char *path)
     return ok;
 }
 
+/* ---- directories that cannot be read ---- */
+
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* It is about us, not about the directory, and holds for this walk only. */
+static void note_shortage(struct watch *w, const char *path, int error)
+{
+    w->cut = true;
+    if (!w->cut_told)
+        log_line(LOG_LEVEL_WARNING,
+                 "walk_cut path=%s error=\"%s\" effect=\"no file is taken for gone\"", path,
+                 strerror(error));
+    w->cut_told = true;
+}
+
+static bool was_closed(const struct watch *w, const char *name)
+{
+    return w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
+}
+
+/* Where a file system keeps what its check has found, for its administrator. */
+static bool is_of_file_system(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return strcmp(slash ? slash + 1 : name, "lost+found") == 0;
+}
+
+/* One below the root that has just vanished is gone. All else says nothing of what is below. */
+static void note_unreadable(struct watch *w, size_t root, const char *path, const char *name,
+                            int error)
+{
+    bool is_root = strcmp(name, w->roots->labels[root]) == 0;
+    uint32_t before = intern_count(w->closed);
+    if (!is_root && (error == ENOENT || error == ENOTDIR))
+        return;
+    if (!is_root && error == EACCES && is_of_file_system(name))
+        return;
+    if (is_shortage(error) || intern_add(w->closed, text_of(name)) < 0) {
+        note_shortage(w, path, is_shortage(error) ? error : ENOMEM);
+        return;
+    }
+    if (intern_count(w->closed) == before || was_closed(w, name) || w->told++ > TOLD_MOST)
+        return;
+    if (w->told <= TOLD_MOST)
+        log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
+                 strerror(error));
+    else
+        log_line(LOG_LEVEL_WARNING, "directory_unreadable more=true");
+}
+
+/* It is one of them, or below one. */
+static bool is_closed(const struct watch *w, struct text name)
+{
+    if (intern_count(w->closed) == 0)
+        return false;
+    bool found = intern_find(w->closed, TEXT("")) >= 0 || intern_find(w->closed, name) >= 0;
+    for (size_t i = 0; i < name.len && !found; i++)
+        found = name.ptr[i] == '/' && intern_find(w->closed, (struct text){name.ptr, i}) >= 0;
+    return found;
+}
+
+static char *dup_text(struct text t)
+{
+    return strndup(t.ptr, t.len);
+}
+
+static int tell_index(struct watch *w)
+{
+    uint32_t count = intern_count(w->closed), n = 0;
+    char **dirs = calloc(count + 1ul, sizeof *dirs);
+    int rc = dirs ? 0 : -ENOMEM;
+    while (dirs && n < count && (dirs[n] = dup_text(intern_text(w->closed, n))))
+        n++;
+    if (rc == 0)
+        rc = n < count ? -ENOMEM : index_hold(w->index, (const char *const *)dirs, count);
+    for (uint32_t i = 0; i < n; i++)
+        free(dirs[i]);
+    free(dirs);
+    return rc;
+}
+
+/* ---- the walk ---- */
+
 static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop);
 
-static void visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
-                  atomic_bool *stop)
+/* 0, or the errno that leaves open what it is. */
+static int visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
+                 atomic_bool *stop)
 {
     struct stat st;
     if (lstat(path, &st) < 0)
-        return;
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     bool link = S_ISLNK(st.st_mode);
     if (link && (!leads_inside(w, root, path) || stat(path, &st) < 0))
-        return;
+        return 0;
     /* A linked directory is read where it really stands; following it, too, would answer twice. */
     if (S_ISDIR(st.st_mode) && !link) {
         walk(w, root, path, name, depth + 1, stop);
-        return;
+        return 0;
     }
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     if (!S_ISREG(st.st_mode) || !is_trace_name(base))
-        return;
+        return 0;
     if (note_seen(w, name) == 0)
         index_offer(w->index, name, path);
-}
-
-/* A directory below the root that we may not read holds nothing for us, and one that has just vanished is gone. Other
- * errors (a server that does not answer) say nothing about its files. */
-static void note_unreadable(struct watch *w, size_t root, const char *path, unsigned depth,
-                            int error)
-{
-    if (depth > 0 && (error == ENOENT || error == EACCES))
-        return;
-    w->unreadable[root] = true;
-    if (!w->told[root])
-        log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
-                 strerror(error));
-    w->told[root] = true;
+    return 0;
 }
 
 /* Before it is read, so that what appears meanwhile is told. */
@@ -188,7 +268,7 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
     watch_directory(w, root, path, name, depth);
     DIR *d = opendir(path);
     if (!d) {
-        note_unreadable(w, root, path, depth, errno);
+        note_unreadable(w, root, path, name, errno);
         return;
     }
     char below[PATH_MAX], below_name[PATH_MAX];
@@ -199,11 +279,17 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
         int a = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
         int b =
             snprintf(below_name, sizeof below_name, "%s%s%s", name, *name ? "/" : "", e->d_name);
-        if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX)
-            visit(w, root, below, below_name, depth, stop);
+        int error = a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX
+                        ? visit(w, root, below, below_name, depth, stop)
+                        : 0;
+        /* A mount whose server is away is closed itself; else this directory does not let us look into it. */
+        if (error && error != EACCES && e->d_type == DT_DIR)
+            note_unreadable(w, root, below, below_name, error);
+        else if (error && (e->d_type != DT_REG || is_trace_name(e->d_name)))
+            note_unreadable(w, root, path, name, error);
     }
     if (!e && errno)
-        note_unreadable(w, root, path, depth, errno);
+        note_unreadable(w, root, path, name, errno);
     closedir(d);
 }
 
@@ -212,8 +298,8 @@ static size_t root_of(const struct watch *w, struct text name)
 {
     for (size_t i = 0; i < w->roots->count; i++) {
         size_t n = strlen(w->roots->labels[i]);
-        if (n == 0 ||
-            (name.len > n && name.ptr[n] == '/' && memcmp(name.ptr, w->roots->labels[i], n) == 0))
+        if (n == 0 || (name.len >= n && (name.len == n || name.ptr[n] == '/') &&
+                       memcmp(name.ptr, w->roots->labels[i], n) == 0))
             return i;
     }
     return 0;
@@ -231,8 +317,8 @@ static void forget_gone(struct watch *w)
         struct text t = intern_text(w->names, id);
         if (w->seen[id] + 1 != w->round)
             continue;
-        if (w->unreadable[root_of(w, t)]) {
-            w->seen[id] = w->round; /* as if it were there, until the root can be read again */
+        if (w->cut || is_closed(w, t)) {
+            w->seen[id] = w->round; /* as if it were there, until the directory can be read again */
             continue;
         }
         char name[PATH_MAX];
@@ -244,7 +330,7 @@ static void forget_gone(struct watch *w)
 static void forget_unseen(struct watch *w, const struct index_file *f)
 {
     int64_t id = intern_find(w->names, text_of(f->name));
-    if ((id < 0 || w->seen[id] != w->round) && !w->unreadable[root_of(w, text_of(f->name))])
+    if ((id < 0 || w->seen[id] != w->round) && !w->cut && !is_closed(w, text_of(f->name)))
         forget(w, f->name);
 }
 
@@ -310,29 +396,71 @@ static bool is_unmounted(struct watch *w, size_t root)
 
 static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
 {
-    w->unreadable[root] = false;
-    if (is_unmounted(w, root))
-        note_unreadable(w, root, w->roots->paths[root], 0, ENODEV);
-    else
-        walk(w, root, w->roots->paths[root], w->roots->labels[root], 0, stop);
-    w->told[root] &= w->unreadable[root];
-    index_hold(w->index, w->roots->labels[root], w->unreadable[root]);
+    const char *path = w->roots->paths[root], *label = w->roots->labels[root];
+    if (is_unmounted(w, root)) {
+        note_unreadable(w, root, path, label, ENODEV);
+        return;
+    }
+    walk(w, root, path, label, 0, stop);
+    if (access(path, F_OK) < 0) /* moved away while it was read: then nothing was found in it */
+        note_unreadable(w, root, path, label, errno);
+}
+
+/* Those that can be read again; what has gone is told by its files. */
+static void tell_open(struct watch *w)
+{
+    for (uint32_t i = 0; i < intern_count(w->closed_before); i++) {
+        struct text name = intern_text(w->closed_before, i);
+        size_t root = root_of(w, name), n = strlen(w->roots->labels[root]);
+        char path[2 * PATH_MAX];
+        if (is_closed(w, name) || w->told > TOLD_MOST)
+            continue;
+        n += n > 0 && n < name.len; /* the label and its slash */
+        snprintf(path, sizeof path, "%s%s%.*s", w->roots->paths[root], n < name.len ? "/" : "",
+                 (int)(name.len - n), name.ptr + n);
+        if (access(path, F_OK) < 0)
+            continue;
+        w->told++;
+        log_line(LOG_LEVEL_INFO, "directory_readable path=%s", path);
+    }
+}
+
+/* False where that has to be done again: no memory, or `stop`. */
+static bool scan_roots(struct watch *w, struct intern *closed, atomic_bool *stop)
+{
+    w->closed_before = w->closed;
+    w->closed = closed;
+    w->told = 0;
+    w->cut = false;
+    for (size_t i = 0; i < w->roots->count; i++)
+        scan_root(w, i, stop);
+    bool whole = !atomic_load(stop);
+    if (whole && !w->cut)
+        tell_open(w);
+    intern_free(w->closed_before);
+    w->closed_before = NULL;
+    return whole && tell_index(w) == 0;
 }
 
 int watch_scan(struct watch *w, atomic_bool *stop)
 {
+    struct intern *closed = intern_new();
+    if (!closed)
+        return -ENOMEM;
     w->round++;
-    for (size_t i = 0; i < w->roots->count; i++)
-        scan_root(w, i, stop);
+    if (!scan_roots(w, closed, stop))
+        w->cut = true;
     if (atomic_load(stop))
         return ERR_CANCELLED;
     failpoint("watch.walked");
     forget_gone(w);
     forget_from_before(w);
     drop_dead_names(w);
-    if (!w->listed)
+    w->cut_told &= w->cut;
+    if (!w->listed && !w->cut) {
         index_listed(w->index);
-    w->listed = true;
+        w->listed = true;
+    }
     return 0;
 }
 
@@ -399,9 +527,11 @@ static void walk_roots(struct watch *w, struct schedule *s, atomic_bool *stop)
 /* False when everything has to be walked. */
 static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
+    uint32_t closed = intern_count(w->closed);
     s->hints_at = INT64_MAX;
     s->hints_done = clock_mono_ns();
-    return look_at_hints(w, stop);
+    bool enough = look_at_hints(w, stop);
+    return (intern_count(w->closed) == closed || tell_index(w) == 0) && enough;
 }
 
 static bool hints_tell_all(const struct watch *w)

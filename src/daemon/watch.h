@@ -9,8 +9,9 @@
 struct watch;
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);
 void watch_free(struct watch *w);
-/* Reads all roots once: offers what is there, forgets what was there before and is gone (unless its root cannot be
- * read at all). The first time it ends with index_listed. `stop` is looked at between directories. */
+/* Reads all roots once: offers what is there, forgets what was there before and is gone; what is below a directory that cannot
+ * be read stays, and the index is told of the directory (index_hold). The first time that nothing was short it ends with
+ * index_listed. `stop` is looked at between directories. 0, -ENOMEM, ERR_CANCELLED. */
 int watch_scan(struct watch *w, atomic_bool *stop);
 /* Scans every `rescan_ms`, less often where a scan takes more than a twentieth of that, until `stop`. */
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop);

@@ -376,7 +376,8 @@ static void put_head(struct format_info *i, const struct info_totals *t)
 
     jw_begin(j, '{');
     jw_put_uint(j, "generation", snapshot_generation(i->snapshot));
-    jw_put_bool(j, "complete", t->incomplete == 0 && snapshot_is_listed(i->snapshot));
+    jw_put_bool(j, "complete",
+                t->incomplete == 0 && !i->options.incomplete && snapshot_is_listed(i->snapshot));
     put_roots(j, i->env);
     put_index(j, i->env->index, !i->options.only_chosen);
     put_totals(j, t);

@@ -42,6 +42,7 @@ static int next_readyz(struct request *rq, struct buf *out)
         {"files_ready", p.files_ready},
         {"files_failed", p.files_failed},
         {"files_pending", p.files_pending},
+        {"directories_unreadable", p.directories_unreadable},
         {"bytes", p.bytes},
         {"bytes_done", p.bytes_done},
     };

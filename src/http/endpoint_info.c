@@ -32,14 +32,16 @@ struct state {
     struct format_info *info;
 };
 
-static bool is_complete(const struct snapshot *snapshot, const struct state *s)
+static bool is_complete(const struct request *rq, const struct selection *chosen,
+                        const struct state *s)
 {
+    const struct snapshot *snapshot = rq->snapshot;
     for (size_t i = 0; i < s->count; i++) {
         enum index_state state = snapshot_file(snapshot, s->files[i])->state;
         if (state == INDEX_PENDING || state == INDEX_INDEXING || state == INDEX_GROWING)
             return false;
     }
-    return snapshot_is_listed(snapshot);
+    return snapshot_is_listed(snapshot) && query_select_whole(&rq->http->env, snapshot, chosen);
 }
 
 static int open_info(struct request *rq)
@@ -56,10 +58,11 @@ static int open_info(struct request *rq)
         query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->files, &s->count);
     if (rc < 0)
         return rc;
-    rq->incomplete = !is_complete(rq->snapshot, s);
+    rq->incomplete = !is_complete(rq, &chosen, s);
     struct format_info_options options = {.detail = detail_of(rq),
                                           .pretty = rq->pretty,
                                           .all = !chosen.dir_count && !chosen.file_count,
+                                          .incomplete = rq->incomplete,
                                           .only_chosen = rq->viewer != NULL};
     return format_info_new(&rq->http->env, rq->snapshot, s->files, s->count, &options, rq->format,
                            &s->info);

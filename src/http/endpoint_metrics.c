@@ -174,6 +174,9 @@ static void write_index(const struct http_context *c, struct buf *out)
     gauge(out, "dftracerd_index_unreadable_files",
           "Files whose reading an error of the system ended; they are tried again.",
           p.files_unreadable);
+    gauge(out, "dftracerd_index_unreadable_directories",
+          "Directories that cannot be read now: what is known below them stays.",
+          p.directories_unreadable);
     head(out, "dftracerd_index_read_again_total", "counter",
          "How often such files were looked at again.");
     buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);

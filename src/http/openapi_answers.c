@@ -49,7 +49,9 @@ static const struct {
 } headers[] = {
     {"X-Request-Id", "as sent, if it was sane, else made; in the log and in problems"},
     {"X-Dftracer-Generation", "the state of the index that was asked"},
-    {"X-Dftracer-Complete", "false: files which the request concerns are being indexed, or grow"},
+    {"X-Dftracer-Complete",
+     "false: files which the request concerns are being indexed, or grow, or may be in a directory that "
+     "cannot be read"},
     {"ETag", "for If-None-Match"},
 };
 

@@ -102,8 +102,8 @@ static const struct {
     {"Problem", "{'type':'about:blank','title':'Bad Request','status':400,'detail':'bad value \\'many\\' for `top_n`: expected a "
                 "whole number, 0 or more','code':'bad_parameter','param':'top_n','request_id':'demo'}"},
     {"Health", "{'status':'ok'}"},
-    {"Ready", "{'status':'indexing','files':2,'files_ready':1,'files_failed':0,'files_pending':1,'bytes':5831,"
-              "'bytes_done':2818}"},
+    {"Ready", "{'status':'indexing','files':2,'files_ready':1,'files_failed':0,'files_pending':1,"
+              "'directories_unreadable':0,'bytes':5831,'bytes_done':2818}"},
     {"Info", "{'generation':7,'complete':true,'roots':[{'path':'/scratch/run'}],'index':{'path':"
              "'/var/tmp/dftracerd-1000/3a8c21d0','bytes':94208,'error':null,'cpu':'avx2','inflate':'isal'},'totals':{'files':2,'files_ready':2,"
              "'files_pending':0,'files_failed':0,'files_damaged':0,'compressed_bytes':5831,'uncompressed_bytes':53244,"

@@ -76,7 +76,7 @@ const char openapi_schemas[] =
 "'Ready':{'type':'object','additionalProperties':false,'required':['status','files','files_ready','files_failed',"
     "'files_pending','bytes','bytes_done'],'properties':{'status':{'enum':['ready','indexing','stopped','stopping']},"
     "'error':{'type':'string'},'files':" COUNT ",'files_ready':" COUNT ",'files_failed':" COUNT ",'files_pending':" COUNT ","
-    "'bytes':" COUNT ",'bytes_done':" COUNT "}},"
+    "'directories_unreadable':" COUNT ",'bytes':" COUNT ",'bytes_done':" COUNT "}},"
 "'Info':{'type':'object','additionalProperties':false,'required':['generation','complete','roots','index','totals'],'properties':{"
     "'generation':" COUNT ",'complete':{'type':'boolean'},'roots':{'type':'array','items':{'type':'object',"
     "'additionalProperties':false,'required':['path'],'properties':{'path':{'type':'string'},'label':{'type':'string'},"

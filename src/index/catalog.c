@@ -375,7 +375,8 @@ void catalog_done(struct index *ix)
         free(ix->entries[i]);
     }
     forks_done(ix);
-    free(ix->roots);
+    held_release(ix->held);
+    ix->held = NULL;
     free(ix->entries);
     free(ix->by_id);
     intern_free(ix->entry_names);

@@ -67,8 +67,8 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     generation = w->ix->generation + changes;
     if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
-    if (clean)
-        w->ix->generation_stored = generation;
+    if (clean) /* who opens it next may be able to read what we could not: that is no answer of ours */
+        w->ix->generation_stored = generation + (w->ix->held != NULL);
     generation = w->ix->generation_stored;
     pthread_mutex_unlock(&w->ix->lock);
     kv_key_bytes(&key, "generation", 10);

@@ -16,18 +16,6 @@ static bool has_work(const struct writer *w)
     return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
 }
 
-static bool is_held(const struct index *ix, const char *name)
-{
-    for (uint32_t i = 0; i < ix->root_count; i++) {
-        size_t n = strlen(ix->roots[i].label);
-
-        if (ix->roots[i].held &&
-            (n == 0 || (strncmp(name, ix->roots[i].label, n) == 0 && name[n] == '/')))
-            return true;
-    }
-    return false;
-}
-
 static bool may_purge(const struct index *ix, const struct entry *e, int64_t now)
 {
     if (e->view->pub.id == 0 || e->run)
@@ -36,7 +24,8 @@ static bool may_purge(const struct index *ix, const struct entry *e, int64_t now
         return true; /* read before its other name was known */
     if (e->view->pub.state != INDEX_MISSING)
         return false;
-    return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) && !is_held(ix, e->name);
+    return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) &&
+           !held_covers(ix->held, e->name);
 }
 
 /* Files that have been missing for long, or whose room is needed, are forgotten. */
@@ -106,6 +95,7 @@ static void look_again(struct writer *w)
         enum index_state state = e->view->pub.state;
 
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
+            !held_covers(ix->held, e->name) &&
             (state == INDEX_GROWING || state == INDEX_FAILED || again_is_wanted(e)))
             catalog_queue(ix, e, false);
     }

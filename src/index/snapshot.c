@@ -38,6 +38,7 @@ static void destroy_snapshot(struct snapshot *s)
     free(s->archives);
     resolver_free(s->resolver);
     root_release(s->root);
+    held_release(s->held);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->resolver_lock);
     free(s->views);
@@ -118,6 +119,7 @@ static struct snapshot *make_snapshot(struct index *ix)
     }
     s->generation = ix->generation;
     s->listed = ix->listed;
+    s->held = held_ref(ix->held);
     link_snapshot(ix, s, ix->newest);
     return s;
 }
@@ -210,6 +212,7 @@ struct snapshot *snapshot_filter(struct snapshot *s,
             part->archives[part->archive_count++] = view_ref(s->archives[i]);
     part->generation = s->generation;
     part->listed = s->listed;
+    part->held = held_ref(s->held);
     part->part_uuid = name_part(part);
     if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
         bool all = part->part_uuid != NULL;
@@ -253,6 +256,16 @@ uint64_t snapshot_generation(const struct snapshot *s)
 bool snapshot_is_listed(const struct snapshot *s)
 {
     return s->listed;
+}
+
+size_t snapshot_unreadable_count(const struct snapshot *s)
+{
+    return held_count(s->held);
+}
+
+const char *snapshot_unreadable(const struct snapshot *s, size_t i)
+{
+    return held_dir(s->held, i);
 }
 
 const char *snapshot_uuid(const struct snapshot *s)

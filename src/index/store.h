@@ -120,11 +120,13 @@ struct entry {
 
 struct resolver;
 struct root;
+struct held;
 struct snapshot {
     atomic_uint refs;
     struct index *ix;
     uint64_t generation;
     bool listed;
+    struct held *held; /* or NULL */
     uint32_t count;
     struct view **views;
     uint32_t archive_count;
@@ -176,11 +178,7 @@ struct index {
     uint32_t by_id_cap;
     struct entry *queue_head, *queue_tail;
     struct arena strings;
-    struct held {
-        const char *label;
-        bool held;
-    } * roots; /* those that index_hold has named */
-    uint32_t root_count, root_cap;
+    struct held *held; /* directories that cannot be read, or NULL: none (held.c) */
     bool listed;
     uint32_t link_count; /* entries that are linked */
     bool links_dirty;    /* names came, went, or lead to other files (links.c) */
@@ -235,6 +233,13 @@ void catalog_done(struct index *ix);
 int catalog_forget(struct index *ix, struct entry *e);
 /* One that was missing is there again, as a file like this. */
 void catalog_revive(struct index *ix, struct entry *e, const struct identity *now);
+/* held.c: immutable; NULL is none. */
+struct held *held_ref(struct held *h);
+void held_release(struct held *h);
+size_t held_count(const struct held *h);
+const char *held_dir(const struct held *h, size_t i);
+/* One of them is above this name. */
+bool held_covers(const struct held *h, const char *name);
 /* catalog_gone.c: entries of names that are gone and not in the store are freed. */
 void catalog_drop_gone(struct index *ix);
 

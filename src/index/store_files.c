@@ -109,28 +109,6 @@ int index_forget(struct index *ix, const char *name)
     return rc;
 }
 
-int index_hold(struct index *ix, const char *label, bool hold)
-{
-    uint32_t i = 0;
-    int rc = 0;
-
-    pthread_mutex_lock(&ix->lock);
-    while (i < ix->root_count && strcmp(ix->roots[i].label, label) != 0)
-        i++;
-    if (i == ix->root_count && hold) {
-        const char *copy = arena_strdup(&ix->strings, text_of(label));
-
-        if (copy && ARRAY_ROOM(ix->roots, ix->root_count, ix->root_cap))
-            ix->roots[ix->root_count++].label = copy;
-        else
-            rc = -ENOMEM;
-    }
-    if (i < ix->root_count)
-        ix->roots[i].held = hold;
-    pthread_mutex_unlock(&ix->lock);
-    return rc;
-}
-
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct terms *terms = NULL;
@@ -267,6 +245,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->listed = ix->listed;
     ret->store_error = ix->store_error;
     ret->read_again = ix->read_again;
+    ret->directories_unreadable = held_count(ix->held);
     for (uint32_t i = 0; i < ix->entry_count; i++)
         add_progress(ix, ret, ix->entries[i]);
     if (ix->ingest) {

@@ -313,8 +313,6 @@ static void drop_state(struct index *ix)
     ix->kv = NULL;
     catalog_done(ix);
     ix->entries = ix->by_id = NULL;
-    ix->roots = NULL;
-    ix->root_count = ix->root_cap = 0;
     ix->entry_count = ix->entry_cap = ix->by_id_cap = 0;
     ix->entry_names = NULL;
     lines_done(ix);

@@ -158,9 +158,10 @@ int query_make_places(struct query *q)
     return 0;
 }
 
-static void look_at_files(struct query *q)
+static void look_at_files(struct query *q, const struct selection *selection)
 {
-    q->complete = snapshot_is_listed(q->snapshot);
+    q->complete =
+        snapshot_is_listed(q->snapshot) && query_select_whole(&q->env, q->snapshot, selection);
     q->counters.files = q->file_count;
     q->counters.generation = snapshot_generation(q->snapshot);
     for (size_t i = 0; i < q->file_count; i++) {
@@ -206,7 +207,7 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
         query_close(q);
         return err_set(err, rc, "%s", err_text(rc));
     }
-    look_at_files(q);
+    look_at_files(q, selection);
     *ret = q;
     return 0;
 }

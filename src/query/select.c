@@ -207,6 +207,8 @@ static int choose_dir(struct chooser *c, const char *dir)
         bool direct = below || is_in_dir(rest, name, false) || strcmp(file, name) == 0;
         c->in_dir[i] = c->in_dir[i] || (inside && (recursive || direct));
     }
+    for (size_t i = 0; i < snapshot_unreadable_count(c->snapshot) && !found; i++)
+        found = is_in_dir(name, snapshot_unreadable(c->snapshot, i), true); /* for all we know */
     if (!found && *name && !c->selection->may_vanish && !snapshot_find_archive(c->snapshot, name) &&
         !dir_exists(c->env, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
@@ -346,6 +348,58 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
     free(c.in_dir);
     free(c.in_file);
     return rc;
+}
+
+/* ---- what may be unseen ----------------------------------------------------------------------------------------------------------- */
+
+/* Files may be in both: `name` is a directory, and so is the closed one. */
+static bool dir_meets(const struct query_env *env, const char *name, bool recursive,
+                      const char *closed)
+{
+    bool top = !*name && env->root_count > 1 && !strchr(closed, '/'); /* a root itself */
+
+    return !*closed || strcmp(name, closed) == 0 || is_in_dir(name, closed, true) ||
+           (recursive ? is_in_dir(closed, name, true) : top);
+}
+
+/* As far down as the closed one is, a pattern has its name; ** may stand for any way down. */
+static bool file_meets(const char *name, const char *closed)
+{
+    char above[PATH_MAX];
+    size_t literal = strcspn(name, "*?[\\"), len = strlen(closed);
+    bool found = is_in_dir(name, closed, true);
+
+    for (const char *end = strchr(name, '/'); end && !found; end = strchr(end + 1, '/')) {
+        snprintf(above, sizeof(above), "%.*s", (int)(end - name), name);
+        found = glob_match(above, closed);
+    }
+    return found ||
+           (strstr(name, "**") && strncmp(name, closed, literal < len ? literal : len) == 0);
+}
+
+static bool may_be_chosen(const struct query_env *env, const struct selection *s,
+                          const char *closed)
+{
+    char name[PATH_MAX];
+    bool in_dir = s->dir_count == 0 &&
+                  (s->file_count > 0 || dir_meets(env, "", !s->not_recursive, closed)),
+         in_file = s->file_count == 0;
+
+    for (size_t i = 0; i < s->dir_count && !in_dir; i++)
+        in_dir = name_of(env, s->dirs[i], name) && dir_meets(env, name, !s->not_recursive, closed);
+    for (size_t i = 0; i < s->file_count && in_dir && !in_file; i++)
+        in_file = name_of(env, s->files[i], name) && file_meets(name, closed);
+    return in_dir && in_file;
+}
+
+bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot,
+                        const struct selection *selection)
+{
+    bool whole = true;
+
+    for (size_t i = 0; i < snapshot_unreadable_count(snapshot) && whole; i++)
+        whole = !may_be_chosen(env, selection, snapshot_unreadable(snapshot, i));
+    return whole;
 }
 
 /* ---- archives ----------------------------------------------------------------------------------------------------------------- */

@@ -133,6 +133,88 @@ static void choices(void)
     expect(path, NULL, NULL, NULL, true, NULL);
 }
 
+/* Whether nothing chosen can be in a directory that cannot be read, of one root and of two. */
+static const struct {
+    const char *closed, *dir, *file;
+    bool flat, labelled, whole;
+} unseen[] = {
+    {"d/e", NULL, NULL, false, false, false},
+    {"d/e", NULL, NULL, true, false, true},
+    {"", NULL, NULL, true, false, false},
+    {"", "d/e", "d/e/a.pfw", true, false, false},
+    {"d/e", "d", NULL, false, false, false},
+    {"d/e", "d", NULL, true, false, true},
+    {"d/e", "d/e", NULL, true, false, false},
+    {"d/e", "d/e/f", NULL, true, false, false},
+    {"d/e", "d2", NULL, false, false, true},
+    {"d/e", "d/ee", NULL, false, true, true},
+    {"d/e", NULL, "d/a.pfw", false, false, true},
+    {"d/e", NULL, "d/e/a.pfw", false, false, false},
+    {"d/e", NULL, "d/e/f/new.pfw", false, false, false},
+    {"d/e", NULL, "*.pfw", false, false, true},
+    {"d/e", NULL, "d/*.pfw", false, false, true},
+    {"d/e", NULL, "d/*/*.pfw", false, false, false},
+    {"d/e", NULL, "?/[a-e]/f/*", false, false, false},
+    {"d/e", NULL, "d/e*", false, false, true},
+    {"d/e", NULL, "**/a.pfw", false, false, false},
+    {"d/e", NULL, "d/**", false, false, false},
+    {"d/e", NULL, "d2/**", false, false, true},
+    {"d/e", "d2", "**/a.pfw", false, false, true},
+    {"d", NULL, NULL, true, true, false}, /* a root: its label */
+    {"d/e", NULL, NULL, true, true, true},
+    {"d", "d2", NULL, false, true, true},
+};
+
+static void what_is_unseen(void)
+{
+    const char *paths[] = {"/one", "/two"}, *labels[] = {"d", "d2"};
+    struct query_env two = {.root_paths = paths, .root_labels = labels, .root_count = 2};
+
+    for (size_t i = 0; i < sizeof(unseen) / sizeof(*unseen); i++) {
+        struct selection s;
+        struct snapshot *now;
+
+        selection_init(&s);
+        s.dirs = &unseen[i].dir;
+        s.dir_count = unseen[i].dir != NULL;
+        s.files = &unseen[i].file;
+        s.file_count = unseen[i].file != NULL;
+        s.not_recursive = unseen[i].flat;
+        CHECK_INT(index_hold(store.index, (const char *const[]){"z/z/z", unseen[i].closed}, 2), 0);
+        now = index_snapshot(store.index);
+        if (query_select_whole(unseen[i].labelled ? &two : &store.env, now, &s) != unseen[i].whole)
+            check_fail(__FILE__, __LINE__, "unseen[%zu]: %s", i, unseen[i].closed);
+        snapshot_release(now);
+    }
+    CHECK_INT(index_hold(store.index, NULL, 0), 0);
+}
+
+/* Its generation is one of its own, and so is that of when they can be read again; the same ones again are no news. */
+static void held_is_told(void)
+{
+    const char *const dirs[] = {"d/e", "a"}, *const same[] = {"a", "d/e"};
+    struct snapshot *before = index_snapshot(store.index), *held, *after;
+
+    CHECK_INT(snapshot_unreadable_count(before), 0);
+    CHECK_INT(index_hold(store.index, dirs, 2), 0);
+    held = index_snapshot(store.index);
+    CHECK_INT(index_hold(store.index, same, 2), 0);
+    after = index_snapshot(store.index);
+    CHECK(after == held);
+    snapshot_release(after);
+    CHECK_INT(snapshot_unreadable_count(held), 2);
+    CHECK_STR(snapshot_unreadable(held, 0), "a");
+    CHECK_STR(snapshot_unreadable(held, 1), "d/e");
+    CHECK_INT(index_hold(store.index, NULL, 0), 0);
+    after = index_snapshot(store.index);
+    CHECK_INT(snapshot_unreadable_count(after), 0);
+    CHECK(snapshot_generation(before) < snapshot_generation(held) &&
+          snapshot_generation(held) < snapshot_generation(after));
+    snapshot_release(before);
+    snapshot_release(held);
+    snapshot_release(after);
+}
+
 static void whole(void)
 {
     CHECK_STOP(store_begin(&store));
@@ -142,8 +224,11 @@ static void whole(void)
     char path[600];
     snprintf(path, sizeof(path), "%s/empty", store.dir);
     mkdir(path, 0700);
-    if (store_ingest(&store, 0, 1))
+    if (store_ingest(&store, 0, 1)) {
         choices();
+        what_is_unseen();
+        held_is_told();
+    }
     store_end(&store);
 }
 
