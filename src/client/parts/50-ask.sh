@@ -16,10 +16,36 @@ call() {
     credential 'header = "Authorization: Bearer ' "${DFTRACERD_TOKEN:-}"
     credential 'cert = "' "${DFTRACERD_CERT:-}"
     credential 'key = "' "${DFTRACERD_KEY:-}"
-    curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
+    if ! is_main; then
+        (fetch "$@")
+        return
+    fi
+    fetch "$@" &
+    getter=$!
+    wait "$getter"
+    set -- "$?"
+    getter=
+    return "$1"
+}
+
+# Becomes curl.
+fetch() {
+    exec curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
 $form
 $credentials
 TEXT
+}
+
+# Not one of a pipe or $(...), which is not told of signals: only here somebody can end curl. A shell heeds a signal while it waits,
+# not while it runs a command.
+getter='' trapped=''
+is_main() {
+    # shellcheck disable=SC2016 # the inner shell's parent
+    [ -n "$trapped" ] && [ "$(exec sh -c 'echo "$PPID"')" = "$$" ]
+}
+
+end_getter() {
+    [ -z "$getter" ] || kill "$getter" 2>/dev/null
 }
 
 # The text of a problem document: "detail" with its JSON escapes undone. An escaped backslash waits as a control
@@ -103,11 +129,12 @@ ask_into() {
     if [ -d "$target" ]; then
         die "$target is a directory"
     elif [ -e "$target" ] && ! [ -f "$target" ]; then
+        [ -w "$target" ] || die "cannot write $target"
         ask "$@" >"$target"
         return
     fi
     part=$target.part.$$
-    true >"$part" || die "cannot write $target"
+    { true >"$part"; } 2>/dev/null || die "cannot write $target"
     case $command in merge | pgzip) watch_part ;; esac
     ask "$@" >"$part"
     unwatch
@@ -124,10 +151,11 @@ ask_packed() {
     if [ "$target" = - ]; then
         exec 4>&1
     elif [ -e "$target" ] && ! [ -f "$target" ]; then
+        [ -w "$target" ] || die "cannot write $target"
         exec 4>"$target"
     else
         part=$target.part.$$
-        true >"$part" || die "cannot write $target"
+        { true >"$part"; } 2>/dev/null || die "cannot write $target"
         exec 4>"$part"
     fi
     outcome=$({ { ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
@@ -313,6 +341,11 @@ wait_for_listing() {
     ask info 'data-urlencode = "file=?"' --data wait=fresh >/dev/null || exit 1
 }
 
+# What could find more.
+below() {
+    case $where in *'data = recursive=false'*) printf ' (-r looks also in the directories below)' ;; esac
+}
+
 # Waits for the index, or says what it lacks; leaves $facts. Commands without files fail.
 prepare() {
     if [ -n "$force" ]; then
@@ -331,7 +364,7 @@ prepare() {
         unwatch
     fi
     case $facts in
-    *'"totals":{"files":0,'*) [ "$command" = tar ] || die "no trace files found" ;;
+    *'"totals":{"files":0,'*) [ "$command" = tar ] || die "no trace files found$(below)" ;;
     *'"complete":false'*) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' >&2 ;;
     esac
 }

@@ -2,8 +2,9 @@
 
 command -v curl >/dev/null || die "curl is needed"
 [ "$command" != doctor ] || { doctor; exit; }
-trap '[ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
+trap 'end_getter; [ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
 trap 'exit 1' HUP INT TERM
+trapped=yes
 
 if [ -n "$config" ]; then
     [ -r "$config" ] || die "cannot read $config"
