@@ -17,6 +17,7 @@ static const struct {
     {NULL, "id", "12"},
     {NULL, "column", "'name'"},
     {NULL, "prefix", "'r'"},
+    {"/timeline", "color_values", "'[\\'read\\',\\'write\\']'"},
     {"/timeline", "group_by", "['host','pid','tid']"},
     {"/reconstruct", "dir", "'organized'"},
     {NULL, "groups", "['io:cat == \\'POSIX\\'']"},

@@ -365,7 +365,12 @@ prepare() {
     fi
     case $facts in
     *'"totals":{"files":0,'*) [ "$command" = tar ] || die "no trace files found$(below)" ;;
-    *'"complete":false'*) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' >&2 ;;
+    *'"complete":false'*)
+        case $(call readyz '' -m 10) in
+        *'"directories_unreadable":'[1-9]*) printf 'dftracerctl: directories cannot be read, as the log of the daemon says: the answer may lack what is in them\n' ;;
+        *) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' ;;
+        esac >&2
+        ;;
     esac
 }
 
