@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    9 /* of the tables; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    10 /* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
