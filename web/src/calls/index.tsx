@@ -18,14 +18,14 @@ const search = extra("callfind", "");
 const levels = extra("levels", "64");
 const sorted = extra("callsort", "self"), zoom = extra("zoom", "");
 
-/** Paths that took less than this part of all durations are left out of what is asked for: nobody could see them. */
-const PART = 100000;
+/** Paths that took less than this part of all durations are left out of what is asked for: nobody could see them. In a table they count. */
+const PART = 100000, PART_OF_TABLE = 1e9;
 
 /** The tree of a selection without what is too small to be seen, and below which time that is. */
 function useTree(s: Selection, more: Params = {}): { data: Answer | null; error: Error | null; loading: boolean; least: number; params: Params } {
   const base = { ...selectionParams(s), format: "json" };
   const first = useAnswer<{ duration?: { sum: number | null } }>("/stats", { ...base, report: "duration", phase: "events" });
-  const total = first.data?.duration?.sum ?? 0, least = Math.floor(total / PART);
+  const total = first.data?.duration?.sum ?? 0, least = Math.floor(total / (mode.value === "table" ? PART_OF_TABLE : PART));
   const params = { ...base, ...more, max_depth: levels.value, min_total: least || undefined };
   const answer = useAnswer<Answer>("/call-tree", first.data ? params : null);
   return { data: answer.data, error: first.error ?? answer.error, loading: first.loading || answer.loading, least, params };
@@ -36,7 +36,7 @@ function Facts({ answer, least }: { answer: Answer; least: number }) {
     <p class="soft" role="status">
       <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls of {many(answer.threads, "thread")}, {many(answer.levels, "level")}
       {answer.levels > Number(levels.value) && <strong> of which {levels.value} are shown</strong>}
-      {least > 0 && <>; paths that took less than {time(least)} in all are left out</>}
+      {least > 0 && <>; paths that took less than {time(least)} in all are left out of what is below</>}
       {answer.untimed > 0 && <>; {exact(answer.untimed)} without times</>}
       {answer.partial_overlaps > 0 && <>; {exact(answer.partial_overlaps)} overlap another only partly</>}
     </p>

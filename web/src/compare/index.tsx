@@ -89,12 +89,13 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
     shown.value = { path: "/compare", params: request };
   }, [key]);
   const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
-  const none = rows?.some((r) => isSummary(r) && r.metric === "count" && !r.baseline && !r.variant), chosen = none ? [] : rows?.filter(wanted) ?? [];
+  const counts = rows?.find((r) => isSummary(r) && r.metric === "count"), without = [counts?.baseline === 0 && "A", counts?.variant === 0 && "B"].filter(Boolean), none = without.length > 0;
+  const chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (
     <>
       <Panel title="What differs" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows; what differs most first` : ""}
         tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">usual</option><option value="all">all</option></select></label>}>
-        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">No events on either side.</p> : <Table rows={ordered(chosen)} />}
+        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">{without.length === 1 ? `${without[0]} has no events: there is nothing to compare.` : "No events on either side."}</p> : <Table rows={ordered(chosen)} />}
       </Panel>
       {!none && <Panel title="Calls that take more (or less) time in B" wide><FlameDiff a={a} b={b} /></Panel>}
     </>

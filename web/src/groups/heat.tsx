@@ -25,6 +25,26 @@ function mostOf(grid: Grid): number {
   return most;
 }
 
+/** Where there are more buckets than points, a point has the most of its own. */
+function drawn(values: readonly (number | null)[], points: number): readonly (number | null)[] {
+  if (values.length <= points) return values;
+  const most = new Array<number | null>(points).fill(null);
+  values.forEach((v, i) => {
+    const at = Math.floor((i * points) / values.length);
+    if (v != null && v > (most[at] ?? -Infinity)) most[at] = v;
+  });
+  return most;
+}
+
+/** The end of a text that is too long for its room: that of a path says most. */
+function fitted(c: CanvasRenderingContext2D, text: string, room: number): string {
+  const all = [...text];
+  let from = Math.max(0, all.length - 60);
+  const shown = () => (from ? `…${all.slice(from).join("")}` : text);
+  while (from < all.length - 1 && c.measureText(shown()).width > room) from++;
+  return shown();
+}
+
 /** How dark a share of the most is: small ones can be told from nothing. */
 const darkness = (share: number): number => (share > 0 ? 0.12 + 0.88 * Math.sqrt(share) : 0);
 
@@ -38,12 +58,13 @@ function paint(canvas: HTMLCanvasElement, p: Props, width: number, row: number, 
   c.fillStyle = colour("panel");
   c.fillRect(0, 0, width, height);
   const low = channels(colour("heat-0")), high = channels(colour("heat-1"));
-  const most = mostOf(grid);
+  const most = mostOf(grid), points = Math.max(1, Math.floor(width - room));
   grid.groups.forEach((g, y) => {
-    g.values.forEach((v, x) => {
+    const values = drawn(g.values, points), each = (width - room) / Math.max(1, values.length);
+    values.forEach((v, x) => {
       const part = darkness((v ?? 0) / most);
       c.fillStyle = `rgb(${low.map((l, i) => Math.round(l + ((high[i] as number) - l) * part)).join(" ")})`;
-      c.fillRect(room + x * wide, y * row, Math.max(wide - (wide > 4 ? 0.5 : 0), 0.75), row - 0.5);
+      c.fillRect(room + x * each, y * row, each - (each > 4 ? 0.5 : 0), row - 0.5);
     });
   });
   labels(c, p, width, row, wide);
@@ -59,7 +80,7 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
   c.fillStyle = colour("soft");
   c.textAlign = "right";
   c.textBaseline = "middle";
-  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(g.key.slice(0, 60), room - 6, Math.max(y * row + row / 2, 6), room - 8); });
+  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(fitted(c, g.key, room - 8), room - 6, Math.max(y * row + row / 2, 6)); });
   c.textAlign = "center";
   c.textBaseline = "alphabetic";
   const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - room) / 80);
@@ -70,8 +91,9 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
 export function HeatMap(p: Props) {
   const place = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  const [at, setAt] = useState<{ x: number; y: number } | null>(null);
+  const [pointed, setAt] = useState<{ x: number; y: number } | null>(null);
   const isDark = dark.value, { grid } = p, room = roomOf(grid);
+  const at = pointed && pointed.x < grid.times.length && pointed.y < grid.groups.length ? pointed : null; // of the map that is there now
   const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, 480 / Math.max(1, grid.groups.length)));
   useLayoutEffect(() => {
     const canvas = place.current as HTMLCanvasElement;

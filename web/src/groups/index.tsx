@@ -96,6 +96,12 @@ function Without({ grid }: { grid: Grid }) {
   return <p class="note">No event here has a {column}. <button class="link" onClick={() => { by.value = ["pid", ...columnsOf(by.value).slice(1)].join(","); }}>By process</button></p>;
 }
 
+/** What is not drawn, and what to do. */
+function Left({ grid }: { grid: Grid }) {
+  if (grid.buckets > grid.times.length) return <p class="note warning" role="status">Only the first {after(grid.times.length * grid.step)} of {after(grid.buckets * grid.step)} are drawn: choose a longer interval, or a range of time.</p>;
+  return grid.cut ? <p class="note warning" role="status">There are more rows than a page can hold: this is a part of them. Choose a longer interval, fewer groups or a filter.</p> : null;
+}
+
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   const most = Math.max(...grid.groups.map((g) => g.total ?? 0));
   const simple = grid.columns.every((c) => /^[\w.]+$/.test(c));
@@ -173,6 +179,7 @@ export function GroupsView() {
           <>
             <Without grid={grid} />
             <Peak grid={grid} m={m} origin={origin} />
+            {drawn && <Left grid={grid} />}
             {drawn && <Drawing grid={grid} m={m} origin={origin} onCanvas={(c) => { canvas.current = c; }} />}
             <Totals grid={grid} m={m} />
           </>

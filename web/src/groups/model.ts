@@ -43,6 +43,8 @@ export interface Grid {
   groups: { key: string; row: Row; total: number | null; values: (number | null)[] }[];
   groupsTotal: number;
   times: number[];
+  /** Those that `times` would have if there were no limit. */
+  buckets: number;
   step: number;
   peak: Cell | null;
   cut: boolean;
@@ -51,6 +53,8 @@ export interface Grid {
 const MOST_GROUPS = 100000;
 const MOST_ROWS = 300000;
 const MOST_POINTS = 300;
+/** As fine as anybody looks; of more only the first are drawn, which is said. */
+const MOST_BUCKETS = 20000;
 
 export const columnsOf = (by: string): string[] => by.split(",").map((c) => c.trim()).filter(Boolean);
 
@@ -96,7 +100,7 @@ export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
   const totals = q.each && columns.length > 1 ? firstOfEach(rows, columns[0] as string) : rows;
   const chosen = totals.slice(0, q.top || totals.length);
   const groups = chosen.map((row) => ({ key: nameOf(row, columns), row, total: row["value"] as number | null, values: [] as (number | null)[] }));
-  const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], step: 0, peak: null, cut: rows.length >= MOST_GROUPS };
+  const empty: Grid = { metric: METRICS[q.metric] as Metric, columns, groups, groupsTotal: totals.length, times: [], buckets: 0, step: 0, peak: null, cut: rows.length >= MOST_GROUPS };
   if (q.interval === "0" || !chosen.length) return empty;
   const request = bucketsRequest(q);
   const narrow = columns.length > 0 && columns.every(isPlain) && chosen.length < totals.length && chosen.length <= 50;
@@ -111,7 +115,7 @@ export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
 function fill(grid: Grid, rows: Row[], one: number, most: Row | undefined): Grid {
   const stamps = [...new Set(rows.flatMap((r) => (r["time_bucket"] == null ? [] : [Number(r["time_bucket"])])))].sort((a, b) => a - b);
   const first = stamps[0] ?? 0;
-  const length = one ? Math.min(Math.round(((stamps.at(-1) ?? first) - first) / one) + 1, 20000) : stamps.length;
+  const all = one ? Math.round(((stamps.at(-1) ?? first) - first) / one) + 1 : stamps.length, length = Math.min(all, MOST_BUCKETS);
   const times = Array.from({ length }, (_, i) => first + i * one);
   const places = new Map(grid.groups.map((g) => [g.key, g]));
   for (const g of grid.groups) g.values = new Array<number | null>(length).fill(null);
@@ -122,5 +126,5 @@ function fill(grid: Grid, rows: Row[], one: number, most: Row | undefined): Grid
   }
   const peak = most && most["value"] != null && most["time_bucket"] != null
     ? { key: nameOf(most, grid.columns), group: most, bucket: Number(most["time_bucket"]), value: Number(most["value"]) } : null;
-  return { ...grid, times, step: one, peak, cut: grid.cut || rows.length >= MOST_ROWS };
+  return { ...grid, times, step: one, peak, buckets: all, cut: grid.cut || rows.length >= MOST_ROWS };
 }

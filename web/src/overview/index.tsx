@@ -18,13 +18,13 @@ function Totals({ info }: { info: Info }) {
   const sum = (name: string): number | null => (sums.error ? null : Number(events?.[name] ?? 0)); // none, where it was refused
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), sum("events"), count, ""],
-    ["bytes moved", sum("bytes"), bytes, " B"],
-    ["time in calls", sum("busy"), time, " µs"],
+    ["bytes of all calls", sum("bytes"), bytes, " B"],
+    ["time of all calls", sum("busy"), time, " µs"],
     [(mixed ? "span of events" : "span") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],
   ];
-  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name} title={name.endsWith("of all calls") ? "Calls within calls count, too: what a reader says that it has read, and what its reads have. A category alone has no such doubles." : undefined}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
 function Activity() {
