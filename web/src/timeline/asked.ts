@@ -46,7 +46,7 @@ export function useStage(): Told {
   const [state, set] = useState<Told>({ stage: null, error: null, first: null });
   const key = JSON.stringify([baseParams(), lanes.value, color.value]), kept = useRef({ key: "", stage: null as Stage | null });
   useLayoutEffect(() => {
-    const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value), old = kept.current.stage, same = kept.current.key === key ? old : null;
+    const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value), old = kept.current.stage, same = kept.current.key === key && old?.timed ? old : null;
     askLanes(base, same?.color ?? "", control.signal).then(async ({ first, by }) => {
       const found = await findTracks(base, first.from, hasCounters(), control.signal);
       if (same) {

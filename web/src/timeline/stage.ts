@@ -54,7 +54,7 @@ export class Stage {
 
   constructor(readonly layout: string[][], answer: Answer, private found: Found, readonly base: Params, readonly color: string) {
     this.clock = found.clock;
-    this.whole = this.wholeOf(answer);
+    this.whole = this.wholeOf(answer) ?? { from: 0, to: 1000 };
     for (const c of byTime(answer.colors)) this.palette.number(c);
     this.tree = treeOf(layout, answer);
     this.tiles = new Tiles(this.tree, this.whole.to - this.whole.from, this.clock, this.palette, base, color, () => this.answered());
@@ -87,10 +87,15 @@ export class Stage {
     return this.scene;
   }
 
-  private wholeOf(answer: Answer): { from: number; to: number } {
+  /** Whether there is a time in the last answer: else neither clock nor window are of what comes later. */
+  timed = false;
+
+  private wholeOf(answer: Answer): { from: number; to: number } | null {
     const times = this.found.tracks.flatMap((t) => [t.from, t.to]);
     if (answer.from != null && answer.to != null) times.push(this.clock.ns(answer.from), this.clock.ns(answer.to));
-    const from = times.reduce((a, b) => Math.min(a, b), times[0] ?? 0), to = times.reduce((a, b) => Math.max(a, b), from);
+    this.timed = times.length > 0;
+    if (!this.timed) return null;
+    const from = times.reduce((a, b) => Math.min(a, b), Infinity), to = times.reduce((a, b) => Math.max(a, b), from);
     return { from, to: Math.max(to, from + 1000) };
   }
 
@@ -256,8 +261,7 @@ export class Stage {
   renew(answer: Answer, found: Found): void {
     this.tree = treeOf(this.layout, answer);
     this.found = found;
-    const { from, to } = this.wholeOf(answer);
-    const { all } = this;
+    const { from, to } = this.wholeOf(answer) ?? this.whole, { all } = this;
     this.whole = { from: Math.min(this.whole.from, from), to: Math.max(this.whole.to, to) };
     this.tiles.renew(this.tree, this.whole.to - this.whole.from);
     if (all || !this.kept) this.keep(keptOf(answer));
