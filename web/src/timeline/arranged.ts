@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { extra, quietly } from "../state";
 import type { Stage } from "./stage";
 
-const folded = extra("folded", ""), top = extra("top", ""), gaps = extra("gaps", "");
+const folded = extra("folded", ""), start = extra("first", ""), gaps = extra("gaps", "");
 /** More than these would make an address that nobody can send. */
 const MOST = 2000;
 const SETTLED_MS = 300;
@@ -22,7 +22,7 @@ function idsOf(text: string): string[] {
 export function arrange(stage: Stage): void {
   for (const id of idsOf(folded.peek())) if (!stage.toggled.has(id)) stage.toggle(id);
   stage.gaps = gaps.peek() !== "";
-  const row = stage.rows.find((r) => r.node.id === top.peek());
+  const row = stage.rows.find((r) => r.node.id === start.peek());
   if (row) stage.setScroll(row.y);
 }
 
@@ -30,7 +30,7 @@ function write(stage: Stage): void {
   const ids = JSON.stringify([...stage.toggled]), first = stage.scroll > 0 ? stage.visible()[0] : undefined;
   quietly(() => {
     folded.value = stage.toggled.size && ids.length <= MOST ? ids : "";
-    top.value = first?.node.id ?? "";
+    start.value = first?.node.id ?? "";
     gaps.value = stage.gaps ? "1" : "";
   });
 }
