@@ -63,18 +63,22 @@ export interface Gap {
   title: string;
   start: number;
   end: number;
+  /** How long the columns beside it are: in these are the last event before and the next one. */
+  before: number;
+  after: number;
 }
 export function gapsOf(tiles: readonly Tile[], node: string, title: string, from: number, to: number): Gap[] {
   const gaps: Gap[] = [];
-  let last = -1;
+  let last = -1, before = 0;
   for (const tile of tiles) {
     const lane = tile.lanes.get(node);
     if (!lane) continue;
     for (const column of lane.columns) {
       const start = tile.from + column * tile.step;
       if (start + tile.step <= from || start >= to) continue;
-      if (last >= 0 && start > last) gaps.push({ node, title, start: last, end: start });
+      if (last >= 0 && start > last) gaps.push({ node, title, start: last, end: start, before, after: tile.step });
       last = start + tile.step;
+      before = tile.step;
     }
   }
   return gaps;

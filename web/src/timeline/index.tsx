@@ -7,7 +7,8 @@ import { columnNames } from "../query/columns";
 import { extra, selection, setSelection } from "../state";
 import { dark } from "../theme";
 import { Failure } from "../ui";
-import { listen, nextGap } from "./input";
+import { listen } from "./input";
+import { nextGap, type ChosenGap } from "./gaps";
 import { arrange, useArranged } from "./arranged";
 import { color, lanes, picked, useAddress, useFacts, useStage } from "./asked";
 import type { Point, Track } from "./counters";
@@ -168,12 +169,17 @@ export function takeArea(stage: Stage): void {
   setSelection({ from, to, query: both(selection.value.query, queryOf(stage)) });
 }
 
+/** As long as columns tell, until its edges are known. */
+function GapText({ gap, us }: { gap: ChosenGap; us: number }) {
+  return <>gap of <b data-fact="gap" title={gap.exact ? `${exact(us)} µs` : undefined}>{gap.exact ? time(us) : `about ${time(us, 2)}`}</b>, {gap.title}</>;
+}
+
 function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   const a = stage.area, [facts, set] = useState<Answer | null>(null), query = queryOf(stage);
-  const key = a ? `${a.from},${a.to},${query}` : "";
+  const key = a && !a.gap ? `${a.from},${a.to},${query}` : "";
   useEffect(() => {
     set(null);
-    if (!a) return;
+    if (!a || a.gap) return;
     const control = new AbortController();
     const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...stage.coloured, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
     const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
@@ -182,7 +188,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="What is chosen">
-      <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} of them from before)</>}{facts && <>, busy {time(facts.busy)}</>}</span>
+      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} of them from before)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
       <button class="main" onClick={() => takeArea(stage)} title="x">Ask all views about it</button>
       <button onClick={() => stage.show(a.from, a.to)} title="z">Zoom</button>
       <button class="quiet" onClick={onClear} title="Esc">Clear</button>
@@ -241,7 +247,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   void stage.loaded.value;
   return (
     <div class="timeline">
-      <Toolbar stage={stage} onMatch={match} onGap={() => { nextGap(stage); choice.changed(); }} onHelp={() => setHelp(!help)} />
+      <Toolbar stage={stage} onMatch={match} onGap={() => nextGap(stage, choice.changed)} onHelp={() => setHelp(!help)} />
       <Legend stage={stage} facts={facts} />
       <div class="timeline-body">
         <div class="timeline-left">

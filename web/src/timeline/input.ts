@@ -1,6 +1,6 @@
 // Pointer, wheel, touch and keys of the timeline.
-import type { Gap } from "./boxes";
-import { ask, filterOf, isLane } from "./model";
+import { nextGap } from "./gaps";
+import { ask, filterOf } from "./model";
 import * as draw from "./draw";
 import type { Place } from "./panel";
 import { both } from "../format";
@@ -151,25 +151,13 @@ function openRow(stage: Stage, wishes: Wishes): void {
   else if (row.node.track === undefined) void longest(stage, row, stage.window.from, stage.window.to).then((p) => { if (p) wishes.pick(p); }, () => undefined);
 }
 
-/** The next stretch in which a lane that is on screen has nothing for long becomes what is chosen. */
-export function nextGap(stage: Stage): void {
-  const s = stage.window, span = s.to - s.from;
-  stage.gaps = true;
-  // Of those that begin together, as where all ranks wait, one lane after the other.
-  const rows = new Map(stage.rows.flatMap((r, i) => (isLane(r) ? [[r.node.id, i]] : []))), rowOf = (g: Gap) => rows.get(g.node) ?? -1;
-  const gap = stage.gapsShown().filter((g) => g.end - g.start >= span / 100).sort((a, b) => a.start - b.start || rowOf(a) - rowOf(b))
-    .find((g) => !stage.area || g.start > stage.area.from || (g.start === stage.area.from && rowOf(g) > stage.area.first));
-  stage.area = gap ? { from: gap.start, to: gap.end, first: rowOf(gap), last: rowOf(gap) } : null;
-  stage.redraw();
-}
-
 function actions(stage: Stage, wishes: Wishes): Record<string, () => void> {
   const zoomIn = () => stage.zoom(1 / 1.5), zoomOut = () => stage.zoom(1.5), left = () => stage.pan(-0.15), right = () => stage.pan(0.15);
   return {
     w: zoomIn, "+": zoomIn, "=": zoomIn, s: zoomOut, "-": zoomOut, a: left, ArrowLeft: left, d: right, ArrowRight: right,
     ArrowUp: () => stage.focusRow(-1), ArrowDown: () => stage.focusRow(1), PageDown: () => stage.focusRow(10), PageUp: () => stage.focusRow(-10),
     Enter: () => openRow(stage, wishes), Escape: wishes.clear, "0": () => stage.fit(), Home: () => stage.fit(), "?": wishes.help,
-    g: () => { nextGap(stage); wishes.area(); }, x: wishes.take, z: () => { if (stage.area) stage.show(stage.area.from, stage.area.to); },
+    g: () => nextGap(stage, wishes.area), x: wishes.take, z: () => { if (stage.area) stage.show(stage.area.from, stage.area.to); },
     "/": () => document.getElementById("timeline-search")?.focus(),
     n: () => document.getElementById("timeline-next")?.click(), p: () => document.getElementById("timeline-previous")?.click(),
     "[": () => document.getElementById("event-previous")?.click(), "]": () => document.getElementById("event-next")?.click(),

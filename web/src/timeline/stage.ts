@@ -5,6 +5,7 @@ import { begin } from "../live";
 import { dark } from "../theme";
 import { gapsOf, place, type Gap, type RowBoxes } from "./boxes";
 import * as draw from "./draw";
+import type { ChosenGap } from "./gaps";
 import { closedOf, Counters, headsOf, hostOf, type Found, type Point } from "./counters";
 import { columnsOf, isLane, rowsOf, treeOf, type Answer, type Clock, type Node, type Row, type Tree } from "./model";
 import { HEAD, heights } from "./heights";
@@ -19,6 +20,8 @@ export interface Area {
   to: number;
   first: number;
   last: number;
+  /** It is one. */
+  gap?: ChosenGap | undefined;
 }
 
 export class Stage {
@@ -266,6 +269,7 @@ export class Stage {
     this.tiles.renew(this.tree, this.whole.to - this.whole.from);
     if (all || !this.kept) this.keep(keptOf(answer));
     this.counters.renew();
+    if (this.area?.gap) this.area = { ...this.area, gap: undefined }; // there may be something now
     this.layRows();
     if (all) this.fit();
     else this.redraw();
