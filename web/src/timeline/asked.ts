@@ -83,7 +83,7 @@ export function useAddress(stage: Stage): void {
 /** The window of the stage before if it left something out, of the address, of the selection, else all; where nothing is, all. */
 function keepWindow(stage: Stage, old: Stage | null): void {
   const [from, to] = at.peek().split(",").map(Number), s = selection.peek();
-  const wanted = old && !old.all && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to ?? NaN];
+  const wanted = old && !old.all && old.base["time_range"] === stage.base["time_range"] ? [old.clock.us(old.window.from), old.clock.us(old.window.to)] : at.peek() ? [from, to] : [s.from ?? NaN, s.to == null ? NaN : s.to + 1]; // with its last microsecond
   const [first, last] = wanted.map((us) => stage.clock.ns(us as number)) as [number, number];
   if (first <= stage.whole.to && last >= stage.whole.from) stage.show(first, last);
   else stage.fit();
