@@ -118,7 +118,8 @@ function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number
       </> : <b>{under.row.node.title}</b>}
       {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
       {cell && <div class="soft">{many(cell.count, "event")} {cell.count === 1 ? "begins" : "begin"} in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
-        {cell.count + cell.busy > 0 && <>, most {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}</div>}
+        {cell.count + cell.busy > 0 && <>, most {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}
+        {cell.count + cell.busy > 0 && !stage.boxesOf(under.row).complete && <div>more events than can be drawn one by one: zoom in</div>}</div>}
     </div>
   );
 }
