@@ -6,6 +6,8 @@ import { selectionParams, type Selection } from "./state";
 export interface Request {
   path: string;
   params: Params;
+  /** What the page does with the answer, as a shell says it. */
+  then?: string;
 }
 /** The request behind the view that is shown. */
 export const shown = signal<Request | null>(null);
@@ -16,9 +18,9 @@ const wordsOf = (params: Params): string[] =>
   Object.entries(params).flatMap(([name, value]) => (value == null ? [] : Array.isArray(value) ? value : [value]).map((item) => `${name}=${item}`));
 
 export const curlLine = (r: Request): string =>
-  ["curl", "-sG", addressOf(r.path), ...wordsOf(r.params).flatMap((word) => ["--data-urlencode", word])].map(quoted).join(" ");
+  ["curl", "-sG", addressOf(r.path), ...wordsOf(r.params).flatMap((word) => ["--data-urlencode", word])].map(quoted).join(" ") + (r.then ?? "");
 
-export const ctlLine = (r: Request): string => ["dftracerctl", "get", "--url", addressOf(""), r.path, ...wordsOf(r.params)].map(quoted).join(" ");
+export const ctlLine = (r: Request): string => ["dftracerctl", "get", "--url", addressOf(""), r.path, ...wordsOf(r.params)].map(quoted).join(" ") + (r.then ?? "");
 
 /** Has the daemon keep the question under an address of its own, and opens the page that hands the answer to Perfetto. The window is
  * opened before there is an address, in the click: browsers block others. Returns the address. */

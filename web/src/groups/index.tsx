@@ -165,7 +165,8 @@ export function GroupsView() {
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const m = grid?.metric ?? (METRICS[q.metric] as Metric), key = JSON.stringify(q);
   useLayoutEffect(() => {
-    shown.value = { path: "/aggregate", params: q.interval === "0" ? totalsRequest(q) : bucketsRequest(q) };
+    const params = q.interval === "0" ? totalsRequest(q) : bucketsRequest(q), first = q.each && q.interval === "0" && columnsOf(q.by).length > 1;
+    shown.value = first ? { path: "/aggregate", params: { ...params, format: "csv" }, then: " | awk -F, '!seen[$1]++'" } : { path: "/aggregate", params };
   }, [key]);
   const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
   const by = grid ? grid.columns.join(", ") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;
