@@ -24,7 +24,8 @@ enum {
     BUILD_SHAPES_MAX = 128,          /* number 0 is none: the row's values were put one by one */
     BUILD_STEPS_MAX = 4096,          /* values of all shapes */
     BUILD_HINTS = 256,
-    BUILD_DICTIONARIES_KEPT = 64
+    BUILD_DICTIONARIES_KEPT = 64,
+    BUILD_DICTIONARIES_BYTES = 10 << 20 /* kept for the next chunk, of all together */
 };
 
 /* What is done with a value of the column. */
@@ -100,7 +101,6 @@ struct chunk_builder {
     uint32_t rows, row_cap, columns;
     uint32_t end;                    /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
-    size_t usual_bytes;              /* of a value, so that it need not grow */
     int error;
     uint8_t *row_shape;              /* row_cap of them */
     uint32_t shape_count, step_count;

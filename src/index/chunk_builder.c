@@ -158,13 +158,16 @@ static void specials_start(struct chunk_builder *b)
     b->columns = BUILD_SPECIALS;
 }
 
-/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great many. */
+/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great many or large ones. */
 static void dictionaries_begin(struct chunk_builder *b)
 {
     unsigned kept = 0;
+    size_t bytes = 0;
 
     for (struct path_dictionary **from = &b->dictionaries, *p = *from; p != NULL; p = *from) {
-        if (++p->unused > 64 || kept == BUILD_DICTIONARIES_KEPT) {
+        bytes += dictionary_bytes(&p->dict);
+        if (++p->unused > 64 || kept == BUILD_DICTIONARIES_KEPT ||
+            bytes > BUILD_DICTIONARIES_BYTES) {
             *from = p->next;
             path_dictionary_free(p);
             continue;

@@ -12,7 +12,7 @@
 
 #define IDLE_CHUNKS 16u /* for so many nothing is kept where it was of no use */
 #define KEPT_TEXTS (1u << 14)
-#define KEPT_BYTES (2u << 20)
+#define KEPT_BYTES (8u << 20)
 
 static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
 {

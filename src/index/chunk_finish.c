@@ -325,7 +325,7 @@ static int put_value(struct finish *f, uint32_t number)
         return -ENOMEM;
     dir_len = directory_bytes(f);
     room = sizeof(struct chunk_head) + dir_len;
-    if (buf_reserve(f->out, room + f->b->usual_bytes) == NULL)
+    if (buf_reserve(f->out, room) == NULL)
         return -ENOMEM;
     memset(f->out->data + f->out->len, 0, room);
     f->out->len += room;
@@ -344,7 +344,6 @@ static int put_value(struct finish *f, uint32_t number)
     if (f->out->len - f->start > UINT32_MAX)
         return -EFBIG;
     put_directory(f, number, dir_len);
-    f->b->usual_bytes = f->out->len - f->start + (f->out->len - f->start) / 8;
     return 0;
 }
 

@@ -15,6 +15,7 @@ struct worker {
     struct index *ix;
     struct trace_scanner *scanner;
     struct chunk_builder *builder;
+    struct buf value;    /* of the chunk at hand, with room for what packing may take */
     struct terms *terms; /* what the builder was made for */
     /* Shapes of events of one name that tell the part nothing: trace_event.shape, by some bits of it. */
     uint32_t silent[SILENT];
@@ -149,13 +150,31 @@ static int keep_hashes(struct worker *w, struct result *r)
     return 0;
 }
 
+/* What waits for its commit is as large as it is. */
+static int build(struct worker *w, struct result *r, struct chunk_built *ret)
+{
+    struct buf *value = &w->value;
+    int rc;
+
+    buf_clear(value);
+    rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, value, ret);
+    if (rc)
+        return rc;
+    r->value.data = malloc(value->len);
+    if (!r->value.data)
+        return -ENOMEM;
+    memcpy(r->value.data, value->data, value->len);
+    r->value.len = r->value.cap = value->len;
+    return 0;
+}
+
 static int encode(struct worker *w, struct result *r)
 {
     struct chunk_texts texts = {text_by_id, w->ix->texts};
     struct chunk_view *view;
     struct chunk_built built;
     struct column column;
-    int rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, &r->value, &built);
+    int rc = build(w, r, &built);
 
     if (rc)
         return rc;
@@ -196,6 +215,7 @@ static void drop_tools(struct worker *w)
 {
     chunk_builder_free(w->builder);
     trace_scanner_free(w->scanner);
+    buf_done(&w->value);
     w->builder = NULL;
     w->scanner = NULL;
     memset(w->silent, 0, sizeof w->silent);
@@ -271,8 +291,7 @@ void *ingest_worker_main(void *arg)
         work(&w, r);
         ingest_post(in, r);
     }
-    chunk_builder_free(w.builder);
-    trace_scanner_free(w.scanner);
+    drop_tools(&w);
     terms_release(w.terms);
     return NULL;
 }
