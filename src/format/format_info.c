@@ -136,7 +136,6 @@ static void add_file(struct info_totals *t, const struct index_file *f)
     t->failed += f->state == INDEX_FAILED;
     t->ready += has_summary(f);
     t->damaged += f->damaged;
-    t->incomplete += pending || f->state == INDEX_GROWING;
     t->compressed_bytes += f->compressed_bytes;
     t->text_bytes += f->text_bytes;
     t->index_bytes += f->index_bytes;
@@ -376,8 +375,7 @@ static void put_head(struct format_info *i, const struct info_totals *t)
 
     jw_begin(j, '{');
     jw_put_uint(j, "generation", snapshot_generation(i->snapshot));
-    jw_put_bool(j, "complete",
-                t->incomplete == 0 && !i->options.incomplete && snapshot_is_listed(i->snapshot));
+    jw_put_bool(j, "complete", !i->options.incomplete);
     put_roots(j, i->env);
     put_index(j, i->env->index, !i->options.only_chosen);
     put_totals(j, t);

@@ -17,7 +17,7 @@ struct format_info {
     size_t hidden_count;
 };
 struct info_totals {
-    uint64_t files, ready, pending, failed, damaged, incomplete;
+    uint64_t files, ready, pending, failed, damaged;
     uint64_t compressed_bytes, text_bytes, index_bytes, chunks, processes, threads, hosts;
     struct trace_counts counts;
     bool has_time;
