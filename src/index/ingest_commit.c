@@ -145,8 +145,11 @@ static bool is_damaged(struct index *ix)
 static int commit_once(struct writer *w)
 {
     int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
-    int rc = is_damaged(w->ix) ? ERR_CORRUPT : commit(w->ix->kv, w->batch);
+    int rc;
 
+    if (is_damaged(w->ix))
+        return ERR_CORRUPT;
+    rc = commit(w->ix->kv, w->batch);
     if (rc == ERR_CORRUPT)
         index_tell_damaged(w->ix);
     return rc;

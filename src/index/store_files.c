@@ -292,6 +292,7 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
         rc = chunk_view_new(value.ptr, value.len, &texts, ret);
     if (rc) {
         kv_read_end(r);
+        /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
         if (rc == ERR_CORRUPT)
             index_tell_damaged(ix);
         return rc == -ENOENT ? ERR_CORRUPT : rc;
