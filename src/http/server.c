@@ -100,7 +100,7 @@ bool server_start_exchange(struct exchange *x, bool park)
     struct http *h = x->http;
     pthread_mutex_lock(&h->table_lock);
     pthread_mutex_lock(&x->lock);
-    bool ok = !h->stopping && exchange_start(x, park) == 0;
+    bool ok = !h->context.stopping && exchange_start(x, park) == 0;
     if (ok) {
         table_add(h, x);
         http_suspend(x);
@@ -324,7 +324,7 @@ int64_t http_silence_ns(const struct http *h)
 static void cancel_all(struct http *h, bool cut)
 {
     pthread_mutex_lock(&h->table_lock);
-    h->stopping = true;
+    h->context.stopping = true;
     for (struct exchange *x = h->table; x; x = x->next)
         exchange_cancel(x, ERR_CANCELLED, cut);
     pthread_mutex_unlock(&h->table_lock);
@@ -362,9 +362,8 @@ static void drain(struct http *h, int most_ms)
 {
     int64_t end = clock_mono_ns() + most_ms * 1000000ll;
     bool moving = most_ms > 0;
-    atomic_store(&h->context.stopping, true);
     pthread_mutex_lock(&h->table_lock);
-    h->stopping = true;
+    h->context.stopping = true;
     pthread_mutex_unlock(&h->table_lock);
     while (moving && clock_mono_ns() < end) {
         moving = false;

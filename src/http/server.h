@@ -81,7 +81,6 @@ struct http {
     pthread_mutex_t table_lock;          /* before any exchange's lock                                */
     struct exchange *table;              /* unfinished requests                                       */
     size_t table_count;
-    bool stopping;                       /* under table_lock                                          */
     pthread_mutex_t connections_lock;    /* no other lock is taken under it                           */
     struct connection *connections;
     pthread_t acceptor;
