@@ -17,10 +17,12 @@ const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word :
 const wordsOf = (params: Params): string[] =>
   Object.entries(params).flatMap(([name, value]) => (value == null ? [] : Array.isArray(value) ? value : [value]).map((item) => `${name}=${item}`));
 
-export const curlLine = (r: Request): string =>
-  ["curl", "-sG", addressOf(r.path), ...wordsOf(r.params).flatMap((word) => ["--data-urlencode", word])].map(quoted).join(" ") + (r.then ?? "");
+const lineOf = (words: string[], r: Request): string => words.map(quoted).join(" ") + (r.then ?? "");
 
-export const ctlLine = (r: Request): string => ["dftracerctl", "get", "--url", addressOf(""), r.path, ...wordsOf(r.params)].map(quoted).join(" ") + (r.then ?? "");
+export const curlLine = (r: Request): string =>
+  lineOf(["curl", "-sG", addressOf(r.path), ...wordsOf(r.params).flatMap((word) => ["--data-urlencode", word])], r);
+
+export const ctlLine = (r: Request): string => lineOf(["dftracerctl", "get", "--url", addressOf(""), r.path, ...wordsOf(r.params)], r);
 
 /** Has the daemon keep the question under an address of its own, and opens the page that hands the answer to Perfetto. The window is
  * opened before there is an address, in the click: browsers block others. Returns the address. */
