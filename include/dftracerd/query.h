@@ -98,6 +98,10 @@ void query_counters(const struct query *q, struct query_counters *ret);
 
 /* Objects selected of each file of query_files, in that order: *exact*, from the catalog where nothing is filtered. */
 int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
+/* Of the first QUERY_LOOKED_AT columns that the filter names (not its preset) those that no object of the selected files has, as
+ * written. `ret`: room for so many; texts borrowed from the query. A count, -ENOMEM, or an error of the budget or store. Between scans. */
+enum { QUERY_LOOKED_AT = 16 };
+int query_unknown(struct query *q, struct text *ret);
 
 /* Only the choice of files (for /info): positions in the snapshot, *new* array. */
 int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,

@@ -10,6 +10,8 @@ static const struct param_spec *const params[] = {selection_params, clip_params,
 struct state {
     struct query *query;
     uint64_t *counts; /* of query_files, in their order */
+    struct text unknown[QUERY_LOOKED_AT];
+    int unknown_count;
 };
 
 static int open_event_count(struct request *rq)
@@ -25,7 +27,10 @@ static int open_event_count(struct request *rq)
     if (rc < 0)
         return rc;
     s->counts = calloc(query_files(s->query, &files) + 1, sizeof *s->counts);
-    return s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
+    rc = s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
+    if (rc == 0 && rq->format == FORMAT_JSON)
+        rc = s->unknown_count = query_unknown(s->query, s->unknown);
+    return rc < 0 ? rc : 0;
 }
 
 static void write_files(const struct request *rq, const struct state *s, struct jw *j)
@@ -40,6 +45,18 @@ static void write_files(const struct request *rq, const struct state *s, struct 
         jw_put_uint(j, "events", s->counts[i]);
         jw_end(j, '}');
     }
+    jw_end(j, ']');
+}
+
+/* Such a test is no mistake: another trace may have the column. */
+static void write_unknown(const struct state *s, struct jw *j)
+{
+    if (s->unknown_count == 0)
+        return;
+    jw_key(j, "unknown");
+    jw_begin(j, '[');
+    for (int i = 0; i < s->unknown_count; i++)
+        jw_text(j, s->unknown[i]);
     jw_end(j, ']');
 }
 
@@ -58,6 +75,7 @@ static int next_event_count(struct request *rq, struct buf *out)
     jw_init(&j, out, rq->pretty);
     jw_begin(&j, '{');
     jw_put_uint(&j, "events", events);
+    write_unknown(s, &j);
     write_files(rq, s, &j);
     jw_end(&j, '}');
     jw_finish(&j);

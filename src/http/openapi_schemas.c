@@ -137,6 +137,7 @@ const char openapi_schemas[] =
     "{'type':'object','additionalProperties':false,'required':['name'],'properties':{'name':{'type':'string'},"
     "'description':{'type':'string'},'query':{'type':'string'},'include_metadata':{'type':'boolean'}}}]},"
 "'EventCount':{'type':'object','additionalProperties':false,'required':['events','files'],'properties':{'events':" COUNT ","
+"'unknown':{'type':'array','minItems':1,'maxItems':16,'items':{'type':'string'}},"
     "'files':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['path','events'],"
     "'properties':{'path':{'type':'string'},'events':" COUNT "}}}}},"
 "'Archives':{'type':'object','additionalProperties':false,'required':['generation','complete','archives'],'properties':{"

@@ -90,3 +90,51 @@ int query_check_column(struct query *q, const struct source *s, const char *para
                          "`%s`: no event has \"%.*s\"; /schema tells what there is", param,
                          (int)(s->path.len < 100 ? s->path.len : 100), s->path.ptr);
 }
+
+/* ---- columns of the filter ---- */
+
+struct named {
+    const struct source *sources[QUERY_LOOKED_AT];
+    struct text paths[QUERY_LOOKED_AT];
+    size_t count;
+};
+
+static int add_named(struct query *q, const struct dsl_node *n, struct named *to)
+{
+    const struct source *s;
+    int rc = query_source(q, n->path, &s);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < to->count; i++)
+        if (to->sources[i] == s)
+            return 0;
+    if (to->count < QUERY_LOOKED_AT && query_is_argument(s)) {
+        to->paths[to->count] = n->path;
+        to->sources[to->count++] = s;
+    }
+    return 0;
+}
+
+static int find_named(struct query *q, const struct dsl_node *n, struct named *to)
+{
+    int rc = 0;
+
+    for (; n && rc == 0; n = n->next)
+        rc = n->child ? find_named(q, n->child, to) : add_named(q, n, to);
+    return rc;
+}
+
+int query_unknown(struct query *q, struct text *ret)
+{
+    struct named named = {.count = 0};
+    int rc = find_named(q, q->dsl.root, &named), found = 0;
+
+    for (size_t i = 0; i < named.count && rc == 0; i++) {
+        unsigned seen;
+        rc = query_seen(q, &named.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_MAYBE, &seen);
+        if (rc == 0 && seen == 0)
+            ret[found++] = named.paths[i];
+    }
+    return rc < 0 ? rc : found;
+}

@@ -1,11 +1,12 @@
 // Which events all views show, how many these are, and how others ask for them.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson } from "../api";
 import { fileName } from "../files";
 import { after, bytes, clock, count, exact, label } from "../format";
 import { useAnswer } from "../live";
 import { EVERYTHING, isEverything, isShort, selection, selectionParams, setSelection, tooLong } from "../state";
 import { Failure } from "../ui";
+import { columnLike } from "./columns";
 import { remember } from "./complete";
 import { QueryInput } from "./input";
 import { Share } from "./share";
@@ -24,8 +25,21 @@ function Chips() {
 
 function Matches() {
   const params = selectionParams(selection.value), some = !isEverything(selection.value);
-  const answer = useAnswer<{ events: number }>("/event-count", some ? { ...params, format: "json" } : null);
-  return some && answer.data ? <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span> : null;
+  const answer = useAnswer<{ events: number; unknown?: string[] }>("/event-count", some ? { ...params, format: "json" } : null);
+  if (!some || !answer.data) return null;
+  return (
+    <>
+      <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span>
+      {answer.data.unknown?.map((name) => <Unknown key={name} name={name} />)}
+    </>
+  );
+}
+
+/** A test of such a column never holds. */
+function Unknown({ name }: { name: string }) {
+  const [like, setLike] = useState<string | null>(null);
+  useEffect(() => { void columnLike(name).then(setLike); }, [name]);
+  return <span class="note warning" role="status">No event here has a column <code>{label(name, 100)}</code>{like && <>: <code>{label(like, 100)}</code>?</>}</span>;
 }
 
 export function SelectionBar() {

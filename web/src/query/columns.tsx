@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { closest, distance } from "fastest-levenshtein";
 import { getJson } from "../api";
 import { stamp } from "../live";
 
@@ -13,6 +14,12 @@ export async function columnNames(): Promise<string[]> {
   const got = await getJson<{ values: { value: string }[] }>("/suggest", { prefix: "", limit: 1000 }).catch(() => ({ values: [] }));
   known = { stamp: stamp.value, names: [...new Set([...ALWAYS, ...got.values.map((v) => v.value)])] };
   return known.names;
+}
+
+/** The column that a name may have meant, with two letters wrong at the most. */
+export async function columnLike(name: string): Promise<string | null> {
+  const names = (await columnNames()).filter((n) => !n.includes("(")), near = closest(name, name.startsWith("args.") ? names : names.map((n) => n.replace(/^args\./, "")));
+  return distance(name, near) <= Math.min(2, name.length / 2) ? near : null;
 }
 
 /** Columns, comma-separated; the last one is completed. */
