@@ -1,7 +1,7 @@
 // Lines and bars over time, by uPlot: colours of the page, as wide as its place, a drag selects a range of time.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { colour, dark } from "./theme";
+import { colour, dark, MOST_COLOURS } from "./theme";
 import { after, time } from "./format";
 import { marks, markText } from "./marks";
 
@@ -26,7 +26,6 @@ interface Props {
   onCanvas?: (canvas: HTMLCanvasElement) => void;
 }
 
-const MOST_COLOURS = 12;
 /** Who cannot tell so many colours apart has the dashes of the others. */
 const PLAIN = 6;
 const NARROWEST = 80;

@@ -22,5 +22,8 @@ export function cycleTheme(): void {
   }
 }
 
+/** --s0 to --s11: one line each. */
+export const MOST_COLOURS = 12;
+
 /** The value of a variable of style.css, as canvases need it. */
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -20,9 +20,9 @@ call() {
         (fetch "$@")
         return
     fi
+    getter=before:${!-} # a signal may come before it is noted what was begun
     fetch "$@" &
-    getter=$!
-    wait "$getter"
+    wait "$!"
     set -- "$?"
     getter=
     return "$1"
@@ -45,7 +45,7 @@ is_main() {
 }
 
 end_getter() {
-    [ -z "$getter" ] || kill "$getter" 2>/dev/null
+    [ -z "$getter" ] || [ "$getter" = "before:${!-}" ] || kill "$!" 2>/dev/null
 }
 
 # The text of a problem document: "detail" with its JSON escapes undone. An escaped backslash waits as a control

@@ -199,6 +199,10 @@ examine_daemon() {
         ill "it has stopped indexing${why:+: $why}" "make room for its index, or see its log. It goes on by itself when there is room"
     fi
     failed=$(measure 'dftracerd_index_files{state="failed"}') damaged=$(measure 'dftracerd_index_bad_input{kind="damaged_files"}')
+    closed=$(measure dftracerd_index_unreadable_directories)
+    if [ "${closed:-0}" != 0 ]; then
+        odd "it cannot read $closed directories: answers may lack what is below them" "its log names them (directory_unreadable); chmod or setfacl them, or see the file server"
+    fi
     if [ "${failed:-0}" != 0 ]; then
         ill "$failed files could not be indexed" "dftracerctl info -v says which and why"
     fi

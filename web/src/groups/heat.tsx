@@ -19,7 +19,7 @@ interface Props {
 const roomOf = (grid: Grid): number => Math.min(MOST_LABELS, 16 + 7 * grid.groups.reduce((most, g) => Math.max(most, g.key.length), 0));
 const channels = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
-function mostOf(grid: Grid): number {
+export function mostOf(grid: Grid): number {
   let most = 0;
   for (const g of grid.groups) for (const v of g.values) if (v != null && v > most) most = v;
   return most;

@@ -4,11 +4,12 @@ import { Cancelled, isAbort, request as send } from "../api";
 import { Chart, type Series } from "../chart";
 import { after, both, clock, count, equals, exact, label, many, time } from "../format";
 import { begin, stamp } from "../live";
+import { pictureOf, type Caption } from "../picture";
 import { shown } from "../shown";
 import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
 import { ColumnInput } from "../query/columns";
-import { HeatMap } from "./heat";
+import { HeatMap, mostOf } from "./heat";
 import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
 
 const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
@@ -120,7 +121,7 @@ function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   );
 }
 
-function Downloads({ q, canvas }: { q: Question; canvas: () => HTMLCanvasElement | null }) {
+function Downloads({ q, picture }: { q: Question; picture: () => HTMLCanvasElement | null }) {
   const [error, setError] = useState("");
   const request = q.interval === "0" ? totalsRequest(q) : bucketsRequest(q);
   const get = async (format: string, name: string) => {
@@ -131,7 +132,7 @@ function Downloads({ q, canvas }: { q: Question; canvas: () => HTMLCanvasElement
     <>
       <button onClick={() => get("csv", "groups.csv")}>CSV</button>
       <button onClick={() => get("arrow", "groups.arrow")}>Arrow</button>
-      <button disabled={q.interval === "0" || shape.value === "table"} onClick={() => canvas()?.toBlob((b) => { if (b) save("groups.png", b); })}>PNG</button>
+      <button disabled={q.interval === "0" || shape.value === "table"} onClick={() => picture()?.toBlob((b) => { if (b) save("groups.png", b); })}>PNG</button>
       {error && <span class="failure" role="alert">{label(error, 300)}</span>}
     </>
   );
@@ -140,9 +141,21 @@ function Downloads({ q, canvas }: { q: Question; canvas: () => HTMLCanvasElement
 /** Lines may be dashed, bars have colours only. */
 const MOST_LINES = 12, MOST_BARS = 8;
 
+/** Those that have a line or bars. */
+const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, shape.value === "bars" ? MOST_BARS : MOST_LINES);
+
+function captionOf(title: string, grid: Grid, q: Question, origin: number): Caption {
+  const heat = shape.value === "heat", which = [q.selection["query"], q.selection["dir"], q.selection["file"]].filter(Boolean).join("; ") || "all events";
+  return {
+    title: `${title} over time, a bucket is ${after(grid.step)}`,
+    notes: [which, `time from ${clock(origin)}${heat ? `; the darkest is ${grid.metric.format(mostOf(grid))}` : ""}`].map((t) => label(t, 1000)),
+    names: heat ? [] : drawnOf(grid).map((g) => label(g.key, 40)),
+  };
+}
+
 /** Bars stand on those of the groups behind them, where that means something. */
 function seriesOf(grid: Grid, m: Metric, bars: boolean): Series[] {
-  const all = grid.groups.slice(0, bars ? MOST_BARS : MOST_LINES).map((g): Series => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars }));
+  const all = drawnOf(grid).map((g): Series => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars }));
   const sums = new Array<number>(grid.times.length).fill(0);
   if (bars && m.adds) for (const s of [...all].reverse()) s.heights = s.values.map((v, i) => (sums[i] = (sums[i] as number) + (v ?? 0)));
   return all;
@@ -169,13 +182,13 @@ export function GroupsView() {
     shown.value = first ? { path: "/aggregate", params: { ...params, format: "csv" }, then: " | awk -F, '!seen[$1]++'" } : { path: "/aggregate", params };
   }, [key]);
   const origin = begin.value ?? grid?.times[0] ?? 0, drawn = grid && shape.value !== "table" && grid.times.length > 0;
-  const by = grid ? grid.columns.join(", ") : q.by, title = `${m.title}${by ? ` by ${by}` : ""}`;
+  const by = grid ? grid.columns.join(", ") : q.by, named = `${m.title}${by ? ` by ${by}` : ""}`, title = named[0]?.toUpperCase() + named.slice(1);
   return (
     <>
       <Controls />
-      <Panel title={title[0]?.toUpperCase() + title.slice(1)} busy={busy} wide
+      <Panel title={title} busy={busy} wide
         note={grid ? `${many(grid.groupsTotal, "group")}${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
-        tools={<Downloads q={q} canvas={() => canvas.current} />}>
+        tools={<Downloads q={q} picture={() => (drawn && canvas.current ? pictureOf(canvas.current, captionOf(title, grid, q, origin)) : null)} />}>
         {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
           <>
             <Without grid={grid} />

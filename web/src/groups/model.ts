@@ -18,7 +18,7 @@ export const METRICS: Record<string, Metric> = {
   time: { agg: "sum:dur", title: "time in calls", format: time, unit: " µs", adds: true },
   mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
   max: { agg: "max:dur", title: "longest call", format: time, unit: " µs" },
-  p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },
+  p99: { agg: "p99:dur", title: "99th percentile of durations (within 1 %)", format: time, unit: " µs" },
   bandwidth: { agg: "bandwidth", title: "bytes a second of calls", format: rate, unit: " B/s" },
   busy: { agg: "busy", title: "busy time", format: time, unit: " µs" },
   concurrency: { agg: "concurrency", title: "calls at once", format: count, unit: "" },

@@ -101,7 +101,7 @@ function Top({ title, by, sort, none }: { title: string; by: string; sort: strin
     <Panel title={title} busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
         <div class="scroll"><table class="top">
-          <thead><tr><th>{by}</th><th class="r">count</th><th class="r">time</th><th class="r">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
+          <thead><tr><th>{by}</th><th class="r">count</th><th class="r">time</th><th class="r" title="99th percentile of durations, within 1 %">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
           <tbody>{d.rows.map((r) => (
             <tr key={String(r[by])}>
               <td><button class="link" title="Only these" onClick={() => narrow(equals(by, r[by]))}><Name value={r[by] ?? "(none)"} most={60} /></button></td>

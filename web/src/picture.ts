@@ -1,0 +1,61 @@
+// A chart as a picture that can stand alone: what it shows, the chart, and what its colours are.
+import { colour, MOST_COLOURS } from "./theme";
+
+const EDGE = 12, LINE = 18, SWATCH = 14, GAP = 16;
+
+export interface Caption {
+  title: string;
+  /** Which events these are, from when the time counts, what the darkest is. */
+  notes: string[];
+  /** Names of lines and bars, in the order of their colours. */
+  names: string[];
+}
+
+interface Mark { text: string; tint: string; x: number; row: number }
+
+/** The names one behind the other, in as many rows as they need. */
+function arranged(c: CanvasRenderingContext2D, names: string[], width: number): Mark[] {
+  let x = EDGE, row = 0;
+  return names.map((text, i) => {
+    const wide = SWATCH + 6 + c.measureText(text).width;
+    if (x > EDGE && x + wide > width - EDGE) { x = EDGE; row++; }
+    const mark = { text, tint: `s${i % MOST_COLOURS}`, x, row };
+    x += wide + GAP;
+    return mark;
+  });
+}
+
+function cut(c: CanvasRenderingContext2D, text: string, room: number): string {
+  let shown = [...text].slice(0, 300);
+  if (c.measureText(text).width <= room) return text;
+  while (shown.length > 1 && c.measureText(`${shown.join("")}…`).width > room) shown = shown.slice(0, -1);
+  return `${shown.join("")}…`;
+}
+
+export function pictureOf(chart: HTMLCanvasElement, caption: Caption): HTMLCanvasElement {
+  const ratio = devicePixelRatio || 1, width = chart.width / ratio, high = chart.height / ratio;
+  const picture = document.createElement("canvas"), c = picture.getContext("2d") as CanvasRenderingContext2D, font = "12px system-ui, sans-serif";
+  c.font = font;
+  const all = arranged(c, caption.names, width), top = EDGE + 22 + caption.notes.length * LINE;
+  picture.width = chart.width;
+  picture.height = Math.ceil((top + high + ((all.at(-1)?.row ?? -1) + 1) * LINE + EDGE) * ratio);
+  c.scale(ratio, ratio);
+  c.fillStyle = colour("panel");
+  c.fillRect(0, 0, width, picture.height);
+  c.textBaseline = "middle";
+  c.fillStyle = colour("text");
+  c.font = `600 15px system-ui, sans-serif`;
+  c.fillText(cut(c, caption.title, width - 2 * EDGE), EDGE, EDGE + 8);
+  c.font = font;
+  c.fillStyle = colour("soft");
+  caption.notes.forEach((note, i) => c.fillText(cut(c, note, width - 2 * EDGE), EDGE, EDGE + 22 + i * LINE + LINE / 2));
+  c.drawImage(chart, 0, top, width, high);
+  for (const m of all) {
+    const y = top + high + m.row * LINE + LINE / 2;
+    c.fillStyle = colour(m.tint);
+    c.fillRect(m.x, y - 5, SWATCH, 10);
+    c.fillStyle = colour("text");
+    c.fillText(m.text, m.x + SWATCH + 6, y);
+  }
+  return picture;
+}
