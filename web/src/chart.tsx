@@ -1,7 +1,7 @@
 // Lines and bars over time, by uPlot: colours of the page, as wide as its place, a drag selects a range of time.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { colour, dark, MOST_COLOURS } from "./theme";
+import { colour, dark, MOST_COLOURS, PLAIN_LINES } from "./theme";
 import { after, time } from "./format";
 import { marks, markText } from "./marks";
 
@@ -26,8 +26,6 @@ interface Props {
   onCanvas?: (canvas: HTMLCanvasElement) => void;
 }
 
-/** Who cannot tell so many colours apart has the dashes of the others. */
-const PLAIN = 6;
 const NARROWEST = 80;
 
 /** The axis of time, whose numbers are seconds: marks as the timeline has them. */
@@ -61,7 +59,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
   return {
     width, height: p.height ?? 220, padding: [8, right ? 0 : 16, 0, 0],
     cursor: { drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 } },
-    legend: { live: true, markers: { dash: (_, i) => (i > PLAIN && !p.series[i - 1]?.bars ? "dashed" : "solid") } },
+    legend: { live: true, markers: { dash: (_, i) => (i > PLAIN_LINES && !p.series[i - 1]?.bars ? "dashed" : "solid") } },
     scales: { x: { time: false, ...(room > 0 ? { range: (_, min, max) => [min, max + room] } : {}) }, left: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] }, right: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     axes: [
       timeAxis(),
@@ -73,7 +71,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
       ...p.series.map((s, i): uPlot.Series => {
         const stroke = colour(`s${i % MOST_COLOURS}`);
         return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + (s.heights ? "" : "99") : undefined,
-          dash: i >= PLAIN ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i]) };
+          dash: i >= PLAIN_LINES ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i]) };
       }),
     ],
     hooks: {

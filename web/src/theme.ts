@@ -22,8 +22,8 @@ export function cycleTheme(): void {
   }
 }
 
-/** --s0 to --s11: one line each. */
-export const MOST_COLOURS = 12;
+/** --s0 to --s11: one line each. Who cannot tell so many apart has the dashes of those after the first PLAIN_LINES. */
+export const MOST_COLOURS = 12, PLAIN_LINES = 6;
 
 /** The value of a variable of style.css, as canvases need it. */
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

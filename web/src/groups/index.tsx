@@ -150,6 +150,7 @@ function captionOf(title: string, grid: Grid, q: Question, origin: number): Capt
     title: `${title} over time, a bucket is ${after(grid.step)}`,
     notes: [which, `time from ${clock(origin)}${heat ? `; the darkest is ${grid.metric.format(mostOf(grid))}` : ""}`].map((t) => label(t, 1000)),
     names: heat ? [] : drawnOf(grid).map((g) => label(g.key, 40)),
+    lines: shape.value === "line",
   };
 }
 

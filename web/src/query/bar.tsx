@@ -39,7 +39,7 @@ function Matches() {
 function Unknown({ name }: { name: string }) {
   const [like, setLike] = useState<string | null>(null);
   useEffect(() => { void columnLike(name).then(setLike); }, [name]);
-  return <span class="note warning" role="status">No event here has a column <code>{label(name, 100)}</code>{like && <>: <code>{label(like, 100)}</code>?</>}</span>;
+  return <span class="note warning" role="status">No event here has a column <code>{label(name, 100)}</code>{like && <>; did you mean <code>{label(like, 100)}</code>?</>}</span>;
 }
 
 export function SelectionBar() {
