@@ -49,7 +49,7 @@ export function useStage(): Told {
     const control = new AbortController(), base = baseParams(), layout = layoutOf(lanes.value), old = kept.current.stage, same = kept.current.key === key && old?.timed ? old : null;
     askLanes(base, same?.color ?? "", control.signal).then(async ({ first, by }) => {
       const found = await findTracks(base, first.from, hasCounters(), control.signal);
-      if (same) {
+      if (same && same.clock.origin === found.clock.origin) { // else days have come before what was the first
         same.renew(first, found);
         set({ stage: same, error: null, first });
         return;
