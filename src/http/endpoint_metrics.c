@@ -2,6 +2,9 @@
  * the kernel. */
 #include "endpoint.h"
 #include "metrics.h"
+#include "mhd_tls.h"
+
+#include "dftracerd/rewrite.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -218,6 +221,18 @@ static double seconds_of(struct timeval t)
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
+static void write_limits(const struct http_context *c, struct buf *out)
+{
+    int64_t until = tls_until();
+    if (until >= 0)
+        gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
+              "When the certificate in use ends, since 1970.", (uint64_t)until);
+    gauge(out, "dftracerd_spool_bytes",
+          "Disk space of bodies that are read and of answers in the making.",
+          atomic_load(&c->spools->used));
+    gauge(out, "dftracerd_spool_limit_bytes", "So much they may take.", c->spools->limit);
+}
+
 static void write_process(const struct http_context *c, struct buf *out)
 {
     struct rusage used;
@@ -251,6 +266,7 @@ static int next_metrics(struct request *rq, struct buf *out)
     write_build(rq->http->options, out);
     metrics_write(rq->http->metrics, rq->http->cache, out);
     write_index(rq->http, out);
+    write_limits(rq->http, out);
     write_process(rq->http, out);
     return ERR_END;
 }

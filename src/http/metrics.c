@@ -46,6 +46,16 @@ void metrics_queued(struct metrics *m, int delta)
         atomic_fetch_add(&m->queued, delta);
 }
 
+void metrics_connected(struct metrics *m, int delta)
+{
+    atomic_fetch_add(&m->connections, delta);
+}
+
+void metrics_turned_away(struct metrics *m)
+{
+    atomic_fetch_add(&m->turned_away, 1);
+}
+
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
                        int64_t duration_ns, uint64_t sent_bytes, bool cut)
 {
@@ -169,5 +179,11 @@ void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
     head(out, "http_requests_queued", "gauge",
          "Requests that wait for a worker or are being opened by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
+    head(out, "http_connections", "gauge", "Open connections.");
+    buf_printf(out, "dftracerd_http_connections %d\n", atomic_load(&m->connections));
+    head(out, "http_connections_turned_away_total", "counter",
+         "Connections of clients that had too many.");
+    buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",
+               (unsigned long long)atomic_load(&m->turned_away));
     write_cache(cache, out);
 }

@@ -90,6 +90,7 @@ static void turn_away(struct http *h, const struct connection *known)
     if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
         (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(known->fd, SHUT_RDWR);
+    metrics_turned_away(&h->metrics);
 }
 
 static void connection_begins(struct carrier *carrier, struct MHD_Connection *c, void **context)
@@ -116,6 +117,7 @@ static void connection_begins(struct carrier *carrier, struct MHD_Connection *c,
         h->connections->prev = known;
     h->connections = known;
     pthread_mutex_unlock(&h->connections_lock);
+    metrics_connected(&h->metrics, 1);
 }
 
 static void connection_ends(struct http *h, void **context)
@@ -129,6 +131,7 @@ static void connection_ends(struct http *h, void **context)
     if (known->next)
         known->next->prev = known->prev;
     pthread_mutex_unlock(&h->connections_lock);
+    metrics_connected(&h->metrics, -1);
     viewer_unref(known->viewer);
     if (known->client)
         atomic_fetch_sub(&known->client->connections, 1);

@@ -16,6 +16,7 @@
 struct tls {
     gnutls_datum_t cert, key; /* PEM */
     gnutls_x509_trust_list_t clients;
+    int64_t until; /* of `cert` */
 };
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct tls *in_use;
@@ -79,8 +80,10 @@ static int tls_new(const struct http_tls *pem, struct err *err, struct tls **ret
         rc = check_pair(pem, err);
     if (rc == 0 && pem->client_ca)
         rc = add_clients(t, pem->client_ca, err);
-    if (rc == 0)
+    if (rc == 0) {
+        t->until = http_tls_expires(pem->cert);
         return *ret = t, 0;
+    }
     tls_free(t);
     return rc;
 }
@@ -97,6 +100,14 @@ int tls_use(const struct http_tls *pem, struct err *err)
     pthread_rwlock_unlock(&lock);
     tls_free(old);
     return 0;
+}
+
+int64_t tls_until(void)
+{
+    pthread_rwlock_rdlock(&lock);
+    int64_t until = in_use ? in_use->until : -1;
+    pthread_rwlock_unlock(&lock);
+    return until;
 }
 
 int http_check_tls(const struct http_tls *pem, struct err *err)

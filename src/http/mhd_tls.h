@@ -10,6 +10,9 @@
 /* Checks and copies; what was there holds on if anything is wrong. NULL `cert`: nothing holds any more. -EINVAL, -ENOMEM. */
 int tls_use(const struct http_tls *pem, struct err *err);
 
+/* When the certificate in use ends (Unix time, seconds); -1: there is none. */
+int64_t tls_until(void);
+
 struct MHD_Connection;
 /* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now: until when (Unix time, seconds), of its
  * chain as well; else -1. */
