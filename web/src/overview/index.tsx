@@ -34,7 +34,7 @@ function Activity() {
   const drawn = useMemo(() => (answer.data ? filled(answer.data) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}
-      note={drawn?.times.length && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
+      note={drawn && answer.data?.rows.length && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>
         {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={origin} series={drawn.series}
           onRange={(from, to) => setSelection({ from, to })} />}
