@@ -12,13 +12,16 @@ export function Panel(props: { title: string; note?: ComponentChildren; tools?: 
   );
 }
 
+/** Names of parameters and endpoints are for those who write requests. */
+const inWords = (text = ""): string => text.replace(/^`[\w.]+`: /, "").replace(/; \/schema tells what there is$/, "");
+
 /** Why something is not there. A query that cannot be read is shown with its place. */
 export function Failure({ error }: { error: Error }) {
   const [first, ...rest] = error.message.split("\n");
   const status = error instanceof ApiError ? `${error.problem.status} ${error.problem.title}` : "";
   return (
     <div class="failure" role="alert">
-      <p title={status}>{label(first, 2000)}</p>
+      <p title={status}>{label(inWords(first), 2000)}</p>
       {rest.length > 0 && <pre>{rest.map((line) => line.slice(0, 4000)).join("\n")}</pre>}
       {(error instanceof Cancelled || (error instanceof ApiError && error.status >= 500)) && <button onClick={() => { epoch.value++; }}>Try again</button>}
     </div>
