@@ -1,4 +1,5 @@
 // A chart as a picture that can stand alone: what it shows, the chart, and what its colours are.
+import { fitted } from "./fitted";
 import { colour, MOST_COLOURS, PLAIN_LINES } from "./theme";
 
 const EDGE = 12, HEAD = 22, LINE = 18, SWATCH = 14, GAP = 16;
@@ -27,13 +28,6 @@ function arranged(c: CanvasRenderingContext2D, { names, lines }: Caption, width:
   });
 }
 
-function cut(c: CanvasRenderingContext2D, text: string, room: number): string {
-  let shown = [...text].slice(0, 300);
-  if (c.measureText(text).width <= room) return text;
-  while (shown.length > 1 && c.measureText(`${shown.join("")}…`).width > room) shown = shown.slice(0, -1);
-  return `${shown.join("")}…`;
-}
-
 export function pictureOf(chart: HTMLCanvasElement, caption: Caption): HTMLCanvasElement {
   const ratio = devicePixelRatio || 1, width = chart.width / ratio, high = chart.height / ratio;
   const picture = document.createElement("canvas"), c = picture.getContext("2d") as CanvasRenderingContext2D, font = "12px system-ui, sans-serif";
@@ -47,10 +41,10 @@ export function pictureOf(chart: HTMLCanvasElement, caption: Caption): HTMLCanva
   c.textBaseline = "middle";
   c.fillStyle = colour("text");
   c.font = `600 15px system-ui, sans-serif`;
-  c.fillText(cut(c, caption.title, width - 2 * EDGE), EDGE, EDGE + 8);
+  c.fillText(fitted(c, caption.title, width - 2 * EDGE, "begin"), EDGE, EDGE + 8);
   c.font = font;
   c.fillStyle = colour("soft");
-  caption.notes.forEach((note, i) => c.fillText(cut(c, note, width - 2 * EDGE), EDGE, EDGE + HEAD + i * LINE + LINE / 2));
+  caption.notes.forEach((note, i) => c.fillText(fitted(c, note, width - 2 * EDGE, "begin"), EDGE, EDGE + HEAD + i * LINE + LINE / 2));
   c.drawImage(chart, 0, top, width, high);
   for (const m of all) {
     const y = top + high + m.row * LINE + LINE / 2;

@@ -1,5 +1,6 @@
 // A heat map: a row a group, a column a bucket, the colour what the metric says there.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { fitted } from "../fitted";
 import { after, type Amount } from "../format";
 import { colour, dark } from "../theme";
 import { marks, markText } from "../marks";
@@ -34,15 +35,6 @@ function drawn(values: readonly (number | null)[], points: number): readonly (nu
     if (v != null && v > (most[at] ?? -Infinity)) most[at] = v;
   });
   return most;
-}
-
-/** The end of a text that is too long for its room: that of a path says most. */
-function fitted(c: CanvasRenderingContext2D, text: string, room: number): string {
-  const all = [...text];
-  let from = Math.max(0, all.length - 60);
-  const shown = () => (from ? `…${all.slice(from).join("")}` : text);
-  while (from < all.length - 1 && c.measureText(shown()).width > room) from++;
-  return shown();
 }
 
 /** How dark a share of the most is: small ones can be told from nothing. */
@@ -80,7 +72,7 @@ function labels(c: CanvasRenderingContext2D, p: Props, width: number, row: numbe
   c.fillStyle = colour("soft");
   c.textAlign = "right";
   c.textBaseline = "middle";
-  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(fitted(c, g.key, room - 8), room - 6, Math.max(y * row + row / 2, 6)); });
+  grid.groups.forEach((g, y) => { if (y % every === 0) c.fillText(fitted(c, g.key, room - 8, "end", 60), room - 6, Math.max(y * row + row / 2, 6)); });
   c.textAlign = "center";
   c.textBaseline = "alphabetic";
   const from = ((grid.times[0] ?? 0) - p.origin) * 1000, to = from + grid.step * grid.times.length * 1000, { step, first } = marks(from, to, (width - room) / 80);
