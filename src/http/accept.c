@@ -53,6 +53,17 @@ void accept_note(struct carrier *c, bool local, bool begins)
     pthread_mutex_unlock(&c->http->connections_lock);
 }
 
+unsigned accept_count(struct http *h)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&h->connections_lock);
+    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
+        count += c->begun[false] + c->begun[true];
+    pthread_mutex_unlock(&h->connections_lock);
+    return count;
+}
+
 static void give_back(struct carrier *c, bool local)
 {
     pthread_mutex_lock(&c->http->connections_lock);

@@ -3,6 +3,7 @@
 #include "endpoint.h"
 #include "metrics.h"
 #include "mhd_tls.h"
+#include "server.h"
 
 #include "dftracerd/rewrite.h"
 
@@ -224,6 +225,7 @@ static double seconds_of(struct timeval t)
 static void write_limits(const struct http_context *c, struct buf *out)
 {
     int64_t until = tls_until();
+    gauge(out, "dftracerd_http_connections", "Open connections.", accept_count(c->server));
     if (until >= 0)
         gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
               "When the certificate in use ends, since 1970.", (uint64_t)until);

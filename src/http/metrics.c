@@ -46,11 +46,6 @@ void metrics_queued(struct metrics *m, int delta)
         atomic_fetch_add(&m->queued, delta);
 }
 
-void metrics_connected(struct metrics *m, int delta)
-{
-    atomic_fetch_add(&m->connections, delta);
-}
-
 void metrics_turned_away(struct metrics *m)
 {
     atomic_fetch_add(&m->turned_away, 1);
@@ -179,8 +174,6 @@ void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
     head(out, "http_requests_queued", "gauge",
          "Requests that wait for a worker or are being opened by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
-    head(out, "http_connections", "gauge", "Open connections.");
-    buf_printf(out, "dftracerd_http_connections %d\n", atomic_load(&m->connections));
     head(out, "http_connections_turned_away_total", "counter",
          "Connections of clients that had too many.");
     buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",

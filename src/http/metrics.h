@@ -18,7 +18,7 @@ struct metrics_endpoint {
 struct metrics {
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
     atomic_ullong sent_bytes, cut;             /* cut: answers that did not end properly */
-    atomic_int in_flight, queued, connections;
+    atomic_int in_flight, queued;
     atomic_ullong turned_away;                 /* connections of clients that have too many */
     struct rate rate;                          /* of the index; the tick samples it */
     atomic_bool was_ready;
@@ -30,7 +30,6 @@ void metrics_begun(struct metrics *m);
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status, int64_t duration_ns,
                        uint64_t sent_bytes, bool cut);
 void metrics_queued(struct metrics *m, int delta);
-void metrics_connected(struct metrics *m, int delta);
 void metrics_turned_away(struct metrics *m);
 /* Everything that the first walk found is indexed or has failed, by what index_progress() tells. Once so, it stays so,
  * whatever grows, comes or is indexed anew; but not while indexing has stopped on an error with files left to do. */

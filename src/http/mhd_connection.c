@@ -117,7 +117,6 @@ static void connection_begins(struct carrier *carrier, struct MHD_Connection *c,
         h->connections->prev = known;
     h->connections = known;
     pthread_mutex_unlock(&h->connections_lock);
-    metrics_connected(&h->metrics, 1);
 }
 
 static void connection_ends(struct http *h, void **context)
@@ -131,7 +130,6 @@ static void connection_ends(struct http *h, void **context)
     if (known->next)
         known->next->prev = known->prev;
     pthread_mutex_unlock(&h->connections_lock);
-    metrics_connected(&h->metrics, -1);
     viewer_unref(known->viewer);
     if (known->client)
         atomic_fetch_sub(&known->client->connections, 1);

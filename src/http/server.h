@@ -118,6 +118,7 @@ struct MHD_Daemon *callbacks_start(struct carrier *c);
 int accept_start(struct http *h);
 void accept_stop(struct http *h);                    /* what nobody has taken in stays with the sockets */
 void accept_note(struct carrier *c, bool local, bool begins); /* one of its connections; `local`: of a unix socket */
+unsigned accept_count(struct http *h);               /* connections that are open now */
 
 /* listen.c */
 int listen_all(struct http *h, struct err *err);     /* fills fds, listeners, urls */
