@@ -138,11 +138,10 @@ static void call_back(struct pool *p)
     }
 }
 
-/* Once there is room for one more that works, or a job. */
-static void wake_one(struct pool *p)
+/* There is room for one more that works, and a job. */
+static bool has_work(const struct pool *p)
 {
-    if (p->first && p->working < p->threads)
-        pthread_cond_signal(&p->wake);
+    return p->first && p->working < p->threads;
 }
 
 /* After the calling thread has done one, or its first. NULL: no more will come. */
@@ -279,11 +278,12 @@ static int submit(struct pool *p, struct pool_lane *lane, pool_job *job, void *a
     *work = (struct work){.job = job, .arg = arg};
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
-    if (!stopping) {
+    if (!stopping)
         put(p, lane ? lane : &p->common, work, first);
-        wake_one(p);
-    }
+    bool wake = has_work(p);
     pthread_mutex_unlock(&p->lock);
+    if (wake) /* now, as who wakes up may take this thread's processor at once */
+        pthread_cond_signal(&p->wake);
     if (stopping)
         free(work);
     return stopping ? -EPIPE : 0;
@@ -355,7 +355,8 @@ static void be_away(struct pool *p, struct budget *b)
     p->working--;
     atomic_fetch_add(&p->wanted, 1);
     call_back(p);
-    wake_one(p);
+    if (has_work(p))
+        pthread_cond_signal(&p->wake);
     while (!a.is_back) {
         clock_cond_wait(&a.back, &p->lock, clock_mono_ns() + LOOK_NS);
         if (!a.is_back && b && budget_check(b) < 0) {

@@ -107,9 +107,12 @@ bool exchange_validate(struct exchange *x);
 void exchange_set_deadline(struct exchange *x);
 /* Looks for the answer in the cache; it is whole then. */
 bool exchange_find(struct exchange *x);
-/* Hands the request to a worker: open(), and the first pieces; unless another one computes the answer already, or it has
- * come meanwhile (READY). `park`: only when the index is ready for it. Caller holds x->lock. 0, or -EPIPE when stopping. */
-int exchange_start(struct exchange *x, bool park);
+/* What a worker is to do first for the request: open(), and the first pieces. NULL: another one computes the answer already, or it
+ * has come meanwhile (READY). `park`: only when the index is ready for it. Caller holds x->lock. */
+pool_job *exchange_start(struct exchange *x, bool park);
+/* Hands that to a worker; a request that none takes is answered so. Caller does not hold x->lock: who wakes a worker may lose the
+ * processor to it, which would compute the answer and then wait for the lock. */
+void exchange_submit(struct exchange *x, pool_job *job);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold the lock. */
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* Those that joined get the answer, which is ready: by libmicrohttpd's thread, before the request's own. */

@@ -73,12 +73,18 @@ static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh
     return answer;
 }
 
-static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
+/* Caller holds the lock. */
+static pool_job *take_job(struct exchange *x, enum exchange_phase phase, pool_job *job)
 {
     x->job = true;
     x->refs++;
     x->phase = phase;
-    int rc = http_submit(x, job);
+    return job;
+}
+
+static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
+{
+    int rc = http_submit(x, take_job(x, phase, job));
     if (rc == 0)
         return 0;
     x->job = false;
@@ -344,19 +350,28 @@ void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
     pthread_mutex_unlock(&x->lock);
 }
 
-int exchange_start(struct exchange *x, bool park)
+pool_job *exchange_start(struct exchange *x, bool park)
 {
     bool looks = park && only_looks(x);
     if (park && !looks)
-        return submit(x, EXCHANGE_PARKED, job_judge);
-    if (looks) {
-        exchange_set_deadline(x);
-        http_opening(x, 1);
-    } else if (!needs_work(x)) {
-        return 0;
-    }
-    int rc = looks ? submit(x, EXCHANGE_LOOKING, job_judge) : submit(x, EXCHANGE_WORKING, job_open);
-    if (rc < 0)
+        return take_job(x, EXCHANGE_PARKED, job_judge);
+    if (!looks)
+        return needs_work(x) ? take_job(x, EXCHANGE_WORKING, job_open) : NULL;
+    exchange_set_deadline(x);
+    http_opening(x, 1);
+    return take_job(x, EXCHANGE_LOOKING, job_judge);
+}
+
+void exchange_submit(struct exchange *x, pool_job *job)
+{
+    if (http_submit(x, job) == 0)
+        return;
+    if (job == job_open || only_looks(x))
         http_opening(x, -1);
-    return rc;
+    pthread_mutex_lock(&x->lock);
+    x->job = false;
+    if (x->phase != EXCHANGE_READY)
+        exchange_answer_now(x, ERR_CANCELLED);
+    pthread_mutex_unlock(&x->lock);
+    exchange_unref(x);
 }

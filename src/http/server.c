@@ -94,20 +94,24 @@ static void table_add(struct http *h, struct exchange *x)
     x->listed = true;
 }
 
-/* Under both locks at once, so that neither a stop nor the tick can see it half begun. */
+/* Under the table's lock, so that neither a stop nor the tick can see it half begun. */
 bool server_start_exchange(struct exchange *x, bool park)
 {
     struct http *h = x->http;
+    pool_job *job = NULL;
     pthread_mutex_lock(&h->table_lock);
-    pthread_mutex_lock(&x->lock);
-    bool ok = !h->context.stopping && exchange_start(x, park) == 0;
+    bool ok = !h->context.stopping;
     if (ok) {
+        pthread_mutex_lock(&x->lock);
+        job = exchange_start(x, park);
         table_add(h, x);
         http_suspend(x);
         if (x->phase == EXCHANGE_READY)
             http_resume(x);
+        pthread_mutex_unlock(&x->lock);
     }
-    pthread_mutex_unlock(&x->lock);
+    if (job)
+        exchange_submit(x, job);
     pthread_mutex_unlock(&h->table_lock);
     return ok;
 }

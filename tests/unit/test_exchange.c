@@ -133,6 +133,18 @@ static void until_quiet(struct exchange *x)
         usleep(200);
 }
 
+/* As server_start_exchange() does; one that is to be parked is suspended. */
+static void start(struct exchange *x, bool park)
+{
+    pthread_mutex_lock(&x->lock);
+    pool_job *job = exchange_start(x, park);
+    if (park)
+        http_suspend(x);
+    pthread_mutex_unlock(&x->lock);
+    CHECK(job != NULL);
+    exchange_submit(x, job);
+}
+
 static struct exchange *begin(enum coding coding)
 {
     struct exchange *x = exchange_new(NULL, "/waits");
@@ -145,9 +157,7 @@ static struct exchange *begin(enum coding coding)
     x->seen_changes = http_changes(NULL); /* as exchange_pin() does */
     atomic_store(&calls, 0);
     next_wait_ms = 0;
-    pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_start(x, false), 0);
-    pthread_mutex_unlock(&x->lock);
+    start(x, false);
     until_quiet(x);
     CHECK_INT(x->phase, EXCHANGE_READY);
     return x;
@@ -336,10 +346,7 @@ static void parks(void)
     atomic_store(&calls, 0);
     atomic_store(&judged, 0);
     atomic_store(&ready, false);
-    pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_start(x, true), 0);
-    http_suspend(x);
-    pthread_mutex_unlock(&x->lock);
+    start(x, true);
     until_quiet(x);
     CHECK(x->phase == EXCHANGE_PARKED && !x->rq.snapshot && x->suspended);
     rejudge(x, 1000);
@@ -393,9 +400,7 @@ static struct exchange *begin_work(int64_t own_ns)
     x->until_ns = own_ns ? clock_mono_ns() + own_ns : 0;
     atomic_store(&calls, 0);
     exchange_set_deadline(x);
-    pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_start(x, false), 0);
-    pthread_mutex_unlock(&x->lock);
+    start(x, false);
     until_quiet(x);
     CHECK_INT(x->phase, EXCHANGE_READY);
     return x;
@@ -493,9 +498,7 @@ static struct exchange *submit_sharing(int status)
     x->rq.http = &context;
     x->rq.endpoint = &shares;
     x->rq.status = status;
-    pthread_mutex_lock(&x->lock);
-    CHECK_INT(exchange_start(x, false), 0);
-    pthread_mutex_unlock(&x->lock);
+    start(x, false);
     return x;
 }
 
