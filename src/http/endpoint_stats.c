@@ -22,9 +22,9 @@ static const struct param_spec own_params[] = {
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
                                                   answer_params, NULL};
 
-/* Several end when the last one does, so only short questions are worked for together: of so many rows, and for so long, as one job works
- * before it gives way. */
-#define SHARE_ROWS 1000000
+/* Several end when the last one does, so they are worked for together no longer than one job works before it gives way. Of more
+ * rows than four that count go through in that time little would be saved. */
+#define SHARE_ROWS 10000000
 #define SHARE_NS (100 * 1000000ll)
 
 _Static_assert(STATS_SHARE >= ENDPOINT_SHARE, "all of them at once");

@@ -152,12 +152,14 @@ int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **re
  * (some codes may not occur; a null row has the code whose key is QUERY_KEY_NULL; two codes may have the same key).
  * Given for texts, mixed values, bools, and integers and times that span at most `limit` values in this chunk; -EDOM
  * otherwise or when there would be more than `limit` codes. scan_codes decides, once a chunk and source;
- * batch_codes then gives them. *ret_keys is borrowed until the chunk ends. */
+ * batch_codes then gives them. *ret_keys is borrowed until the worker begins another chunk. */
 int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
                const uint64_t **ret_keys);
 int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret);
 /* After scan_codes of both: whether each row has the same code of the one as of the other (a rank, which comes from the pid). */
 bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b);
+/* After scan_codes: whether codes are those of the chunk's own column, and so the same for every query. */
+bool scan_codes_are_stored(struct scan_chunk *c, const struct source *s);
 /* Value of one row (number in the batch); texts are borrowed until the chunk ends. */
 int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, struct value *ret);
 
@@ -224,8 +226,10 @@ int scan_tell(struct err *err, int rc);
 struct scan_run;
 int scan_begin(const struct scan_job *job, struct scan_run **ret);
 /* On this thread, chunk by chunk until that time: each chunk is opened, and its columns are inflated, once for all that have the same places as
- * the first; the others are left as they are (and out of `all`). Sinks that are alike: the same `ends_first`, no `apart`. A failure is of one of them alone. */
-void scan_share(struct scan_run **all, size_t count, int64_t until_ns);
+ * the first; the others are left as they are (and out of `all`). after(arg): all went through a chunk; what codes and keys they
+ * had of it is still there. Sinks that are alike: the same `ends_first`, no `apart`. A failure is of one of them alone. */
+void scan_share(struct scan_run **all, size_t count, int64_t until_ns, void (*after)(void *arg), void *arg);
+void scan_fail(struct scan_run *r, int code); /* by after(): what is left of it is not scanned, and scan_end tells the code */
 uint64_t scan_rows_left(const struct scan_run *r);       /* of the chunks that nobody has begun; 0: it is over, or has failed */
 /* What is left, as scan_run does it (`drop`: nothing, it fails with ERR_CANCELLED), and the end of the workers. Takes r. 0, or what it failed with. */
 int scan_end(struct scan_run *r, bool drop);

@@ -400,7 +400,8 @@ static bool share_place(struct scan_run **all, size_t count)
     return any;
 }
 
-void scan_share(struct scan_run **all, size_t count, int64_t until_ns)
+void scan_share(struct scan_run **all, size_t count, int64_t until_ns, void (*after)(void *arg),
+                void *arg)
 {
     struct index *index = all[0]->query->env.index;
     size_t n = 0;
@@ -410,9 +411,14 @@ void scan_share(struct scan_run **all, size_t count, int64_t until_ns)
             all[n++] = all[i];
     }
     index_query_running(index, 1);
-    while (clock_mono_ns() < until_ns && share_place(all, n)) {
-    }
+    while (clock_mono_ns() < until_ns && share_place(all, n))
+        after(arg);
     index_query_running(index, -1);
+}
+
+void scan_fail(struct scan_run *r, int code)
+{
+    fail(r, 0, code);
 }
 
 uint64_t scan_rows_left(const struct scan_run *r)

@@ -197,6 +197,13 @@ int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uin
     return 0;
 }
 
+bool scan_codes_are_stored(struct scan_chunk *c, const struct source *s)
+{
+    struct bound *b;
+
+    return source_bind(c->worker, s, &b) == 0 && b->form == FORM_STORED && has_dictionary(b);
+}
+
 static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
                        uint32_t *out)
 {

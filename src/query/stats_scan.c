@@ -1,5 +1,6 @@
 /* stats_scan.c - one pass over the selected rows fills everything a report needs. */
 #include "stats_times.h"
+#include "stats_together.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,12 +34,23 @@ struct worker {
     double picked_f64[SCAN_BATCH];
 };
 
+/* Of jobs that one thread takes through the chunks together. */
+struct shared {
+    struct together together;
+    struct batch_times times;
+    struct worker *worker[STATS_SHARE]; /* who asks; NULL: has taken no part yet */
+    struct stats_pass **all;
+    size_t count;
+};
+
 /* What the last chunks of a job gave, in order. */
 struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
     bool first; /* `found` is still empty */
+    struct shared *shared; /* NULL: nobody else scans the same chunks now */
+    unsigned who;          /* asks there */
     struct stats_known known;
 };
 
@@ -139,15 +151,41 @@ static struct part *part_new(const struct worker *w)
     return p;
 }
 
+/* All groups that there are now have a count. */
+static int need_counts(struct worker *w, struct count_table *t)
+{
+    return grow_counts(w->found.plan->budget, &t->counts, &t->cap, t->map.table.count,
+                       &w->found.groups.charged);
+}
+
+/* What was counted until the chunk's end. */
+static int take_counts(struct worker *w, struct count_table *t)
+{
+    struct group_rows rows;
+    uint32_t product = 0;
+    int n;
+
+    while ((n = group_map_next_count(&t->map, &product, &rows)) > 0) {
+        int rc = need_counts(w, t);
+        if (rc < 0)
+            return rc;
+        t->counts[rows.group] += rows.rows;
+    }
+    return n;
+}
+
 static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct worker *w = state;
     struct chunk_doubles *d = &w->doubles;
+    int rc = 0;
     (void)c;
 
     *ret_part = NULL;
-    if (d->count == 0)
-        return 0;
+    for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++)
+        rc = take_counts(w, &w->found.count[i]);
+    if (rc < 0 || d->count == 0)
+        return rc;
     *ret_part = part_new(w);
     for (uint32_t i = 0; i < d->count; i++)
         d->at[d->entries[i].quantity][d->entries[i].group] = 0;
@@ -412,20 +450,46 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     return rc < 0 ? rc : add_quantity(w, b, Q_OFFSET, plan->offset);
 }
 
-static int add_counts(struct worker *w, struct scan_batch *b, struct count_table *t)
+static int add_rows(struct worker *w, struct scan_batch *b, struct count_table *t)
 {
-    struct group_rows few[GROUP_TALLY_MOST];
-    int n = group_map_tally(&t->map, b, few);
-    int rc = n == -EDOM ? group_map_batch(&t->map, b, w->group) : n;
+    int rc = group_map_batch(&t->map, b, w->group);
 
-    if (rc >= 0)
-        rc = grow_counts(w->found.plan->budget, &t->counts, &t->cap, t->map.table.count,
-                         &w->found.groups.charged);
-    for (int i = 0; rc == 0 && i < n; i++)
-        t->counts[few[i].group] += few[i].rows;
-    for (uint32_t j = 0; rc == 0 && n == -EDOM && j < b->count; j++)
+    rc = rc < 0 ? rc : need_counts(w, t);
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++)
         t->counts[w->group[j]]++;
     return rc;
+}
+
+static int add_few(struct worker *w, struct scan_batch *b, struct count_table *t)
+{
+    struct group_rows few[GROUP_TALLY_MOST];
+    int n = group_map_tally(&t->map, b, few), rc = n < 0 ? n : need_counts(w, t);
+
+    for (int i = 0; rc == 0 && i < n; i++)
+        t->counts[few[i].group] += few[i].rows;
+    return rc;
+}
+
+/* Where others go through the same chunk, rows are counted once for all of them. */
+static int add_shared(struct worker *w, struct scan_batch *b, unsigned table)
+{
+    struct shared *s = w->job->shared;
+
+    if (!s || table >= TOGETHER_TABLES)
+        return -EDOM;
+    s->worker[w->job->who] = w;
+    return together_take(&s->together, w->job->who, table, &w->found.count[table].map, b);
+}
+
+/* By the first way that there is. */
+static int add_counts(struct worker *w, struct scan_batch *b, unsigned table)
+{
+    struct count_table *t = &w->found.count[table];
+    int rc = add_shared(w, b, table);
+
+    rc = rc == -EDOM ? add_few(w, b, t) : rc;
+    rc = rc == -EDOM ? group_map_count(&t->map, b) : rc;
+    return rc == -EDOM ? add_rows(w, b, t) : rc;
 }
 
 static int batch(void *state, struct scan_batch *b)
@@ -439,7 +503,7 @@ static int batch(void *state, struct scan_batch *b)
     w->rows += b->count;
     for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++) {
         if (plan->count[i])
-            rc = add_counts(w, b, &w->found.count[i]);
+            rc = add_counts(w, b, i);
     }
     if (plan->total_duration && rc == 0)
         rc = add_i64(w, b, plan->dur, &w->found.total, false);
@@ -568,19 +632,58 @@ int stats_scan_begin(const struct stats_scan *s, struct stats_pass **ret)
     return rc;
 }
 
+static int take_shared(struct shared *s, unsigned who, unsigned table)
+{
+    struct worker *w = s->worker[who];
+    struct group_rows rows;
+    uint32_t product = 0;
+    int n;
+
+    while ((n = together_next(&s->together, who, table, &product, &rows)) > 0) {
+        struct count_table *t = &w->found.count[table];
+        int rc = need_counts(w, t);
+        if (rc < 0)
+            return rc;
+        t->counts[rows.group] += rows.rows;
+    }
+    return n;
+}
+
+/* A chunk is over. */
+static void count_shared(void *arg)
+{
+    struct shared *s = arg;
+
+    together_count(&s->together);
+    for (unsigned who = 0; who < s->count; who++) {
+        int rc = 0;
+        for (unsigned i = 0; i < TOGETHER_TABLES && rc == 0; i++)
+            rc = take_shared(s, who, i);
+        if (rc < 0)
+            scan_fail(s->all[who]->run, rc);
+    }
+    together_clear(&s->together);
+}
+
 void stats_scan_share(struct stats_pass **all, size_t count, int64_t until_ns)
 {
     struct scan_run *runs[STATS_SHARE];
-    struct batch_times times = {.position = SIZE_MAX};
+    struct shared s = {.times.position = SIZE_MAX, .all = all, .count = count};
 
-    for (size_t i = 0; i < count; i++) {
+    together_init(&s.together);
+    for (unsigned i = 0; i < count; i++) {
         runs[i] = all[i]->run;
-        all[i]->job.known.batches = &times;
+        all[i]->job.known.batches = &s.times;
+        all[i]->job.shared = &s;
+        all[i]->job.who = i;
     }
-    scan_share(runs, count, until_ns);
-    for (size_t i = 0; i < count; i++)
+    scan_share(runs, count, until_ns, count_shared, &s);
+    for (size_t i = 0; i < count; i++) {
         all[i]->job.known.batches = NULL;
-    free(times.at);
+        all[i]->job.shared = NULL;
+    }
+    free(s.times.at);
+    together_done(&s.together);
 }
 
 uint64_t stats_scan_rows(const struct stats_pass *p)
