@@ -46,7 +46,12 @@ static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
         job(o, i);
 }
 
-/* Between the steps of sorting it is asked whether the rows are still wanted: a step of millions takes some 10 ms. */
+static bool goes_on(const struct order *o, uint32_t i)
+{
+    return !pass_looks(i) || budget_check(o->budget) == 0;
+}
+
+/* Between the steps of sorting it is asked whether the rows are still wanted. */
 static int run_wanted(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
 {
     run(o, n, job);
@@ -203,10 +208,11 @@ static void first_word_job(void *arg, unsigned i)
     const struct lane *l = &o->lanes[i];
     const unsigned width = o->width;
     unsigned bits[GROUP_KEYS_MAX];
+    uint32_t begin = lane_begin(o, i);
 
     for (unsigned c = 0; c < width; c++)
         bits[c] = group_bits(o->ranked->count[c]);
-    for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
+    for (uint32_t g = begin, end = lane_begin(o, i + 1); g < end && goes_on(o, g - begin); g++) {
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++)
             ranks[c] = l->rank[c][ranks[c]];
@@ -245,9 +251,9 @@ static void count_job(void *arg, unsigned i)
 static void spread_job(void *arg, unsigned i)
 {
     struct order *o = arg;
-    uint32_t *at = o->lanes[i].at;
+    uint32_t *at = o->lanes[i].at, begin = lane_begin(o, i);
 
-    for (uint32_t k = lane_begin(o, i), end = lane_begin(o, i + 1); k < end; k++)
+    for (uint32_t k = begin, end = lane_begin(o, i + 1); k < end && goes_on(o, k - begin); k++)
         o->room[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
 }
 
@@ -258,18 +264,18 @@ static void bucket_job(void *arg, unsigned b)
     size_t n = o->from[b + 1] - o->from[b];
     struct row_id *now = o->room + o->from[b], *other = o->items + o->from[b];
     unsigned step = n < LARGE ? 8 : BUCKET_BITS;
+    int moved = 0;
 
-    if (n >= LARGE && budget_check(o->budget) < 0)
-        return; /* nobody will look at them */
-    for (unsigned shift = 0; n > 1 && shift < o->shift; shift += step) {
+    for (unsigned shift = 0; n > 1 && shift < o->shift && moved >= 0; shift += step) {
         unsigned bits = o->shift - shift < step ? o->shift - shift : step;
-        if (rows_radix(now, other, n, shift, bits)) {
+        moved = rows_radix(now, other, n, shift, bits, n < LARGE ? NULL : o->budget);
+        if (moved > 0) {
             struct row_id *swap = now;
             now = other;
             other = swap;
         }
     }
-    if (now == o->room + o->from[b])
+    if (moved >= 0 && now == o->room + o->from[b]) /* else nobody will look at them */
         memcpy(o->items + o->from[b], now, n * sizeof(*now));
 }
 

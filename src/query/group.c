@@ -76,9 +76,12 @@ static inline int64_t look_up(const struct group_table *t, const uint64_t *keys,
 }
 
 /* The slots know their hashes, so the keys are not looked at. */
-static void move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
+static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
 {
-    for (size_t i = 0; t->slots && i <= t->slot_mask; i++) {
+    int rc = 0;
+
+    for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
+        rc = pass_looks(i) ? budget_check(t->budget) : 0;
         if (!t->slots[i])
             continue;
         uint32_t at = hash_of(t->slots[i]) & mask;
@@ -86,6 +89,7 @@ static void move_slots(const struct group_table *t, uint64_t *slots, uint32_t ma
             at = (at + 1) & mask;
         slots[at] = t->slots[i];
     }
+    return rc;
 }
 
 /* Keys for `cap` groups, and slots for those that have some; both copies are charged while they exist. */
@@ -104,12 +108,15 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     if (keys)
         t->keys = keys;
     uint64_t *slots = slots_too ? large_zeroed((size_t)cap * 2 * sizeof(*slots)) : NULL;
-    if (!keys || (slots_too && !slots)) {
+    if (!keys || (slots_too && !slots))
+        rc = -ENOMEM;
+    else if (slots_too)
+        rc = move_slots(t, slots, cap * 2 - 1);
+    if (rc < 0) {
         large_free(slots);
-        return -ENOMEM;
+        return rc;
     }
     if (slots_too) {
-        move_slots(t, slots, cap * 2 - 1);
         large_free(t->slots);
         t->slots = slots;
         t->slot_mask = cap * 2 - 1;
@@ -175,8 +182,12 @@ int group_table_place(struct group_table *t)
 {
     bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
     int rc = few ? grow_to(t, t->cap, true) : 0;
+    uint32_t first = t->placed;
 
     for (; rc == 0 && t->placed < t->count; t->placed++) {
+        rc = pass_looks(t->placed - first) ? budget_check(t->budget) : 0;
+        if (rc < 0)
+            break;
         uint32_t hash = hash_keys(group_table_keys(t, t->placed), t->width);
         uint32_t at = hash & t->slot_mask;
         while (t->slots[at])

@@ -14,6 +14,14 @@
 
 #define GROUP_KEYS_MAX 32
 
+/* Whether the budget is asked before item i of a pass over millions that writes here and there: for each of the first ones the kernel
+ * may have to clear a page of 2 MB, which takes as long as thousands of the others. */
+enum { PASS_FIRST = 1 << 12, PASS_LOOKED = 1 << 14 };
+static inline bool pass_looks(size_t i)
+{
+    return i < PASS_FIRST || i % PASS_LOOKED == 0;
+}
+
 struct group_table {
     unsigned width;             /* keys a group                                             */
     uint32_t count, cap;        /* groups, room in `keys`                                   */
@@ -163,8 +171,9 @@ int64_t group_of_product(struct group_map *m, uint32_t product);
 int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *rank, uint64_t *keys);
 /* word: the ranks of a group's keys side by side, where they fit. */
 struct row_id { uint64_t word; uint32_t set, group; };
-/* One pass of a stable sort by words, by at most RADIX_BITS bits. False: all have the same, and nothing was moved. n: one at least. */
+/* One pass of a stable sort by words, by at most RADIX_BITS bits. 1; 0: all have the same, and nothing was moved; or why the budget (NULL: none)
+ * says to stop. n: one at least. */
 enum { RADIX_BITS = 11 };
-bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift, unsigned bits);
+int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift, unsigned bits, struct budget *b);
 
 #endif

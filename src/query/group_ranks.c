@@ -6,28 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
-                unsigned bits)
+enum { LOOKED = 1 << 14 }; /* keys until it is asked again whether they are still wanted */
+
+int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
+               unsigned bits, struct budget *b)
 {
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
     uint32_t at[1 << RADIX_BITS], sum = 0;
+    int rc = 0;
 
     memset(at, 0, (mask + 1) * sizeof(*at));
     for (size_t i = 0; i < n; i++)
         at[from[i].word >> shift & mask]++;
     if (at[from[0].word >> shift & mask] == n)
-        return false;
-    for (unsigned b = 0; b <= mask; b++) {
-        uint32_t count = at[b];
-        at[b] = sum;
+        return 0;
+    for (unsigned v = 0; v <= mask; v++) {
+        uint32_t count = at[v];
+        at[v] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = b && pass_looks(i) ? budget_check(b) : 0;
         to[at[from[i].word >> shift & mask]++] = from[i];
-    return true;
+    }
+    return rc < 0 ? rc : 1;
 }
-
-enum { LOOKED = 1 << 14 }; /* keys until it is asked again whether they are still wanted */
 
 /* By the word first, which is in the order of the values. */
 static int compare_values(const void *a, const void *b, void *arg)
@@ -154,12 +157,13 @@ static struct row_id *sort_keys(struct query *q, const struct group_table *disti
         *rc = sort_values(q, distinct, items);
     for (unsigned shift = 0; *rc == 0 && shift < 64 && most >> shift && distinct->count > 1;
          shift += 8) {
-        if (rows_radix(now, other, distinct->count, shift, 8)) {
+        int moved = rows_radix(now, other, distinct->count, shift, 8, query_budget(q));
+        if (moved > 0) {
             struct row_id *swap = now;
             now = other;
             other = swap;
         }
-        *rc = budget_check(query_budget(q));
+        *rc = moved < 0 ? moved : budget_check(query_budget(q));
     }
     return now;
 }

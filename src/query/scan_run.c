@@ -418,7 +418,8 @@ void scan_share(struct scan_run **all, size_t count, int64_t until_ns, void (*af
 
 void scan_fail(struct scan_run *r, int code)
 {
-    fail(r, 0, code);
+    if (!is_stopped(r))
+        fail(r, 0, code);
 }
 
 uint64_t scan_rows_left(const struct scan_run *r)

@@ -51,6 +51,13 @@ static void make_store(void)
         snprintf(name, sizeof(name), "d%d/t%d.pfw", pid % 2, pid);
         store_file(&store, name, b.data, b.len);
     }
+    buf_clear(&b);
+    for (int i = 0; i < 500;
+         i++) /* short ones: a chunk has many, of which few names are counted together */
+        buf_printf(&b,
+                   "{\"name\":\"n%d\",\"cat\":\"c\",\"pid\":9,\"ts\":%d,\"dur\":%d,\"ph\":\"X\"}\n",
+                   i % 5, i, i % 9 + 3);
+    store_file(&store, "d0/short.pfw", b.data, b.len);
     buf_done(&b);
     CHECK(store_ingest(&store, 21504, 1));
 }

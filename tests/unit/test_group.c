@@ -410,12 +410,65 @@ static void doubles_of_a_chunk(void)
     CHECK_NEAR(m.sum, 4000006, 0);
 }
 
+/* What is millions at a time is not gone through to the end; nothing is lost by it. */
+static void growing_stops_when_cancelled(void)
+{
+    struct budget b = {0};
+    struct group_table t;
+
+    group_table_init(&t, 1, 0, &b);
+    for (uint64_t i = 0; i < 8192; i++)
+        CHECK_INT(group_table_add(&t, &i), i);
+    CHECK_INT(t.cap, 8192);
+    CHECK_INT(group_table_append(&t, 1), 0);
+    t.keys[8192] = 77777;
+    budget_cancel(&b, ERR_DEADLINE);
+    CHECK_INT(group_table_place(&t), ERR_DEADLINE);
+    CHECK_INT(group_table_add(&t, (uint64_t[]){88888}), ERR_DEADLINE);
+    CHECK_INT(t.count, 8193);
+    atomic_store(&b.cancelled, 0);
+    CHECK_INT(group_table_place(&t), 0);
+    CHECK_INT(group_table_append(&t, 1), 0); /* there is room */
+    t.keys[8193] = 99999;
+    budget_cancel(&b, ERR_DEADLINE);
+    CHECK_INT(group_table_place(&t), ERR_DEADLINE);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+    b = (struct budget){0};
+    group_table_init(&t, 1, 0, &b);
+    for (uint64_t i = 0; i < 64; i++)
+        CHECK_INT(group_table_add(&t, &i), i);
+    budget_cancel(&b, ERR_CANCELLED);
+    CHECK_INT(group_table_add(&t, (uint64_t[]){64}), ERR_CANCELLED);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
+static void sorting_stops_when_cancelled(void)
+{
+    struct row_id from[300], to[300];
+    struct budget b = {0};
+
+    for (unsigned i = 0; i < 300; i++)
+        from[i] = (struct row_id){.word = i * 7 % 256, .group = i};
+    CHECK_INT(rows_radix(from, to, 300, 8, 8, &b), 0);
+    CHECK_INT(rows_radix(from, to, 300, 0, 8, &b), 1);
+    for (unsigned i = 1; i < 300; i++)
+        CHECK(to[i - 1].word < to[i].word ||
+              (to[i - 1].word == to[i].word && to[i - 1].group < to[i].group));
+    budget_cancel(&b, ERR_DEADLINE);
+    CHECK_INT(rows_radix(from, to, 300, 0, 8, &b), ERR_DEADLINE);
+    CHECK_INT(rows_radix(from, to, 300, 0, 8, NULL), 1);
+}
+
 static const struct check_test tests[] = {
     {"groups_are_appended", groups_are_appended},
     {"groups_are_numbered_in_order", groups_are_numbered_in_order},
     {"packed_groups_are_the_same", packed_groups_are_the_same},
     {"packed_maps_are_joined", packed_maps_are_joined},
     {"no_keys_are_one_group", no_keys_are_one_group},
+    {"growing_stops_when_cancelled", growing_stops_when_cancelled},
+    {"sorting_stops_when_cancelled", sorting_stops_when_cancelled},
     {"limits_are_told", limits_are_told},
     {"few_values_are_exact", few_values_are_exact},
     {"many_values_are_near", many_values_are_near},
