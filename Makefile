@@ -3,7 +3,7 @@
 #   make                    everything into build/ (configures by itself)
 #   make run DIR=traces     installs what is missing, builds, starts the daemon
 #   make check              every test; the last line is "N passed, N failed"
-#   make BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined' check-unit
+#   make BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined'
 #                           another configuration beside the first, in the same tree
 #   make help               all targets
 #
@@ -15,7 +15,7 @@
 #   src/tools/tool_*.c        -> $(BUILD)/libtools.a, shared by all tools
 #   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
 #   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
-#   tests/unit/test_x.c       -> $(BUILD)/tests/test_x
+#   tests/unit/test_x.c       -> $(BUILD)/tests/unit_<room>, one program a room
 #   failpoint.h               -> $(BUILD)/fail/bin, two programs for tests/fault
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
 # The first line of a unit test or fuzz target names its room: /* room: trace */. It is linked with
@@ -31,6 +31,7 @@ endif
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := all
+comma := ,
 .SUFFIXES:
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -39,7 +40,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench page run check check-lint check-sanitizers fuzz format clean distclean dist deb help
+FREE_GOALS := deps deps-run deps-bench page run check check-all check-fresh oracle fuzz format clean distclean dist deb help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -186,16 +187,30 @@ all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
 
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
-UNIT := $(UNIT_SOURCES:tests/unit/%.c=$(B)/tests/%)
-FUZZ := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
 
-# Words file:room, from the first lines.
-FILE_ROOMS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
-    for f in $(UNIT_SOURCES) $(FUZZ_SOURCES); do \
-        sed -n "1s,^/\* room: \([a-z]*\).*,$$f:\1,p" $$f; done))
-room_of = $(or $(patsubst $1:%,%,$(filter $1:%,$(FILE_ROOMS))),$(error $1: the first line must be /* room: NAME */))
+# Words file:room:flags of the first lines: /* room: http; alone, threads */
+TEST_HEADS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
+    grep -m 1 -H '^/\* room: ' $(UNIT_SOURCES) $(FUZZ_SOURCES) | \
+    sed 's,^\([^:]*\):/\* room: \([a-z]*\);*\([a-z ,]*\).*,\1:\2:\3,; s/ //g'))
+sources_in = $(foreach h,$1,$(firstword $(subst :, ,$h)))
+room_of    = $(or $(word 2,$(subst :, ,$(filter $1:%,$(TEST_HEADS)))),$(error $1: the first line must be /* room: NAME */))
 
-$(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o $$(call libs_to,$$(call room_of,tests/unit/$$*.c))
+# One program a room, of all its tests, and one of the tests that ThreadSanitizer sees. Tests that replace functions of the
+# library or of libc are alone.
+UNIT_ALONE := $(call sources_in,$(filter tests/unit/%:alone tests/unit/%:alone$(comma)threads,$(TEST_HEADS)))
+unit_in    = $(filter-out $(UNIT_ALONE),$(call sources_in,$(filter tests/unit/%:$1: tests/unit/%:$1:threads,$(TEST_HEADS))))
+UNIT_ROOMS := $(foreach r,$(ROOMS),$(if $(call unit_in,$r),$r))
+UNIT       := $(UNIT_ROOMS:%=$(B)/tests/unit_%) $(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%)
+THREADED   := $(B)/tests/unit_threads \
+    $(patsubst tests/unit/%.c,$(B)/tests/%,$(call sources_in,$(filter tests/unit/%:alone$(comma)threads,$(TEST_HEADS))))
+FUZZ       := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
+UNIT_MAIN  := $(B)/obj/tests/unit/main.o $(B)/obj/tests/unit/failing_malloc.o
+
+$(UNIT_ROOMS:%=$(B)/tests/unit_%): $(B)/tests/unit_%: $$(call objects_of,$$(call unit_in,$$*)) $(UNIT_MAIN) $$(call libs_to,$$*)
+$(B)/tests/unit_threads: $(call objects_of,$(call sources_in,$(filter %:threads,$(TEST_HEADS)))) $(UNIT_MAIN) $$(call libs_to,http)
+$(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: $(B)/obj/tests/unit/%.o $(UNIT_MAIN) \
+    $$(call libs_to,$$(call room_of,tests/unit/$$*.c))
+$(UNIT) $(B)/tests/unit_threads:
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
 
@@ -227,105 +242,27 @@ $(FAIL_PROGRAMS):
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
 
-.PHONY: programs
-programs: all $(UNIT) $(FUZZ) $(FAIL_PROGRAMS)
+# What tests/run builds of each variant.
+.PHONY: test-unit test-fuzz test-threads test-fault programs
+test-unit: $(UNIT)
+test-fuzz: $(FUZZ)
+test-threads: $(THREADED)
+test-fault: all $(FAIL_PROGRAMS)
+programs: all test-unit test-fuzz test-threads test-fault
 
-# Every suite is a call of tests/run; the first test of a suite is that what it needs can be built.
-# PLAN, set by `check`, is where the suites are put, to be run all together.
-export DFTRACERD_BUILD := $(abspath $B)
-# Expected answers that the oracle has computed: other builds and paths are asked the same questions.
-export DFTRACERD_ORACLE ?= $(CURDIR)/build/oracle
-export DFTRACERD_SHARED ?= $(if $(wildcard ../shared/.),$(abspath ../shared))
-RUN_SUITE = tests/run $(if $(PLAN),--plan $(PLAN)) --suite
-executables = $(shell for f in $(wildcard $1); do test -f $$f -a -x $$f && echo $$f; done)
-SUB = $(MAKE) BUILD=$(BUILD) -j$(JOBS) -k
+# tests/run knows the suites, their builds and what each test needs; tests/run --help.
+.PHONY: check check-all check-fresh oracle
+check check-all:
+	@$(MAKE) deps || echo 'continuing with what is installed'
+	@tests/run $(if $(filter check-all,$@),--all) $(SUITES)
 
-.PHONY: check check-unit check-fuzz check-lint check-http check-golden check-fault check-sanitizers
-.PHONY: check-answers check-asan check-tsan check-paths check-path-portable check-path-zlib check-path-both
-.PHONY: check-path-plain
-SUITES := check-unit check-lint check-fuzz check-http check-golden check-fault check-path-both check-sanitizers
+# From nothing: a root directory with Debian alone, a clone of what is committed, make run, make check, make deb. Needs root.
+check-fresh:
+	@tests/fresh/run
 
-check:
-	@$(MAKE) deps || echo 'going on with what is installed'
-	@mkdir -p $(B)
-	@rm -f $(B)/check.tally $(B)/check.plan
-	@-$(SUB) programs
-	@rm -rf $(ANSWERS) && mkdir -p $(ANSWERS)
-	@-for suite in $(SUITES); do \
-	    case $$suite in check-http) export DFTRACERD_RECORD=$(ANSWERS);; *) unset DFTRACERD_RECORD;; esac; \
-	    $(MAKE) BUILD=$(BUILD) PLAN=$(B)/check.plan JOBS=1 $$suite || true; done
-	@-tests/run --planned $(B)/check.plan --tally $(B)/check.tally
-	$(if $(filter check-http,$(SUITES)),@-DFTRACERD_RECORD=$(ANSWERS) tests/run --suite answers --tally $(B)/check.tally tests/http/answers_fit)
-	@tests/run --total $(B)/check.tally
-
-# ThreadSanitizer has something to say of tests with threads only. Scripts that say "# sanitizers: no" in a line look at
-# the client or at documents: the daemon's part in them is tested by others. "# sanitizers: address": what they ask runs on threads as
-# all questions do, of which others and unit tests ask.
-THREADED := pthread|pool_new|index_open|query_store\.h
-UNIT_RUN = $(if $(filter -tsan,$(SUITE_SUFFIX)),$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell \
-    grep -lE '$(THREADED)' $(UNIT_SOURCES))),$(UNIT))
-SCRIPTS_RUN = $(if $(SUITE_SUFFIX),$(shell grep -LE '^\# sanitizers: (no$(if $(filter -tsan,$(SUITE_SUFFIX)),|address))' $1),$1)
-
-check-unit: $(B)/config.mk
-	@$(RUN_SUITE) unit$(SUITE_SUFFIX) --build '$(SUB) $(UNIT_RUN)' $(UNIT_RUN)
-
-# A fuzz target without a corpus yet is still run, on the empty input. Once: that fuzzing itself works.
-check-fuzz: $(B)/config.mk
-	@$(RUN_SUITE) fuzz$(SUITE_SUFFIX) --build '$(SUB) $(FUZZ)' --corpus tests/fuzz/corpus $(FUZZ) \
-	    $(if $(SUITE_SUFFIX),,tests/fuzz/test_make_fuzz)
-
-check-lint:
-	@$(RUN_SUITE) lint $(call executables,tests/lint/*)
-
-check-http check-golden check-fault: check-%: $(B)/config.mk
-	@$(RUN_SUITE) $*$(SUITE_SUFFIX) --build '$(SUB) all $(if $(filter fault,$*),$(FAIL_PROGRAMS))' \
-	    $(call SCRIPTS_RUN,$(call executables,tests/$*/test_*))
-
-# Every answer that the tests of http get, held against /openapi.json when they have ended.
-ANSWERS = $(abspath $B)/answers
-check-answers:
-	@$(MAKE) BUILD=$(BUILD) check SUITES=check-http
-
-# What reads and computes, once more in the plain ways that other machines take: without AVX2, without ISA-L. The programs
-# and the tests look at the variables. `check` goes both at once, which do not meet; check-paths each by itself.
-PATH_UNIT = $(patsubst %,$(B)/tests/test_%,base_num base_threads chunk chunk_ways chunker ingest kernel pack predicate \
-    reader scan scan_query text_at)
-PATH_FUZZ = $(patsubst %,$(B)/fuzz/fuzz_%,chunk gzip lines records scan)
-PATH_SCRIPTS := tests/golden/test_damage tests/golden/test_synth tests/golden/test_real tests/fault/test_kill9
-check-path-portable check-path-both check-path-plain: export DFTRACERD_CPU := portable
-check-path-zlib check-path-both check-path-plain: export DFTRACERD_INFLATE := zlib
-check-path-portable check-path-zlib check-path-both check-path-plain: export GOLDEN_FOLDERS := dlio-8ranks-v1.0.8 excerpts v0.0-strings
-check-path-portable check-path-zlib check-path-both: export KILL9_RUNS := 10
-
-check-paths: check-path-portable check-path-zlib
-
-check-path-portable check-path-zlib check-path-both: check-path-%: $(B)/config.mk
-	@$(RUN_SUITE) $* --build '$(SUB) $(PATH_UNIT) $(PATH_FUZZ) all' --corpus tests/fuzz/corpus \
-	    $(PATH_UNIT) $(PATH_FUZZ) $(PATH_SCRIPTS)
-
-# For the sanitizers: both at once, without the scripts and without tests that go both ways by themselves.
-check-path-plain: $(B)/config.mk
-	@$(RUN_SUITE) plain$(SUITE_SUFFIX) --build '$(SUB) $(PATH_UNIT) $(PATH_FUZZ)' \
-	    --corpus tests/fuzz/corpus $(filter-out %/test_reader %/test_chunker,$(PATH_UNIT)) $(PATH_FUZZ)
-
-check-sanitizers:
-	@$(MAKE) check-asan; a=$$?; $(MAKE) check-tsan; b=$$?; test $$a = 0 -a $$b = 0
-
-SANITIZE_ENV := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:quarantine_size_mb=32:$(ASAN_OPTIONS) \
-    UBSAN_OPTIONS=print_stacktrace=1:$(UBSAN_OPTIONS) \
-    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:$(TSAN_OPTIONS)
-
-check-asan:
-	@for suite in check-unit check-fuzz check-path-plain check-http; do \
-	    $(SANITIZE_ENV) $(MAKE) BUILD=build/asan CONFIG='--enable-sanitizer=address,undefined' \
-	        SUITE_SUFFIX=-asan $$suite || bad=1; done; test -z "$$bad"
-
-# setarch -R: with much address randomisation, ThreadSanitizer of gcc 12 does not find its shadow.
-check-tsan:
-	@fixed=; setarch $$(uname -m) -R true 2>/dev/null && fixed="setarch $$(uname -m) -R"; \
-	for suite in check-unit check-http; do \
-	    env $(SANITIZE_ENV) $$fixed $(MAKE) BUILD=build/tsan CONFIG='--enable-sanitizer=thread' \
-	        SUITE_SUFFIX=-tsan $$suite || bad=1; done; test -z "$$bad"
+# The answers that tests/golden expects, recomputed by the oracle alone; takes some minutes.
+oracle:
+	@tests/golden/make_answers
 
 # Every target (ONLY=names: these) for MINUTES in all, a second at least, with libFuzzer. New inputs go to build/fuzz/new/<x>, those worth
 # keeping are copied to tests/fuzz/corpus/<x> by hand; a crash is left in build/fuzz/crash/<x>.

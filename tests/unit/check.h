@@ -1,12 +1,11 @@
-/* check.h - the few lines every unit test program shares.
+/* check.h - assertions for unit tests, and how a file of tests joins the program of its module.
  *
  *   static void adds(void) { CHECK_INT(1 + 1, 2); }
  *   static const struct check_test tests[] = {{"adds", adds}, {NULL, NULL}};
  *   CHECK_MAIN(tests)
  *
- * A program runs all its tests, or those named as arguments. A failed CHECK is reported and the test
- * goes on; CHECK_STOP (in a test function itself) leaves it. Exit status: 0 all passed, 1 not, 77
- * everything was skipped (check_skip).
+ * main.c runs the tests. A failed CHECK is reported and the test continues; CHECK_STOP (in a test function itself)
+ * returns from it. check_skip marks the running test as skipped.
  */
 #ifndef DFTRACERD_CHECK_H
 #define DFTRACERD_CHECK_H
@@ -129,56 +128,25 @@ static void __attribute__((unused)) check_skip(const char *why)
     check_skipped = why;
 }
 
-static bool check_is_wanted(const char *name, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], name) == 0)
-            return true;
-    }
-    return argc < 2;
-}
+/* The tests of one file, in the program of its module. */
+struct check_file {
+    const char *path;
+    const struct check_test *tests;
+    bool (*begin)(void), (*end)(void); /* before the first test and after the last, or NULL; false: failed */
+    atomic_int *failures;
+    const char **skipped;
+    struct check_file *next;
+};
 
-/* 0 passed, 1 failed, 77 skipped */
-static int check_one(const struct check_test *test)
-{
-    atomic_store(&check_failures, 0);
-    check_skipped = NULL;
-    test->run();
-    if (atomic_load(&check_failures) > 0) {
-        printf("FAIL %s\n", test->name);
-        return 1;
-    }
-    if (check_skipped) {
-        printf("skip %s: %s\n", test->name, check_skipped);
-        return 77;
-    }
-    printf("ok %s\n", test->name);
-    return 0;
-}
+void check_register(struct check_file *file); /* in main.c */
 
-static int check_main(const struct check_test *tests, int argc, char **argv)
-{
-    int passed = 0, failed = 0, skipped = 0;
-
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed before a crash is seen */
-    for (const struct check_test *t = tests; t->name; t++) {
-        if (!check_is_wanted(t->name, argc, argv))
-            continue;
-        int status = CHECK_THREADS_ONLY && t->one_thread && argc < 2 ? 77 : check_one(t);
-        passed += status == 0;
-        failed += status == 1;
-        skipped += status == 77;
-    }
-    printf("%d ok, %d failed, %d skipped\n", passed, failed, skipped);
-    if (failed > 0 || passed + skipped == 0)
-        return 1;
-    return passed > 0 ? 0 : 77;
-}
-
-#define CHECK_MAIN(tests) \
-    int main(int argc, char **argv) \
+#define CHECK_MAIN(list) CHECK_MAIN_BETWEEN(list, NULL, NULL)
+#define CHECK_MAIN_BETWEEN(list, first, last) \
+    static void __attribute__((constructor)) check_register_file(void) \
     { \
-        return check_main(tests, argc, argv); \
+        static struct check_file file = {.path = __FILE__, .tests = list, .begin = first, .end = last, \
+                                         .failures = &check_failures, .skipped = &check_skipped}; \
+        check_register(&file); \
     }
 
 #endif

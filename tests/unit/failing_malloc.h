@@ -1,4 +1,4 @@
-/* failing_malloc.h - makes the n-th allocation of the test program fail. Include in one file of it.
+/* failing_malloc.h - makes the n-th allocation of the test program fail. Linked into every unit program that needs it.
  *
  *   for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) { ... code under test ... }
  *
@@ -10,16 +10,8 @@
 #ifndef DFTRACERD_FAILING_MALLOC_H
 #define DFTRACERD_FAILING_MALLOC_H
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <execinfo.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdlib.h> /* __GLIBC__ */
 
 #if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define FAILING_MALLOC 0
@@ -27,168 +19,23 @@
 #define FAILING_MALLOC 1
 #endif
 
-/* Allocations until one fails; below 0: none will. */
-static _Thread_local long failing_malloc_left = -1;
-static atomic_long failing_malloc_left_anywhere = -1;
-static atomic_bool failing_malloc_hit = true;
-static bool failing_malloc_all; /* threads */
-/* Threads that are being started: the sanitizer needs memory for them, and cannot do without. */
-static atomic_int failing_malloc_starting;
-static void *failing_malloc_stack[24];
-static int failing_malloc_depth;
+/* Starts the round in which allocation n fails; false when the round before saw no failure. */
+bool failing_malloc_next(unsigned n);
 
-/* Who asked for the memory that was refused last: places for addr2line. */
-static inline void failing_malloc_tell(void)
-{
-    backtrace_symbols_fd(failing_malloc_stack, failing_malloc_depth, 1);
-}
-
-/* Stops failing; for checks within the loop that allocate themselves. */
-static inline void failing_malloc_stop(void)
-{
-    failing_malloc_left = -1;
-    atomic_store(&failing_malloc_left_anywhere, -1);
-}
-
-static inline bool failing_malloc_next(unsigned n)
-{
-    bool again = FAILING_MALLOC && (n == 0 || atomic_load(&failing_malloc_hit));
-    atomic_store(&failing_malloc_hit, false);
-    failing_malloc_left = again && !failing_malloc_all ? (long)n : -1;
-    atomic_store(&failing_malloc_left_anywhere, again && failing_malloc_all ? (long)n : -1);
-    return again;
-}
-
-/* The next n worth trying: the first ones one by one, then steps of a `part` of n; all of them with FAIL_EVERY_ALLOCATION in
+/* The next n worth trying: the first ones one by one, then steps of n / part; every one with FAIL_EVERY_ALLOCATION in
  * the environment, which takes minutes. */
-static inline unsigned failing_malloc_more(unsigned n, unsigned part)
-{
-    return getenv("FAIL_EVERY_ALLOCATION") ? n + 1 : n + 1 + n / part;
-}
+unsigned failing_malloc_more(unsigned n, unsigned part);
 
-static inline void failing_malloc_everywhere(bool all)
-{
-    failing_malloc_all = all;
-}
+/* Whether allocations of all threads are counted, or those of the calling thread only (the default). */
+void failing_malloc_everywhere(bool all);
 
-#if FAILING_MALLOC
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#define FAILING_REAL(name) __interceptor_##name
-#else
-#define FAILING_REAL(name) __libc_##name
-#endif
-void *FAILING_REAL(malloc)(size_t size);
-void *FAILING_REAL(calloc)(size_t n, size_t size);
-void *FAILING_REAL(realloc)(void *old, size_t size);
-void *FAILING_REAL(memalign)(size_t alignment, size_t size);
-void *malloc(size_t size);
-void *calloc(size_t n, size_t size);
-void *realloc(void *old, size_t size);
-int posix_memalign(void **ret, size_t alignment, size_t size);
+/* No allocation fails from here on; for checks inside the loop that allocate themselves. */
+void failing_malloc_stop(void);
 
-/* What backtrace() loads the first time is the dynamic linker's, which does not leak. */
-static void failing_malloc_remember(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_disable();
-#endif
-    failing_malloc_depth = backtrace(failing_malloc_stack, 24);
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_enable();
-#endif
-}
+/* Whether an allocation failed in this round. */
+bool failing_malloc_happened(void);
 
-static bool failing_malloc_now(void)
-{
-    bool now = false;
-
-    if (atomic_load_explicit(&failing_malloc_starting, memory_order_relaxed) > 0)
-        return false;
-    if (failing_malloc_left >= 0)
-        now = failing_malloc_left-- == 0;
-    else if (atomic_load_explicit(&failing_malloc_left_anywhere, memory_order_relaxed) >= 0)
-        now = atomic_fetch_sub(&failing_malloc_left_anywhere, 1) == 0;
-    if (now) {
-        atomic_store(&failing_malloc_hit, true);
-        failing_malloc_remember();
-        errno = ENOMEM;
-    }
-    return now;
-}
-
-void *malloc(size_t size)
-{
-    return failing_malloc_now() ? NULL : FAILING_REAL(malloc)(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return failing_malloc_now() ? NULL : FAILING_REAL(calloc)(n, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    return failing_malloc_now() ? NULL : FAILING_REAL(realloc)(old, size);
-}
-
-int posix_memalign(void **ret, size_t alignment, size_t size)
-{
-    void *p = failing_malloc_now() ? NULL : FAILING_REAL(memalign)(alignment, size);
-
-    if (p)
-        *ret = p;
-    return p ? 0 : ENOMEM;
-}
-
-/* The sanitizer's would not come by malloc. */
-char *strndup(const char *text, size_t most)
-{
-    size_t len = strnlen(text, most);
-    char *copy = malloc(len + 1);
-
-    if (copy) {
-        memcpy(copy, text, len);
-        copy[len] = '\0';
-    }
-    return copy;
-}
-
-char *strdup(const char *text)
-{
-    return strndup(text, strlen(text));
-}
-
-struct failing_malloc_thread { void *(*start)(void *); void *arg; atomic_bool runs; };
-
-static void *failing_malloc_thread(void *arg)
-{
-    struct failing_malloc_thread *t = arg;
-    void *(*start)(void *) = t->start;
-
-    arg = t->arg;
-    atomic_fetch_sub(&failing_malloc_starting, 1);
-    atomic_store(&t->runs, true);
-    return start(arg);
-}
-
-int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *), void *arg)
-{
-    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    struct failing_malloc_thread t = {start, arg, false};
-    int rc;
-
-    if (failing_malloc_now())
-        return EAGAIN;
-    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-    atomic_fetch_add(&failing_malloc_starting, 1);
-    rc = real(ret, attributes, failing_malloc_thread, &t);
-    if (rc != 0)
-        atomic_fetch_sub(&failing_malloc_starting, 1);
-    while (rc == 0 && !atomic_load(&t.runs))
-        sched_yield();
-    return rc;
-}
-#endif
+/* Prints the stack of the allocation that failed last: addresses for addr2line. */
+void failing_malloc_tell(void);
 
 #endif

@@ -109,16 +109,20 @@ static void store_end(struct store *s)
     nftw(s->place, store_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The main of tests that ask one store, which `make` fills. */
-static int __attribute__((unused)) store_main(struct store *s, void (*make)(void),
-                                              const struct check_test *tests, int argc, char **argv)
-{
-    if (!store_begin(s))
-        return 1;
-    make();
-    int status = check_main(tests, argc, argv);
-    store_end(s);
-    return status;
-}
+/* The end of a file whose tests share one store, which `make` fills. */
+#define STORE_MAIN(tests, store, make) \
+    static bool store_made(void) \
+    { \
+        if (!store_begin(store)) \
+            return false; \
+        make(); \
+        return true; \
+    } \
+    static bool store_gone(void) \
+    { \
+        store_end(store); \
+        return true; \
+    } \
+    CHECK_MAIN_BETWEEN(tests, store_made, store_gone)
 
 #endif

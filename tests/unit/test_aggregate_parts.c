@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* /aggregate: threads, chunks and parts that memory has room for change nothing; what is too much is refused and given back. */
 #include "../../src/query/aggregate_rows.h"
 #include "aggregate_ask.h"

@@ -208,12 +208,18 @@ static const struct check_test tests[] = {
     {"charged", charged},       {"found_once", found_once}, {NULL, NULL},
 };
 
-int main(int argc, char **argv)
+static bool begin(void)
 {
     if (!mkdtemp(folder))
-        return 1;
+        return false;
     make_store();
-    int rc = check_main(tests, argc, argv);
-    store_end(&store);
-    return rmdir(folder) == 0 ? rc : 1;
+    return true;
 }
+
+static bool end(void)
+{
+    store_end(&store);
+    return rmdir(folder) == 0;
+}
+
+CHECK_MAIN_BETWEEN(tests, begin, end)

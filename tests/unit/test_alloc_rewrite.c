@@ -112,13 +112,19 @@ static const struct check_test tests[] = {
     {NULL, NULL},
 };
 
-int main(int argc, char **argv)
+static bool begin(void)
 {
     if (!mkdtemp(folder))
-        return 1;
+        return false;
     for (unsigned i = 0; text.len < 1100000; i++)
         buf_printf(&text, "{\"id\":%u,\"name\":\"read\"}\n", i * 2654435761u);
-    int rc = check_main(tests, argc, argv);
-    buf_done(&text);
-    return rmdir(folder) == 0 ? rc : 1;
+    return true;
 }
+
+static bool end(void)
+{
+    buf_done(&text);
+    return rmdir(folder) == 0;
+}
+
+CHECK_MAIN_BETWEEN(tests, begin, end)

@@ -110,7 +110,4 @@ static const struct check_test tests[] = {
     {NULL, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return store_main(&store, make_store, tests, argc, argv);
-}
+STORE_MAIN(tests, &store, make_store)

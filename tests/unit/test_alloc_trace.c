@@ -174,8 +174,10 @@ static const struct check_test tests[] = {
     {NULL, NULL},
 };
 
-int main(int argc, char **argv)
+static bool begin(void)
 {
     make_file();
-    return check_main(tests, argc, argv);
+    return true;
 }
+
+CHECK_MAIN_BETWEEN(tests, begin, NULL)

@@ -306,17 +306,17 @@ static void many_members(void)
     world_end();
 }
 
-int main(int argc, char **argv)
+static bool end(void)
 {
-    static const struct check_test tests[] = {
-        {"members", members},           {"packed_twice", packed_twice},
-        {"changes", changes},           {"cut_off", cut_off},
-        {"growing", growing},           {"odd_members", odd_members},
-        {"many_members", many_members}, {NULL, NULL},
-    };
-
-    int rc = check_main(tests, argc, argv);
     buf_done(&texts[0]);
     buf_done(&texts[1]);
-    return rc;
+    return true;
 }
+
+static const struct check_test tests[] = {
+    {"members", members},           {"packed_twice", packed_twice},
+    {"changes", changes},           {"cut_off", cut_off},
+    {"growing", growing},           {"odd_members", odd_members},
+    {"many_members", many_members}, {NULL, NULL},
+};
+CHECK_MAIN_BETWEEN(tests, NULL, end)

@@ -1,4 +1,4 @@
-/* room: base */
+/* room: base; threads */
 #include "check.h"
 #include "dftracerd/base.h"
 

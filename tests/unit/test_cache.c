@@ -1,4 +1,4 @@
-/* room: http */
+/* room: http; threads */
 /* The cache of answers: what is kept and what leaves, and who computes, waits, goes on or is stopped. */
 #include "check.h"
 #include "../../src/http/cache.h"

@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* /call-tree: nesting by hand, ties, overlaps; very deep and very wide threads; threads of the pool and chunks change nothing. */
 #include "query_store.h"
 
@@ -371,7 +371,4 @@ static const struct check_test tests[] = {
     {NULL, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return check_main(tests, argc, argv);
-}
+CHECK_MAIN(tests)

@@ -1,4 +1,4 @@
-/* room: http */
+/* room: http; alone, threads */
 /* Streams that wait, and the work side of a request, without sockets: this file is the server. */
 #include "check.h"
 #include "../../src/http/exchange.h"
@@ -540,18 +540,24 @@ static const struct check_test tests[] = {
     {"works_for_several", works_for_several},   {NULL, NULL},
 };
 
-int main(int argc, char **argv)
+static char place[] = "/tmp/test_exchange.XXXXXX";
+
+static bool start_workers(void)
 {
-    char place[] = "/tmp/test_exchange.XXXXXX", command[64];
     struct index_options small = {.path = mkdtemp(place), .workers = 1};
     struct err err = {0};
-    if (!small.path || index_open(&small, &err, &options.index) < 0 ||
-        pool_new(2, "test", &workers) < 0)
-        return 1;
-    int rc = check_main(tests, argc, argv);
+
+    return small.path && index_open(&small, &err, &options.index) >= 0 && pool_new(2, "test", &workers) >= 0;
+}
+
+static bool stop_workers(void)
+{
+    char command[64];
+
     pool_free(workers);
     index_close(options.index);
     snprintf(command, sizeof command, "rm -rf %s", place);
-    rc |= system(command) != 0;
-    return rc;
+    return system(command) == 0;
 }
+
+CHECK_MAIN_BETWEEN(tests, start_workers, stop_workers)

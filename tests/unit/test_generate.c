@@ -229,7 +229,7 @@ static void lack_of_memory_is_an_error(void)
             rc = generate_open(plan, 1, &g);
         while (rc == 0)
             rc = generate_next(g, 1 << 20, &out);
-        bool failed = failing_malloc_hit;
+        bool failed = failing_malloc_happened();
         failing_malloc_stop();
         CHECK_INT(rc, failed ? -ENOMEM : ERR_END);
         generate_close(g);

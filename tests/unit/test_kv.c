@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; threads */
 /* test_kv.c - the wrapper of LMDB: order of keys, sticky errors, maps that grow under readers, and what damage is told as. */
 #include "check.h"
 

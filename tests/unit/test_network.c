@@ -1,4 +1,4 @@
-/* room: daemon */
+/* room: daemon; alone, threads */
 /* test_network.c - file systems of other machines: no index there, and no trust in inotify. statfs() is ours here. */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* room: rewrite */
+/* room: rewrite; threads */
 #include "check.h"
 
 #include "dftracerd/rewrite.h"

@@ -145,7 +145,4 @@ static void make_store(void)
     store_ingest(&store, 0, 1);
 }
 
-int main(int argc, char **argv)
-{
-    return store_main(&store, make_store, tests, argc, argv);
-}
+STORE_MAIN(tests, &store, make_store)

@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* Which files a selection means. */
 #include "query_store.h"
 #include "../../src/query/plan.h"

@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* share: every byte of the sources once, in order; each line with its group; records where they are needed; where files end. */
 #include <errno.h>
 #include <fcntl.h>
@@ -297,18 +297,15 @@ static void long_line(void)
     store_end(&s);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct check_test tests[] = {
-        {"first match", first_match},
-        {"records without objects", records_without_objects},
-        {"no newline at the end", no_newline_at_the_end},
-        {"odd lines", odd_lines},
-        {"halves stay apart", halves_stay_apart},
-        {"brackets", brackets},
-        {"many chunks", many_chunks},
-        {"long line", long_line},
-        {NULL, NULL},
-    };
-    return check_main(tests, argc, argv);
-}
+static const struct check_test tests[] = {
+    {"first match", first_match},
+    {"records without objects", records_without_objects},
+    {"no newline at the end", no_newline_at_the_end},
+    {"odd lines", odd_lines},
+    {"halves stay apart", halves_stay_apart},
+    {"brackets", brackets},
+    {"many chunks", many_chunks},
+    {"long line", long_line},
+    {NULL, NULL},
+};
+CHECK_MAIN(tests)

@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; alone, threads */
 /* test_store_io.c - writes of the store that fail. LMDB refuses everything after a failed write of its meta page, until it
  * is opened again: nobody who reads may notice. */
 #include "index_world.h"

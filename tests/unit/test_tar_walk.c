@@ -205,10 +205,11 @@ static const struct check_test tests[] = {{"as_tarfile_reads_them", as_tarfile_r
                                           {"hostile_ones", hostile_ones},
                                           {NULL, NULL}};
 
-int main(int argc, char **argv)
+static bool end(void)
 {
-    int rc = check_main(tests, argc, argv);
     char command[100];
     snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command) == 0 ? rc : 1;
+    return system(command) == 0;
 }
+
+CHECK_MAIN_BETWEEN(tests, NULL, end)

@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* /view: lines byte for byte, the metadata they need, order, windows, errors. */
 #include <errno.h>
 

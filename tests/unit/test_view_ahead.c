@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; threads */
 /* test_view_ahead.c - what is made ahead comes in order, whatever threads there are; nothing is kept of it when memory is
  * short, when the client is away, or when it does not come back. */
 #include "query_store.h"
