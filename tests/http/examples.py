@@ -2,8 +2,9 @@
 
 A command is a line `$ ...` in a block that begins with ```console; the lines below it, up to the next command, are its
 output, where a line `...` stands for any lines. Commands run one after the other in one folder, with the programs of the
-build and $DFTRACERD_URL. Commands that do not end or that install (make, dftracerd) are not run. UPDATE=1 in
-the environment writes what was printed into the document.
+build and $DFTRACERD_URL. `make run` and `dftracerd -d DIR &` start a daemon on a port that the kernel chooses: the first on the
+made-up traces of the Makefile, in build/demo. Other commands that do not end or that install are not run. UPDATE=1 in the
+environment writes what was printed into the document.
 """
 
 import os
@@ -69,20 +70,31 @@ def run(command, folder, url):
     return got.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
+def demo():
+    """The command with which `make run` makes its traces when it is given none."""
+    with open(document("Makefile"), encoding="utf-8") as f:
+        makefile = f.read().replace("\\\n", " ")
+    options = re.search(r"/gen-fake-trace (.*?) &&", makefile).group(1)
+    return "mkdir -p build && gen-fake-trace " + re.sub(r"--output-dir \S+", "--output-dir build/demo", options)
+
+
 class Runner:
-    """Runs commands one after the other; `dftracerd -d traces &` starts a daemon on a port of its own."""
+    """Runs commands one after the other."""
 
     def __init__(self, folder):
         self.folder, self.web, self.count, self.failed = folder, None, 0, []
 
-    def start(self):
-        self.web = Web(self.folder.path("traces"))
+    def start(self, directory):
+        self.web = Web(self.folder.path(directory))
         self.web.ready()
 
     def output(self, command, wanted):
-        """What stands below the command from now on."""
-        if command.startswith("dftracerd "):
-            self.start()
+        """What is written below the command from now on."""
+        if command == "make run":
+            run(demo(), self.folder.base, "")
+            self.start("build/demo")
+        elif command.startswith("dftracerd "):
+            self.start("traces")
         if command.split()[0] in NOT_RUN:
             return wanted
         self.count += 1
