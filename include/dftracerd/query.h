@@ -41,6 +41,24 @@ bool value_whole(const struct value *v, __int128 *ret);
 /* The nearest double, of times in us; `other` for what is not a number. */
 double value_double(const struct value *v, double other);
 
+/* ---- columns --------------------------------------------------------------------------------------------- */
+
+/* The columns that a query knows by name in every trace. Any other name is that of an argument. */
+enum column_unit { UNIT_NONE, UNIT_US, UNIT_BYTES };
+struct query_column {
+    const char *name;
+    const char *type;                 /* of its values, as /schema writes it; "mixed": texts and numbers    */
+    enum column_unit unit;
+    bool derived;                     /* computed: there even if /schema, which lists what is stored, has none */
+    bool event;                       /* a member of `columns` in answers of /event                         */
+    const char *help;                 /* half a sentence                                                    */
+};
+size_t query_column_count(void);
+/* i < query_column_count(); static memory. */
+const struct query_column *query_column(size_t i);
+/* NULL: no column of this name. */
+const struct query_column *query_column_find(struct text name);
+
 /* ---- which events ------------------------------------------------------------------------------------ */
 
 enum { PHASE_EVENTS = 1 << TRACE_EVENT, PHASE_COUNTERS = 1 << TRACE_COUNTER, PHASE_AGGREGATED = 1 << TRACE_AGGREGATED,

@@ -19,16 +19,16 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
-/* Columns of the answer; the thread and the times come first. */
-enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE };
-static const char *const columns[] = {"host", "pid", "tid",  "ts",   "te",   "dur", "name", "cat",
-                                      "ph",   "id",  "rank", "size", "file", "cmd", "exec"};
-enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+/* Columns of the answer: the thread and the times, which its neighbours are found by, then the others of the table. */
+enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE, OF_OTHERS };
+static const char *const first_columns[OF_OTHERS] = {"host", "pid", "tid", "ts", "te"};
 
 /* What stands around it; each is a timeline of one column, for its objects. */
 enum { CALLERS, PREVIOUS, NEXT, AROUND };
 struct state {
     struct query *query, *of[AROUND];
+    const char **columns;
+    size_t column_count;
     struct rows *rows;
     const struct value *values;
     struct view *view;
@@ -68,9 +68,32 @@ static int open_object(struct request *rq, struct state *s)
     return rc;
 }
 
+static bool is_first(const char *name)
+{
+    for (size_t i = 0; i < OF_OTHERS; i++)
+        if (strcmp(first_columns[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int choose_columns(struct request *rq, struct state *s)
+{
+    s->columns = arena_alloc(&rq->arena, (OF_OTHERS + query_column_count()) * sizeof *s->columns);
+    if (!s->columns)
+        return -ENOMEM;
+    for (size_t i = 0; i < OF_OTHERS; i++)
+        s->columns[s->column_count++] = first_columns[i];
+    for (size_t i = 0; i < query_column_count(); i++) {
+        const struct query_column *c = query_column(i);
+        if (c->event && !is_first(c->name))
+            s->columns[s->column_count++] = c->name;
+    }
+    return 0;
+}
+
 static int read_object(struct request *rq, struct state *s)
 {
-    struct rows_options rows = {.columns = columns, .column_count = COLUMNS, .limit = 1};
+    struct rows_options rows = {.columns = s->columns, .column_count = s->column_count, .limit = 1};
     struct view_options view = {.no_metadata = true, .limit = 1};
     size_t count = 0;
     int rc = rows_open(s->query, &rows, &rq->err, &s->rows);
@@ -90,7 +113,7 @@ static void write_thread(struct state *s)
 {
     buf_clear(&s->text);
     for (unsigned i = OF_HOST; i <= OF_TID; i++) {
-        query_text_equals(&s->text, columns[i], &s->values[i]);
+        query_text_equals(&s->text, s->columns[i], &s->values[i]);
         buf_puts(&s->text, " and ");
     }
 }
@@ -170,6 +193,7 @@ static int open_event(struct request *rq)
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
     int rc = s ? open_object(rq, s) : -ENOMEM;
 
+    rc = rc < 0 ? rc : choose_columns(rq, s);
     rc = rc < 0 ? rc : read_object(rq, s);
     if (rc < 0 || s->values[OF_TS].type != VALUE_TIME)
         return rc;
@@ -229,8 +253,8 @@ static int next_event(struct request *rq, struct buf *out)
     jw_put_uint(&j, "generation", snapshot_generation(rq->snapshot));
     jw_key(&j, "columns");
     jw_begin(&j, '{');
-    for (unsigned i = 0; i < COLUMNS; i++) {
-        jw_key(&j, columns[i]);
+    for (size_t i = 0; i < s->column_count; i++) {
+        jw_key(&j, s->columns[i]);
         jw_value(&j, &s->values[i]);
     }
     jw_end(&j, '}');

@@ -335,6 +335,43 @@ static void write_rules(struct jw *j)
     jw_end(j, ']');
 }
 
+/* The value of a column: whole numbers may be written with a fraction, so they are no "integer". */
+static void write_value_type(struct jw *j, const char *type)
+{
+    if (strcmp(type, "mixed") == 0)
+        return;
+    openapi_begin(j, "type", '[');
+    jw_str(j, strcmp(type, "string") == 0 ? "string" : "number");
+    jw_str(j, "null");
+    jw_end(j, ']');
+}
+
+/* Extensions have the columns' own types and units: for programs that complete or check queries. */
+static void write_columns(struct jw *j)
+{
+    static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
+
+    openapi_begin(j, "Columns", '{');
+    openapi_member(j, "type", "object");
+    openapi_member(j, "description",
+                   "columns that every query knows by name; null where an event has none");
+    jw_put_bool(j, "additionalProperties", false);
+    openapi_begin(j, "properties", '{');
+    for (size_t i = 0; i < query_column_count(); i++) {
+        const struct query_column *c = query_column(i);
+        openapi_begin(j, c->name, '{');
+        write_value_type(j, c->type);
+        openapi_member(j, "description", c->help);
+        openapi_member(j, "x-type", c->type);
+        if (c->unit != UNIT_NONE)
+            openapi_member(j, "x-unit", units[c->unit]);
+        jw_put_bool(j, "x-derived", c->derived);
+        jw_end(j, '}');
+    }
+    jw_end(j, '}');
+    jw_end(j, '}');
+}
+
 static void write_components(struct jw *j, struct arena *arena)
 {
     struct text schemas = openapi_json(arena, openapi_schemas);
@@ -347,6 +384,8 @@ static void write_components(struct jw *j, struct arena *arena)
     jw_end(j, '}');
     openapi_write_parts(j, arena);
     openapi_begin(j, "schemas", '{');
+    write_columns(j);
+    buf_putc(j->out, ',');
     buf_text(j->out, schemas);
     jw_end(j, '}');
     jw_end(j, '}');

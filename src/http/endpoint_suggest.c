@@ -19,12 +19,6 @@ static const struct param_spec own_params[] = {
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
                                                   NULL};
 
-/* What a query may name besides stored columns. */
-static const struct {
-    const char *path, *type;
-} derived[] = {{"cmd", "string"}, {"exec", "string"}, {"file", "string"}, {"host", "string"},
-               {"rank", "int"},   {"size", "int"},    {"te", "float"},    {"trace", "string"}};
-
 struct state {
     struct query *query;
     struct schema *schema;       /* of names */
@@ -72,11 +66,11 @@ static int narrow(struct request *rq, struct state *s, struct selection *chosen)
 /* As the language knows it, not a piece of a query. */
 static int check_column(struct request *rq, const char *column)
 {
+    const struct query_column *known = query_column_find(text_of(column));
     const char *path = NULL;
 
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-        if (strcmp(derived[i].path, column) == 0)
-            return 0;
+    if (known && known->derived)
+        return 0;
     int rc = query_stored_path(text_of(column), &rq->arena, &path);
     if (rc == -EINVAL || strpbrk(column, " \t\n\"'()"))
         return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is no column",
@@ -174,15 +168,29 @@ static void write_name(struct jw *j, struct text path, const char *type, const u
     jw_end(j, '}');
 }
 
+/* Derived columns by name: the first one after `last` (NULL: of all), NULL at the end. */
+static const struct query_column *next_derived(const struct query_column *last)
+{
+    const struct query_column *next = NULL;
+
+    for (size_t i = 0; i < query_column_count(); i++) {
+        const struct query_column *c = query_column(i);
+        if (c->derived && (!last || strcmp(c->name, last->name) > 0) &&
+            (!next || strcmp(c->name, next->name) < 0))
+            next = c;
+    }
+    return next;
+}
+
 static void write_names(const struct request *rq, const struct state *s, struct jw *j)
 {
     struct text prefix = text_of(request_text(rq, "prefix"));
     uint64_t left = s->limit;
 
-    for (size_t i = 0; i < sizeof derived / sizeof *derived && left; i++) {
-        if (!begins(text_of(derived[i].path), prefix))
+    for (const struct query_column *c = NULL; left && (c = next_derived(c));) {
+        if (!begins(text_of(c->name), prefix))
             continue;
-        write_name(j, text_of(derived[i].path), derived[i].type, NULL);
+        write_name(j, text_of(c->name), c->type, NULL);
         left--;
     }
     for (size_t i = 0; i < s->schema->count && left; i++) {

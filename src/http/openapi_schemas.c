@@ -266,7 +266,7 @@ const char openapi_schemas[] =
 "'NearEvent':{'type':'object','additionalProperties':false,'required':['ts','dur','name','cat','file','object'],'properties':{'ts':{'type':'number'},"
     "'dur':" NUMBER ",'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'file':{'type':'string'},'object':" COUNT "}},"
 "'Event':{'type':'object','additionalProperties':false,'required':['generation','columns','event','callers','callers_total','previous','next'],'properties':{"
-    "'generation':" COUNT ",'columns':{'type':'object'},'event':{'type':'object','description':'its line'},'callers':{'type':'array','items':{"
+    "'generation':" COUNT ",'columns':{'$ref':'#/components/schemas/Columns'},'event':{'type':'object','description':'its line'},'callers':{'type':'array','items':{"
     "'$ref':'#/components/schemas/NearEvent'}},'callers_total':" COUNT ",'previous':{'anyOf':[{'$ref':'#/components/schemas/NearEvent'},{'type':'null'}]},"
     "'next':{'anyOf':[{'$ref':'#/components/schemas/NearEvent'},{'type':'null'}]}}},"
 "'Find':{'type':'object','additionalProperties':false,'required':['generation','complete','files','damaged_files','count','untimed','position','event'],"

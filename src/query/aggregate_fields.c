@@ -18,8 +18,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
 
     if (m->source->info.kind == PATH_COLUMN)
         rc = query_seen(p->query, sources, 2, SEEN_NUMBER | SEEN_MAYBE, &seen);
-    else if (m->source->info.kind != PATH_DUR && m->source->info.kind != PATH_TE &&
-             m->source->info.kind != PATH_RANK)
+    else if (!m->source->info.number)
         seen = SEEN_TEXT;
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));

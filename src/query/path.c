@@ -1,39 +1,10 @@
-/* path.c - top-level fields, aliases, derived names; any other bare name is an argument. */
+/* path.c - what a name of a query means: a column of the table, or an argument. */
 #include "path.h"
-#include "dftracerd/query.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { STORED_MAX = 4000 }; /* bytes of a path that can be a dimension */
-
-static const struct {
-    const char *path;
-    enum path_kind kind;
-    const char *column;
-    bool time, bytes;
-} known[] = {
-    {"name", PATH_COLUMN, "name"},
-    {"cat", PATH_COLUMN, "cat"},
-    {"pid", PATH_COLUMN, "pid"},
-    {"tid", PATH_COLUMN, "tid"},
-    {"ts", PATH_COLUMN, "ts", .time = true},
-    {"te", PATH_TE, "", .time = true},
-    {"dur", PATH_DUR, "dur", .time = true},
-    {"ph", PATH_COLUMN, "ph"},
-    {"id", PATH_COLUMN, "id"},
-    {"type", PATH_COLUMN, "type"},
-    {"hhash", PATH_COLUMN, "args.hhash"},
-    {"fhash", PATH_COLUMN, "args.fhash"},
-    {"shash", PATH_COLUMN, "args.shash"},
-    {"host", PATH_HOST, ""},
-    {"file", PATH_FILE, ""},
-    {"cmd", PATH_CMD, ""},
-    {"exec", PATH_EXEC, ""},
-    {"rank", PATH_RANK, ""},
-    {"trace", PATH_TRACE, ""},
-    {"size", PATH_COLUMN, "size", .bytes = true},
-};
 
 static bool starts_with(struct text t, const char *prefix)
 {
@@ -74,19 +45,28 @@ static int resolve_bare(struct text path, struct arena *arena, struct path_info 
     return 0;
 }
 
+static struct path_info info_of(const struct known_column *c)
+{
+    struct path_info info = {.kind = c->kind,
+                             .column = text_of(c->stored ? c->stored : ""),
+                             .time = c->shown.unit == UNIT_US,
+                             .bytes = c->shown.unit == UNIT_BYTES};
+
+    if (c->kind == PATH_COLUMN)
+        info.hash = trace_path_is_hash(info.column);
+    else
+        info.number = strcmp(c->shown.type, "int") == 0 || strcmp(c->shown.type, "float") == 0;
+    return info;
+}
+
 int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
 {
+    const struct known_column *c = known_column(path);
     struct path_info info = {.kind = PATH_COLUMN, .column = path};
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (!text_eq(path, text_of(known[i].path)))
-            continue;
-        *ret = (struct path_info){.kind = known[i].kind,
-                                  .column = text_of(known[i].column),
-                                  .time = known[i].time,
-                                  .bytes = known[i].bytes};
-        ret->hash = ret->kind == PATH_COLUMN && trace_path_is_hash(ret->column);
+    if (c) {
+        *ret = info_of(c);
         return 0;
     }
     if (starts_with(path, "args.")) {

@@ -2,7 +2,7 @@
 #ifndef DFTRACERD_QUERY_PATH_H
 #define DFTRACERD_QUERY_PATH_H
 
-#include "dftracerd/base.h"
+#include "dftracerd/query.h"
 
 enum path_kind {
     PATH_COLUMN, /* stored: `column`, and where a row has none of it `other`          */
@@ -19,11 +19,20 @@ enum path_kind {
 struct path_info {
     enum path_kind kind;
     struct text column,
-        other;  /* other.len 0: none                                                 */
-    bool time;  /* literals are microseconds or carry a unit of time                 */
-    bool bytes; /* literals may carry a unit of size                                 */
-    bool hash;  /* literals that are numbers mean the text of their digits           */
+        other;   /* other.len 0: none                                                 */
+    bool time;   /* literals are microseconds or carry a unit of time                 */
+    bool number; /* computed, and a number: not for PATH_COLUMN, where the values say */
+    bool bytes;  /* literals may carry a unit of size                                 */
+    bool hash;   /* literals that are numbers mean the text of their digits           */
 };
+/* A row of the table in columns.c. */
+struct known_column {
+    struct query_column shown;
+    enum path_kind kind;
+    const char *stored; /* the stored column; NULL: computed */
+};
+/* NULL: the table has none of this name. */
+const struct known_column *known_column(struct text name);
 /* `path` is borrowed by ret, as is what is made in the arena. 0 or -ENOMEM. */
 int path_resolve(struct text path, struct arena *arena, struct path_info *ret);
 

@@ -558,7 +558,9 @@ class Root:
         if path in ("cmd", "exec"):
             hash_text = o.values.get("args.%s_hash" % path)
             return self.behind(o, "SH", hash_text) if isinstance(hash_text, str) else None
-        return self.rank(o)
+        if path == "rank":
+            return self.rank(o)
+        raise KeyError("there is no rule for the column " + path)
 
 
 def rank_of(o):

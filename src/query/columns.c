@@ -1,0 +1,60 @@
+/* columns.c - the table of columns: every name that a query knows in all traces.
+ *
+ * To add one: a row here; if it is computed, a kind in path.h and its case in bind_kind() of source.c. The compiler names a missing
+ * case. /suggest, /event and /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the page,
+ * the oracle, docs/API.md. */
+#include "path.h"
+#include "dftracerd/query.h"
+
+/* clang-format off */
+/* The first part in the order of /event's `columns`. */
+static const struct known_column known[] = {
+    {{.name = "host", .type = "string", .derived = true, .event = true, .help = "name of the host"}, .kind = PATH_HOST},
+    {{.name = "pid", .type = "int", .event = true, .help = "process id"}, .stored = "pid"},
+    {{.name = "tid", .type = "int", .event = true, .help = "thread id"}, .stored = "tid"},
+    {{.name = "ts", .type = "float", .unit = UNIT_US, .event = true, .help = "start time"}, .stored = "ts"},
+    {{.name = "te", .type = "float", .unit = UNIT_US, .derived = true, .event = true, .help = "end time: ts + dur; ts where there is no dur"}, .kind = PATH_TE},
+    {{.name = "dur", .type = "float", .unit = UNIT_US, .event = true, .help = "duration; 0 for an event with ph X that has none"}, .kind = PATH_DUR, .stored = "dur"},
+    {{.name = "name", .type = "string", .event = true, .help = "name of the event, such as read"}, .stored = "name"},
+    {{.name = "cat", .type = "string", .event = true, .help = "category, such as POSIX"}, .stored = "cat"},
+    {{.name = "ph", .type = "mixed", .event = true, .help = "phase: X for an event, C for a counter, M for metadata"}, .stored = "ph"},
+    {{.name = "id", .type = "int", .event = true, .help = "number that the tracer gave the event"}, .stored = "id"},
+    {{.name = "rank", .type = "int", .derived = true, .event = true, .help = "MPI rank of the process"}, .kind = PATH_RANK},
+    {{.name = "size", .type = "int", .unit = UNIT_BYTES, .derived = true, .event = true, .help = "bytes that the call transferred"}, .stored = "size"},
+    {{.name = "file", .type = "string", .derived = true, .event = true, .help = "path of the file that the call is about"}, .kind = PATH_FILE},
+    {{.name = "cmd", .type = "string", .derived = true, .event = true, .help = "command line that args.cmd_hash refers to"}, .kind = PATH_CMD},
+    {{.name = "exec", .type = "string", .derived = true, .event = true, .help = "executable that args.exec_hash refers to"}, .kind = PATH_EXEC},
+    {{.name = "trace", .type = "string", .derived = true, .help = "path of the trace file"}, .kind = PATH_TRACE},
+    {{.name = "type", .type = "mixed", .help = "field `type` of the line"}, .stored = "type"},
+    {{.name = "hhash", .type = "string", .help = "hash of the host name: args.hhash"}, .stored = "args.hhash"},
+    {{.name = "fhash", .type = "string", .help = "hash of the file path: args.fhash"}, .stored = "args.fhash"},
+    {{.name = "shash", .type = "string", .help = "hash of a text: args.shash"}, .stored = "args.shash"},
+};
+/* clang-format on */
+enum { KNOWN = sizeof(known) / sizeof(*known) };
+
+const struct known_column *known_column(struct text name)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (text_eq(name, text_of(known[i].shown.name)))
+            return &known[i];
+    }
+    return NULL;
+}
+
+size_t query_column_count(void)
+{
+    return KNOWN;
+}
+
+const struct query_column *query_column(size_t i)
+{
+    return &known[i].shown;
+}
+
+const struct query_column *query_column_find(struct text name)
+{
+    const struct known_column *c = known_column(name);
+
+    return c ? &c->shown : NULL;
+}
