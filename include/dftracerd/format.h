@@ -2,8 +2,8 @@
  *
  * May use:   base, measure, trace, index, query.    Used by: rewrite, http, tools.
  * Threads:   values; one thread at a time each.
- * All writers append to a struct buf, whose error is sticky: check buf.error once. Numbers follow API.md section 1: exact
- * integers, shortest doubles, times as decimal microseconds, NaN and infinity as null.
+ * All writers append to a struct buf, whose error is sticky: check buf.error once. Numbers are exact
+ * integers and the shortest doubles that read back equal, times as decimal microseconds, NaN and infinity as null.
  */
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
@@ -92,9 +92,9 @@ void arrow_free(struct arrow *a);
 
 /* ---- whole answers --------------------------------------------------------------------------------------------- */
 
-/* /stats as API.md section 5 has it: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables of commands-behaviour 5.3). */
 /* The member "histogram": [{lo, hi, count}, ...]. */
 void format_bins(struct jw *j, const struct stats_bin *bins, size_t count);
+/* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that dftracer_stats printed). */
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty, struct buf *out);
 /* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and columns. All borrowed until
  * format_info_free; `files` are positions in the snapshot. ERR_FORMAT, -ENOMEM. */

@@ -28,7 +28,8 @@ struct index_options {
     uint64_t map_size;              /* LMDB address space, 0 = 64 GiB (grown when full)                             */
     uint64_t map_max;               /* data.mdb grows no further: indexing stops with ERR_STORE_FULL; 0 = no limit  */
     enum trace_engine engine;
-    const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = the seven of API.md        */
+    const char *const *dimensions;  /* NULL-terminated paths with bloom filters; NULL = name, cat, pid, tid,
+                                     * args.hhash, args.fhash, args.shash                                              */
     double bloom_rate;              /* false-positive rate, 0 = 0.01                                               */
     bool read_only;                 /* inspection: no ingest, no lock taken for writing                            */
     unsigned commit_ms;             /* what was read is committed after so long at the latest, 0 = 500               */
@@ -287,7 +288,8 @@ struct column {
 /* Paths of the columns that every chunk has besides those of its objects:
  *   "@class" INT enum trace_class, "@gap" INT bytes between the end of the previous object (chunk start) and this one,
  *   "@len" INT bytes of the object, "@repaired" BOOL, "@bad_dur" BOOL true where a dur was there but
- *   beyond int64 (such an X event has none, not 0; only where any is), "size" INT or DOUBLE bytes moved by API.md section 1 (only where any is),
+ *   beyond int64 (such an X event has none, not 0; only where any is), "size" INT or DOUBLE bytes moved, as chunk_size.c says
+ *   (only where any is),
  *   "@other" TEXT {"path":value,...}: values of paths beyond the chunk's 512 (or whose path is "size" or begins with '@');
  *   a question on a path that chunk_find does not know looks into it where it exists */
 
@@ -389,7 +391,7 @@ struct summary_name {               /* by (class, cat, name)                    
     uint8_t class;
     uint32_t cat, name;             /* text ids, INDEX_NO_TEXT = null                                     */
     uint64_t count;
-    struct moments duration;        /* by the rule of API.md section 1: absent dur of an X event is 0      */
+    struct moments duration;        /* an X event without dur counts as 0, other objects are left out */
     struct sketch *duration_sketch; /* us                                                                 */
     struct histogram histogram;
 };

@@ -64,7 +64,8 @@ const struct query_column *query_column_find(struct text name);
 enum { PHASE_EVENTS = 1 << TRACE_EVENT, PHASE_COUNTERS = 1 << TRACE_COUNTER, PHASE_AGGREGATED = 1 << TRACE_AGGREGATED,
        PHASE_METADATA = 1 << TRACE_METADATA, PHASE_DATA = 7, PHASE_ANY = 15 };
 
-/* Section 3 of API.md. Zero means "not given"; texts borrowed for the life of the query. selection_init sets defaults. */
+/* The parameters by which all queries select events. Zero means "not given"; texts borrowed for the life of the query.
+ * selection_init sets defaults. */
 struct selection {
     const char *const *dirs, *const *files;   /* root-relative, label/..., or absolute; globs in files  */
     size_t dir_count, file_count;
@@ -314,8 +315,9 @@ void rows_close(struct rows *r);
 /* ---- /aggregate ------------------------------------------------------------------------------------------------ */
 
 /* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one per (class, cat, name, pid,
- * tid, hhash, fhash, bucket, group_keys) and whose counters are read by API.md section 1; and the general one, which groups
- * all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts are borrowed for the call only. */
+ * tid, hhash, fhash, bucket, group_keys) and whose counters are weighted: count = dft_cnt, else freq, else count, else 1
+ * (aggregate_counters.c); and the general one, which groups all chosen objects by `group_by` (none: one row) and tells
+ * `aggregates`. Texts are borrowed for the call only. */
 enum aggregate_time { AGGREGATE_TIME_US, AGGREGATE_TIME_MS, AGGREGATE_TIME_ISO };
 struct aggregate_options {
     int64_t interval_ns;             /* of the buckets; 0 = all in one                                   */

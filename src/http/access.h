@@ -1,4 +1,4 @@
-/* access.h - who is served (API.md section 2).
+/* access.h - who is served.
  *
  * A peer of the daemon's own uid (or an allowed one) needs no token: on unix sockets SO_PEERCRED tells, on loopback TCP
  * the kernel's socket diagnosis (NETLINK_SOCK_DIAG) names the owner of the peer's socket, without privilege. Looked up once a

@@ -1,4 +1,4 @@
-/* selection.c - the parameters by which every query chooses its events (API.md section 3). */
+/* selection.c - the parameters by which every query chooses its events: files, times, classes, filter. */
 #include "endpoint.h"
 
 #include <stdio.h>

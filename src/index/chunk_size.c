@@ -1,4 +1,8 @@
-/* chunk_size.c - bytes moved by an object: API.md section 1, "size". */
+/* chunk_size.c - column size: bytes moved by an object. The first that applies:
+ *   1. args.size_sum, else args.ret_sum;
+ *   2. cat POSIX or STDIO: null unless the name is a transfer call; then args.ret if > 0 (a failed call is null), times args.size for
+ *      STDIO fread and fwrite; without args.ret, args.size;
+ *   3. any other cat: args.size, else args.image_size, if > 0. */
 #include "chunk_build.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* aggregate_counters.c - rows of counters and aggregated records: how many events each stands for, and their durations,
- * sizes and fields, by section 1 of API.md. Times in arguments are in the unit of their file. */
+ * sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration: dur_sum, else dur, else time (seconds). Size: size_sum,
+ * else ret_sum, else as for events. Other times in arguments are in the unit of their file. */
 #include "aggregate.h"
 #include "plan.h"
 

@@ -1,7 +1,7 @@
 /* dsl.h - the query language: text to tree, tree to canonical text. Private to the room.
  *
- * Grammar and meaning: API.md section 4. Everything lives in the arena of the struct dsl but the source text, which is
- * borrowed while parsing only. Trees are n-ary: a and b and c is one node with three children.
+ * The grammar is in dsl_parse.c, meanings are in docs/API.md. Everything lives in the arena of the struct dsl but the
+ * source text, which is borrowed while parsing only. Trees are n-ary: a and b and c is one node with three children.
  */
 #ifndef DFTRACERD_QUERY_DSL_H
 #define DFTRACERD_QUERY_DSL_H

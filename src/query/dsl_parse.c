@@ -1,4 +1,13 @@
-/* dsl_parse.c - recursive descent over the grammar of API.md section 4. */
+/* dsl_parse.c - recursive descent over this grammar; an empty text is a query for everything.
+ *
+ *   or    := and { OR and }
+ *   and   := not { AND not }
+ *   not   := NOT not | '(' or ')' | test
+ *   test  := path op value | path [NOT] IN '[' [value {',' value}] ']' | path [NOT] (LIKE | ILIKE) string
+ *          | path (~ | ~* | !~ | !~*) string | path IS [NOT] NULL | string [NOT] IN path
+ *   op    := == | = | != | > | < | >= | <=
+ *   value := string | number [unit] | TRUE | FALSE
+ */
 #include "dsl.h"
 #include "dftracerd/query.h"
 

@@ -30,7 +30,7 @@ static const struct {
              "\"config\", \"data_loader\"]"},
 };
 
-/* Presets ignore the case of cat (API.md section 1). */
+/* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as written. */
 static void ignore_case_of_cat(struct dsl_node *n)
 {
     n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));

@@ -381,7 +381,7 @@ def tree(out):
 
 
 def view_case(out):
-    """commands-behaviour.md 4.7, the reader test."""
+    """What the reader test of the old commands reads: each kind of metadata record, and calls of several categories."""
     pid = {"pid": 1000, "tid": 2000}
 
     def meta(name, key, value):

@@ -1,4 +1,4 @@
-"""The query language, section 4 of API.md: parse(text) -> Query, Query.test(root, object) -> bool."""
+"""The query language, as docs/API.md explains it: parse(text) -> Query, Query.test(root, object) -> bool."""
 
 import operator
 import re

@@ -1,4 +1,4 @@
-"""A directory of traces to objects with normalised values, by docs/READING.md and section 1 of API.md."""
+"""A directory of traces to objects with normalised values, by docs/READING.md and docs/API.md."""
 
 import gc
 import json
@@ -240,7 +240,8 @@ class Object:
         return self.moved
 
     def bytes_moved(self):
-        """Section 1 of API.md."""
+        """The first that applies: size_sum, ret_sum; of POSIX and STDIO transfer calls ret (fread and fwrite: times size), else size; of other
+        categories size, else image_size. None where that is not above 0."""
         for key in ("args.size_sum", "args.ret_sum"):
             if self.measure(key) is not None:
                 return self.measure(key)

@@ -1,4 +1,4 @@
-"""Which files and objects a request selects: section 3 of API.md. Parameters are as in the request: text, or lists."""
+"""Which files and objects a request selects. Parameters are as in the request: text, or lists."""
 
 import collections
 import json

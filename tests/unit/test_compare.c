@@ -90,7 +90,7 @@ static void check_metric(const struct compare_group *g, const char *name, double
     CHECK_INT(m->changes[0].regression, regression);
 }
 
-/* ---- commands-behaviour.md 10.4 ------------------------------------------------------------------------ */
+/* ---- the cases of the old comparator ------------------------------------------------------------------------ */
 
 static const char windows[] = X("open", "A", 1, 100, 4, "") X("open", "A", 1, 1100, 4, "")
     X("open", "A", 1, 1200, 8, "") X("open", "A", 1, 2100, 4, "") X("open", "A", 1, 2200, 5, "")

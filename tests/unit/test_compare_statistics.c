@@ -113,7 +113,7 @@ static void very_many(void)
     CHECK(m.u == 5e23 && m.p == 1 && m.cliffs_delta == 0);
 }
 
-/* commands-behaviour.md 10.4; m2 / n is the population variance. */
+/* The cases of the old comparator's tests; m2 / n is the population variance. */
 static void cohen(void)
 {
     struct sample_summary a = {10, 50, 100 / 9.0}, b = a, one = {1, 9, 0};

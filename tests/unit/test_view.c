@@ -64,7 +64,7 @@ static void check_view(struct store *s, struct ask ask, const char *expected)
     }
 }
 
-/* ---- the case of the old command's tests (commands-behaviour 4.7) ----------------------------------- */
+/* ---- the case of the old command's tests --------------------------------------------------------- */
 
 #define META(name, arg, value) \
     "{\"name\":\"" name \
