@@ -4,7 +4,7 @@
  * Threads:   all calls from any thread; texts_flush and texts_load only from the writer (or before there is one).
  * Memory:    a text never moves and lives until texts_free.
  * Ids:       below TEXTS_STORED they are ids of the store; from TEXTS_LOCAL on ids of this process only (the limits
- *            were reached); from TEXTS_LINES on whole records, see names.h.
+ *            were reached); from TEXTS_LINES on whole records, see names.c.
  */
 #ifndef DFTRACERD_INDEX_TEXTS_H
 #define DFTRACERD_INDEX_TEXTS_H
