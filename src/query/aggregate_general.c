@@ -157,7 +157,8 @@ static enum aggregate_unit unit_of(const struct item *it, const struct measure *
         return AGGREGATE_US;
     if (it->function->what == TELL_BANDWIDTH)
         return AGGREGATE_BYTES_PER_S;
-    return m && strcmp(m->name, "size") == 0 ? AGGREGATE_BYTES : AGGREGATE_PLAIN;
+    const struct query_column *c = m ? query_column_find(text_of(m->name)) : NULL;
+    return c && c->unit == UNIT_BYTES ? AGGREGATE_BYTES : AGGREGATE_PLAIN;
 }
 
 static int plan_item(struct aggregate_plan *p, const struct item *it, struct err *err)

@@ -1,8 +1,8 @@
 /* columns.c - the table of columns: every name that a query knows in all traces.
  *
- * To add one: a row here; if it is computed, a kind in path.h and its case in bind_kind() of source.c. The compiler names a missing
- * case. /suggest, /event and /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the page,
- * the oracle, docs/API.md. */
+ * To add one: a row here. If it is computed by queries: a kind in path.h and its case in bind_kind() of source.c (the compiler names a
+ * missing case). If it is computed while indexing, as size is: a stored column in src/index/chunk_builder.c. /suggest, /event and
+ * /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the page, the oracle, docs/API.md. */
 #include "path.h"
 #include "dftracerd/query.h"
 
@@ -40,6 +40,13 @@ const struct known_column *known_column(struct text name)
             return &known[i];
     }
     return NULL;
+}
+
+bool column_is_computed(struct text stored)
+{
+    const struct known_column *c = known_column(stored);
+
+    return c && c->stored && c->shown.derived;
 }
 
 size_t query_column_count(void)

@@ -33,6 +33,8 @@ struct known_column {
 };
 /* NULL: the table has none of this name. */
 const struct known_column *known_column(struct text name);
+/* A stored column that the index computes from others, so that no field of a line is in it: "size". */
+bool column_is_computed(struct text stored);
 /* `path` is borrowed by ret, as is what is made in the arena. 0 or -ENOMEM. */
 int path_resolve(struct text path, struct arena *arena, struct path_info *ret);
 

@@ -73,7 +73,8 @@ static int source_stored(struct query *q, struct text column, struct source **re
         return rc;
     (*ret)->info =
         (struct path_info){.kind = PATH_COLUMN, .column = {(*ret)->path.ptr + 1, column.len}};
-    (*ret)->info.time = text_eq(column, TEXT("ts")) || text_eq(column, TEXT("dur"));
+    const struct known_column *known = known_column(column);
+    (*ret)->info.time = known && known->stored && known->shown.unit == UNIT_US;
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* view_compare.c - walks the objects of two contents side by side, 1,024 at a time. */
 #include "view_compare.h"
+#include "path.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static int hash_column(struct walk *w, const struct column *c)
 /* Columns that are made of the others, or of where the chunk begins. */
 static bool is_derived(struct text path)
 {
-    return text_eq(path, TEXT("size")) ||
+    return column_is_computed(path) ||
            (path.len && path.ptr[0] == '@' && !text_eq(path, TEXT("@other")));
 }
 
