@@ -359,6 +359,10 @@ def main(tests, without_tsan=()):
     if not os.access(PROGRAM, os.X_OK):
         print("%s is not built" % PROGRAM)
         sys.exit(1)
+    unknown = set(sys.argv[1:]) - {test.__name__ for test in tests}
+    if unknown:
+        print("there is no case %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(test.__name__ for test in tests)))
+        sys.exit(1)
     failed = 0
     for test in tests:
         if test.__name__ not in sys.argv[1:] if len(sys.argv) > 1 else TSAN and test in without_tsan:

@@ -1,10 +1,15 @@
-"""Answers of the oracle, kept from test to test: other builds and other paths of the daemon are asked the same questions.
+"""Answers of the oracle, kept from test to test: other builds and other paths of the daemon get the same requests.
 
-DFTRACERD_ORACLE names the folder (the Makefile does); without it nothing is kept. An answer is found by the bytes of the
-traces, the question and the source of the oracle, and a Root is read only where an answer is not there yet."""
+DFTRACERD_ORACLE names the folder (tests/run does); without it nothing is kept. An answer is found by the bytes of the
+traces, the request and the source of the oracle, and a Root is read only where an answer is not there yet.
 
+A new folder begins with the answers in tests/golden/answers.xz, which `make oracle` writes, if they are of the present
+source; `make check-all` computes all of them again."""
+
+import functools
 import hashlib
 import json
+import lzma
 import os
 import pickle
 import shutil
@@ -14,6 +19,8 @@ from . import reader
 
 FOLDER = os.environ.get("DFTRACERD_ORACLE")
 HERE = os.path.dirname(os.path.abspath(__file__))
+GOLDEN = os.path.join(HERE, "..", "golden")
+COMMITTED = os.path.join(GOLDEN, "answers.xz")
 
 
 def digest_of(paths):
@@ -27,16 +34,51 @@ def digest_of(paths):
     return h.hexdigest()
 
 
+def version():
+    """Of the oracle and of the requests that are made from the traces."""
+    sources = [(name, os.path.join(HERE, name)) for name in sorted(os.listdir(HERE)) if name.endswith(".py") and name != "kept.py"]
+    sources += [(name, os.path.join(GOLDEN, name)) for name in sorted(os.listdir(GOLDEN)) if name.startswith("queries") and name.endswith(".py")]
+    return digest_of(sources)[:16]
+
+
+def committed():
+    """(version, {key: pickled answer})"""
+    try:
+        with lzma.open(COMMITTED) as f:
+            return pickle.load(f)
+    except (OSError, lzma.LZMAError, EOFError, pickle.UnpicklingError):
+        return None, {}
+
+
+def commit(folder):
+    """Writes COMMITTED: the answers in a folder of this version."""
+    answers = {}
+    for key in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, key), "rb") as f:
+            answers[key] = f.read()
+    with lzma.open(COMMITTED, "wb", preset=9) as f:
+        pickle.dump((version(), answers), f, protocol=4)
+    return len(answers)
+
+
+@functools.cache
 def place():
-    """The folder of this version of the oracle and of the questions; those of other versions are removed."""
-    folders = (HERE, os.path.join(HERE, "..", "golden"))
-    sources = [(name, os.path.join(f, name)) for f in folders for name in sorted(os.listdir(f)) if name.endswith(".py")]
-    name = digest_of(sources)[:16]
+    """The folder of this version; those of other versions are removed."""
+    name = version()
     path = os.path.join(FOLDER, name)
     if not os.path.isdir(path):
-        os.makedirs(path, exist_ok=True)
+        known, answers = (None, {}) if os.environ.get("DFTRACERD_CHECK_ALL") else committed()
+        part = "%s.%d" % (path, os.getpid())
+        os.makedirs(part)
+        for key, value in answers.items() if known == name else ():
+            with open(os.path.join(part, key), "wb") as f:
+                f.write(value)
+        try:
+            os.rename(part, path)
+        except OSError:  # another test was faster
+            shutil.rmtree(part, ignore_errors=True)
         for other in os.listdir(FOLDER):
-            if other != name:
+            if not other.startswith(name):
                 shutil.rmtree(os.path.join(FOLDER, other), ignore_errors=True)
     return path
 
