@@ -60,12 +60,12 @@ def tell(figures, data):
     """Prints the comparisons; returns the keys that got slower than this machine was."""
     runs = past(machine(), data)
     found = slower(figures, runs)
-    print("\nAgainst the last %d runs on this machine with the same data:" % len(runs) if runs else
-          "\nThe first run on this machine with these data: nothing to compare with.")  # fmt: skip
+    print("\nCompared with the last %d runs on this machine with the same data:" % len(runs) if runs else
+          "\nThis is the first run on this machine with this data: nothing to compare it with.")  # fmt: skip
     for key, ratio, allowed in found:
         print("  SLOWER %-24s %.2f x the median (noise: %.0f %%)" % (key, ratio, allowed * 100))
     if runs and not found:
-        print("  nothing is slower than noise")
+        print("  nothing is slower by more than the noise")
     tell_baseline(figures, data)
     return [key for key, *_ in found]
 
@@ -76,7 +76,7 @@ def tell_baseline(figures, data):
             baseline = json.load(f)[data]
     except (OSError, KeyError):
         return
-    print("Against bench/baseline.json (%s, %s):" % (baseline["commit"], baseline["machine"]))
+    print("Compared with bench/baseline.json (%s, %s):" % (baseline["commit"], baseline["machine"]))
     same = baseline["machine"] == machine()
     allowed = FEW if same else OTHER_MACHINE
     worse = [(k, v / baseline["figures"][k]) for k, v in figures.items() if baseline["figures"].get(k)]

@@ -209,7 +209,7 @@ class Daemon:
             if now == count + 1:  # it is counted when its last byte is sent, a moment after the client has it
                 return seconds - before, cpu
             time.sleep(0.001)
-        raise RuntimeError("%s: %d requests were counted instead of one" % (path, now - count))
+        raise RuntimeError("%s: %d requests counted instead of one" % (path, now - count))
 
     def curl(self, path):
         """(wall, cpu of the daemon) of an answer that curl reads: a client that costs little."""

@@ -34,12 +34,12 @@ class Duck:
     def start(directory, threads):
         here = os.path.join(TOP, "bench")
         if not has("node"):
-            print("node is not there: DuckDB is left out", flush=True)
+            print("left out: DuckDB: node is not installed", flush=True)
             return None
         if not os.path.isdir(os.path.join(here, "node_modules")) and has("npm"):
             subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=here, capture_output=True, check=False)
         if not os.path.isdir(os.path.join(here, "node_modules", "@duckdb")):
-            print("DuckDB cannot be had (npm ci in bench/): its rows are left out", flush=True)
+            print("left out: DuckDB: npm ci in bench/ failed", flush=True)
             return None
         return Duck(directory, threads)
 
@@ -58,7 +58,7 @@ class Duck:
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
-        said = json.loads(line) if line else {"error": "DuckDB has ended (no memory?)"}
+        said = json.loads(line) if line else {"error": "DuckDB has exited (out of memory?)"}
         if "error" in said:
             raise RuntimeError(said["error"])
         return said

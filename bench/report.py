@@ -1,18 +1,30 @@
-"""The rows of a run: printed as they come, kept for the history, laid out for docs/BENCHMARKS.md."""
+"""The rows of a run: printed as they come, kept for the history, and, with --docs, written to bench/results and docs/BENCHMARKS.md."""
 
+import csv
 import os
 
 from measure import TOP
 
+RESULTS = os.path.join(TOP, "bench", "results")
+FIELDS = ("date", "machine", "key", "what", "unit", "value", "cpu_s", "peer", "peer_value", "peer_cpu_s", "ratio", "cpu_ratio",
+          "client_ratio", "target", "verdict", "note")  # fmt: skip
+# The rows on top of docs/BENCHMARKS.md; all of them are in bench/results.
+HEADLINES = ("index_one_file", "size_reference", "rss_16_files", "all_stats", "filtered_stats", "rare_rows", "window", "by_hand",
+             "export_lines", "timeline")  # fmt: skip
+
 
 def into_document(name, mark, text):
-    """Puts text between the lines <!-- mark --> and <!-- end of mark --> of docs/NAME."""
+    """Writes text between the lines <!-- mark --> and <!-- end of mark --> of docs/NAME."""
     path = os.path.join(TOP, "docs", name)
     with open(path, encoding="utf-8") as f:
         before, rest = f.read().split("<!-- %s -->\n" % mark)
     after = rest.split("<!-- end of %s -->\n" % mark)[1]
     with open(path, "w", encoding="utf-8") as f:
         f.write("%s<!-- %s -->\n%s\n<!-- end of %s -->\n%s" % (before, mark, text.strip("\n"), mark, after))
+
+
+def rounded(value):
+    return "" if value is None else "%.6g" % value
 
 
 def short(value, unit):
@@ -39,8 +51,9 @@ class Report:
         row = dict(key=key, what=what, unit="s", ours=ours[0], cpu=ours[1], peers=peers, bar=bar, note=note)
         if peers and client:
             row["at_client"] = client / next(iter(peers.values()))[0]
-        if peers and bar:
+        if peers:
             row["ratio"] = ours[0] / next(iter(peers.values()))[0]
+        if peers and bar:
             row["met"] = row["ratio"] <= bar
         self.keep(row)
 
@@ -74,11 +87,15 @@ class Report:
         return text + self.verdict(row) + (" [%s]" % row["note"] if row["note"] else "")
 
     @staticmethod
-    def verdict(row):
+    def verdict(row, sep=" | target "):
+        """Target and verdict: `<= 0.35: met, 19 % to spare`."""
         if "met" not in row:
             return ""
-        sign = ">=" if row.get("higher") else "<="
-        return " | bar %s %g %s" % (sign, row["bar"], "met" if row["met"] else "MISSED")
+        seen, bar, higher = row.get("ratio", row["ours"]), row["bar"], row.get("higher")
+        away = abs(seen / bar - 1) * 100
+        away = "%.0f %%" % away if away >= 10 else "%.1f %%" % away
+        unit = "" if "ratio" in row else " " + row["unit"]
+        return "%s%s %g%s: %s" % (sep, ">=" if higher else "<=", bar, unit, "met, %s to spare" % away if row["met"] else "MISSED by %s" % away)
 
     def figures(self):
         """{key: number that a slower or bigger program raises}, for the history."""
@@ -91,25 +108,45 @@ class Report:
                 found[row["key"]] = own / self.anchor
         return found
 
-    def markdown(self):
-        lines = ["| what | ours, wall (CPU) | peers, wall (CPU) | ratio, wall (CPU) | bar |", "|---|---|---|---|---|"]
-        for row in self.rows:
-            lines.append("| " + " | ".join(self.cells(row)) + " |")
-        return "\n".join(lines + ["", *("Left out: %s (%s)." % pair for pair in self.left_out)])
+    def write_csv(self, name, date, machine):
+        """bench/results/NAME: a line for each row and peer."""
+        os.makedirs(RESULTS, exist_ok=True)
+        with open(os.path.join(RESULTS, name), "w", encoding="utf-8", newline="") as f:
+            out = csv.DictWriter(f, FIELDS, lineterminator="\n")
+            out.writeheader()
+            for row in self.rows:
+                first = True
+                for name, peer in row["peers"].items() or ((None, None),):
+                    out.writerow(dict(date=date, machine=machine, **self.fields(row, name, peer, first)))
+                    first = False
 
-    def cells(self, row):
-        unit, cpu = row["unit"], row["cpu"]
-        ours = short(row["ours"], unit) + (" (%s)" % short(cpu, unit) if cpu is not None else "")
-        names, ratios = [], []
-        for name, peer in row["peers"].items():
-            if unit == "s":
-                names.append("%s %s (%s)" % (name.replace("|", "\\|"), short(peer[0], unit), short(peer[1], unit)))
-                ratios.append("%.3g (%.3g)" % (row["ours"] / peer[0], cpu / max(peer[1], 1e-9)))
-            else:
-                names.append("%s %s" % (name, short(peer, unit)))
-                ratios.append("%.3g" % (row["ours"] / peer))
-        if "at_client" in row:
-            ratios[0] += ", at the client %.3g" % row["at_client"]
-        bar = "" if "met" not in row else self.verdict(row).replace(" | bar ", "").replace("MISSED", "**missed**")
-        what = row["what"].replace("|", "\\|") + (", " + row["note"] if row["note"] else "")
-        return what, ours, "; ".join(names), "; ".join(ratios), bar
+    def fields(self, row, name, peer, first):
+        wall, cpu = peer if isinstance(peer, tuple) else (peer, None)
+        more = dict(client_ratio=rounded(row.get("at_client")), target="", verdict="")
+        if "met" in row:
+            target, verdict = self.verdict(row, "").split(": ")
+            more.update(target=target, verdict=verdict.replace("MISSED", "missed"))
+        return dict(key=row["key"], what=row["what"], unit=row["unit"], value=rounded(row["ours"]), cpu_s=rounded(row["cpu"]), peer=name or "",
+                    peer_value=rounded(wall), peer_cpu_s=rounded(cpu), ratio=rounded(row["ours"] / wall) if wall else "",
+                    cpu_ratio=rounded(row["cpu"] / cpu) if cpu and row["cpu"] is not None else "", note=row["note"] if first else "",
+                    **(more if first else {}))  # fmt: skip
+
+    def headlines(self):
+        known = {row["key"]: row for row in self.rows}
+        return self.markdown(known[key] for key in HEADLINES if key in known)
+
+    def missed(self):
+        judged = [row for row in self.rows if "met" in row]
+        text = "%d of %d targets are met. Missed:\n\n" % (sum(row["met"] for row in judged), len(judged))
+        return text + self.markdown(row for row in judged if not row["met"])
+
+    def markdown(self, rows):
+        lines = ["| what | dftracerd | compared with | ratio | target | verdict |", "|---|---|---|---|---|---|"]
+        for row in rows:
+            peers = ["%s: %s" % (name, short(peer[0] if isinstance(peer, tuple) else peer, row["unit"])) for name, peer in row["peers"].items()]
+            target, verdict = self.verdict(row, "").split(": ") if "met" in row else ("", "no target")
+            seen = "; ".join(peers[:1] if "met" in row else peers) or "fixed limit"
+            cells = (row["what"], short(row["ours"], row["unit"]), seen, "%.3g" % row["ratio"] if "ratio" in row else "", target,
+                     verdict.replace("MISSED", "**missed**"))  # fmt: skip
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        return "\n".join(lines)

@@ -31,16 +31,16 @@ def index_time(report, world, key, folder, index, bar, duck=None):
     ours = seen.pop("ours")
     if report.anchor is None and "gzip -dc" in seen:
         report.anchor = seen["gzip -dc"][1]
-    report.time("index_" + key, "index %s" % key.replace("_", " "), ours, seen, bar)
+    report.time("index_" + key, "indexing %s" % key.replace("_", " "), ours, seen, bar)
     of = "DuckDB CREATE TABLE"
     if of in seen:
-        report.time("index_%s_duckdb" % key, "  the same against reading all columns", ours, {of: seen[of]}, 0.35)
+        report.time("index_%s_duckdb" % key, "indexing 16 files, against DuckDB reading all columns", ours, {of: seen[of]}, 0.35)
     return seen
 
 
 def index_memory(report, world, key, folder, index):
     peak = peak_of_build(folder, index, "-w", "8")
-    report.value("rss_" + key, "peak RssAnon, index %s, 8 workers" % key.replace("_", " "), peak / 2**20, "MiB", 256)
+    report.value("rss_" + key, "peak anonymous memory of indexing %s, 8 workers" % key.replace("_", " "), peak / 2**20, "MiB", 256)
 
 
 def reference_size(report, world, duck):
@@ -52,7 +52,7 @@ def reference_size(report, world, duck):
             duck.run("CHECKPOINT")
     except RuntimeError as e:
         report.leave_out("Parquet of the reference data", e)
-    report.value("size_reference", "index size, reference data", used, "MB", 1.25 if ref else None, peers=ref)
+    report.value("size_reference", "size of the index, reference data", used, "MB", 1.25 if ref else None, peers=ref)
 
 
 def quoted(files):
@@ -74,8 +74,8 @@ def folder_size(report, world, duck, name, folder):
             ref["zstd Parquet"] = real_parquet(duck, name, folder) / 1e6
     except RuntimeError as e:
         report.leave_out("Parquet of %s" % name, e)
-    note = "%.1f B an object, the store begins with %.2f MB" % (ours["index"] / max(ours["objects"], 1), world.empty / 1e6)
-    report.value("size_" + name, "index size, %s" % name, ours["index"] / 1e6, "MB", 1.25 if ref else None, peers=ref, note=note)
+    note = "%.1f bytes per object; an empty index has %.2f MB" % (ours["index"] / max(ours["objects"], 1), world.empty / 1e6)
+    report.value("size_" + name, "size of the index, %s" % name, ours["index"] / 1e6, "MB", 1.25 if ref else None, peers=ref, note=note)
 
 
 def sizes(report, world, duck):
@@ -85,7 +85,7 @@ def sizes(report, world, duck):
     world.empty = index_numbers(os.path.join(world.work, "index-real"))["index"]
     folders = list(data.real_folders())
     if not folders:
-        report.leave_out("index size on real traces", "%s is not there" % data.REAL)
+        report.leave_out("index size on real traces", "%s does not exist" % data.REAL)
     for name, folder in folders:
         folder_size(report, world, duck, name, folder)
     repeated = data.cm1_repeated(os.path.join(world.top, "real"))
@@ -107,9 +107,9 @@ def start(report, world, count=10000):
     wall, cpu = command(quiet_build(folder, index))
     start_once(report, world, folder, index)
     seen = sorted(start_once(report, world, folder, index) for _ in range(5))
-    report.value("start_listening", "start with %d files: listening" % count, sorted(s[0] for s in seen)[2] * 1000, "ms", 100, figure=None)
-    report.value("start_ready", "start with %d files: ready" % count, sorted(s[1] for s in seen)[2] * 1000, "ms", 1000, figure=None)
-    report.value("index_many_files", "index %d files, processor time of each" % count, cpu / count * 1e6, "us", note="%.2f s" % wall, figure=cpu)
+    report.value("start_listening", "start with %d indexed files, until listening" % count, sorted(s[0] for s in seen)[2] * 1000, "ms", 100, figure=None)
+    report.value("start_ready", "start with %d indexed files, until ready" % count, sorted(s[1] for s in seen)[2] * 1000, "ms", 1000, figure=None)
+    report.value("index_many_files", "indexing %d small files, processor time per file" % count, cpu / count * 1e6, "us", note="%.2f s in all" % wall, figure=cpu)
     with Daemon(folder, index, world.threads) as d:
         d.get("/stats?wait=ready")
-        report.value("rss_many_files", "RssAnon with %d files" % count, Memory(d.pid).first / 2**20, "MiB", 256)
+        report.value("rss_many_files", "anonymous memory at rest, %d files" % count, Memory(d.pid).first / 2**20, "MiB", 256)

@@ -37,12 +37,12 @@ def columns(color, objects):
 def whole(report, world, d):
     bar = 100 if world.events >= FULL else None
     for key, what, more in (
-        ("timeline", "/timeline of all events by thread, as the page asks", {}),
-        ("timeline_name", "  coloured by name", {"color": "name"}),
-        ("timeline_rank", "  coloured by rank", {"color": "rank"}),
-        ("timeline_dur", "  coloured by duration, powers of two", {"color": "dur", "colors": 64}),
-        ("timeline_file", "  coloured by file, the 64 most frequent", {"color": "file", "colors": 64}),
-        ("timeline_lanes", "  the list of lanes", {"width": 1, "events": 0}),
+        ("timeline", "/timeline of all events by thread, as the page requests it", {}),
+        ("timeline_name", "/timeline coloured by name", {"color": "name"}),
+        ("timeline_rank", "/timeline coloured by rank", {"color": "rank"}),
+        ("timeline_dur", "/timeline coloured by duration, in powers of two", {"color": "dur", "colors": 64}),
+        ("timeline_file", "/timeline coloured by file, the 64 most frequent", {"color": "file", "colors": 64}),
+        ("timeline_lanes", "list of timeline lanes", {"width": 1, "events": 0}),
     ):
         width = columns(more.get("color", "cat"), world.events)
         ours = alternate({"ours": lambda: asked(d, **{"width": width, **more})}, world.runs, warm=1)["ours"]  # noqa: B023
@@ -64,7 +64,7 @@ def series(low, high):
 
 def lanes(report, world, d, events):
     ours = alternate({"ours": lambda: asked(d, width=1, events=0)}, world.runs, warm=1)["ours"]
-    report.value("lanes_%d" % (events // 1_000_000), "the list of lanes of %d M events, in the daemon" % (events // 1_000_000), ours[0] * 1000, "ms", 100, figure=None)
+    report.value("lanes_%d" % (events // 1_000_000), "list of timeline lanes of %d M events, in the daemon" % (events // 1_000_000), ours[0] * 1000, "ms", 100, figure=None)
 
 
 def zooms(report, d, events):
@@ -124,9 +124,9 @@ def person(report, world, d):
 
     modules, program = npm.modules(), shutil.which("chromium")
     size = len(d.get("/"))
-    report.value("page_size", "the page", size / 1024, "KiB", 400)
+    report.value("page_size", "size of the page", size / 1024, "KiB", 400)
     if not modules or not program or size < 50_000:
-        report.leave_out("the page in a browser", "no Chromium, no playwright-core, or the page is not built")
+        report.leave_out("the page in a browser", "Chromium or playwright-core is missing, or the page is not built")
         return
     url = d.url + "#" + urllib.parse.urlencode({"view": "timeline"})
     moves = [s for k in "wwwwddaasswwwdd0" for s in ({"do": "press", "keys": k}, {"do": "until", "code": DRAWN})]
@@ -135,8 +135,8 @@ def person(report, world, d):
         (_, paint, first), _peak = browse(modules, program, BEGUN, {"do": "open", "url": url}, {"do": "eval", "code": PAINT}, {"do": "eval", "code": SOON})
         paints.append(paint)
         firsts.append(first)
-    report.value("page_paint", "  first paint, best of three", min(paints), "ms", 300, figure=None)
-    report.value("page_timeline", "  from the address to the timeline, best of three", min(firsts), "ms", 500 if world.events >= FULL else None, figure=None)
+    report.value("page_paint", "first paint of the page, best of three", min(paints), "ms", 300, figure=None)
+    report.value("page_timeline", "from opening the page to the drawn timeline, best of three", min(firsts), "ms", 500 if world.events >= FULL else None, figure=None)
     heap = {"do": "eval", "code": "performance.memory.usedJSHeapSize"}
     told, peak = browse(modules, program, {"do": "open", "url": url}, {"do": "eval", "code": SOON}, *moves, heap)
-    report.value("page_memory", "  memory of the tab after zooms and pans", peak / 1e6, "MB", 200, note="JavaScript's own %.0f MB" % (told[-1] / 1e6), figure=None)
+    report.value("page_memory", "peak anonymous memory of the browser tab while zooming and panning", peak / 1e6, "MB", 200, note="JavaScript heap %.0f MB" % (told[-1] / 1e6), figure=None)

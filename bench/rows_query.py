@@ -34,21 +34,21 @@ SOME_QUANTILES = "approx_quantile(dur,[0.5,0.9,0.99])"
 
 # key, what, path, parameters, SQL, bar against the native table, more: also asked of the compressed JSON itself (once).
 QUESTIONS = [
-    ("filtered_same", "filtered, by cat,name: dur alone with percentiles", "/aggregate",
+    ("filtered_same", "filtered, by cat,name: percentiles of dur (/aggregate)", "/aggregate",
      {"group_by": "cat,name", "agg": ALL_DUR, "query": FILTER, "time_interval": "0"},
      f"SELECT cat,name,count(*),{measured('dur')} FROM $T WHERE {WHERE} GROUP BY ALL", 0.15, True),
-    ("filtered_stats", "filtered /stats by cat,name: 4 quantities, percentiles", "/stats",
+    ("filtered_stats", "filtered, by cat,name: four quantities with percentiles (/stats)", "/stats",
      {"report": "detailed", "group_by": "cat,name", "top_n": 0, "query": FILTER}, four_quantities(WHERE), 0.15, False),
-    ("filtered_dur", "filtered durations, percentiles (ours: and a histogram)", "/stats", {"report": "duration", "query": FILTER},
+    ("filtered_dur", "filtered: percentiles of durations (/stats, which adds a histogram)", "/stats", {"report": "duration", "query": FILTER},
      f"SELECT {measured('dur')} FROM $T WHERE {WHERE}", 0.15, False),
-    ("all_moments", "all rows by cat,name: moments of dur", "/aggregate",
+    ("all_moments", "all rows, by cat,name: moments of dur (/aggregate)", "/aggregate",
      {"group_by": "cat,name", "agg": "count,sum:dur,min:dur,max:dur,std:dur", "time_interval": "0"},
      "SELECT cat,name,count(*),sum(dur),min(dur),max(dur),stddev(dur) FROM $T WHERE ph='X' GROUP BY ALL", 0.15, False),
-    ("all_stats", "all rows, /stats by cat,name: 4 quantities, percentiles", "/stats",
+    ("all_stats", "all rows, by cat,name: four quantities with percentiles (/stats)", "/stats",
      {"report": "detailed", "group_by": "cat,name", "top_n": 0, "scan": "true"}, four_quantities("ph='X'"), 0.15, False),
-    ("bucket", "/aggregate by cat,name,5 s", "/aggregate",
+    ("bucket", "all rows, by cat,name,5 s: moments of dur (/aggregate)", "/aggregate",
      {"group_by": "cat,name,time_bucket", "agg": "count,sum:dur,min:dur,max:dur"}, by_bucket("cat,name", MOMENTS), 0.2, True),
-    ("bucket_quantiles", "  the same with percentiles of all groups", "/aggregate",
+    ("bucket_quantiles", "all rows, by cat,name,5 s: moments and percentiles of dur (/aggregate)", "/aggregate",
      {"group_by": "cat,name,time_bucket", "agg": "count,sum:dur,min:dur,max:dur,p50:dur,p90:dur,p99:dur"},
      by_bucket("cat,name", MOMENTS + "," + SOME_QUANTILES), 0.5, False),
 ]  # fmt: skip
@@ -56,8 +56,8 @@ QUESTIONS = [
 # key, what, aggregates, SQL, bar; whether DuckDB is asked about 4.84 M events, too: its sketches of 1.5 M groups take half a
 # minute and more memory than machines have.
 WIDE = [
-    ("wide", "/aggregate by pid,tid,cat,name,hhash,fhash,5 s", "count,sum:dur,min:dur,max:dur", MOMENTS, 0.4, True),
-    ("wide_quantiles", "  the same with percentiles of all groups", "count,sum:dur,min:dur,max:dur,p50:dur,p90:dur,p99:dur",
+    ("wide", "all rows, by pid,tid,cat,name,hhash,fhash,5 s: moments of dur (/aggregate)", "count,sum:dur,min:dur,max:dur", MOMENTS, 0.4, True),
+    ("wide_quantiles", "all rows, by pid,tid,cat,name,hhash,fhash,5 s: moments and percentiles (/aggregate)", "count,sum:dur,min:dur,max:dur,p50:dur,p90:dur,p99:dur",
      MOMENTS + "," + SOME_QUANTILES, 0.4, False),
 ]  # fmt: skip
 
@@ -116,14 +116,14 @@ def wide(report, world, d, duck):
         if always:
             check_same(d, duck, what, "/aggregate", params, sql)
         seen = alternate({"ours": lambda: d.ask("/aggregate", True, **params), **actors}, world.runs_long if always else 1, enough=world.enough)
-        report.time(key, what + ", first row", seen.pop("ours"), seen, bar)
+        report.time(key, what + ", until the first row", seen.pop("ours"), seen, bar)
     params = {"group_by": FULL_KEY + ",time_bucket", "agg": WIDE[0][2]}
     for key, form, bar in (("wide_whole", "ndjson", 300), ("wide_csv", "csv", 300), ("wide_arrow", "arrow", 1000)):
         later = []
         whole = alternate({"ours": lambda form=form: told(d, form, params, later)}, world.runs_long, warm=1)
-        report.time(key, "  all its rows over HTTP as " + form, whole["ours"], {}, note="%.0f MB" % (d.size / 1e6))
+        report.time(key, "all groups by pid,tid,cat,name,hhash,fhash,5 s over HTTP as " + form, whole["ours"], {}, note="%.0f MB" % (d.size / 1e6))
         speed = d.size / median(later[1:])[1] / 1e6
-        report.value(key + "_speed", "    format and send: from the first byte on, of one core", speed, "MB/s", bar, higher=True, figure=None)
+        report.value(key + "_speed", "formatting and sending these groups as %s, per core" % form, speed, "MB/s", bar, higher=True, figure=None)
 
 
 def told(d, form, params, later):
@@ -141,17 +141,17 @@ def compared(report, world, d):
     middle = int((low + high) / 2)
     halves = {"baseline.time_range": "0,%d" % (middle - 1), "variant.time_range": "%d,%d" % (middle, high + 1)}
     stats = {"report": "detailed", "group_by": "cat,name", "top_n": 0, "scan": "true"}
-    seen = alternate({"ours": lambda: d.ask("/compare", **halves), "/stats of the whole": lambda: d.ask("/stats", **stats)}, world.runs, warm=1)
-    report.time("compare", "/compare of two halves", seen.pop("ours"), seen, 2)
+    seen = alternate({"ours": lambda: d.ask("/compare", **halves), "/stats of all events": lambda: d.ask("/stats", **stats)}, world.runs, warm=1)
+    report.time("compare", "/compare of the two halves of the time", seen.pop("ours"), seen, 2)
 
 
 def unfiltered(report, world, d):
     d.get("/stats")
     kept = alternate({"ours": lambda: d.curl("/stats")}, world.runs)["ours"]
-    report.value("unfiltered_kept", "unfiltered /stats, a kept answer (curl's start included)", kept[0] * 1000, "ms", figure=None)
+    report.value("unfiltered_kept", "unfiltered /stats from the response cache, with the start of curl", kept[0] * 1000, "ms", figure=None)
     ours = alternate({"ours": lambda: d.ask("/stats")}, world.runs, warm=1)["ours"]
-    report.time("unfiltered", "unfiltered /stats, computed", ours, {})
-    report.value("unfiltered_ms", "  the same against its bar", ours[0] * 1000, "ms", 5, figure=None)
+    report.time("unfiltered", "unfiltered /stats, computed: wall and processor time", ours, {})
+    report.value("unfiltered_ms", "unfiltered /stats, computed", ours[0] * 1000, "ms", 5, figure=None)
 
 
 def rare_range(d, events):
@@ -171,7 +171,7 @@ def scattered(report, world, d, duck):
     sql = "SELECT name,ts,dur,a_ret FROM $T WHERE dur BETWEEN %d AND %d" % (low, high)
     params, client = {"select": "name,ts,dur,args.ret", "query": query}, []
     seen = alternate({"ours": lambda: served(d, "/view", params, client), **duck_actors(world, duck, sql)}, world.runs, warm=1)
-    report.time("rare_rows", "%d events scattered (%.1f %%), flat rows" % (count, 100 * count / world.events), seen.pop("ours"), seen, 0.2,
+    report.time("rare_rows", "%d scattered events (%.1f %%) as flat rows (/view)" % (count, 100 * count / world.events), seen.pop("ours"), seen, 0.2,
                 client=at_client(client))  # fmt: skip
     pattern = '\'"dur":2[0-9]{4}[,}]\''
     actors = {"ours": lambda: d.ask("/view", metadata="false", query=query),
@@ -179,7 +179,7 @@ def scattered(report, world, d, duck):
     if not world.quick:
         actors["zcat | grep"] = lambda: command("zcat %s/*.gz | grep -E %s || true" % (world.many, pattern))
     seen = alternate(actors, world.runs_long, enough=world.enough)
-    report.time("rare_lines", "the same as original lines", seen.pop("ours"), seen, 0.5)
+    report.time("rare_lines", "the scattered events as original lines (/view)", seen.pop("ours"), seen, 0.5)
 
 
 def window(report, world, d, gzip_time):
@@ -187,5 +187,5 @@ def window(report, world, d, gzip_time):
     low, high = float(totals["min_ts"]), float(totals["max_te"])
     part = "%d,%d" % (low + (high - low) * 0.5, low + (high - low) * 0.51)
     ours = alternate({"ours": lambda: d.ask("/view", metadata="false", time_range=part)}, world.runs, warm=1)["ours"]
-    report.time("window", "lines of a 1 % time window", ours, {"gzip -dc of all": gzip_time} if gzip_time else {}, 0.03,
+    report.time("window", "lines of a 1 % time window (/view)", ours, {"gzip -dc of all": gzip_time} if gzip_time else {}, 0.03,
                 note="%.1f MB" % (d.size / 1e6))  # fmt: skip

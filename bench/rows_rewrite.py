@@ -29,10 +29,10 @@ def split(report, world, d):
         seen = alternate(actors, world.runs_long, enough=world.enough)
     ours = seen.pop("ours")
     packed, size = dict(seen), d.size
-    report.time("split", "/split, 256 MiB of text a file", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
-    report.value("rss_split", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
-    for key, what, path in (("split_fast", "  at level 1", "/split?chunk_size=256MiB&compress=1"), ("merge_text", "/merge, uncompressed", "/merge"),
-                            ("split_verify", "/split, verified", "/split?chunk_size=256MiB&verify=true")):  # fmt: skip
+    report.time("split", "/split into files of 256 MiB of text", ours, seen, 1.5, note="%.1f MB" % (size / 1e6))
+    report.value("rss_split", "peak anonymous memory of /split", memory.peak / 2**20, "MiB", 256, note="%.0f MiB before" % (memory.first / 2**20))
+    for key, what, path in (("split_fast", "/split at compression level 1", "/split?chunk_size=256MiB&compress=1"), ("merge_text", "/merge, uncompressed", "/merge"),
+                            ("split_verify", "/split with verify=true", "/split?chunk_size=256MiB&verify=true")):  # fmt: skip
         if world.quick and key == "split_verify":
             continue
         report.time(key, what, alternate({"ours": lambda path=path: d.curl(path)}, world.runs_long)["ours"], {}, note="%.1f MB" % (d.size / 1e6))
@@ -52,10 +52,10 @@ def organize(report, world, d, packed):
     with Memory(d.pid) as memory:
         seen = alternate(actors, world.runs_long, enough=world.enough or 30)  # by hand it takes longer than that
     ours, hand, size = seen.pop("ours"), seen.pop("zcat | grep | gzip", None), d.size
-    report.time("organize", "/organize, three groups", ours, seen or packed, 1.5, note="%.1f MB" % (size / 1e6))
-    report.value("rss_organize", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
+    report.time("organize", "/organize into three groups", ours, seen or packed, 1.5, note="%.1f MB" % (size / 1e6))
+    report.value("rss_organize", "peak anonymous memory of /organize", memory.peak / 2**20, "MiB", 256, note="%.0f MiB before" % (memory.first / 2**20))
     if hand:
-        report.time("organize_hand", "  the same", ours, {"zcat | grep | gzip": hand}, 0.5)
+        report.time("organize_hand", "/organize into three groups, against three greps", ours, {"zcat | grep | gzip": hand}, 0.5)
     place = os.path.join(world.outputs, "organized")
     shutil.rmtree(place, ignore_errors=True)
     os.mkdir(place)
@@ -65,5 +65,5 @@ def organize(report, world, d, packed):
         actors = {"ours": lambda: d.curl("/reconstruct?dir=organized"), **({} if world.quick else {"/organize": lambda: d.curl(ORGANIZE)})}
         seen = alternate(actors, world.runs_long)
     report.time("reconstruct", "/reconstruct", seen.pop("ours"), seen or {"/organize": ours}, 1.2)
-    report.value("rss_reconstruct", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", 256, note="%.0f before" % (memory.first / 2**20))
-    report.value("provenance", "  provenance.zst, of what /organize writes", 100 * sidecar / size, "%", 1, note="%d bytes" % sidecar)
+    report.value("rss_reconstruct", "peak anonymous memory of /reconstruct", memory.peak / 2**20, "MiB", 256, note="%.0f MiB before" % (memory.first / 2**20))
+    report.value("provenance", "provenance.zst, share of the output of /organize", 100 * sidecar / size, "%", 1, note="%d bytes" % sidecar)

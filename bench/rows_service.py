@@ -43,14 +43,14 @@ def export(report, world, d):
         seen = alternate(actors, world.runs_long, enough=world.enough)
     ours = seen.pop("ours")
     bar = 1.25 if "igzip -dc" in seen else None  # 0.8 x its speed
-    report.time("export_lines", "export of all lines, uncompressed", ours, seen, bar, note="%.0f MB/s" % (d.size / ours[0] / 1e6))
-    report.value("rss_export", "RssAnon while exporting", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
+    report.time("export_lines", "export of all lines, uncompressed (/view)", ours, seen, bar, note="%.0f MB/s" % (d.size / ours[0] / 1e6))
+    report.value("rss_export", "peak anonymous memory of exporting all lines", memory.peak / 2**20, "MiB", note="%.0f MiB before" % (memory.first / 2**20))
     select = "/view?select=name,cat,pid,tid,ts,dur,args.hhash,args.fhash,args.ret,size"
     with Memory(d.pid) as memory:
         rows = alternate({"ours": lambda: d.curl(select)}, world.runs_long)["ours"]
-    report.time("export_rows", "all events as NDJSON rows of 10 columns", rows, {}, note="%.0f MB" % (d.size / 1e6))
-    report.value("export_rows_speed", "  the same, of one core", d.size / rows[1] / 1e6, "MB/s", 300, higher=True, figure=None)
-    report.value("rss_rows", "  RssAnon meanwhile", memory.peak / 2**20, "MiB", note="%.0f before" % (memory.first / 2**20))
+    report.time("export_rows", "export of all events as NDJSON rows of 10 columns (/view)", rows, {}, note="%.0f MB" % (d.size / 1e6))
+    report.value("export_rows_speed", "export of NDJSON rows, per core", d.size / rows[1] / 1e6, "MB/s", 300, higher=True, figure=None)
+    report.value("rss_rows", "peak anonymous memory of exporting NDJSON rows", memory.peak / 2**20, "MiB", note="%.0f MiB before" % (memory.first / 2**20))
 
 
 def make_tenth(world):
@@ -119,14 +119,14 @@ def cancel_once(d, name, path, params, after):
     if status == 200 and b"not_found" in said:
         return None
     if status != 499:
-        raise RuntimeError("the question that was to be cancelled: %d; /cancel: %s" % (status, said))
+        raise RuntimeError("the cancelled query returned %d; /cancel: %s" % (status, said))
     return took
 
 
 def tell_cancelled(report, key, what, seen):
     seen = [took for took in seen if took]
     took = sorted(wall * 1000 for wall, _ in seen)
-    report.value(key, "from POST /cancel until nothing works for it, the longest of %d%s" % (len(seen), what), took[-1], "ms", 100, figure=None,
+    report.value(key, "from POST /cancel until the query has stopped, longest of %d%s" % (len(seen), what), took[-1], "ms", 100, figure=None,
                  note="median %.1f ms; at most %.1f ms of processor time" % (took[len(took) // 2], 1000 * max(cpu for _, cpu in seen)))  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def cancelled(report, world, d):
         work = d.cpu() - before
         whole.close()
         seen += [cancel_once(d, "placed-%d" % len(seen), path, new(), work * (i + 0.5) / 9) for i in range(8)]
-    tell_cancelled(report, "cancel_groups", ", of a group for each time and of call trees, here and there in their work", seen)
+    tell_cancelled(report, "cancel_groups", " (groups by ts and call trees, at different stages)", seen)
 
 
 def wrk(report, world, d, key, what, path):
@@ -157,13 +157,13 @@ def wrk(report, world, d, key, what, path):
     if "Non-2xx" in said:
         raise RuntimeError("wrk: " + said)
     each = (d.cpu() - before) / total
-    report.value(key, what, rate, "req/s", 30000, higher=True, note="%.1f us of the daemon's processor time each" % (each * 1e6), figure=each)
+    report.value(key, what, rate, "req/s", 30000, higher=True, note="%.1f us of the daemon's processor time per request" % (each * 1e6), figure=each)
 
 
 def small(report, world, d):
     json.loads(d.get("/stats"))
-    wrk(report, world, d, "wrk_healthz", "/healthz, wrk on the same cores", "healthz")
-    wrk(report, world, d, "wrk_stats", "kept /stats, wrk on the same cores", "stats")
+    wrk(report, world, d, "wrk_healthz", "/healthz, with wrk on the same cores", "healthz")
+    wrk(report, world, d, "wrk_stats", "/stats from the response cache, with wrk on the same cores", "stats")
 
 
 def burst(d, clients, paths, seconds=0.5):
@@ -183,8 +183,8 @@ def crowd(report, world, d, of, seconds, rounds):
             seen.append((key, p99 / one, p50 / one, p99, cpu))
     for key, bar in ("distinct", 1.5 * clients / cores), ("identical", 3):
         p99, p50, wall, cpu = (statistics.median(row[i] for row in seen if row[0] == key) for i in range(1, 5))
-        report.value("crowd_" + key + ("_all" if of else ""), "p99 of %d clients' %s /stats%s, in medians of one client" % (clients, key, of), p99, "x", bar, figure=cpu,
-                     note="median %.1f x; p99 %.2f ms, %.0f us of processor time each" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
+        report.value("crowd_" + key + ("_all" if of else ""), "p99 of %d clients' %s /stats of %s, as a multiple of one client's median" % (clients, key, of or "400,000 events"), p99, "x", bar, figure=cpu,
+                     note="median %.1f x; p99 %.2f ms, %.0f us of processor time per request" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
 
 
 def crowded(report, world):
@@ -198,4 +198,4 @@ def crowded(report, world):
         return
     with Daemon(world.many, world.index, world.threads, "--answer-memory", "1MiB") as d:
         d.get("/stats?wait=ready")
-        crowd(report, world, d, " of all events", 1, 5)
+        crowd(report, world, d, "all events", 1, 5)

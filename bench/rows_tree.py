@@ -16,10 +16,10 @@ def ask(d, **params):
 
 
 def call_tree(report, world, d):
-    for key, what, params in (("call_tree", "/call-tree of all events, folded", {}), ("call_tree_analysis", "  the same with analyze", {"analyze": "true"})):
+    for key, what, params in (("call_tree", "/call-tree of all events, folded", {}), ("call_tree_analysis", "/call-tree of all events, folded, with analyze", {"analyze": "true"})):
         report.time(key, what, alternate({"ours": lambda: ask(d, **params)}, world.runs, warm=1)["ours"], {})  # noqa: B023
     wall = min(ask(d)[0] for _ in range(5))
-    report.value("call_tree_wall", "  folded, the best of five", wall, "s", 0.5 if world.events >= 4_800_000 else None, figure=None)
+    report.value("call_tree_wall", "/call-tree of all events, folded, best of five", wall, "s", 0.5 if world.events >= 4_800_000 else None, figure=None)
     with Memory(d.pid) as memory:
         ask(d)
-    report.value("call_tree_memory", "  RssAnon of the daemon at its peak, all of it", memory.peak / world.events, "B/event", 64)
+    report.value("call_tree_memory", "peak anonymous memory of the daemon during /call-tree, per event", memory.peak / world.events, "B/event", 64)

@@ -13,19 +13,19 @@ SOURCES = (
     (r"src/trace/chunker", "split into chunks"),
     (r"src/trace/", "scan of lines"),
     (r"src/index/(kv|recbuf)", "LMDB write"),
-    (r"src/index/(column_|pack_decode|pack_select|chunk_view)", "decode"),
-    (r"src/index/pack_", "pack, unpack"),
-    (r"src/index/", "columns, texts, digests"),
+    (r"src/index/(column_|pack_decode|pack_select|chunk_view)", "column decoding"),
+    (r"src/index/pack_", "block coding"),
+    (r"src/index/", "columns, texts, summaries"),
     (r"src/query/predicate|src/base/kernel", "predicate"),
     (r"src/base/measure", "sketch, moments"),
     (r"src/query/(group|aggregate|stats|keys|members)", "group"),
-    (r"src/query/source", "decode"),
+    (r"src/query/source", "column decoding"),
     (r"src/query/", "scan, rows"),
     (r"src/format/", "format"),
     (r"src/http/|src/daemon/", "http"),
 )
 LIBRARIES = (("libisal", "inflate"), ("libz.", "inflate"), ("libdeflate", "inflate"), ("liblmdb", "LMDB write"), ("libzstd", "zstd"),
-             ("libxxhash", "columns, texts, digests"), ("libmicrohttpd", "http"), ("kernel", "kernel"), ("libc", "libc"),
+             ("libxxhash", "columns, texts, summaries"), ("libmicrohttpd", "http"), ("kernel", "kernel"), ("libc", "libc"),
              ("libm.", "sketch, moments"))  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def sampled(command=None, pid=None, work=None):
                 perf.wait()
             return table(read_report(path), places())
         except (OSError, subprocess.CalledProcessError) as e:
-            print("no samples: %s" % e)
+            print("left out: samples: %s" % e)
             return None
 
 
@@ -98,7 +98,7 @@ def counted(command):
             subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + path, *command.split()], capture_output=True, check=True)
             done = subprocess.run(["callgrind_annotate", "--threshold=100", path], capture_output=True, text=True, check=True)
         except (OSError, subprocess.CalledProcessError) as e:
-            print("no counts of instructions: %s" % e)
+            print("left out: instruction counts: %s" % e)
             return None
     known, found = places(), {}
     for line in done.stdout.splitlines():
