@@ -137,15 +137,16 @@ class Report:
 
     def missed(self):
         judged = [row for row in self.rows if "met" in row]
-        text = "%d of %d targets are met. Missed:\n\n" % (sum(row["met"] for row in judged), len(judged))
-        return text + self.markdown(row for row in judged if not row["met"])
+        missed = [row for row in judged if not row["met"]]
+        text = "%d of %d targets are met." % (len(judged) - len(missed), len(judged))
+        return text + (" Missed:\n\n" + self.markdown(missed) if missed else "")
 
     def markdown(self, rows):
         lines = ["| what | dftracerd | compared with | ratio | target | verdict |", "|---|---|---|---|---|---|"]
         for row in rows:
             peers = ["%s: %s" % (name, short(peer[0] if isinstance(peer, tuple) else peer, row["unit"])) for name, peer in row["peers"].items()]
             target, verdict = self.verdict(row, "").split(": ") if "met" in row else ("", "no target")
-            seen = "; ".join(peers[:1] if "met" in row else peers) or "fixed limit"
+            seen = "; ".join(peers[:1] if "met" in row else peers) or ("fixed limit" if "met" in row else "")
             cells = (row["what"], short(row["ours"], row["unit"]), seen, "%.3g" % row["ratio"] if "ratio" in row else "", target,
                      verdict.replace("MISSED", "**missed**"))  # fmt: skip
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
