@@ -139,7 +139,7 @@ int source_clipped_te(struct query *q, struct source *ts, struct source *dur, st
 
     if (rc < 0)
         return rc;
-    (*ret)->info = (struct path_info){.kind = PATH_TE, .time = true};
+    (*ret)->info = (struct path_info){.kind = PATH_TE, .time = true, .number = true};
     (*ret)->clip = CLIP_TE;
     (*ret)->part[0] = ts;
     (*ret)->part[1] = dur;
