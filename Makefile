@@ -384,6 +384,10 @@ help:
 # ---- installing --------------------------------------------------------------------------------------
 
 DESTDIR ?=
+PROGRAMS = $(DAEMON) $(TOOLS)
+# Installed programs have no debugging symbols; STRIP=: keeps them.
+STRIP   ?= strip
+STRIP_FLAGS = --strip-unneeded --remove-section=.comment --remove-section=.note
 BASH_COMPLETIONS = $(datarootdir)/bash-completion/completions
 ZSH_COMPLETIONS = $(datarootdir)/zsh/site-functions
 COMPLETED = $(OLD_NAMES) dftracer_server
@@ -400,25 +404,24 @@ DROP_INS = $(wildcard systemd/*.conf)
 .PHONY: install uninstall
 install: all
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(docdir)'
-	for f in $(filter-out $(DAEMON),$(TOOLS) $(CLIENT)); do \
-	    install -m 755 $$f '$(DESTDIR)$(bindir)' || exit 1; done
+	rm -f '$(DESTDIR)$(sbindir)/dftracerd' # where earlier versions installed it
+	for f in $(PROGRAMS) $(CLIENT); do install -m 755 $$f '$(DESTDIR)$(bindir)' || exit 1; done
+	for f in $(notdir $(PROGRAMS)); do $(STRIP) $(STRIP_FLAGS) '$(DESTDIR)$(bindir)'/$$f || exit 1; done
 	for f in $(OLD_NAMES); do ln -sf dftracerctl "$(DESTDIR)$(bindir)/$$f" || exit 1; done
 	install -d '$(DESTDIR)$(BASH_COMPLETIONS)' '$(DESTDIR)$(ZSH_COMPLETIONS)'
 	$(NAMES_HERE) src/client/completion/dftracerctl.bash >'$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl'
 	$(NAMES_HERE) src/client/completion/_dftracerctl >'$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	chmod 644 '$(DESTDIR)$(BASH_COMPLETIONS)/dftracerctl' '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	for f in $(COMPLETED); do ln -sf dftracerctl "$(DESTDIR)$(BASH_COMPLETIONS)/$$f" || exit 1; done
-	if [ -n '$(DAEMON)' ]; then install -d '$(DESTDIR)$(sbindir)' && \
-	    install -m 755 $(DAEMON) '$(DESTDIR)$(sbindir)'; fi
 	for f in $(MAN_PAGES); do d='$(DESTDIR)$(mandir)'/man$${f##*.}; \
 	    install -d "$$d" && install -m 644 $$f "$$d" || exit 1; done
 	for f in $(OLD_NAMES); do echo '.so man1/dftracerctl.1' >"$(DESTDIR)$(mandir)/man1/$$f.1" || exit 1; done
 	echo '.so man8/dftracerd.8' >'$(DESTDIR)$(mandir)/man1/dftracer_server.1'
 	chmod 644 '$(DESTDIR)$(mandir)/man1'/dftracer_*.1
-	[ -z '$(DAEMON)' ] || ln -srf '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
+	ln -sf dftracerd '$(DESTDIR)$(bindir)/dftracer_server'
 	for f in $(UNITS) $(USER_UNITS) $(DROP_INS); do d='$(DESTDIR)$(systemdsystemunitdir)'; \
 	    case $$f in *@.service) d='$(DESTDIR)$(systemduserunitdir)' ;; *.conf) d='$(DESTDIR)$(docdir)' ;; esac; install -d "$$d" && \
-	    sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \
+	    sed -e 's,@bindir@,$(bindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' $$f \
 	        >"$$d/$${f##*/}" && chmod 644 "$$d/$${f##*/}" || exit 1; done
 	for f in $(ETC); do d='$(DESTDIR)$(sysconfdir)'; install -d "$$d"; \
 	    [ -e "$$d/$${f##*/}" ] || install -m 644 $$f "$$d" || exit 1; done
@@ -427,10 +430,10 @@ install: all
 
 # Configuration files stay: they are the administrator's.
 uninstall:
-	for f in $(notdir $(TOOLS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
+	for f in $(notdir $(PROGRAMS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
 	for f in dftracerctl $(COMPLETED); do rm -f "$(DESTDIR)$(BASH_COMPLETIONS)/$$f"; done
 	rm -f '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
-	rm -f '$(DESTDIR)$(sbindir)/dftracerd' '$(DESTDIR)$(bindir)/dftracer_server'
+	rm -f '$(DESTDIR)$(bindir)/dftracer_server' '$(DESTDIR)$(sbindir)/dftracerd'
 	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
 	for f in $(COMPLETED); do rm -f "$(DESTDIR)$(mandir)/man1/$$f.1"; done
 	for f in $(notdir $(USER_UNITS)); do rm -f "$(DESTDIR)$(systemduserunitdir)/$$f"; done

@@ -1,9 +1,9 @@
 # ---- finding the daemon ------------------------------------------------------------------------------------
 
-# find_program NAME: $program, beside this script, where it is installed, or in $PATH.
+# find_program NAME: $program, beside this script or in $PATH.
 find_program() {
     self=$(readlink -f -- "$0" 2>/dev/null) || self=$0
-    for program in "${self%/*}/$1" "${self%/*}/../sbin/$1" "$(command -v "$1")"; do
+    for program in "${self%/*}/$1" "$(command -v "$1")"; do
         [ -f "$program" ] && [ -x "$program" ] && return
     done
     false
