@@ -470,7 +470,7 @@ deb-of: all
 	@rm -rf $(B)/package $(B)/*.deb
 	@$(MAKE) -s BUILD=$(BUILD) install prefix=/usr sysconfdir=/etc localstatedir=/var \
 	    ZSH_COMPLETIONS=/usr/share/zsh/vendor-completions DESTDIR='$(abspath $B)/package'
-	@packaging/deb '$(abspath $B)/package' $(VERSION)-1 '$(abspath $B)'
+	@packaging/deb '$(abspath $B)/package' $(VERSION) '$(abspath $B)'
 
 .PHONY: FORCE
 FORCE:
