@@ -40,7 +40,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench page run check check-all check-fresh oracle fuzz format clean distclean dist deb help
+FREE_GOALS := deps deps-run deps-bench deps-release page run check check-all check-fresh oracle fuzz format clean distclean dist deb help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -322,42 +322,12 @@ run:
 
 # ---- what Debian and its relatives have ------------------------------------------------------------
 
-DEPS := build-essential autoconf pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev zlib1g-dev liblmdb-dev \
-        libevent-dev libzstd-dev libxxhash-dev libpcre2-dev libisal-dev libdeflate-dev libsystemd-dev \
-        curl tar gzip python3
-NODE := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
-DEPS_TESTS := jq openssl shellcheck clang clang-format universal-ctags busybox dash $(NODE)
-# Installed where the release has them (the sanitizer and libFuzzer runtime of clang; a browser for /open; a FUSE file system;
-# a reader of /metrics; a faster Python).
-DEPS_IF_KNOWN := libclang-rt-dev chromium bindfs python3-prometheus-client pypy3
-DEPS_BENCH := hyperfine pigz isal wrk $(NODE)
-
-# apt_install(packages, packages that may be unknown): nothing when all are there.
-define apt_install
-	@missing=; for p in $1 $2; do \
-	    dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || \
-	        missing="$$missing $$p"; done; \
-	[ -n "$$missing" ] || exit 0; \
-	command -v apt-get >/dev/null || { echo "install by hand:$$missing"; exit 1; }; \
-	sudo=; [ "$$(id -u)" = 0 ] || sudo='sudo'; \
-	$$sudo apt-get update -q </dev/null || echo 'package lists could not be updated'; \
-	known=; for p in $$missing; do \
-	    case ' $2 ' in *" $$p "*) apt-cache show $$p >/dev/null 2>&1 || continue ;; esac; \
-	    known="$$known $$p"; done; \
-	[ -n "$$known" ] || exit 0; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-	    $$known </dev/null
-endef
-
-.PHONY: deps deps-run deps-bench
+# packaging/deps has the list.
+.PHONY: deps deps-run deps-bench deps-release
 deps:
-	$(call apt_install,$(DEPS) $(DEPS_TESTS),$(DEPS_IF_KNOWN))
-
-deps-run:
-	$(call apt_install,$(DEPS) $(NODE))
-
-deps-bench: deps
-	$(call apt_install,$(DEPS_BENCH))
+	@packaging/deps check
+deps-run deps-bench deps-release: deps-%:
+	@packaging/deps $*
 
 # ---- order and cleanliness ---------------------------------------------------------------------------
 
@@ -461,7 +431,7 @@ DEB_CONFIG = --prefix=/usr --sysconfdir=/etc --localstatedir=/var $(foreach v,CF
 
 .PHONY: deb deb-of
 deb:
-	@command -v dpkg-buildflags >/dev/null || { echo 'dpkg-dev is needed'; exit 1; }
+	@packaging/deps deb
 	@$(MAKE) BUILD=build/deb CONFIG='$(DEB_CONFIG)' -j$(JOBS) all
 	@$(MAKE) BUILD=build/deb deb-of
 
