@@ -308,17 +308,15 @@ soak: all
 
 DIR  ?=
 PORT ?= 8080
-DEMO := $(B)/demo
 
 .PHONY: run
+run: export MAKE := $(MAKE)
+run: export BUILD := $(BUILD)
+run: export JOBS := $(JOBS)
+run: export DIR := $(DIR)
+run: export PORT := $(PORT)
 run:
-	@$(MAKE) deps-run || echo 'going on with what is installed'
-	@$(MAKE) -j$(JOBS) all
-	@dir='$(DIR)'; if [ -z "$$dir" ]; then \
-	    dir=$(DEMO); \
-	    [ -d "$$dir" ] || { $(B)/bin/gen-fake-trace --format v3 --output-dir "$$dir.part" --num-processes 4 \
-	        --num-epochs 4 --steps-per-epoch 200 && mv "$$dir.part" "$$dir"; } || exit 1; \
-	fi; exec $(B)/bin/dftracerd --directory "$$dir" --port $(PORT)
+	@exec packaging/run
 
 # ---- what Debian and its relatives have ------------------------------------------------------------
 
