@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static atomic_int threshold = LOG_LEVEL_INFO;
+static atomic_bool requests = true;
 
 int log_set_level(const char *name)
 {
@@ -70,9 +71,14 @@ void log_line(int level, const char *fmt, ...)
     write_line(level, line);
 }
 
+void log_set_requests(bool wanted)
+{
+    atomic_store(&requests, wanted);
+}
+
 void log_http(void *arg, int level, const char *line)
 {
     (void)arg;
-    if (level <= atomic_load(&threshold))
+    if (level <= atomic_load(&threshold) && atomic_load(&requests))
         write_line(level, line);
 }

@@ -2,12 +2,16 @@
 #ifndef DFT_DAEMON_LOG_H
 #define DFT_DAEMON_LOG_H
 
+#include <stdbool.h>
+
 enum { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
 
 /* "error", "warning", "info", "debug"; -EINVAL else. */
 int log_set_level(const char *name);
 void log_line(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* As http wants it. */
+/* Whether log_http writes anything; it does at first. */
+void log_set_requests(bool wanted);
+/* The line of a request, as http wants it. */
 void log_http(void *arg, int level, const char *line);
 
 #endif

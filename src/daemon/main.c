@@ -66,6 +66,15 @@ static void stop_watcher(struct daemon *d)
     pthread_join(d->watcher, NULL);
 }
 
+/* ---- log ---- */
+
+/* On a terminal, lines of requests would hide everything else. */
+static void apply_log_options(const struct options *o)
+{
+    log_set_level(o->log_level);
+    log_set_requests(options_given(o, "log-level") || !isatty(STDERR_FILENO));
+}
+
 /* ---- reload ---- */
 
 /* Options are read anew as at the start. With a mistake in them everything stays as it is. */
@@ -101,7 +110,7 @@ static int on_reload(void *arg)
         log_line(LOG_LEVEL_ERROR, "reload failed error=\"%s\"",
                  err.text[0] ? err.text : err_text(rc));
     } else {
-        log_set_level(next.log_level);
+        apply_log_options(&next);
         options_need_restart(&d->options, &next, &waiting);
         if (!d->tls.cert != !tls.cert || (tls.client_ca && !d->tls.client_ca))
             buf_puts(&waiting, waiting.len ? ",tls-cert" : "tls-cert");
@@ -423,7 +432,7 @@ int main(int argc, char **argv)
     }
     if (print_only(&d.options))
         return options_done(&d.options), 0;
-    log_set_level(d.options.log_level);
+    apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
     d.background = -1;
     if (d.options.background && !d.options.check_only)

@@ -169,7 +169,9 @@ const struct option_spec option_table[] = {
      "clients are not asked", "who shows a certificate of these authorities needs no token",
      "Such a client may ask, but not change anything. Others may still come with the token."},
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
-     "error|warning|info|debug", "info", NULL, "what is logged to standard error", NULL},
+     "error|warning|info|debug", "info", NULL, "what is logged to standard error",
+     "With info, each request is a line. If standard error is a terminal, requests are logged only "
+     "if this option is given."},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
      "the configuration file; /dev/null for none", NULL},
     {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,

@@ -165,6 +165,11 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
     return rc < 0 ? rc : complete(o, err);
 }
 
+bool options_given(const struct options *o, const char *name)
+{
+    return o->level[option_find(text_of(name))] != LEVEL_DEFAULT;
+}
+
 /* ---- reload ---- */
 
 static bool same_value(const struct options *a, const struct options *b, size_t i)

@@ -41,6 +41,9 @@ struct options {
 int options_parse(struct options *o, int argc, char **argv, struct err *err);
 void options_done(struct options *o);
 
+/* Whether a value was given somewhere; otherwise it is the default. */
+bool options_given(const struct options *o, const char *name);
+
 /* Whether a socket can be made there, or one is there already; NULL is fine. -errno, with the reason. */
 int options_check_unix(const char *path, struct err *err);
 /* Variables DFTRACERD_* that mean nothing and look like one that does. */
