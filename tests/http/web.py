@@ -28,6 +28,7 @@ SLOW = 8 if SANITIZED else 1  # times are so much longer in builds with a saniti
 PATIENCE = 300 if SANITIZED else 120  # seconds until what must come is given up: others may use the machine, too
 START_SECONDS = 60 * SLOW
 NOBODY = 65534
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"  # others can run this one
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
 
 os.umask(0o022)  # what tests make for other users is for them to read, whatever the umask here
@@ -311,6 +312,12 @@ def can_be_nobody(*paths):
     if why:
         print("%s: other users are not tried" % why, flush=True)
     return not why
+
+
+def for_others(folder, *programs):
+    """Copies of programs: the build may lie below a directory that other users cannot enter."""
+    os.makedirs(folder.path("for-others"), exist_ok=True)
+    return [shutil.copy(program, folder.path("for-others")) for program in programs]
 
 
 def own_address():
