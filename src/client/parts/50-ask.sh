@@ -121,14 +121,19 @@ change() {
     ask "$@" -X POST -H 'X-Requested-With: dftracerctl'
 }
 
-# ask_into FILE ENDPOINT ...: the file is complete or not touched. A device is written as it is.
+# Whether this is a device or a pipe: written as it is, under the name that it has.
+is_device() {
+    [ -e "$1" ] && ! [ -f "$1" ] && ! [ -d "$1" ]
+}
+
+# ask_into FILE ENDPOINT ...: the file is complete or not touched.
 part=
 ask_into() {
     target=$1
     shift
     if [ -d "$target" ]; then
         die "$target is a directory"
-    elif [ -e "$target" ] && ! [ -f "$target" ]; then
+    elif is_device "$target"; then
         [ -w "$target" ] || die "cannot write $target"
         ask "$@" >"$target"
         return
@@ -150,7 +155,7 @@ ask_packed() {
     [ ! -d "$target" ] || die "$target is a directory"
     if [ "$target" = - ]; then
         exec 4>&1
-    elif [ -e "$target" ] && ! [ -f "$target" ]; then
+    elif is_device "$target"; then
         [ -w "$target" ] || die "cannot write $target"
         exec 4>"$target"
     else

@@ -97,6 +97,7 @@ aggregator)
     suffix=
     [ "$format" != arrow ] || suffix=.arrows
     for ending in $suffix ${compress:+.gz}; do
+        ! is_device "$output" || break
         case $output in
         - | *"$ending") ;;
         *) output=$output$ending ;;
