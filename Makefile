@@ -40,7 +40,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench deps-release page run check check-all check-fresh oracle fuzz format clean distclean dist deb help
+FREE_GOALS := deps deps-run deps-bench deps-release page run check check-all check-fresh oracle fuzz format clean distclean dist deb release help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -345,9 +345,7 @@ distclean:
 	rm -rf build autom4te.cache configure configure~ config.log config.status
 
 help:
-	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
-	@echo 'Targets:' all page deps deps-bench run check $(SUITES) check-answers fuzz bench bench-quick soak format \
-	    install uninstall dist deb clean distclean | fold -s -w 90
+	@cat packaging/help
 
 # ---- installing --------------------------------------------------------------------------------------
 
@@ -427,7 +425,11 @@ dist: configure $(PAGE)/index.html
 deb_flags = $1="$(shell DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get $1)"
 DEB_CONFIG = --prefix=/usr --sysconfdir=/etc --localstatedir=/var $(foreach v,CFLAGS CPPFLAGS LDFLAGS,$(call deb_flags,$v))
 
-.PHONY: deb deb-of
+.PHONY: deb deb-of release
+release: export MAKE := $(MAKE)
+release:
+	@packaging/release $(if $(findstring command,$(origin VERSION)),'$(VERSION)')
+
 deb:
 	@packaging/deps deb
 	@$(MAKE) BUILD=build/deb CONFIG='$(DEB_CONFIG)' -j$(JOBS) all
