@@ -389,7 +389,7 @@ int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out
     if (rc != ERR_END)
         return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : out->error;
     if (v->at != v->kind_count)
-        return err_set(err, ERR_CORRUPT, "the lines are not those of the index");
+        return err_set(err, ERR_CORRUPT, "the lines of a trace file do not match the index");
     perfetto_end(&v->p, out);
     return out->error ? out->error : ERR_END;
 }

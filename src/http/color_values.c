@@ -5,10 +5,10 @@
 
 static int refuse(struct request *rq)
 {
-    return err_set_param(&rq->err, ERR_PARAM, "color_values",
-                         "`color_values` is a JSON array of at most %d texts, numbers, true or "
-                         "false",
-                         TIMELINE_COLORS_MAX);
+    return err_set_param(
+        &rq->err, ERR_PARAM, "color_values",
+        "`color_values` must be a JSON array of at most %d strings, numbers or booleans",
+        TIMELINE_COLORS_MAX);
 }
 
 static int take_text(struct request *rq, const json_t *v, struct value *ret)

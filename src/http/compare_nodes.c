@@ -22,10 +22,9 @@ static int parse_metric(struct request *rq, const char *name, unsigned *metrics)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0)
             return *metrics |= known[i].bit, 0;
-    return err_set_param(&rq->err, ERR_PARAM, "metrics",
-                         "`metrics`: \"%.60s\" is none of count, duration, size, transfer_size, "
-                         "bandwidth",
-                         name);
+    return err_set_param(
+        &rq->err, ERR_PARAM, "metrics",
+        "`metrics`: \"%.60s\" is not one of count, duration, size, transfer_size, bandwidth", name);
 }
 
 int compare_metrics(struct request *rq, const char *const *names, size_t count, unsigned *ret)
@@ -35,7 +34,7 @@ int compare_metrics(struct request *rq, const char *const *names, size_t count, 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = parse_metric(rq, names[i], ret);
     if (rc == 0 && count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "metrics", "`metrics` is empty");
+        return err_set_param(&rq->err, ERR_PARAM, "metrics", "`metrics` must not be empty");
     return rc;
 }
 
@@ -52,15 +51,15 @@ int compare_order(struct request *rq, const char *name, bool *ret_by_name)
 
 static int wrong_kind(struct request *rq, const char *node, const char *key, const char *wanted)
 {
-    return err_set_param(&rq->err, ERR_PARAM, "nodes", "node \"%.100s\": `%s` is no %s", node, key,
-                         wanted);
+    return err_set_param(&rq->err, ERR_PARAM, "nodes", "node \"%.100s\": `%s` must be a %s", node,
+                         key, wanted);
 }
 
 static int take_text(struct request *rq, const char *node, const char *key, const json_t *v,
                      const char **ret)
 {
     if (!json_is_string(v))
-        return wrong_kind(rq, node, key, "text");
+        return wrong_kind(rq, node, key, "string");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(v)));
     return *ret ? 0 : -ENOMEM;
 }
@@ -80,7 +79,7 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
                      : json_is_real(item)  ? num_format_double(json_real_value(item), number)
                                            : 0;
         if (!len && !json_is_string(item))
-            return wrong_kind(rq, node, key, "list of texts or numbers");
+            return wrong_kind(rq, node, key, "list of strings or numbers");
         items[i] = arena_strdup(&rq->arena, len ? (struct text){number, len}
                                                 : text_of(json_string_value(item)));
         if (!items[i])
@@ -137,7 +136,7 @@ static int take_node(struct request *rq, const json_t *node, const struct compar
                  *children = json_object_get(node, "children");
     if (!json_is_string(name))
         return err_set_param(&rq->err, ERR_PARAM, "nodes",
-                             "`nodes`: a node is an object with a name");
+                             "`nodes`: each node must be an object with a name");
     int rc = take_text(rq, "", "name", name, &ret->name);
     json_object_foreach((json_t *)node, key, v) rc = rc < 0 ? rc : take_member(rq, key, v, ret);
     if (rc == 0 && children)
@@ -151,7 +150,8 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
     size_t count = json_array_size(list);
     if (!json_is_array(list) || depth > DEPTH_MAX || count > COMPARE_NODES_MAX)
         return err_set_param(&rq->err, ERR_PARAM, "nodes",
-                             "`nodes` and `children` are lists of at most %d nodes, %d deep",
+                             "`nodes` and `children` must be lists of at most %d nodes, nested at "
+                             "most %d levels deep",
                              COMPARE_NODES_MAX, DEPTH_MAX);
     struct compare_node_options *nodes = arena_alloc(&rq->arena, (count + 1) * sizeof *nodes);
     int rc = nodes ? 0 : -ENOMEM;
@@ -168,11 +168,12 @@ int compare_read_nodes(struct request *rq, const char *text, const struct compar
     json_error_t error;
     json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!list)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is no JSON: %s", error.text);
+        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s",
+                             error.text);
     int rc = take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is empty");
+        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` must not be empty");
     return rc;
 }
 
@@ -185,7 +186,7 @@ int compare_read_defaults(struct request *rq, const char *text, struct compare_n
     json_t *root, *v;
     int rc = params_load_json(text_of(text), &root, why, sizeof why);
     if (rc == -EINVAL)
-        return err_set_param(&rq->err, ERR_PARAM, "defaults", "`defaults` is no JSON object: %s",
+        return err_set_param(&rq->err, ERR_PARAM, "defaults", "`defaults` is not a JSON object: %s",
                              why);
     o->name = "defaults";
     json_object_foreach(root, key, v)
@@ -196,8 +197,9 @@ int compare_read_defaults(struct request *rq, const char *text, struct compare_n
             continue;
         double ms = json_number_value(v);
         if (!json_is_number(v) || !(ms >= 0 && ms < 9e12))
-            rc = err_set_param(&rq->err, ERR_PARAM, "defaults",
-                               "`defaults`: time_interval_ms is no number of milliseconds");
+            rc = err_set_param(
+                &rq->err, ERR_PARAM, "defaults",
+                "`defaults`: time_interval_ms must be a number of milliseconds, 0 or more");
         else
             *interval_ns = (int64_t)(ms * 1e6);
     }

@@ -9,33 +9,37 @@
 
 const struct param_spec compare_params[] = {
     {"baseline", PARAM_TEXT, false, NULL, NULL,
-     "directory, file or glob; or choose with baseline.dir, baseline.query ..."},
+     "directory, file or glob pattern of the baseline; or select it with baseline.dir, "
+     "baseline.query ..."},
     {"variant", PARAM_TEXT, true, NULL, NULL,
-     "what is held against it; repeatable: a column each; or choose with variant.dir ..."},
+     "directory, file or glob pattern to compare with the baseline; repeatable; or select it with "
+     "variant.dir ..."},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns of the operations; the first makes the branches; default cat,name; pid_tid means "
-     "pid,tid"},
+     "columns that define an operation; with several, the first forms the branches of the tree; "
+     "default cat,name; pid_tid means pid,tid"},
     {"metrics", PARAM_LIST, false, NULL, NULL,
-     "of count, duration, size, transfer_size, bandwidth; default all"},
+     "metrics to compare: count, duration, size, transfer_size, bandwidth; default all"},
     {"percentiles", PARAM_LIST, false, NULL, NULL,
-     "of durations and sizes, 0 to 1; default 0.5,0.95,0.99"},
+     "percentiles of durations and sizes, 0 to 1; default 0.5,0.95,0.99"},
     {"time_interval", PARAM_TEXT, false, NULL, NULL,
-     "windows of peak_mean, milliseconds or with a unit; 0 = one; default 5000"},
+     "window length for the peak_mean metrics, in milliseconds or with a unit; 0 = one window; "
+     "default 5000"},
     {"threshold", PARAM_NUMBER, false, NULL, NULL,
-     "leave out operations that change by less than so many percent"},
+     "omit operations that change by less than this percentage"},
     {"sort_by", PARAM_CHOICE, false, NULL, "regression|name",
-     "operations by the worst regression (default), or by name"},
+     "order of the operations: worst regression first (default), or by name"},
     {"fail_on", PARAM_CHOICE, false, NULL, "small|medium|large",
-     "`failed` is true where something is worse by that class of Cohen's d"},
+     "set `failed` to true if anything is worse by at least this class of Cohen's d"},
     {"nodes", PARAM_JSON, false, NULL, NULL,
-     "a JSON list of {name, query, group_by, metrics, percentiles, threshold_pct, sort_by, "
+     "JSON array of nodes: {name, query, group_by, metrics, percentiles, threshold_pct, sort_by, "
      "children}"},
     {"defaults", PARAM_JSON, false, NULL, NULL,
-     "a JSON object: of all nodes; also time_interval_ms"},
+     "JSON object with defaults for all nodes, and time_interval_ms"},
     {"config", PARAM_TEXT, false, NULL, NULL,
-     "a JSON object of these parameters, as a text; others in it mean nothing"},
-    {"terminal", PARAM_BOOL, false, "false", NULL, "text: lines of the tree as drawings"},
-    {"color", PARAM_BOOL, false, "false", NULL, "text: with colours"},
+     "JSON object with these parameters, as a string; unknown members are ignored"},
+    {"terminal", PARAM_BOOL, false, "false", NULL,
+     "text: draw the tree with box-drawing characters"},
+    {"color", PARAM_BOOL, false, "false", NULL, "text: use colors"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec compare_selections[] = {
@@ -165,12 +169,12 @@ static int read_sides(struct request *rq, struct compare_request *c)
     int rc = selection_read(rq, &common);
     if (!baseline && !chooses(rq, "baseline."))
         return err_set_param(&rq->err, ERR_PARAM, "baseline",
-                             "`baseline` is needed: a path, or baseline.dir, baseline.query ...");
+                             "`baseline` is required: a path, or baseline.dir, baseline.query ...");
     if (!variant->count && !chooses(rq, "variant."))
         return err_set_param(&rq->err, ERR_PARAM, "variant",
-                             "`variant` is needed: a path, or variant.dir, variant.query ...");
+                             "`variant` is required: a path, or variant.dir, variant.query ...");
     if (variant->count >= COMPARE_SIDES_MAX)
-        return err_set_param(&rq->err, ERR_PARAM, "variant", "more than %d variants",
+        return err_set_param(&rq->err, ERR_PARAM, "variant", "at most %d variants can be compared",
                              COMPARE_SIDES_MAX - 1);
     if (!request_param(rq, "query")->set && !common.preset && !request_param(rq, "nodes")->set)
         common.query = text_of(usual_query);
@@ -194,7 +198,8 @@ static int read_config(struct request *rq)
         return 0;
     int rc = params_load_json(text_of(config), &root, why, sizeof why);
     if (rc == -EINVAL)
-        return err_set_param(&rq->err, ERR_PARAM, "config", "`config` is no JSON object: %s", why);
+        return err_set_param(&rq->err, ERR_PARAM, "config", "`config` is not a JSON object: %s",
+                             why);
     if (rc < 0)
         return rc;
     rc = params_add_document(rq, root);
@@ -240,7 +245,7 @@ static int read_defaults(struct request *rq, struct compare_node_options *o, int
     if (rc == 0 && interval->set &&
         (num_parse_duration(interval->text, 1000000, interval_ns) < 0 || *interval_ns < 0))
         return err_set_param(&rq->err, ERR_PARAM, "time_interval",
-                             "`time_interval` is no length of time, as 5000 or 5s");
+                             "`time_interval` must be a duration such as 5000 or 5s");
     o->name = "root";
     return rc;
 }

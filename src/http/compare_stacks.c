@@ -11,10 +11,11 @@ static int check_params(struct request *rq, const struct compare_request *asked)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (request_param(rq, others[i])->given)
             return err_set_param(&rq->err, ERR_PARAM, others[i],
-                                 "`%s` does not go with format=collapsed-diff", others[i]);
+                                 "`%s` cannot be combined with format=collapsed-diff", others[i]);
     if (asked->options.side_count != 2)
-        return err_set_param(&rq->err, ERR_PARAM, "variant",
-                             "format=collapsed-diff has two columns: one `variant` only");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "variant",
+            "format=collapsed-diff compares two sides: give exactly one `variant`");
     return 0;
 }
 

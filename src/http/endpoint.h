@@ -185,24 +185,30 @@ void router_allow(const struct endpoint *e, char *out, size_t size);
 /* ---- selection.c: the parameters that all queries share ---- */
 /* dir, file, recursive, query, preset ... with these defaults; `prefix` before each name. */
 #define SELECTION_PARAMS(prefix, recursive, time, phase) \
-    {prefix "dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"}, \
-    {prefix "file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"}, \
-    {prefix "recursive", PARAM_BOOL, false, recursive, NULL, "also directories below dir"}, \
-    {prefix "query", PARAM_TEXT, false, NULL, NULL, "filter, for instance: cat == \"POSIX\" and dur > 1ms"}, \
-    {prefix "preset", PARAM_CHOICE, false, NULL, "io|compute|dlio", "a predefined selection, ANDed with the query"}, \
+    {prefix "dir", PARAM_TEXT, true, NULL, NULL, \
+     "directory whose trace files are selected; repeatable; default all"}, \
+    {prefix "file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"}, \
+    {prefix "recursive", PARAM_BOOL, false, recursive, NULL, "include subdirectories"}, \
+    {prefix "query", PARAM_TEXT, false, NULL, NULL, \
+     "filter expression, for example: cat == \"POSIX\" and dur > 1ms"}, \
+    {prefix "preset", PARAM_CHOICE, false, NULL, "io|compute|dlio", \
+     "predefined filter, ANDed with query"}, \
     {prefix "time_range", PARAM_TIME_RANGE, false, NULL, NULL, \
-     "from,to: events that start in this window (microseconds)"}, \
-    {prefix "time", PARAM_CHOICE, false, time, "start|overlap", "overlap: events whose duration meets the window"}, \
-    {prefix "min_duration", PARAM_DURATION, false, NULL, NULL, "shortest duration, inclusive"}, \
-    {prefix "max_duration", PARAM_DURATION, false, NULL, NULL, "longest duration, inclusive"}, \
+     "from,to: select events that start in this window (microseconds)"}, \
+    {prefix "time", PARAM_CHOICE, false, time, "start|overlap", \
+     "start: select events that start in time_range; overlap: select events that overlap it"}, \
+    {prefix "min_duration", PARAM_DURATION, false, NULL, NULL, "minimum duration, inclusive"}, \
+    {prefix "max_duration", PARAM_DURATION, false, NULL, NULL, "maximum duration, inclusive"}, \
     {prefix "phase", PARAM_CHOICE, false, phase, "events|counters|aggregated|metadata|data|any", \
-     "which kinds of objects"}, \
+     "kinds of objects to select; data: all but metadata"}, \
     {prefix "within", PARAM_TEXT, false, NULL, NULL, \
-     "filter of other events: only objects that overlap one of them in time are chosen"}, \
+     "filter for other events: select only objects that overlap one of them in time"}, \
     {prefix "within_scope", PARAM_CHOICE, false, NULL, "process|thread|host|all", \
-     "with within: where the other event must be; default process"}
+     "with within: where the other event must be: in the same process (default), thread or host, " \
+     "or anywhere (all)"}
 #define CLIP_PARAM(prefix) \
-    {prefix "clip", PARAM_BOOL, false, NULL, NULL, "with within: durations are those parts of them that overlap"}
+    {prefix "clip", PARAM_BOOL, false, NULL, NULL, \
+     "with within: count only the overlapping parts of durations"}
 extern const struct param_spec selection_params[];         /* dir file recursive query preset ...       */
 extern const struct param_spec selection_events_params[];  /* the same, phase=events unless given         */
 extern const struct param_spec clip_params[];              /* clip, where durations are told            */

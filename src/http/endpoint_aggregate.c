@@ -10,43 +10,47 @@ static const enum format formats[] = {FORMAT_NDJSON,      FORMAT_JSON,     FORMA
 
 static const struct param_spec own_params[] = {
     {"time_interval", PARAM_TEXT, false, "5000", NULL,
-     "length of the buckets, milliseconds or with a unit; 0 = all in one"},
+     "length of a bucket, in milliseconds or with a unit; 0 = a single bucket"},
     {"max_points", PARAM_UINT, false, NULL, NULL,
-     "instead of time_interval: the shortest usual one with at most so many buckets in time_range, "
-     "or else in the span of the selection"},
+     "instead of time_interval: use the shortest usual interval that gives at most this many "
+     "buckets in time_range, or in the time span of the selection"},
     {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
-     "ms, iso: the bucket is told as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
-    {"relative", PARAM_BOOL, false, "false", NULL, "times from the first event on"},
+     "ms, iso: return the bucket as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
+    {"relative", PARAM_BOOL, false, "false", NULL, "return times relative to the first event"},
     {"bucket", PARAM_CHOICE, false, "start", "start|split",
      "start: an event belongs to the bucket in which it starts; split: durations and sizes are "
-     "shared out over the buckets"},
-    {"group_keys", PARAM_LIST, false, NULL, NULL, "more key columns, for instance epoch,step"},
-    {"metric_fields", PARAM_LIST, false, NULL, NULL, "arguments that are summed up, too"},
-    {"compute_percentiles", PARAM_BOOL, false, "false", NULL, "percentiles of durations and sizes"},
+     "divided among the buckets that the event covers"},
+    {"group_keys", PARAM_LIST, false, NULL, NULL, "additional key columns, for example epoch,step"},
+    {"metric_fields", PARAM_LIST, false, NULL, NULL,
+     "additional arguments to aggregate: sum, minimum, maximum, mean, standard deviation"},
+    {"compute_percentiles", PARAM_BOOL, false, "false", NULL,
+     "compute percentiles of durations and sizes"},
     {"percentiles", PARAM_LIST, false, NULL, NULL,
-     "which ones, 0 to 1; giving them asks for them; default 0.25,0.5,0.75,0.9"},
+     "percentiles to compute, 0 to 1; implies compute_percentiles=true; default 0.25,0.5,0.75,0.9"},
     {"relative_accuracy", PARAM_TEXT, false, "0.01", NULL,
-     "of the percentiles; below 0.004 all values are kept"},
-    {"exact", PARAM_BOOL, false, "false", NULL, "percentiles from all values"},
-    {"shape", PARAM_BOOL, false, "false", NULL, "also skewness and kurtosis"},
+     "relative error of the percentiles; below 0.004 they are computed from all values"},
+    {"exact", PARAM_BOOL, false, "false", NULL, "compute percentiles from all values"},
+    {"shape", PARAM_BOOL, false, "false", NULL, "include skewness and kurtosis"},
     {"boundary_events", PARAM_LIST, false, NULL, NULL,
-     "event:field:output - rows get the value of the event of their process around them as column "
-     "output"},
-    {"track_process_parents", PARAM_BOOL, false, "true", NULL, "columns parent_pid and root_pid"},
+     "event:field:output: add a column output with the value of field in the event that encloses "
+     "the row, in its process or a parent process"},
+    {"track_process_parents", PARAM_BOOL, false, "true", NULL,
+     "include the columns parent_pid and root_pid"},
     {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular",
-     "events of format=perfetto"},
+     "type of the trace events in format=perfetto"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "the general form: any columns, time_bucket, dirname(column), basename(column)"},
+     "general form: group by any columns, time_bucket, dirname(column), basename(column)"},
     {"agg", PARAM_LIST, false, NULL, NULL,
-     "the general form: count, sum:dur, p99.9:size, busy, ...; name=sum:dur names a column"},
+     "general form: values to compute: count, sum:dur, p99.9:size, busy, ...; name=sum:dur names a "
+     "column"},
     {"sort", PARAM_LIST, false, NULL, NULL,
-     "the general form: columns of the answer, -column descending"},
-    {"having", PARAM_TEXT, false, NULL, NULL,
-     "the general form: a filter on the columns of the answer"},
+     "general form: columns to sort by; -column sorts in descending order"},
+    {"having", PARAM_TEXT, false, NULL, NULL, "general form: filter on the columns of the result"},
     {"top", PARAM_UINT, false, NULL, NULL,
-     "the general form: so many rows with the most `by`, the rest as one row (other)"},
-    {"by", PARAM_TEXT, false, NULL, NULL, "the column that `top` looks at"},
-    {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
+     "general form: number of rows with the largest `by` to return; the others become one row "
+     "(other)"},
+    {"by", PARAM_TEXT, false, NULL, NULL, "column that `top` ranks by"},
+    {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
@@ -76,9 +80,9 @@ static int read_numbers(struct request *rq, struct aggregate_options *o)
     struct text interval = request_param(rq, "time_interval")->text,
                 relative = request_param(rq, "relative_accuracy")->text;
     if (num_parse_duration(interval, 1000000, &o->interval_ns) < 0 || o->interval_ns < 0)
-        return bad(rq, "time_interval", "is no length of time, as 5000 or 5s");
+        return bad(rq, "time_interval", "must be a duration such as 5000 or 5s");
     if (num_parse_double(relative, &accuracy) < 0 || !(accuracy > 0 && accuracy < 1))
-        return bad(rq, "relative_accuracy", "is no number between 0 and 1");
+        return bad(rq, "relative_accuracy", "must be a number between 0 and 1");
     o->exact = request_flag(rq, "exact") || accuracy < 0.004; /* a bin tells within 0.4 % */
     return 0;
 }
@@ -96,14 +100,13 @@ static int read_times(struct request *rq, const struct selection *chosen,
                                                   : AGGREGATE_TIME_US;
     if (o->time_format != AGGREGATE_TIME_US && (perfetto || arrow))
         return bad(rq, "time_format",
-                   "is for JSON, CSV and text: this format has units of its own");
+                   "requires format json, csv or text: this format has its own time units");
     if (!points->given)
         return 0;
     if (points->number == 0)
-        return bad(rq, "max_points", "is 0");
+        return bad(rq, "max_points", "must be at least 1");
     if (request_param(rq, "time_interval")->given)
-        return bad(rq, "max_points",
-                   "chooses the interval, so `time_interval` does not go with it");
+        return bad(rq, "max_points", "cannot be combined with `time_interval`");
     o->max_points = points->number;
     /* Otherwise there are buckets beyond the range. */
     if (chosen->has_time_range && !chosen->overlap && !o->split &&
@@ -139,13 +142,13 @@ static int check_form(struct request *rq, bool general)
     for (const char *const *name = general ? pipeline : wide; *name; name++)
         if (request_param(rq, *name)->given)
             return bad(rq, *name,
-                       general ? "does not go with `group_by` and `agg`"
-                               : "needs `group_by` or `agg`");
+                       general ? "cannot be combined with `group_by` or `agg`"
+                               : "requires `group_by` or `agg`");
     if (request_param(rq, "top")->given != request_param(rq, "by")->given)
-        return bad(rq, request_param(rq, "top")->given ? "top" : "by",
-                   "and its partner (top=N&by=column) go together");
+        return request_param(rq, "top")->given ? bad(rq, "top", "requires `by`")
+                                               : bad(rq, "by", "requires `top`");
     if (general && rq->format == FORMAT_PERFETTO)
-        return bad(rq, "format", "=perfetto does not go with `group_by` and `agg`");
+        return bad(rq, "format", "cannot be perfetto with `group_by` or `agg`");
     return 0;
 }
 
@@ -156,7 +159,7 @@ static int read_general(struct request *rq, struct aggregate_options *o)
     o->aggregates = items_of(rq, "agg", &o->aggregate_count);
     o->sort = items_of(rq, "sort", &o->sort_count);
     if (request_param(rq, "agg")->given && o->aggregate_count == 0)
-        return bad(rq, "agg", "is empty");
+        return bad(rq, "agg", "must not be empty");
     if (o->group_by_count && o->aggregate_count == 0) {
         o->aggregates = usual;
         o->aggregate_count = 2;
@@ -165,7 +168,7 @@ static int read_general(struct request *rq, struct aggregate_options *o)
     o->top_by = request_text(rq, "by");
     o->top = request_param(rq, "top")->given ? request_uint(rq, "top") : 0;
     if (request_param(rq, "top")->given && o->top == 0)
-        return bad(rq, "top", "is 0");
+        return bad(rq, "top", "must be at least 1");
     return check_form(rq, o->aggregate_count > 0);
 }
 
@@ -184,14 +187,14 @@ static int read_options(struct request *rq, struct aggregate_options *o)
     o->offset = request_uint(rq, "offset");
     read_percentiles(rq, o);
     if (request_param(rq, "percentiles")->given && request_param(rq, "percentiles")->count == 0)
-        return bad(rq, "percentiles", "is empty");
+        return bad(rq, "percentiles", "must not be empty");
     int rc = read_numbers(rq, o);
     rc = rc < 0 ? rc : read_general(rq, o);
     if (rc == 0 && o->interval_ns == 0 && o->split)
-        return bad(rq, "time_interval", "is 0, but bucket=split needs buckets");
+        return bad(rq, "time_interval", "must not be 0 with bucket=split");
     if (rc == 0 && o->interval_ns == 0 && rq->format == FORMAT_PERFETTO &&
         strcmp(events, "counter") == 0)
-        return bad(rq, "time_interval", "is 0, but counters need the time of a bucket");
+        return bad(rq, "time_interval", "must not be 0 with event_format=counter");
     return rc;
 }
 
@@ -245,7 +248,7 @@ static void close_aggregate(struct request *rq)
 
 const struct endpoint endpoint_aggregate = {
     .path = "/aggregate",
-    .summary = "counters per time bucket and key",
+    .summary = "statistics per time bucket, or for groups of any columns",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

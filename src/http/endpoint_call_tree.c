@@ -8,20 +8,22 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, F
 
 static const struct param_spec own_params[] = {
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns: the outermost calls stand below a node of their values (folded formats)"},
+     "columns: put outermost calls below a node for their values of these columns (folded "
+     "formats)"},
     {"focus", PARAM_TEXT, false, NULL, NULL,
-     "the tree seen from the calls of this name: what they call, and who calls them"},
+     "show the tree around the calls of this name: what they call and what calls them"},
     {"direction", PARAM_CHOICE, false, "both", "both|callees|callers",
-     "of focus: callees is downward, callers bottom-up, both a sandwich"},
+     "with focus: callees: the calls below; callers: the calls above, bottom-up; both: the two "
+     "trees"},
     {"max_depth", PARAM_UINT, false, "0", NULL,
-     "levels of calls that are told, 0 = all (collapsed: 256 unless given)"},
+     "maximum depth of the returned tree, 0 = unlimited (collapsed: default 256)"},
     {"min_total", PARAM_DURATION, false, NULL, NULL,
-     "folded calls that took less in all are not told, nor what is below them"},
+     "omit folded calls that took less time in total, and everything below them"},
     {"analyze", PARAM_BOOL, false, "false", NULL,
-     "tables by name, category and depth, hottest paths, critical paths (json, text)"},
+     "include tables by name, category and depth, hottest paths and critical paths (json, text)"},
     {"top_n", PARAM_UINT, false, "10", NULL,
-     "of analyze: most called names and hottest paths, 0 = all"},
-    {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
+     "with analyze: number of most called names and of hottest paths, 0 = all"},
+    {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params,  selection_events_params, clip_params,
@@ -46,16 +48,16 @@ static int check_params(struct request *rq)
 
     for (const char *const *name = folded; events && *name; name++)
         if (request_param(rq, *name)->given)
-            return bad(rq, *name, "is for folded trees: format json, text or collapsed");
+            return bad(rq, *name, "requires a folded tree: format json, text or collapsed");
     if (!rows && (request_param(rq, "limit")->given || request_param(rq, "offset")->given))
         return bad(rq, request_param(rq, "limit")->given ? "limit" : "offset",
-                   "counts rows: it goes with format=ndjson only");
+                   "counts rows and requires format ndjson");
     if (rq->format == FORMAT_COLLAPSED && request_flag(rq, "analyze"))
-        return bad(rq, "analyze", "goes with format json or text");
+        return bad(rq, "analyze", "requires format json or text");
     if (request_param(rq, "direction")->given && !request_param(rq, "focus")->given)
-        return bad(rq, "direction", "needs `focus`");
+        return bad(rq, "direction", "requires `focus`");
     if (request_param(rq, "focus")->given && request_param(rq, "group_by")->given)
-        return bad(rq, "group_by", "does not go with `focus`");
+        return bad(rq, "group_by", "cannot be combined with `focus`");
     return 0;
 }
 
@@ -136,7 +138,7 @@ static void close_call_tree(struct request *rq)
 
 const struct endpoint endpoint_call_tree = {
     .path = "/call-tree",
-    .summary = "calls nested by time, folded or one by one",
+    .summary = "calls nested by time, folded or listed individually",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -2,8 +2,8 @@
 #include "server.h"
 
 static const struct param_spec own_params[] = {
-    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request that is to end"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -22,12 +22,12 @@ static int open_cancel(struct request *rq)
     s->id = request_text(rq, "id");
     if (!s->id)
         return err_set_param(&rq->err, ERR_PARAM, "id",
-                             "`id` is needed: the X-Request-Id of a request");
+                             "`id` is required: the X-Request-Id of a request");
     s->ended = server_end_requests(rq->http->server, s->id, rq->admin ? NULL : rq->client);
     if (s->ended)
         return 0;
-    return err_set(&rq->err, ERR_NOT_FOUND, "no request of that id is being answered%s",
-                   rq->admin ? "" : ", or it is not yours");
+    return err_set(&rq->err, ERR_NOT_FOUND, "no active request has this id%s",
+                   rq->admin ? "" : ", or it belongs to another client");
 }
 
 static int next_cancel(struct request *rq, struct buf *out)
@@ -45,7 +45,7 @@ static int next_cancel(struct request *rq, struct buf *out)
 
 const struct endpoint endpoint_cancel = {
     .path = "/cancel",
-    .summary = "ends a request that is being answered",
+    .summary = "cancel an active request",
     .methods = METHOD_POST,
     .params = params,
     .formats = formats,

@@ -58,7 +58,7 @@ static void close_compare(struct request *rq)
 
 const struct endpoint endpoint_compare = {
     .path = "/compare",
-    .summary = "how the metrics of two or more selections differ, and whether that is chance",
+    .summary = "differences between the metrics of two or more selections, with significance tests",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

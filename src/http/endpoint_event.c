@@ -10,11 +10,10 @@ enum { CALLERS_MOST = 256 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of its trace file"},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file"},
     {"object", PARAM_UINT, false, NULL, NULL,
-     "how many objects of the file stand before it, as /timeline tells"},
-    {"id", PARAM_INT, false, NULL, NULL,
-     "instead of object: the first one of the file with this id"},
+     "number of objects before the event in the file, as returned by /timeline"},
+    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -47,9 +46,10 @@ static int open_object(struct request *rq, struct state *s)
     char query[48];
 
     if (!file[0])
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is missing");
+        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is required");
     if (object->set == id->set)
-        return err_set_param(&rq->err, ERR_PARAM, "object", "either `object` or `id` is needed");
+        return err_set_param(&rq->err, ERR_PARAM, "object",
+                             "exactly one of `object` and `id` is required");
     selection_init(&chosen);
     chosen.files = file;
     chosen.file_count = 1;
@@ -60,11 +60,12 @@ static int open_object(struct request *rq, struct state *s)
     }
     int rc = selection_open(rq, &chosen, &s->query);
     if (rc == 0 && query_files(s->query, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is to be one trace file");
+        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
     if (rc == 0 && object->set)
         rc = query_begin_at(s->query, files[0], object->number);
     if (rc == ERR_NOT_FOUND)
-        return err_set_param(&rq->err, rc, object->set ? "object" : "file", "there is none such");
+        return err_set_param(&rq->err, rc, object->set ? "object" : "file",
+                             "the file has no such object");
     return rc;
 }
 
@@ -100,7 +101,7 @@ static int read_object(struct request *rq, struct state *s)
 
     rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
     if (rc == ERR_END || (rc == 0 && count == 0))
-        return err_set_param(&rq->err, ERR_NOT_FOUND, "id", "no object of the file has this id");
+        return err_set_param(&rq->err, ERR_NOT_FOUND, "id", "no object in the file has this id");
     rc = rc < 0 ? rc : view_open(s->query, &view, &rq->err, &s->view);
     while (rc == 0)
         rc = view_next(s->view, 1, &s->line, &rq->err);
@@ -284,7 +285,7 @@ static void close_event(struct request *rq)
 
 const struct endpoint endpoint_event = {
     .path = "/event",
-    .summary = "one event: its columns, its line, its callers and neighbours in its thread",
+    .summary = "one event: its columns, its line, its callers and its neighbors in the thread",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -93,7 +93,7 @@ static void close_event_count(struct request *rq)
 
 const struct endpoint endpoint_event_count = {
     .path = "/event-count",
-    .summary = "how many events there are: one exact number",
+    .summary = "exact number of events",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -7,13 +7,13 @@ static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     {"direction", PARAM_CHOICE, false, "next", "next|previous",
-     "the first object after the place, or the last one before it"},
+     "next: the first object after the position; previous: the last one before it"},
     {"at", PARAM_TEXT, false, NULL, NULL,
-     "the place is this time (microseconds); what begins at it is found, too"},
+     "position as a time (microseconds); objects that start at this time are included"},
     {"at_file", PARAM_TEXT, false, NULL, NULL,
-     "the place is an object of this trace file; itself it is not found"},
+     "position as an object in this trace file; the object itself is excluded"},
     {"at_object", PARAM_UINT, false, NULL, NULL,
-     "with at_file: how many objects of the file stand before it"},
+     "with at_file: number of objects before it in the file"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
@@ -45,14 +45,14 @@ static int open_object(struct request *rq, struct state *s, const char *file, ui
     one.phases = PHASE_ANY;
     int rc = selection_open(rq, &one, &s->one);
     if (rc == 0 && query_files(s->one, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "at_file", "`at_file` is to be one trace file");
+        return err_set_param(&rq->err, ERR_PARAM, "at_file", "`at_file` must name one trace file");
     if (rc == 0)
         *ret_file = files[0];
     rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
     rc = rc < 0 ? rc : rows_open(s->one, &o, &rq->err, &s->rows);
     rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
     if (rc == ERR_NOT_FOUND || rc == ERR_END || (rc == 0 && count == 0))
-        return err_set_param(&rq->err, ERR_NOT_FOUND, "at_object", "there is none such");
+        return err_set_param(&rq->err, ERR_NOT_FOUND, "at_object", "the file has no such object");
     return rc;
 }
 
@@ -70,13 +70,13 @@ static int read_place(struct request *rq, struct state *s, struct find_options *
     const char *file = request_text(rq, "at_file");
 
     if (request_param(rq, "at")->set)
-        return err_set_param(&rq->err, ERR_PARAM, "at", "either `at` or `at_file`");
+        return err_set_param(&rq->err, ERR_PARAM, "at", "give `at` or `at_file`, not both");
     if (!file || !object->set)
         return err_set_param(&rq->err, ERR_PARAM, "at_object",
-                             "`at_file` and `at_object` go together");
+                             "`at_file` and `at_object` must be given together");
     int rc = open_object(rq, s, file, object->number, &o->file);
     if (rc == 0 && s->values[OF_TS].type != VALUE_TIME)
-        rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "that object has no time");
+        rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "the object has no time");
     o->has_at = o->has_place = true;
     o->at_ns = rc < 0 ? 0 : s->values[OF_TS].wide;
     o->object = object->number;
@@ -94,8 +94,10 @@ static int read_options(struct request *rq, struct state *s, struct find_options
         return read_place(rq, s, o);
     o->has_at = at->set;
     if (at->set && num_parse_duration(at->text, 1000, &at_ns) < 0)
-        return err_set_param(&rq->err, ERR_PARAM, "at", "bad value \"%.100s\" for `at`: a time",
-                             at->text.ptr);
+        return err_set_param(
+            &rq->err, ERR_PARAM, "at",
+            "bad value \"%.100s\" for `at`: expected a time in microseconds or with a unit",
+            at->text.ptr);
     o->at_ns = at_ns;
     return 0;
 }
@@ -175,7 +177,7 @@ static void close_find(struct request *rq)
 
 const struct endpoint endpoint_find = {
     .path = "/find",
-    .summary = "the next match of a search in the order of time, and how many there are",
+    .summary = "next match of a search in time order, and the number of matches",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

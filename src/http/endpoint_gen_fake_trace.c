@@ -36,23 +36,26 @@ static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON, FORMAT_TEXT};
 /* The numbers are those of generate_numbers. */
 static const struct param_spec own_params[] = {
     {"num_processes", PARAM_UINT, false, "8", NULL,
-     "processes (ranks), a file each; at most 10,000"},
+     "number of processes (ranks), one file each; at most 10,000"},
     {"num_hosts", PARAM_UINT, false, "4", NULL, "hosts"},
-    {"num_epochs", PARAM_UINT, false, "500", NULL, "training epochs"},
+    {"num_epochs", PARAM_UINT, false, "500", NULL, "number of training epochs"},
     {"steps_per_epoch", PARAM_UINT, false, "1000", NULL,
-     "steps of an epoch; all in all at most 100,000,000 lines"},
-    {"checkpoint_every", PARAM_UINT, false, "5", NULL, "a checkpoint every N epochs; 0 = never"},
-    {"validation_every", PARAM_UINT, false, "2", NULL, "a validation every N epochs; 0 = never"},
-    {"num_train_files", PARAM_UINT, false, "8", NULL, "training files; at most 10,000"},
-    {"num_val_files", PARAM_UINT, false, "2", NULL, "validation files; at most 10,000"},
+     "steps per epoch; at most 100,000,000 lines in total"},
+    {"checkpoint_every", PARAM_UINT, false, "5", NULL,
+     "write a checkpoint every N epochs; 0 = never"},
+    {"validation_every", PARAM_UINT, false, "2", NULL,
+     "run a validation every N epochs; 0 = never"},
+    {"num_train_files", PARAM_UINT, false, "8", NULL, "number of training files; at most 10,000"},
+    {"num_val_files", PARAM_UINT, false, "2", NULL, "number of validation files; at most 10,000"},
     {"step_duration_ms", PARAM_UINT, false, "100", NULL, "base duration of a step, milliseconds"},
-    {"seed", PARAM_UINT, false, "42", NULL, "random seed: equal requests give equal bytes"},
+    {"seed", PARAM_UINT, false, "42", NULL, "random seed; equal requests return equal bytes"},
     {"verify", PARAM_BOOL, false, "false", NULL,
-     "make nothing: tell which chunks of the chosen traces (made so before) queries need not read"},
+     "generate nothing: report which chunks of the selected (previously generated) traces queries "
+     "can skip"},
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "with verify: subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "with verify: path or glob of trace files; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "with verify: also directories below dir"},
+     "with verify: directory whose trace files are selected; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "with verify: trace file or glob pattern; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "with verify: include subdirectories"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -85,11 +88,10 @@ static int too_long(struct request *rq, const struct generate_options *o)
     const char *name = o->epochs >= o->steps ? "num_epochs" : "steps_per_epoch";
     if (o->processes > o->epochs && o->processes > o->steps)
         name = "num_processes";
-    return err_set_param(
-        &rq->err, ERR_PARAM, name,
-        "these processes, epochs and steps have up to %llu lines; one request makes "
-        "at most %d",
-        (unsigned long long)generate_lines_most(o), LINES_MOST);
+    return err_set_param(&rq->err, ERR_PARAM, name,
+                         "these processes, epochs and steps produce up to %llu lines; one request "
+                         "may generate at most %d",
+                         (unsigned long long)generate_lines_most(o), LINES_MOST);
 }
 
 static int read_options(struct request *rq, struct generate_options *o)
@@ -117,12 +119,14 @@ static int check_format(struct request *rq, struct state *s)
     if (s->verify && !rq->format_given)
         rq->format = FORMAT_TEXT;
     if (rq->format == (s->verify ? FORMAT_TAR : FORMAT_TEXT))
-        return err_set_param(&rq->err, ERR_FORMAT, "format",
-                             s->verify ? "a verification comes as text or json"
-                                       : "the traces come as tar, their description as json");
+        return err_set_param(
+            &rq->err, ERR_FORMAT, "format",
+            s->verify
+                ? "`verify` requires format text or json"
+                : "the traces require format tar, and their description requires format json");
     for (size_t i = 0; i < 3 && !s->verify; i++)
         if (request_param(rq, file_params[i])->given)
-            return err_set_param(&rq->err, ERR_PARAM, file_params[i], "`%s` goes with `verify`",
+            return err_set_param(&rq->err, ERR_PARAM, file_params[i], "`%s` requires `verify`",
                                  file_params[i]);
     return 0;
 }
@@ -335,7 +339,7 @@ static void close_generate(struct request *rq)
 
 const struct endpoint endpoint_gen_fake_trace = {
     .path = "/gen-fake-trace",
-    .summary = "synthetic traces of a training run, as a tar",
+    .summary = "synthetic traces of a training run, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

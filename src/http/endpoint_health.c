@@ -54,7 +54,7 @@ static int next_readyz(struct request *rq, struct buf *out)
 }
 
 static const struct param_spec pretty_params[] = {
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const no_params[] = {NULL};
@@ -62,7 +62,7 @@ static const struct param_spec *const readyz_params[] = {pretty_params, NULL};
 
 const struct endpoint endpoint_healthz = {
     .path = "/healthz",
-    .summary = "the daemon is alive",
+    .summary = "liveness: 200 while the daemon runs",
     .methods = METHOD_GET,
     .params = no_params,
     .formats = formats,
@@ -74,7 +74,8 @@ const struct endpoint endpoint_healthz = {
 };
 const struct endpoint endpoint_readyz = {
     .path = "/readyz",
-    .summary = "200 once every file found at start is indexed, else 503 with progress",
+    .summary = "readiness: 200 once every file found at startup is indexed, otherwise 503 with the "
+               "progress",
     .methods = METHOD_GET,
     .params = readyz_params,
     .formats = formats,

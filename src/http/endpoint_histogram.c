@@ -8,10 +8,11 @@ enum { BINS_MOST = 10000 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"column", PARAM_TEXT, false, "dur", NULL, "a column with numbers: dur, size, args.offset ..."},
+    {"column", PARAM_TEXT, false, "dur", NULL, "numeric column: dur, size, args.offset ..."},
     {"scale", PARAM_CHOICE, false, "log2", "log2|linear",
-     "bins of powers of two, or of equal width from the least to the greatest value"},
-    {"bins", PARAM_UINT, false, "50", NULL, "linear: so many bins, up to 10000"},
+     "log2: bins are powers of two; linear: bins have equal width, from the smallest to the "
+     "largest value"},
+    {"bins", PARAM_UINT, false, "50", NULL, "linear: number of bins, at most 10000"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
@@ -32,7 +33,7 @@ static int open_histogram(struct request *rq)
     if (!s)
         return -ENOMEM;
     if (bins < 1 || bins > BINS_MOST)
-        return err_set_param(&rq->err, ERR_PARAM, "bins", "`bins` is from 1 to %d", BINS_MOST);
+        return err_set_param(&rq->err, ERR_PARAM, "bins", "`bins` must be from 1 to %d", BINS_MOST);
     int rc = selection_read(rq, &chosen);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     return rc < 0 ? rc
@@ -79,7 +80,7 @@ static void close_histogram(struct request *rq)
 
 const struct endpoint endpoint_histogram = {
     .path = "/histogram",
-    .summary = "how often which value of a column occurs",
+    .summary = "distribution of the values of a numeric column",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -8,25 +8,27 @@
 #define DIMENSIONS_MOST 25    /* besides the seven that every file has */
 
 static const struct param_spec own_params[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
+    {"dir", PARAM_TEXT, true, NULL, NULL,
+     "directory whose trace files are selected; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"force", PARAM_BOOL, false, "false", NULL,
-     "POST: index all of the chosen files anew; otherwise those that have failed or that nobody "
-     "asked for yet"},
+     "POST: index all selected files again; otherwise only those that failed or that no request "
+     "has selected yet"},
     {"dimensions", PARAM_LIST, false, NULL, NULL,
-     "POST: further columns that have bloom filters in these files, for instance ret,args.level"},
+     "POST: additional columns with bloom filters in these files, for example ret,args.level"},
     {"checkpoint_size", PARAM_BYTES, false, NULL, NULL,
-     "POST: text of a chunk of these files, 64KiB to 1GiB"},
+     "POST: uncompressed bytes per chunk in these files, 64KiB to 1GiB"},
     {"false_positive_rate", PARAM_NUMBER, false, NULL, NULL,
-     "POST: of the bloom filters of these files, from 0.000001 to below 1"},
+     "POST: false-positive rate of the bloom filters in these files, at least 0.000001 and below "
+     "1"},
     {"expected_entries", PARAM_UINT, false, NULL, NULL,
-     "POST: distinct values that a bloom filter of these files has room for at least, 1 to "
-     "1048576"},
+     "POST: minimum capacity of a bloom filter in these files, in distinct values, 1 to 1048576"},
     {"follow", PARAM_BOOL, false, "false", NULL,
-     "a line of progress again and again, until it is done"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "follow: end after so long in any case"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+     "stream progress lines until indexing is complete"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL,
+     "with follow: end the stream after this time at the latest"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -51,7 +53,8 @@ static int read_dimensions(struct request *rq, struct index_file_options *o)
         return -ENOMEM;
     if (p->count > DIMENSIONS_MOST)
         return err_set_param(&rq->err, ERR_PARAM, "dimensions",
-                             "`dimensions` has %zu paths, at most %d", p->count, DIMENSIONS_MOST);
+                             "`dimensions` has %zu columns; at most %d are allowed", p->count,
+                             DIMENSIONS_MOST);
     for (size_t i = 0; i < p->count; i++) {
         int rc = query_stored_path(text_of(p->items[i]), &rq->arena, &paths[i]);
         if (rc == -EINVAL)
@@ -77,11 +80,11 @@ static int read_options(struct request *rq, struct state *s)
                        *entries = request_param(rq, "expected_entries");
     s->has_options = size->set || rate->set || entries->set || request_param(rq, "dimensions")->set;
     if (size->set && (size->number < INDEX_CHECKPOINT_MIN || size->number > INDEX_CHECKPOINT_MAX))
-        return out_of_range(rq, "checkpoint_size", "64KiB to 1GiB");
+        return out_of_range(rq, "checkpoint_size", "a size from 64KiB to 1GiB");
     if (rate->set && !(rate->real >= 1e-6 && rate->real < 1))
-        return out_of_range(rq, "false_positive_rate", "a number from 0.000001 to below 1");
+        return out_of_range(rq, "false_positive_rate", "a number of at least 0.000001 and below 1");
     if (entries->set && (entries->number < 1 || entries->number > INDEX_EXPECTED_MAX))
-        return out_of_range(rq, "expected_entries", "1 to 1048576");
+        return out_of_range(rq, "expected_entries", "a whole number from 1 to 1048576");
     s->options = (struct index_file_options){.checkpoint_size = size->number,
                                              .bloom_rate = rate->set ? rate->real : 0,
                                              .expected_entries = entries->number};
@@ -97,7 +100,7 @@ static int refuse_changes(struct request *rq)
         const struct param *p = request_param(rq, names[i]);
         if (p->given && (p->spec->type != PARAM_BOOL || p->number))
             return err_set_param(&rq->err, ERR_PARAM, names[i],
-                                 "`%s` changes something: it needs POST with a JSON body",
+                                 "`%s` changes the index and requires POST with a JSON body",
                                  names[i]);
     }
     return 0;
@@ -165,8 +168,9 @@ static int rebuild_chosen(struct request *rq, struct state *s)
     free(files);
     snapshot_release(snapshot);
     if (rc == -EINVAL) /* what the index itself has against them */
-        return err_set_param(&rq->err, ERR_PARAM, "dimensions",
-                             "`dimensions`: too many, too long or not a column");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "dimensions",
+            "`dimensions`: too many columns, a name that is too long, or not a column");
     return rc;
 }
 
@@ -198,7 +202,9 @@ static int open_index(struct request *rq)
     if (!s)
         return -ENOMEM;
     if (follow && rq->pretty)
-        return err_set_param(&rq->err, ERR_PARAM, "pretty", "`follow` is a line each");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "pretty",
+            "`pretty` cannot be combined with `follow`: each progress report is one line");
     rq->format = follow ? FORMAT_NDJSON : rq->format;
     int rc = rq->post ? rebuild_chosen(rq, s) : refuse_changes(rq);
     struct index_progress p; /* a file that does not exist is told before the answer begins */
@@ -253,7 +259,7 @@ static int next_index(struct request *rq, struct buf *out)
 
 const struct endpoint endpoint_index = {
     .path = "/index",
-    .summary = "how far indexing is; POST indexes files anew",
+    .summary = "indexing progress; POST indexes files again",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -8,12 +8,13 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
     {"detail", PARAM_CHOICE, false, NULL, "totals|files|columns",
-     "how much to tell; default totals"},
+     "level of detail; default totals"},
     {"query", PARAM_CHOICE, false, NULL, "summary|detailed",
-     "the old command's words for detail=totals and detail=files"},
-    {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
+     "names that dftracer_info uses for detail=totals and detail=files"},
+    {"dir", PARAM_TEXT, true, NULL, NULL,
+     "directory whose trace files are selected; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -85,7 +86,7 @@ static void close_info(struct request *rq)
 
 const struct endpoint endpoint_info = {
     .path = "/info",
-    .summary = "what is there: totals, files, chunks, columns",
+    .summary = "overview of the indexed traces: totals, files, chunks, columns",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

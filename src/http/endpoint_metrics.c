@@ -105,12 +105,11 @@ static void write_damage(const struct totals *t, struct buf *out)
     struct labelled rows[TRACE_DAMAGE_MANY];
     for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_MANY; i++)
         rows[i - 1] = (struct labelled){trace_damage_name(i), t->damages[i]};
-    family(
-        out, "dftracerd_index_damage",
-        "Places where files are damaged (data that does not inflate, crc of a member, cut inside a "
-        "member, garbage before or between members, read error, line too long, tar header), up to 1,000 "
-        "a file.",
-        "kind", rows, TRACE_DAMAGE_MANY);
+    family(out, "dftracerd_index_damage",
+           "Corrupt places in trace files by kind (data that cannot be decompressed, member with a "
+           "wrong CRC, truncated member, garbage before or between members, read error, line too "
+           "long, bad tar header), at most 1,000 per file.",
+           "kind", rows, TRACE_DAMAGE_MANY);
 }
 
 /* Gauges, not counters: what is known of the files that are there now can become less. */
@@ -131,11 +130,12 @@ static void write_content(const struct totals *t, struct buf *out)
     family(out, "dftracerd_index_files", "Trace files by state.", "state", states, INDEX_MISSING);
     family(out, "dftracerd_index_objects", "Objects read from the traces.", "class", classes, 4);
     family(out, "dftracerd_index_bad_input",
-           "Lines without an object (brackets, invalid), objects that needed a repair, ...", "kind",
-           bad, sizeof bad / sizeof *bad);
+           "Irregular input by kind: lines without an object (brackets, invalid), repaired "
+           "objects, and more.",
+           "kind", bad, sizeof bad / sizeof *bad);
     write_damage(t, out);
-    gauge(out, "dftracerd_index_lines", "Lines of the traces.", c->lines);
-    gauge(out, "dftracerd_index_text_bytes", "Text of the traces, decompressed.", t->text_bytes);
+    gauge(out, "dftracerd_index_lines", "Lines in the traces.", c->lines);
+    gauge(out, "dftracerd_index_text_bytes", "Uncompressed bytes of the traces.", t->text_bytes);
 }
 
 static void write_store(const struct index *ix, struct buf *out)
@@ -147,14 +147,16 @@ static void write_store(const struct index *ix, struct buf *out)
     for (unsigned t = 0; t < s.table_count; t++)
         uses[t] = (struct labelled){s.tables[t].name, s.tables[t].pages};
     uses[s.table_count] = (struct labelled){"free", s.free_pages};
-    family(out, "dftracerd_lmdb_pages", "Pages of the index by table; free ones are used again.",
+    family(out, "dftracerd_lmdb_pages", "Pages of the index by table; free pages are reused.",
            "use", uses, s.table_count + 1);
-    gauge(out, "dftracerd_lmdb_page_size_bytes", "Size of a page.", s.page_bytes);
-    gauge(out, "dftracerd_lmdb_map_bytes", "Address space of the index.", s.map_bytes);
-    gauge(out, "dftracerd_lmdb_readers", "Reads of the index that are open now.", s.readers);
-    gauge(out, "dftracerd_lmdb_reader_slots", "Places in LMDB's table of readers that were used.",
-          s.reader_slots);
-    gauge(out, "dftracerd_lmdb_max_reader_slots", "Places in that table.", s.reader_slots_max);
+    gauge(out, "dftracerd_lmdb_page_size_bytes", "Size of an index page in bytes.", s.page_bytes);
+    gauge(out, "dftracerd_lmdb_map_bytes",
+          "Maximum size of the index in bytes: the address space reserved for it.", s.map_bytes);
+    gauge(out, "dftracerd_lmdb_readers", "Open read transactions on the index.", s.readers);
+    gauge(out, "dftracerd_lmdb_reader_slots",
+          "Slots in use or formerly used in the LMDB reader table.", s.reader_slots);
+    gauge(out, "dftracerd_lmdb_max_reader_slots", "Slots in the LMDB reader table.",
+          s.reader_slots_max);
 }
 
 static void write_index(const struct http_context *c, struct buf *out)
@@ -166,29 +168,33 @@ static void write_index(const struct http_context *c, struct buf *out)
     for (uint32_t i = 0; i < snapshot_file_count(s); i++)
         add_file(&t, snapshot_file(s, i));
     write_content(&t, out);
-    gauge(out, "dftracerd_index_generation", "Grows with every commit.", snapshot_generation(s));
+    gauge(out, "dftracerd_index_generation",
+          "Generation of the index; increases with every commit.", snapshot_generation(s));
     snapshot_release(s);
     index_progress(ix, &p);
-    gauge(out, "dftracerd_index_source_bytes", "Size of the trace files.", p.bytes);
-    gauge(out, "dftracerd_index_source_done_bytes", "So much of it is indexed.", p.bytes_done);
-    gauge(out, "dftracerd_index_lag_bytes", "So much of it is not.",
+    gauge(out, "dftracerd_index_source_bytes", "Size of the trace files in bytes.", p.bytes);
+    gauge(out, "dftracerd_index_source_done_bytes", "Bytes of the trace files that are indexed.",
+          p.bytes_done);
+    gauge(out, "dftracerd_index_lag_bytes", "Bytes of the trace files that are not indexed yet.",
           p.bytes > p.bytes_done ? p.bytes - p.bytes_done : 0);
-    gauge(out, "dftracerd_index_pending_files", "Files that wait or are being indexed.",
-          p.files_pending);
+    gauge(out, "dftracerd_index_pending_files",
+          "Files that are waiting to be indexed or being indexed.", p.files_pending);
     gauge(out, "dftracerd_index_unreadable_files",
-          "Files whose reading an error of the system ended; they are tried again.",
+          "Files that could not be read because of a system error; reading is retried.",
           p.files_unreadable);
     gauge(out, "dftracerd_index_unreadable_directories",
-          "Directories that cannot be read now: what is known below them stays.",
+          "Directories that cannot be read at present; their indexed data remains available.",
           p.directories_unreadable);
     head(out, "dftracerd_index_read_again_total", "counter",
-         "How often such files were looked at again.");
+         "Retries of files that could not be read.");
     buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);
-    gauge(out, "dftracerd_index_ready", "1 when everything found at start is indexed.",
+    gauge(out, "dftracerd_index_ready", "1 if every file found at startup is indexed, otherwise 0.",
           metrics_ready(c->metrics, &p));
     gauge(out, "dftracerd_index_stopped",
-          "1 when indexing has stopped, for instance on a full disk.", p.store_error != 0);
-    gauge(out, "dftracerd_index_store_bytes", "Size of the index on disk.", index_bytes(ix));
+          "1 if indexing has stopped, for example because the disk is full, otherwise 0.",
+          p.store_error != 0);
+    gauge(out, "dftracerd_index_store_bytes", "Size of the index on disk in bytes.",
+          index_bytes(ix));
     write_store(ix, out);
 }
 
@@ -210,8 +216,8 @@ static void write_memory(struct buf *out)
     unsigned long long size = 0, resident = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
     FILE *f = fopen("/proc/self/statm", "re");
     if (f && fscanf(f, "%llu %llu", &size, &resident) == 2) {
-        gauge(out, "process_virtual_memory_bytes", "Address space.", size * page);
-        gauge(out, "process_resident_memory_bytes", "Resident memory.", resident * page);
+        gauge(out, "process_virtual_memory_bytes", "Virtual memory in bytes.", size * page);
+        gauge(out, "process_resident_memory_bytes", "Resident memory in bytes.", resident * page);
     }
     if (f)
         fclose(f);
@@ -225,14 +231,16 @@ static double seconds_of(struct timeval t)
 static void write_limits(const struct http_context *c, struct buf *out)
 {
     int64_t until = tls_until();
-    gauge(out, "dftracerd_http_connections", "Open connections.", accept_count(c->server));
+    gauge(out, "dftracerd_http_connections", "Open HTTP connections.", accept_count(c->server));
     if (until >= 0)
         gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
-              "When the certificate in use ends, since 1970.", (uint64_t)until);
+              "Expiry time of the TLS certificate in use, in seconds since 1970.", (uint64_t)until);
     gauge(out, "dftracerd_spool_bytes",
-          "Disk space of bodies that are read and of answers in the making.",
+          "Disk space used for request bodies and unfinished responses, in bytes.",
           atomic_load(&c->spools->used));
-    gauge(out, "dftracerd_spool_limit_bytes", "So much they may take.", c->spools->limit);
+    gauge(out, "dftracerd_spool_limit_bytes",
+          "Maximum disk space for request bodies and unfinished responses, in bytes.",
+          c->spools->limit);
 }
 
 static void write_process(const struct http_context *c, struct buf *out)
@@ -243,13 +251,14 @@ static void write_process(const struct http_context *c, struct buf *out)
     write_memory(out);
     gauge(out, "process_open_fds", "Open file descriptors.", open_descriptors());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        gauge(out, "process_max_fds", "Limit of open file descriptors.", files.rlim_cur);
+        gauge(out, "process_max_fds", "Maximum number of open file descriptors.", files.rlim_cur);
     if (getrusage(RUSAGE_SELF, &used) == 0)
-        real(out, "process_cpu_seconds_total", "counter", "CPU time.",
+        real(out, "process_cpu_seconds_total", "counter", "User and system CPU time in seconds.",
              seconds_of(used.ru_utime) + seconds_of(used.ru_stime));
-    real(out, "process_start_time_seconds", "gauge", "Start, since 1970.",
-         (double)c->started_real_ns / 1e9);
-    real(out, "dftracerd_uptime_seconds", "gauge", "Time since the start.", up);
+    real(out, "process_start_time_seconds", "gauge",
+         "Start time of the process, in seconds since 1970.", (double)c->started_real_ns / 1e9);
+    real(out, "dftracerd_uptime_seconds", "gauge", "Time since the daemon started, in seconds.",
+         up);
 }
 
 /* They tell of all files. */
@@ -257,8 +266,8 @@ static int open_metrics(struct request *rq)
 {
     if (rq->viewer)
         return err_set(&rq->err, -EPERM,
-                       "files have permissions here, and the metrics tell of all of them: they are "
-                       "for the user that runs the daemon, and for the admin token");
+                       "the metrics cover all files, and this daemon checks file permissions: only "
+                       "the user that runs it, or the admin token, may read them");
     rq->content_type = "text/plain; version=0.0.4; charset=utf-8";
     return 0;
 }
@@ -277,7 +286,7 @@ static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_metrics = {
     .path = "/metrics",
-    .summary = "counters for Prometheus",
+    .summary = "metrics for Prometheus",
     .methods = METHOD_GET,
     .params = no_params,
     .immediate = true,

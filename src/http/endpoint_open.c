@@ -6,12 +6,12 @@
 
 /* The window is opened in the click, since browsers block others; the trace is fetched meanwhile. */
 static const char script[] =
-    "const button = document.querySelector('button'), told = document.querySelector('output');\n"
+    "const button = document.querySelector('button'), output = document.querySelector('output');\n"
     "const { url, ui, title } = button.dataset, origin = new URL(ui).origin;\n"
-    "const tell = (text) => { told.textContent = text; };\n"
+    "const show = (text) => { output.textContent = text; };\n"
     "const answered = (perfetto) => new Promise((resolve, reject) => {\n"
     "  const timer = setInterval(() => {\n"
-    "    if (perfetto.closed) { end(); reject(new Error('its window was closed')); }\n"
+    "    if (perfetto.closed) { end(); reject(new Error('the Perfetto window was closed')); }\n"
     "    else perfetto.postMessage('PING', origin);\n"
     "  }, 50);\n"
     "  const hear = (e) => {\n"
@@ -29,17 +29,17 @@ static const char script[] =
     "};\n"
     "button.onclick = async () => {\n"
     "  const perfetto = open(ui);\n"
-    "  if (!perfetto) return tell('The browser has blocked the window: allow it, and try "
-    "again.');\n"
-    "  tell('The trace is being made ...');\n"
+    "  if (!perfetto)\n"
+    "    return show('The browser blocked the new window. Allow pop-up windows and try again.');\n"
+    "  show('Preparing the trace ...');\n"
     "  try {\n"
     "    const [buffer] = await Promise.all([fetched(), answered(perfetto)]), size = "
     "buffer.byteLength;\n"
     "    perfetto.postMessage({ perfetto: { buffer, title, fileName: title } }, origin, "
     "[buffer]);\n"
-    "    tell(`Perfetto has got ${size} bytes.`);\n"
+    "    show(`Sent ${size} bytes to Perfetto.`);\n"
     "  } catch (e) {\n"
-    "    tell(`It did not work: ${e.message}`);\n"
+    "    show(`Could not open the trace in Perfetto: ${e.message}`);\n"
     "  }\n"
     "};\n";
 
@@ -90,7 +90,7 @@ static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_open = {
     .path = "/open/{id}",
-    .summary = "a page that hands the answer to a stored question to Perfetto",
+    .summary = "page that opens the result of a stored query in Perfetto",
     .methods = METHOD_GET,
     .params = no_params,
     .immediate = true,

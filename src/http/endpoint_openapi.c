@@ -174,7 +174,7 @@ static void write_path_parameters(struct jw *j, const char *path)
         jw_begin(j, '{');
         jw_put_text(j, "name", (struct text){c + 1, strcspn(c + 1, "}")});
         openapi_member(j, "in", "path");
-        openapi_member(j, "description", "as /q has told it");
+        openapi_member(j, "description", "as returned by /q");
         jw_put_bool(j, "required", true);
         openapi_begin(j, "schema", '{');
         openapi_member(j, "type", "string");
@@ -295,7 +295,9 @@ static void write_info(struct jw *j, const char *version)
     openapi_begin(j, "info", '{');
     openapi_member(j, "title", "dftracerd");
     openapi_member(j, "version", version);
-    openapi_member(j, "description", "Questions about DFTracer traces. HEAD works where GET does.");
+    openapi_member(j, "description",
+                   "Statistics, events and call trees of DFTracer traces. Every endpoint that "
+                   "accepts GET accepts HEAD, too.");
     openapi_begin(j, "contact", '{');
     openapi_member(j, "name", "The dftracerd authors");
     jw_end(j, '}');
@@ -316,7 +318,7 @@ static void write_info(struct jw *j, const char *version)
 static void write_rules(struct jw *j)
 {
     static const char *const tags[][2] = {{"daemon", "the daemon itself"},
-                                          {"traces", "what is in the traces"}};
+                                          {"traces", "data in the traces"}};
     openapi_begin(j, "tags", '[');
     for (size_t i = 0; i < 2; i++) {
         jw_begin(j, '{');
@@ -425,7 +427,7 @@ static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_openapi = {
     .path = "/openapi.json",
-    .summary = "this interface as OpenAPI 3.1",
+    .summary = "this interface as an OpenAPI 3.1 document",
     .methods = METHOD_GET,
     .params = no_params,
     .formats = formats,

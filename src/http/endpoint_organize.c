@@ -7,14 +7,14 @@ static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const struct param_spec own_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
     {"groups", PARAM_TEXT, true, NULL, NULL,
-     "name:query, repeatable: an event goes to the first group whose query selects it, to _rest "
-     "where none does; needed"},
+     "name:query; repeatable; required; an event goes to the first group whose query matches it, "
+     "or to _rest if none does"},
     {"chunk_size", PARAM_BYTES, false, "256MiB", NULL,
-     "text of an output file, cut at line ends; at least 4KiB"},
+     "uncompressed bytes per output file, cut at line ends; at least 4KiB"},
     COMPRESS_PARAM("true"),
-    {"name", PARAM_TEXT, false, "trace", NULL, "files are <group>/<name>-<n>.pfw.gz"},
+    {"name", PARAM_TEXT, false, "trace", NULL, "output files are named <group>/<name>-<n>.pfw.gz"},
     {"drop_rest", PARAM_BOOL, false, "false", NULL,
-     "leave out what no group takes; /reconstruct cannot bring it back"},
+     "discard events that match no group; /reconstruct cannot restore them"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
@@ -38,7 +38,7 @@ static int read_groups(struct request *rq, struct organize_options *o)
         const char *colon = strchr(p->items[i], ':');
         if (!colon)
             return err_set_param(&rq->err, ERR_PARAM, "groups",
-                                 "group \"%.200s\" must be written as name:query", p->items[i]);
+                                 "group \"%.200s\" must have the form name:query", p->items[i]);
         struct text name = {p->items[i], (size_t)(colon - p->items[i])};
         groups[i].name = arena_strdup(&rq->arena, name);
         groups[i].query = text_of(colon + 1);
@@ -110,7 +110,7 @@ static void close_organize(struct request *rq)
 
 const struct endpoint endpoint_organize = {
     .path = "/organize",
-    .summary = "traces shared out to groups by queries, as a tar",
+    .summary = "traces divided into groups by queries, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

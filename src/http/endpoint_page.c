@@ -63,9 +63,9 @@ static int next_page(struct request *rq, struct buf *out)
         "dark}"
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
         "td{padding:0 1rem 0 0;vertical-align:top}summary{cursor:pointer;padding:.2rem 0}"
-        "</style></head><body><h1>dftracerd</h1>\n<p>This daemon was built without its page, which "
-        "needs <code>npm</code>: <code>make page</code> says what is missing. What can be asked:"
-        "</p>\n");
+        "</style></head><body><h1>dftracerd</h1>\n<p>This daemon was built without the web "
+        "page, which requires <code>npm</code>; <code>make page</code> reports what is missing. "
+        "Available endpoints:</p>\n");
     for (const struct endpoint *const *e = router_table(); *e; e++)
         write_endpoint(out, *e);
     buf_printf(out, "<p><small>version %s</small></p></body></html>\n", rq->http->options->version);
@@ -76,7 +76,7 @@ static const struct param_spec *const no_params[] = {NULL};
 
 const struct endpoint endpoint_page = {
     .path = "/",
-    .summary = "the page: traces in the browser",
+    .summary = "web page: traces in the browser",
     .methods = METHOD_GET,
     .params = no_params,
     .immediate = true,

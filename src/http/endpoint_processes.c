@@ -20,7 +20,7 @@ static int check_page(struct request *rq)
     for (unsigned i = 0; i < 2; i++)
         if (!rows && request_param(rq, names[i])->given)
             return err_set_param(&rq->err, ERR_PARAM, names[i],
-                                 "`%s` counts rows: it goes with format=ndjson or csv", names[i]);
+                                 "`%s` counts rows and requires format ndjson or csv", names[i]);
     return 0;
 }
 
@@ -65,7 +65,7 @@ static void close_processes(struct request *rq)
 
 const struct endpoint endpoint_processes = {
     .path = "/processes",
-    .summary = "the tree of processes: commands, ranks, times, and what each of them did",
+    .summary = "tree of processes: commands, ranks, times and activity",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

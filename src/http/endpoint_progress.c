@@ -6,8 +6,8 @@
 
 static const struct param_spec own_params[] = {
     {"follow", PARAM_BOOL, false, "false", NULL,
-     "go on when everything is indexed: traces grow, and new ones come"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "end after so long in any case"},
+     "continue after everything is indexed: traces may grow and new ones may appear"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -77,7 +77,7 @@ static int next_progress(struct request *rq, struct buf *out)
 
 const struct endpoint endpoint_progress = {
     .path = "/progress",
-    .summary = "how far indexing is, as server-sent events",
+    .summary = "indexing progress as server-sent events",
     .methods = METHOD_GET,
     .params = params,
     .apart = true,

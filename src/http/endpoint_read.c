@@ -6,15 +6,15 @@
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file; needed"},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file; required"},
     {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
-     "bytes: [start, end) of the text; line_bytes: the whole lines in it; lines: start to end by "
-     "number"},
+     "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; lines: "
+     "lines start to end by number"},
     {"start", PARAM_INT, false, "-1", NULL,
-     "first byte, or line (from 1); -1 = the first there is"},
-    {"end", PARAM_INT, false, "-1", NULL, "byte behind the last, or last line; -1 = to the end"},
+     "first byte, or first line (counted from 1); -1 = the beginning"},
+    {"end", PARAM_INT, false, "-1", NULL, "byte after the last one, or last line; -1 = the end"},
     {"check", PARAM_BOOL, false, "false", NULL,
-     "read nothing; tell whether the index fits the file"},
+     "read nothing; report whether the index matches the file"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -44,7 +44,7 @@ static int read_position(struct request *rq, const char *name, uint64_t otherwis
         return err_set_param(&rq->err, ERR_PARAM, name, "bad value \"%.40s\" for `%s`: expected %s",
                              request_text(rq, name), name,
                              mode_of(rq) == TEXT_LINES ? "a line number from 1, or -1"
-                                                       : "a number of bytes, or -1");
+                                                       : "a byte offset, or -1");
     *ret = v < 0 ? otherwise : (uint64_t)v;
     return 0;
 }
@@ -84,10 +84,10 @@ static int open_range(struct request *rq, struct state *s)
     if (rc < 0)
         return rc;
     if (start > end)
-        return err_set_param(&rq->err, ERR_PARAM, "end", "`end` lies before `start`");
+        return err_set_param(&rq->err, ERR_PARAM, "end", "`end` must not be before `start`");
     if (s->file->state == INDEX_FAILED)
         return err_set(&rq->err, ERR_CORRUPT, "%s: %s", s->file->name,
-                       s->file->error ? s->file->error : "it could not be read");
+                       s->file->error ? s->file->error : "the file could not be read");
     return text_range_open(rq->http->options->index, rq->snapshot, s->file, mode, start, end,
                            &rq->budget, &rq->err, &s->range);
 }
@@ -119,7 +119,8 @@ static int open_read(struct request *rq)
     if (request_flag(rq, "check"))
         return open_check(rq, s);
     if (rq->format == FORMAT_JSON)
-        return err_set_param(&rq->err, ERR_FORMAT, "format", "the text of a file comes as text");
+        return err_set_param(&rq->err, ERR_FORMAT, "format",
+                             "the text of a file requires format text");
     return open_range(rq, s);
 }
 
@@ -151,7 +152,7 @@ static void close_read(struct request *rq)
 
 const struct endpoint endpoint_read = {
     .path = "/read",
-    .summary = "a part of a file's text, by bytes or lines",
+    .summary = "part of the text of a file, by bytes or lines",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -7,10 +7,11 @@
 static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, false, NULL, NULL,
-     "directory that /organize has written, in a root or below the output directory; needed unless "
-     "the body of a POST is a tar of it"},
+     "directory written by /organize, in a watched directory or below the output directory; "
+     "required unless the body of a POST is a tar archive of it"},
     {"compress", PARAM_CHOICE, false, "as_was", "as_was|true|false",
-     "true: all files as gzip; false: as text, without .gz in their names; as_was: by their names"},
+     "true: compress all files with gzip; false: compress none and remove .gz from their names; "
+     "as_was: compress those whose names end in .gz"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
@@ -38,12 +39,12 @@ static int open_dir(struct request *rq, struct state *s)
 
     if (!dir || !*dir)
         return err_set_param(&rq->err, ERR_PARAM, "dir",
-                             "`dir` must name the directory that /organize has written");
+                             "`dir` must name a directory written by /organize");
     /* It holds what was in files that the viewer may not read. */
     if (rq->viewer)
         return err_set_param(&rq->err, -EPERM, "dir",
-                             "files have permissions here: `dir` is for the user that runs the "
-                             "daemon, and for the admin token");
+                             "this daemon checks file permissions: only the user that runs it, or "
+                             "the admin token, may use `dir`");
     const char *base = rq->http->options->output_dir;
     s->dir = query_open_dir(&rq->http->env, dir);
     if (s->dir == -ENOENT && base)
@@ -51,7 +52,7 @@ static int open_dir(struct request *rq, struct state *s)
     if (s->dir == -ENOENT || s->dir == -ENOTDIR)
         return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     if (s->dir == -ENAMETOOLONG)
-        return err_set_param(&rq->err, ERR_PARAM, "dir", "`dir` has a part that is too long");
+        return err_set_param(&rq->err, ERR_PARAM, "dir", "`dir` has a component that is too long");
     return s->dir < 0 ? err_set_param(&rq->err, s->dir, "dir", "%s: %s", dir, strerror(-s->dir))
                       : 0;
 }
@@ -63,7 +64,7 @@ static int open_input(struct request *rq, struct state *s)
     if (!rq->upload)
         return open_dir(rq, s);
     if (dir->set)
-        return err_set_param(&rq->err, ERR_PARAM, "dir", "either `dir` or a tar, not both");
+        return err_set_param(&rq->err, ERR_PARAM, "dir", "give `dir` or a tar archive, not both");
     return archive_open(rq->upload, index_path(rq->http->options->index), rq->http->spools,
                         &rq->budget, &rq->err, &s->archive);
 }
@@ -125,7 +126,7 @@ static void close_reconstruct(struct request *rq)
 
 const struct endpoint endpoint_reconstruct = {
     .path = "/reconstruct",
-    .summary = "the originals of traces that were shared out by /organize, as a tar",
+    .summary = "original traces, restored from the output of /organize, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

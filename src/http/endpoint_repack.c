@@ -18,31 +18,32 @@ static const struct param_spec selection_any_params[] = {
 };
 static const struct param_spec verify_params[] = {
     {"verify", PARAM_BOOL, false, "false", NULL,
-     "inflate what was written, read the events once more, and tell in the manifest whether they "
-     "are the same"},
+     "decompress the output, read the events again and report in the manifest whether they match"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec merge_own[] = {
     {"name", PARAM_TEXT, false, "combined.pfw", NULL,
-     "name of the trace in a tar or directory; .gz is added where it is packed"},
+     "name of the trace in a tar archive or directory; .gz is appended if it is compressed"},
     {"order", PARAM_CHOICE, false, "file", "file|ts",
-     "file: one file after the other; ts: all merged by time"},
+     "file: one file after the other; ts: merge all files by time"},
     COMPRESS_PARAM("false"),
-    {"gzip_only", PARAM_BOOL, false, "false", NULL, "leave out plain files"},
+    {"gzip_only", PARAM_BOOL, false, "false", NULL, "skip uncompressed files"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec split_own[] = {
-    {"app_name", PARAM_TEXT, false, "app", NULL, "files are named <app_name>-<n>.pfw, n from 1"},
+    {"app_name", PARAM_TEXT, false, "app", NULL,
+     "output files are named <app_name>-<n>.pfw, n from 1"},
     {"chunk_size", PARAM_BYTES, false, "4MB", NULL,
-     "bytes of text of a file, before compression; it ends with the line that reaches them; at "
+     "uncompressed bytes per output file; a file ends with the line that reaches this size; at "
      "least 4KiB"},
     COMPRESS_PARAM("true"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec pgzip_own[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL, "subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of trace files; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
+    {"dir", PARAM_TEXT, true, NULL, NULL,
+     "directory whose trace files are selected; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"level", PARAM_UINT, false, "5", NULL, "gzip level, 1-9"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -71,11 +72,10 @@ static int check_name(struct request *rq, const char *param, size_t most)
     for (size_t i = 0; i < name.len; i++)
         good &= (unsigned char)name.ptr[i] >= 0x20 && name.ptr[i] != '/' && name.ptr[i] != 0x7f;
     return good ? 0
-                : err_set_param(
-                      &rq->err, ERR_PARAM, param,
-                      "`%s` must be a file name of at most %zu bytes without `/` and control "
-                      "characters",
-                      param, most);
+                : err_set_param(&rq->err, ERR_PARAM, param,
+                                "`%s` must be a file name of at most %zu bytes without `/` or "
+                                "control characters",
+                                param, most);
 }
 
 static int read_merge(struct request *rq, struct repack_options *o)
@@ -113,7 +113,7 @@ static int read_options(struct request *rq, struct repack_options *o)
     if (rc == 0 && o->verify && rq->format == FORMAT_PFW && !request_param(rq, "output")->set)
         rc = err_set_param(
             &rq->err, ERR_PARAM, "verify",
-            "`verify` needs format=tar or `output`: a trace has no place for the result");
+            "`verify` requires format=tar or `output`: a single trace cannot contain the result");
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
@@ -174,11 +174,11 @@ static int check_single(struct request *rq, const struct state *s)
     size_t n = query_files(s->query, &files), plain = 0;
     for (size_t i = 0; i < n; i++)
         plain += repack_packs(snapshot_file(rq->snapshot, files[i]));
-    return plain == 1
-               ? 0
-               : err_set_param(&rq->err, ERR_FORMAT, "format",
-                               "format=pfw is one plain file, not %zu: choose one with `file`",
-                               plain);
+    return plain == 1 ? 0
+                      : err_set_param(&rq->err, ERR_FORMAT, "format",
+                                      "format=pfw compresses exactly one uncompressed file, but "
+                                      "%zu are selected: select one with `file`",
+                                      plain);
 }
 
 static int open_repack(struct request *rq, enum repack_kind kind)
@@ -247,7 +247,7 @@ static void close_repack(struct request *rq)
 
 const struct endpoint endpoint_merge = {
     .path = "/merge",
-    .summary = "many traces as one",
+    .summary = "many traces merged into one",
     .methods = METHOD_GET | METHOD_POST,
     .params = merge_params,
     .formats = merge_formats,
@@ -258,7 +258,7 @@ const struct endpoint endpoint_merge = {
 };
 const struct endpoint endpoint_split = {
     .path = "/split",
-    .summary = "traces in files of a size, as a tar",
+    .summary = "traces split into files of a given size, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = split_params,
     .formats = tar_formats,
@@ -269,7 +269,8 @@ const struct endpoint endpoint_split = {
 };
 const struct endpoint endpoint_pgzip = {
     .path = "/pgzip",
-    .summary = "plain traces as gzip that can be read from many places, as a tar",
+    .summary =
+        "uncompressed traces compressed with gzip, readable from many positions, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = pgzip_params,
     .formats = pgzip_formats,

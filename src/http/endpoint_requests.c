@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const struct param_spec own_params[] = {
-    {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {"format", PARAM_TEXT, false, NULL, NULL,
+     "format of the response; default: chosen by the Accept header"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -81,7 +82,7 @@ static int open_requests(struct request *rq)
         return -ENOMEM;
     if (!rq->admin && rq->client->uid == ACCESS_NOBODY)
         return err_set(&rq->err, -EPERM,
-                       "requests are told to admins, and their own to users of this machine");
+                       "only admins may list all requests; local users see their own");
     pthread_mutex_lock(&h->table_lock);
     s->rows = arena_alloc(&rq->arena, (h->table_count + 1) * sizeof *s->rows);
     for (struct exchange *x = h->table; s->rows && x; x = x->next)
@@ -155,7 +156,7 @@ static int next_requests(struct request *rq, struct buf *out)
 
 const struct endpoint endpoint_requests = {
     .path = "/requests",
-    .summary = "the requests that are being answered: whose, how long, how far",
+    .summary = "active requests with their clients, ages and states",
     .methods = METHOD_GET,
     .params = params,
     .formats = formats,

@@ -40,7 +40,7 @@ static void close_schema(struct request *rq)
 
 const struct endpoint endpoint_schema = {
     .path = "/schema",
-    .summary = "the columns that the events have: types, distinct values, smallest and largest",
+    .summary = "columns of the events: types, distinct values, minimum and maximum",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

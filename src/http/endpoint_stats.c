@@ -8,15 +8,16 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FO
 static const struct param_spec own_params[] = {
     {"report", PARAM_CHOICE, false, "summary",
      "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed",
-     "which report"},
+     "report to return"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns of the groups, comma-separated; pid_tid means pid,tid"},
-    {"top_n", PARAM_UINT, false, "10", NULL, "rows of top-* reports and groups; 0 = all"},
-    {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "threads shown; 0 = all"},
+     "columns to group by, comma-separated; pid_tid means pid,tid"},
+    {"top_n", PARAM_UINT, false, "10", NULL,
+     "maximum number of rows in top-* reports and of groups; 0 = all"},
+    {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "maximum number of threads; 0 = all"},
     {"exact", PARAM_BOOL, false, "false", NULL,
-     "percentiles from all values instead of a 1 % sketch"},
+     "compute percentiles from all values instead of from a sketch with an error of 1 %"},
     {"scan", PARAM_BOOL, false, "false", NULL,
-     "read the columns even where summaries could answer (the answer is the same)"},
+     "read the columns even if summaries would suffice (the result is the same)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
@@ -103,7 +104,7 @@ static void close_stats(struct request *rq)
 
 const struct endpoint endpoint_stats = {
     .path = "/stats",
-    .summary = "statistics of the chosen events",
+    .summary = "statistics of the selected events",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

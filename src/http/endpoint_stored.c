@@ -9,13 +9,14 @@
 
 static const struct param_spec own_params[] = {
     {"query", PARAM_TEXT, false, NULL, NULL,
-     "POST: the question, as path and query string: /aggregate?format=perfetto"},
+     "POST: query to store, as path and query string: /aggregate?format=perfetto"},
     {"name", PARAM_TEXT, false, "trace.json.gz", NULL,
-     "POST: last part of its path, letters, digits, - _ and dots; packed if it ends with .gz"},
+     "POST: last part of its path: letters, digits, - _ and dots; the result is compressed if it "
+     "ends with .gz"},
     {"ui", PARAM_TEXT, false, STORED_UI, NULL,
-     "POST: the Perfetto that /open/ID hands the answer to: https://..., or http:// on this "
-     "machine"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+     "POST: address of the Perfetto UI that /open/ID sends the result to: https://..., or http:// "
+     "on this machine"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -41,7 +42,7 @@ static int try_query(struct request *rq, const struct endpoint *e, struct text f
     rc = rc < 0 ? rc : params_finish(&probe);
     rc = rc < 0 ? rc : negotiate_format(&probe, NULL);
     if (rc == 0 && request_flag(&probe, "follow"))
-        rc = bad(rq, "query", "has `follow`: such an answer has no end");
+        rc = bad(rq, "query", "must not use `follow`: such a response has no end");
     else if (rc < 0 && rc != -ENOMEM)
         rc = err_set_param(&rq->err, ERR_PARAM, "query", "`query`: %.300s", probe.err.text);
     err_done(&probe.err);
@@ -54,9 +55,10 @@ static int check_query(struct request *rq, const char *query)
     struct text path = {query, strcspn(query, "?")};
     const struct endpoint *e = router_find(path);
     if (strlen(query) > STORED_QUERY_MAX)
-        return bad(rq, "query", "is longer than 64 KiB");
+        return bad(rq, "query", "must not be longer than 64 KiB");
     if (!e || e->immediate || e->changes || !e->format_count || !(e->methods & METHOD_GET))
-        return bad(rq, "query", "is no question about traces, as /aggregate?format=perfetto");
+        return bad(rq, "query",
+                   "must be a request for data in the traces, such as /aggregate?format=perfetto");
     return try_query(rq, e, text_of(query[path.len] ? query + path.len + 1 : ""));
 }
 
@@ -109,11 +111,13 @@ static int store(struct request *rq, struct state *s)
                                .owner = owner_of(rq),
                                .viewer = rq->viewer};
     if (!q->query)
-        return bad(rq, "query", "is needed");
+        return bad(rq, "query", "is required");
     if (!is_name(q->name))
-        return bad(rq, "name", "is no name of a file: 1 to 100 letters, digits, - _ and dots");
+        return bad(rq, "name",
+                   "must be a file name of 1 to 100 letters, digits, - _ and dots that does not "
+                   "begin with a dot");
     if (!is_ui(q->ui))
-        return bad(rq, "ui", "is no https:// address, nor an http:// one of this machine");
+        return bad(rq, "ui", "must be an https:// address, or an http:// address on this machine");
     int rc = check_query(rq, q->query);
     return rc < 0 ? rc : stored_add(rq->http->stored, q);
 }
@@ -127,7 +131,7 @@ static int open_store(struct request *rq)
         return store(rq, s);
     for (const struct param_spec *p = own_params; strcmp(p->name, "pretty") != 0; p++)
         if (request_param(rq, p->name)->given)
-            return bad(rq, p->name, "changes something: it needs POST with a JSON body");
+            return bad(rq, p->name, "requires POST with a JSON body");
     return stored_list(rq->http->stored, rq->viewer, &rq->arena, &s->queries, &s->count);
 }
 
@@ -174,7 +178,7 @@ static int next_store(struct request *rq, struct buf *out)
 
 const struct endpoint endpoint_store = {
     .path = "/q",
-    .summary = "stores a question under a path of its own (POST), or lists the stored ones",
+    .summary = "list of stored queries; POST stores one under its own path",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,
@@ -188,7 +192,7 @@ const struct endpoint endpoint_store = {
 /* Another endpoint answers: see request_check. */
 const struct endpoint endpoint_stored = {
     .path = "/q/{id}/{name}",
-    .summary = "the answer to a stored question",
+    .summary = "result of a stored query",
     .methods = METHOD_GET,
     .params = no_params,
 };

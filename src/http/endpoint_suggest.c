@@ -10,10 +10,11 @@ static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     {"column", PARAM_TEXT, false, NULL, NULL,
-     "values of this column, the most frequent first; else names of columns"},
+     "suggest values of this column, most frequent first; without it, suggest column names"},
     {"prefix", PARAM_TEXT, false, "", NULL,
-     "how they begin, in any letter case; values: texts only, unless it is empty"},
-    {"limit", PARAM_UINT, false, "20", NULL, "at most so many, up to 1000"},
+     "beginning of the suggestions, in any letter case; unless it is empty, only values that are "
+     "strings are suggested"},
+    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
@@ -73,7 +74,7 @@ static int check_column(struct request *rq, const char *column)
         return 0;
     int rc = query_stored_path(text_of(column), &rq->arena, &path);
     if (rc == -EINVAL || strpbrk(column, " \t\n\"'()"))
-        return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is no column",
+        return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is not a column",
                              column);
     return rc;
 }
@@ -86,7 +87,7 @@ static int open_narrowed(struct request *rq, struct state *s, const struct selec
     if (rc != ERR_QUERY_SYNTAX)
         return rc;
     err_done(&rq->err);
-    return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is no column",
+    return err_set_param(&rq->err, ERR_PARAM, "column", "`column`: %.100s is not a column",
                          request_text(rq, "column"));
 }
 
@@ -127,7 +128,8 @@ static int open_suggest(struct request *rq)
         return -ENOMEM;
     s->limit = request_uint(rq, "limit");
     if (s->limit < 1 || s->limit > LIMIT_MOST)
-        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` is from 1 to %d", LIMIT_MOST);
+        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` must be from 1 to %d",
+                             LIMIT_MOST);
     int rc = selection_read(rq, &chosen);
     if (rc < 0)
         return rc;
@@ -254,7 +256,7 @@ static void close_suggest(struct request *rq)
 
 const struct endpoint endpoint_suggest = {
     .path = "/suggest",
-    .summary = "completion of column names and of values",
+    .summary = "completion of column names and values",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -10,12 +10,12 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "archives in this subtree of the root; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "path or glob of archives; repeatable"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "also directories below dir"},
-    {"list", PARAM_BOOL, false, "true", NULL, "their members, too"},
+     "directory whose archives are selected; repeatable; default all"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable"},
+    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
+    {"list", PARAM_BOOL, false, "true", NULL, "list the members of the archives"},
     {"info", PARAM_BOOL, false, NULL, NULL,
-     "text: what each archive is; default: where members are not listed"},
+     "text: describe each archive; default if members are not listed"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -250,7 +250,7 @@ static void close_tar(struct request *rq)
 
 const struct endpoint endpoint_tar = {
     .path = "/tar",
-    .summary = "archives of traces: what they are and which members they have",
+    .summary = "archives of traces: their properties and members",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -7,18 +7,20 @@
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"width", PARAM_UINT, false, "1000", NULL, "columns of the window, at most 8192"},
+    {"width", PARAM_UINT, false, "1000", NULL,
+     "number of columns that the window is divided into, at most 8192"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns that tell lanes apart, comma-separated; host,pid,tid unless given"},
-    {"color", PARAM_TEXT, false, "cat", NULL, "column by which objects are coloured"},
+     "columns that define the lanes, comma-separated; default host,pid,tid"},
+    {"color", PARAM_TEXT, false, "cat", NULL, "column that determines the color of an object"},
     {"colors", PARAM_UINT, false, "256", NULL,
-     "so many values of that column are told, at most 4096; of more, numbers by powers of two, "
-     "else the most frequent"},
+     "maximum number of values of that column with their own color, at most 4096; if there are "
+     "more, numbers are binned by powers of two, and of other values the most frequent keep their "
+     "color"},
     {"color_values", PARAM_JSON, false, NULL, NULL,
-     "JSON array: values of that column that are told, all others are one color; at most 4096 "
-     "texts, numbers, true, false"},
+     "JSON array of the values of that column with their own color; all others share one color; at "
+     "most 4096 strings, numbers or booleans"},
     {"events", PARAM_UINT, false, "1000", NULL,
-     "so many of the longest objects are told one by one, at most 50000"},
+     "number of longest objects listed individually (max 50000)"},
     SELECTION_PARAMS("", "true", "overlap", "data"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -284,8 +286,7 @@ static void close_timeline(struct request *rq)
 
 const struct endpoint endpoint_timeline = {
     .path = "/timeline",
-    .summary =
-        "what a window of time looks like: lanes by columns of pixels, and the longest events",
+    .summary = "data to draw a time window: lanes divided into columns, and the longest events",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -10,15 +10,17 @@ static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
 
 static const struct param_spec own_params[] = {
     {"order", PARAM_CHOICE, false, "file", "file|ts",
-     "file: as they stand; ts: all files merged by time"},
-    {"metadata", PARAM_BOOL, false, "true", NULL, "also the name records that the events refer to"},
-    {"select", PARAM_LIST, false, NULL, NULL, "columns: flat rows from the index instead of lines"},
-    {"count_only", PARAM_BOOL, false, "false", NULL, "only the number of matching objects"},
+     "file: one file after the other; ts: merge all files by time"},
+    {"metadata", PARAM_BOOL, false, "true", NULL,
+     "include the name records that the events refer to"},
+    {"select", PARAM_LIST, false, NULL, NULL,
+     "columns: return flat rows from the index instead of lines"},
+    {"count_only", PARAM_BOOL, false, "false", NULL, "return only the number of matching objects"},
     {"follow", PARAM_BOOL, false, "false", NULL,
-     "go on with matching events as they are indexed, until `limit` or `timeout`"},
+     "keep streaming matching events as they are indexed, until `limit` or `timeout`"},
     {"recipe", PARAM_TEXT, false, NULL, NULL,
-     "a view as JSON, as format=recipe gives it; ANDed with the rest"},
-    {"summary", PARAM_BOOL, false, "false", NULL, "a last line {\"summary\":{...}} (ndjson)"},
+     "view as JSON, as returned by format=recipe; ANDed with the other parameters"},
+    {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
@@ -95,12 +97,12 @@ static int check_format(struct request *rq, enum mode mode)
     if (mode == MODE_COUNT && !rq->format_given)
         f = rq->format = FORMAT_JSON;
     if (mode == MODE_COUNT && f != FORMAT_JSON && f != FORMAT_NDJSON && f != FORMAT_TEXT)
-        return refuse_format(rq, "a count comes as json, ndjson or text");
+        return refuse_format(rq, "`count_only` requires format json, ndjson or text");
     if (mode == MODE_ROWS && (f == FORMAT_PFW || f == FORMAT_PERFETTO))
-        return refuse_format(rq, "flat rows come as ndjson, json, csv or text");
+        return refuse_format(rq, "`select` requires format ndjson, json, csv or text");
     if (mode == MODE_LINES && f != FORMAT_NDJSON && f != FORMAT_PFW && f != FORMAT_PERFETTO)
         return refuse_format(
-            rq, "events come as ndjson, pfw or perfetto; use `select` for other formats");
+            rq, "lines require format ndjson, pfw or perfetto; use `select` for other formats");
     return 0;
 }
 
@@ -112,14 +114,17 @@ static int check_follow(struct request *rq, enum mode mode)
     if (!request_flag(rq, "follow"))
         return 0;
     if (mode == MODE_COUNT)
-        return err_set_param(&rq->err, ERR_PARAM, "count_only",
-                             "`follow` has no end at which there is a number to tell");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "count_only",
+            "`count_only` cannot be combined with `follow`: the stream has no end");
     if (order_ts(rq))
-        return err_set_param(&rq->err, ERR_PARAM, "order",
-                             "`follow` cannot merge by time what has not been written yet");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "order",
+            "`order=ts` cannot be combined with `follow`: later events are not known yet");
     if (mode == MODE_RECIPE || !stream)
-        return err_set_param(&rq->err, ERR_PARAM, "format",
-                             "`follow` comes as ndjson or pfw, with `select` as ndjson or csv");
+        return err_set_param(
+            &rq->err, ERR_PARAM, "format",
+            "`follow` requires format ndjson or pfw, or with `select` format ndjson or csv");
     return 0;
 }
 
@@ -128,7 +133,8 @@ static int choose_mode(struct request *rq, struct state *s)
     const struct param *select = request_param(rq, "select");
     bool count = request_flag(rq, "count_only");
     if (select->set && !select->count)
-        return err_set_param(&rq->err, ERR_PARAM, "select", "`select` names no column");
+        return err_set_param(&rq->err, ERR_PARAM, "select",
+                             "`select` must name at least one column");
     if (select->set && count)
         return err_set_param(&rq->err, ERR_PARAM, "select",
                              "give `select` or `count_only`, not both");
@@ -159,14 +165,13 @@ static int check_within(struct request *rq, const struct state *s)
     if (!s->chosen.within.ptr)
         return 0;
     if (s->mode == MODE_RECIPE)
-        return err_set_param(&rq->err, ERR_PARAM, "within", "`within` has no place in a recipe");
+        return err_set_param(&rq->err, ERR_PARAM, "within", "`within` cannot be saved in a recipe");
     if (request_flag(rq, "follow"))
         return err_set_param(&rq->err, ERR_PARAM, "within",
-                             "`within` cannot be told before all events are there: not with "
-                             "`follow`");
+                             "`within` cannot be combined with `follow`");
     if (s->mode == MODE_LINES && s->chosen.clip)
         return err_set_param(&rq->err, ERR_PARAM, "clip",
-                             "`clip` needs `select`: lines are told as they are");
+                             "`clip` requires `select`; raw lines are returned unmodified");
     return 0;
 }
 
@@ -184,7 +189,8 @@ static int open_query(struct request *rq, struct state *s)
     if (s->mode == MODE_LINES && rq->format == FORMAT_PERFETTO) { /* the names are in it as such */
         if (s->chosen.phases == PHASE_METADATA)
             return err_set_param(&rq->err, ERR_PARAM, "phase",
-                                 "`phase`: format=perfetto shows events and counters");
+                                 "`phase=metadata` cannot be combined with format=perfetto, which "
+                                 "shows events and counters");
         s->chosen.phases &= PHASE_DATA;
     }
     if (!request_flag(rq, "follow"))
@@ -356,7 +362,7 @@ static void close_view(struct request *rq)
 
 const struct endpoint endpoint_view = {
     .path = "/view",
-    .summary = "the matching events: lines, rows or their number",
+    .summary = "matching events as lines, rows or a count",
     .methods = METHOD_GET | METHOD_POST,
     .params = params,
     .formats = formats,

@@ -91,8 +91,8 @@ static int look_up(const struct http_options *o, const char *address, int port,
     if (lacks) {
         freeaddrinfo(found);
         return err_set_param(err, -EPERM, "bind",
-                             "%s is not a loopback address: listening beyond loopback needs %s; "
-                             "an ssh tunnel needs neither",
+                             "%s is not a loopback address: listening beyond loopback requires %s; "
+                             "alternatively, use an ssh tunnel",
                              address, lacks);
     }
     *ret = found;
@@ -123,9 +123,9 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
     int fd = open_socket(found);
     freeaddrinfo(found);
     if (fd < 0)
-        return err_set_param(err, fd, "bind", "cannot listen on %s port %d: %s%s", address, *port,
-                             strerror(-fd),
-                             fd == -EADDRINUSE ? " (--port takes another, with 0 a free one)" : "");
+        return err_set_param(
+            err, fd, "bind", "cannot listen on %s port %d: %s%s", address, *port, strerror(-fd),
+            fd == -EADDRINUSE ? " (choose another port with --port; 0 selects a free one)" : "");
     *port = bound_port(fd);
     make_url(h, url, sizeof url, v6, address, *port);
     return add(h, fd, url);
@@ -187,7 +187,7 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
               getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &m) == 0 && listening &&
               getsockname(fd, (struct sockaddr *)&a, &n) == 0;
     if (!ok)
-        return close(fd), err_set(err, -EINVAL, "descriptor %d is no listening socket", fd);
+        return close(fd), err_set(err, -EINVAL, "file descriptor %d is not a listening socket", fd);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     if (a.ss_family == AF_UNIX)
@@ -196,7 +196,8 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
         access_is_loopback((struct sockaddr *)&a) ? NULL : access_lacks_beyond(&h->options);
     if (lacks)
         return close(fd),
-               err_set(err, -EPERM, "the inherited socket %d is not on loopback: that needs %s", fd,
+               err_set(err, -EPERM,
+                       "the inherited socket %d is not bound to loopback: this requires %s", fd,
                        lacks);
     getnameinfo((struct sockaddr *)&a, n, host, sizeof host, NULL, 0, NI_NUMERICHOST);
     make_url(h, url, sizeof url, a.ss_family == AF_INET6, host, bound_port(fd));
@@ -238,7 +239,7 @@ int listen_all(struct http *h, struct err *err)
     if (rc == 0 && o->unix_path)
         rc = listen_unix(h, o->unix_path, err);
     if (rc == 0 && !h->listeners)
-        rc = err_set(err, -EINVAL, "nothing to listen on: --no-tcp needs --unix");
+        rc = err_set(err, -EINVAL, "nothing to listen on: --no-tcp requires --unix");
     return rc;
 }
 

@@ -143,12 +143,13 @@ static void write_cache(struct cache *cache, struct buf *out)
         const char *name, *type, *help;
         uint64_t value;
     } rows[] = {
-        {"cache_hits_total", "counter", "Requests answered from the cache of answers.", c.hits},
-        {"cache_misses_total", "counter", "Requests whose answer had to be computed.", c.misses},
-        {"cache_joined_total", "counter", "Requests that waited for the answer to another one.",
-         c.joined},
-        {"cache_bytes", "gauge", "Memory of the cache of answers.", c.bytes},
-        {"cache_entries", "gauge", "Answers in the cache.", c.entries},
+        {"cache_hits_total", "counter", "Requests served from the response cache.", c.hits},
+        {"cache_misses_total", "counter",
+         "Requests whose response was not in the cache and had to be computed.", c.misses},
+        {"cache_joined_total", "counter",
+         "Requests that shared the response of another request in progress.", c.joined},
+        {"cache_bytes", "gauge", "Memory used by the response cache, in bytes.", c.bytes},
+        {"cache_entries", "gauge", "Responses in the response cache.", c.entries},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         head(out, rows[i].name, rows[i].type, rows[i].help);
@@ -158,24 +159,25 @@ static void write_cache(struct cache *cache, struct buf *out)
 
 void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
 {
-    head(out, "http_requests_total", "counter", "Requests answered.");
+    head(out, "http_requests_total", "counter", "Requests completed, by endpoint and status code.");
     each_endpoint(m, out, write_codes);
     head(out, "http_request_duration_seconds", "histogram",
-         "From the first line of a request to the last byte of its answer.");
+         "Time from the first line of a request to the last byte of its response.");
     each_endpoint(m, out, write_durations);
-    head(out, "http_response_bytes_total", "counter", "Bytes of bodies sent.");
+    head(out, "http_response_bytes_total", "counter", "Bytes of response bodies sent.");
     buf_printf(out, "dftracerd_http_response_bytes_total %llu\n",
                (unsigned long long)atomic_load(&m->sent_bytes));
-    head(out, "http_responses_cut_total", "counter", "Answers that did not end properly.");
+    head(out, "http_responses_cut_total", "counter",
+         "Responses that were cut off before their end.");
     buf_printf(out, "dftracerd_http_responses_cut_total %llu\n",
                (unsigned long long)atomic_load(&m->cut));
-    head(out, "http_requests_in_flight", "gauge", "Requests begun and not answered to the end.");
+    head(out, "http_requests_in_flight", "gauge", "Requests in progress.");
     buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
     head(out, "http_requests_queued", "gauge",
-         "Requests that wait for a worker or are being opened by one.");
+         "Requests that are waiting for a worker or being opened by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
     head(out, "http_connections_turned_away_total", "counter",
-         "Connections of clients that had too many.");
+         "Connections rejected because the client had too many.");
     buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",
                (unsigned long long)atomic_load(&m->turned_away));
     write_cache(cache, out);

@@ -113,7 +113,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     if (!request_check(x, c, version, role, &why)) {
         if (why.status == 401 && known->peer.unasked)
             why = (struct exchange_refusal){
-                .status = 503, .close = true, .detail = "no file descriptors are left"};
+                .status = 503, .close = true, .detail = "out of file descriptors"};
         return response_refuse(x, c, &why);
     }
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
@@ -230,10 +230,11 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
 static int refuse_busy(struct exchange *x, struct MHD_Connection *c, int status, int code)
 {
     struct exchange_refusal why = {.status = status, .err = {.code = code}};
-    why.detail = status == 429   ? "your requests take all that one client may have; try again"
-                 : status == 413 ? "the body is longer than the memory of a question"
+    why.detail = status == 429
+                     ? "this client has reached its limit of requests or memory; try again later"
+                 : status == 413 ? "the body exceeds the memory limit of a query"
                  : code          ? "the daemon is stopping"
-                                 : "too many requests are waiting; try again";
+                                 : "too many requests are waiting; try again later";
     return response_refuse(x, c, &why);
 }
 

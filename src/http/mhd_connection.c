@@ -84,9 +84,9 @@ static void turn_away(struct http *h, const struct connection *known)
 {
     static const char text[] =
         "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\n"
-        "Content-Type: application/problem+json\r\nContent-Length: 111\r\n\r\n"
+        "Content-Type: application/problem+json\r\nContent-Length: 113\r\n\r\n"
         "{\"type\":\"about:blank\",\"title\":\"Too Many Requests\",\"status\":429,"
-        "\"detail\":\"one client has too many connections\"}\n";
+        "\"detail\":\"too many connections from this client\"}\n";
     if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
         (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(known->fd, SHUT_RDWR);

@@ -121,20 +121,21 @@ static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct 
 static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)
 {
     if (h->bad_name)
-        return refuse_closing(r, 400, "the name of a header has a character that it cannot have");
+        return refuse_closing(r, 400, "a header name contains an invalid character");
     if (h->bad_value)
-        return refuse_closing(
-            r, 400,
-            "a header holds a NUL or another control character, or goes on in the next line");
+        return refuse_closing(r, 400,
+                              "a header contains a control character, or is folded over two lines: "
+                              "obsolete header line folding is not allowed");
     if (h->once[0] > 1 || h->once[1] > 1 || h->once[2] > 1)
-        return refuse_closing(r, 400, "Authorization, Content-Type and Origin may come once");
+        return refuse_closing(r, 400,
+                              "Authorization, Content-Type and Origin may be sent only once");
     if (h->hosts > 1 || (h->hosts == 0 && !http10))
-        return refuse_closing(r, 400, "exactly one Host header is needed");
+        return refuse_closing(r, 400, "exactly one Host header is required");
     if (h->lengths > 1 || (h->lengths && h->encodings))
-        return refuse_closing(r, 400, "the length of the body is given twice");
+        return refuse_closing(r, 400, "the length of the body is given more than once");
     if (h->encodings &&
         (h->encodings > 1 || !h->encoding || strcasecmp(h->encoding, "chunked") != 0))
-        return refuse_closing(r, 501, "no transfer coding but chunked is understood");
+        return refuse_closing(r, 501, "chunked is the only supported transfer coding");
     return true;
 }
 
@@ -160,14 +161,15 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
     struct text raw = {target, strcspn(target, "?")}, path;
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return refuse_closing(r, 400, "the request target holds a blank or control character");
+            return refuse_closing(r, 400,
+                                  "the request target contains a space or control character");
     if (raw.len == 0 || raw.ptr[0] != '/')
         return refuse_closing(r, 400, "the request target must be a path");
     int rc = params_decode(&x->rq.arena, raw, false, &path);
     if (rc == -ENOMEM)
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (rc < 0)
-        return refuse(r, 400, ERR_PARAM, "the path holds a bad %-escape or a NUL byte");
+        return refuse(r, 400, ERR_PARAM, "the path contains an invalid %-escape or a NUL byte");
     /* An encoded slash is no separator: such a path names nothing here. */
     for (size_t i = 0; i + 2 < raw.len; i++)
         if (raw.ptr[i] == '%' && raw.ptr[i + 1] == '2' && (raw.ptr[i + 2] | 0x20) == 'f')
@@ -204,7 +206,7 @@ static bool check_method(struct exchange *x, struct exchange_refusal *r)
             return true;
         router_allow(e, allow, sizeof allow);
         r->allow = allow;
-        return refuse(r, 405, 0, "this endpoint does not have that method");
+        return refuse(r, 405, 0, "this endpoint does not support that method");
     }
     return refuse_closing(r, 501, "unknown method");
 }
@@ -248,12 +250,12 @@ static bool check_body(struct exchange *x, struct MHD_Connection *c, const struc
         h->length && (num_parse_u64(text_of(h->length), &length) < 0 || (most && length > most));
     if (expect && too_long && tar)
         return refuse_closing(r, 413,
-                              "the tar is longer than the disk space that the daemon may take for "
+                              "the tar archive exceeds the disk space that the daemon may use for "
                               "it (option spool-size)");
     if (expect && too_long)
         return refuse_closing(r, 413, "the body is longer than 1 MiB");
     if (coding && strcasecmp(coding, "identity") != 0)
-        return refuse_closing(r, 415, "a body must come without Content-Encoding");
+        return refuse_closing(r, 415, "a request body must not have a Content-Encoding");
     return true;
 }
 
@@ -272,11 +274,12 @@ static bool check_page(struct exchange *x, struct MHD_Connection *c, const char 
     bool foreign =
         is_header(c, "Sec-Fetch-Site", "cross-site") || is_header(c, "Sec-Fetch-Site", "same-site");
     if (host && !access_host_ok(host, &x->http->options))
-        return refuse(r, 421, 0, "this server does not answer for that host");
+        return refuse(r, 421, 0, "this server does not serve that host name");
     if (!access_origin_ok(origin, host, &x->http->options))
         return refuse(r, 403, 0, "requests from that origin are not allowed");
     if (!origin && foreign && !is_header(c, "Sec-Fetch-Mode", "navigate"))
-        return refuse(r, 403, 0, "another site may link here, but not embed answers");
+        return refuse(r, 403, 0,
+                      "another site may link to this server, but must not embed its responses");
     return true;
 }
 
@@ -314,9 +317,9 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, enum acce
     if (role >= ACCESS_READ || x->rq.stored || (x->rq.endpoint && x->rq.endpoint->public) ||
         is_preflight(x, c))
         return true;
-    return refuse(
-        r, 401, 0,
-        "this daemon serves the user that runs it; others need `Authorization: Bearer TOKEN`");
+    return refuse(r, 401, 0,
+                  "this daemon serves only the user that runs it; other clients need "
+                  "`Authorization: Bearer TOKEN`");
 }
 
 static bool names_stored(const struct exchange *x)
@@ -353,9 +356,10 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
     if (!names_stored(x) || strcmp(x->method, "OPTIONS") == 0)
         return true;
     if (!q)
-        return refuse(r, 404, ERR_NOT_FOUND, "nothing is stored under that path (any more)");
+        return refuse(r, 404, ERR_NOT_FOUND,
+                      "no query is stored under this path, or it has expired");
     if (strchr(x->uri, '?'))
-        return refuse(r, 400, ERR_PARAM, "a stored question takes no further parameters");
+        return refuse(r, 400, ERR_PARAM, "a stored query takes no further parameters");
     bool page = x->rq.endpoint == &endpoint_open;
     char *path = page ? strdup("/open") : strndup(q->query, strcspn(q->query, "?"));
     if (!path)
@@ -384,11 +388,11 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
         return false;
     x->http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)
-        return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+        return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
     if (!check_framing(&h, x->http10, r))
         return false;
     if (holds_nul(x, version))
-        return refuse_closing(r, 400, "the request line holds a NUL byte");
+        return refuse_closing(r, 400, "the request line contains a NUL byte");
     if (strlen(x->uri) > HTTP_URI_MAX)
         return refuse_closing(r, 414, "the URL is longer than 16 KiB; send long queries by POST");
     const char *target = strip_authority(x->uri, authority, sizeof authority);
@@ -443,11 +447,11 @@ static bool check_changes(struct exchange *x, struct MHD_Connection *c, struct e
     bool writes = output && output->given;
     if (x->rq.post && (e->changes || writes) && !is_deliberate(c))
         return refuse(r, 415, 0,
-                      "this POST changes something: it must be application/json, or a form with "
-                      "the header X-Requested-With");
+                      "a POST that makes changes must be sent as application/json, or as a form "
+                      "with the header X-Requested-With");
     if (x->rq.post && (e->admin || writes) && !x->rq.admin)
         return refuse(r, 403, -EPERM,
-                      "this is for the user that runs the daemon, and for the admin token");
+                      "only the user that runs the daemon, or the admin token, may do this");
     return true;
 }
 
@@ -459,7 +463,7 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (x->body_bytes && strcmp(x->method, "POST") != 0)
         return refuse(r, 400, 0,
-                      "only POST takes a body; parameters of other methods go into the URL");
+                      "only POST accepts a body; put the parameters of other methods into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;
     int rc = params_begin(&x->rq);
     bool stored = x->rq.stored && !names_stored(x);
@@ -469,12 +473,12 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     if (rc == 0 && strcmp(x->method, "POST") == 0)
         rc = add_body(x, c);
     if (rc == -EPROTOTYPE)
-        return refuse(r, 415, 0,
-                      x->rq.endpoint->takes_tar
-                          ? "a body must be application/x-tar, or parameters as "
-                            "application/x-www-form-urlencoded or application/json"
-                          : "a body must be application/x-www-form-urlencoded or "
-                            "application/json");
+        return refuse(
+            r, 415, 0,
+            x->rq.endpoint->takes_tar
+                ? "the body must be application/x-tar, or parameters as "
+                  "application/x-www-form-urlencoded or application/json"
+                : "the body must be application/x-www-form-urlencoded or application/json");
     if (rc == 0)
         rc = params_finish(&x->rq);
     if (rc == 0)

@@ -121,20 +121,20 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.err.code = code;
     if (code == ERR_CANCELLED && x->ended_ns) {
         why.status = 499;
-        why.detail = "the request was ended by POST /cancel";
+        why.detail = "the request was cancelled by POST /cancel";
     } else if (code == ERR_CANCELLED)
         why.detail = "the daemon is stopping";
     else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.crowded)) {
         why.status = 503;
-        why.detail = "the queries that are being answered leave no memory for this one; try again";
+        why.detail = "active queries use all memory for queries; try again later";
     } else if (code == ERR_DEADLINE && x->unready)
-        why.detail = "the index was not ready in time; /readyz tells how far it is";
+        why.detail = "the index was not ready in time; see /readyz for its progress";
     else if (x->unready) {
         snprintf(stopped, sizeof stopped,
-                 "indexing has stopped, so waiting for it would be in vain: %s", err_text(code));
+                 "indexing has stopped, so the index will not become ready: %s", err_text(code));
         why.detail = stopped;
     } else if (code == ERR_DEADLINE)
-        why.detail = "the request took longer than it may (`timeout`, or the daemon's own limit)";
+        why.detail = "the request exceeded its time limit (`timeout`, or the daemon's own limit)";
     return response_refuse(x, c, &why);
 }
 

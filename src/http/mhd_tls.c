@@ -68,7 +68,8 @@ static int add_clients(struct tls *t, const char *ca, struct err *err)
         return -ENOMEM;
     int n = gnutls_x509_trust_list_add_trust_mem(t->clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
     if (n <= 0)
-        return bad(err, "tls-client-ca", n < 0 ? gnutls_strerror(n) : "no certificate in it");
+        return bad(err, "tls-client-ca",
+                   n < 0 ? gnutls_strerror(n) : "the file contains no certificate");
     return 0;
 }
 

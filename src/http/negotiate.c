@@ -68,7 +68,7 @@ static int refuse(struct request *rq, const char *what)
     if (rq->endpoint->own_format)
         buf_printf(&list, ", %s", rq->endpoint->own_format);
     buf_putc(&list, '\0');
-    int rc = err_set_param(&rq->err, ERR_FORMAT, "format", "%s: %s answers %s", what,
+    int rc = err_set_param(&rq->err, ERR_FORMAT, "format", "%s: %s supports %s", what,
                            rq->endpoint->path, list.error ? "other formats" : list.data);
     buf_done(&list);
     return rc;
@@ -85,7 +85,7 @@ static int by_name(struct request *rq, struct text name)
     for (size_t i = 0; i < rq->endpoint->format_count; i++)
         if (rq->endpoint->formats[i] == f)
             return rq->format = f, 0;
-    return refuse(rq, "this format is not available here");
+    return refuse(rq, "unsupported format");
 }
 
 int negotiate_format(struct request *rq, const char *accept)
@@ -106,7 +106,7 @@ int negotiate_format(struct request *rq, const char *accept)
         if (w > best)
             best = w, rq->format = e->formats[i], rq->format_given = named;
     }
-    return best ? 0 : refuse(rq, "nothing that `Accept` allows");
+    return best ? 0 : refuse(rq, "no format that `Accept` allows");
 }
 
 enum coding negotiate_coding(const char *accept_encoding)

@@ -47,12 +47,13 @@ static const struct answer {
 static const struct {
     const char *name, *description;
 } headers[] = {
-    {"X-Request-Id", "as sent, if it was sane, else made; in the log and in problems"},
-    {"X-Dftracer-Generation", "the state of the index that was asked"},
+    {"X-Request-Id", "the id sent by the client if it is valid, otherwise a generated one; also in "
+                     "the log and in error responses"},
+    {"X-Dftracer-Generation", "generation of the index that the response was computed on"},
     {"X-Dftracer-Complete",
-     "false: files which the request concerns are being indexed, or grow, or may be in a directory that "
-     "cannot be read"},
-    {"ETag", "for If-None-Match"},
+     "false: the response may lack data, because a selected file is still being indexed or "
+     "written, the first directory scan has not finished, or a selected directory is unreadable"},
+    {"ETag", "value for If-None-Match"},
 };
 
 static const struct answer *answer_of(const struct endpoint *e)
@@ -206,7 +207,7 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
         openapi_refer(j, "304", "responses", "NotModified");
     if (strcmp(e->path, "/readyz") == 0) {
         openapi_begin(j, "503", '{');
-        openapi_member(j, "description", "not everything is indexed yet");
+        openapi_member(j, "description", "not all files are indexed yet");
         write_content(j, arena, e);
         jw_end(j, '}');
     }
@@ -227,10 +228,10 @@ void openapi_write_parts(struct jw *j, struct arena *arena)
     jw_end(j, '}');
     openapi_begin(j, "responses", '{');
     openapi_begin(j, "NotModified", '{');
-    openapi_member(j, "description", "the client has this answer: If-None-Match names its ETag");
+    openapi_member(j, "description", "not modified: If-None-Match contains the current ETag");
     jw_end(j, '}');
     openapi_begin(j, "Problem", '{');
-    openapi_member(j, "description", "what went wrong");
+    openapi_member(j, "description", "error");
     openapi_begin(j, "content", '{');
     openapi_begin(j, "application/problem+json", '{');
     openapi_refer(j, "schema", "schemas", "Problem");

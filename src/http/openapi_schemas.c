@@ -10,11 +10,11 @@
 #define SIDES(of) "{'anyOf':[" of ",{'type':'array','items':" of "}]}"
 #define METRICS "{'type':'array','items':{'$ref':'#/components/schemas/CompareMetric'}}"
 #define PROBLEM \
-    "'detail':{'type':'string'},'code':{'type':'string','description':'for programs: " \
+    "'detail':{'type':'string'},'code':{'type':'string','description':'machine-readable: " \
     "bad_parameter, bad_query ...'}," \
-    "'param':{'type':'string','description':'the parameter that is to " \
-    "blame'},'position':{'type':'integer','minimum':0," \
-    "'description':'byte of the query'},'request_id':{'type':'string'}"
+    "'param':{'type':'string','description':'name of the invalid " \
+    "parameter'},'position':{'type':'integer','minimum':0," \
+    "'description':'byte offset in the query'},'request_id':{'type':'string'}"
 /* clang-format off */
 /* What a call tree was made from: in its JSON, and in the summary of its rows. */
 #define CALL_TREE_NEEDED \
@@ -70,7 +70,8 @@ const char openapi_schemas[] =
     "'required':['queries'],'properties':{'queries':{'type':'array','items':{'$ref':'#/components/schemas/StoredQuery'}}}}]},"
 "'StoredQuery':{'type':'object','additionalProperties':false,'required':['id','name','query','url','open','expires_s'],"
     "'properties':{'id':{'type':'string'},'name':{'type':'string'},'query':{'type':'string'},'url':{'type':'string',"
-    "'description':'where the answer is'},'open':{'type':'string','description':'a page that hands it to Perfetto'},"
+    "'description':'path of the result'},'open':{'type':'string',"
+    "'description':'page that opens the result in Perfetto'},"
     "'expires_s':" COUNT "}},"
 "'Health':{'type':'object','additionalProperties':false,'required':['status'],'properties':{'status':{'const':'ok'}}},"
 "'Ready':{'type':'object','additionalProperties':false,'required':['status','files','files_ready','files_failed',"
@@ -80,7 +81,9 @@ const char openapi_schemas[] =
 "'Info':{'type':'object','additionalProperties':false,'required':['generation','complete','roots','index','totals'],'properties':{"
     "'generation':" COUNT ",'complete':{'type':'boolean'},'roots':{'type':'array','items':{'type':'object',"
     "'additionalProperties':false,'required':['path'],'properties':{'path':{'type':'string'},'label':{'type':'string'},"
-    "'network':{'type':'string','description':'a network file system: changes are seen by walking only'}}}},"
+    "'network':{'type':'string',"
+    "'description':'type of the network file system; changes are found by scanning the "
+    "directories only'}}}},"
     "'index':{'type':'object','additionalProperties':false,'required':['path','bytes','error','cpu','inflate'],'properties':{"
     "'path':" TEXT_OR_NULL ",'bytes':{'type':['integer','null'],'minimum':0},'error':" TEXT_OR_NULL ","
     "'cpu':{'enum':['portable','avx2']},'inflate':{'enum':['zlib','isal']}}},"
@@ -98,7 +101,8 @@ const char openapi_schemas[] =
 "'InfoFile':{'type':'object','additionalProperties':false,'required':['path','state','error','format','members',"
     "'compressed_bytes','uncompressed_bytes','lines','events','counters','aggregated','metadata','invalid','chunks',"
     "'checkpoint_size','min_ts','max_te','time_unit','finished','tracer_version','index_bytes'],"
-    "'properties':{'path':{'type':'string'},'archive':{'type':'string','description':'whose member it is'},"
+    "'properties':{'path':{'type':'string'},'archive':{'type':'string',"
+    "'description':'archive that contains the file'},"
     "'state':{'enum':['ready','indexing','pending','growing','damaged','failed']},'error':" TEXT_OR_NULL ","
     "'format':{'enum':['gzip','plain']},'members':" COUNT ",'compressed_bytes':" COUNT ",'uncompressed_bytes':" COUNT ","
     "'lines':" COUNT ",'events':" COUNT ",'counters':" COUNT ",'aggregated':" COUNT ",'metadata':" COUNT ",'invalid':" COUNT ","
@@ -121,7 +125,9 @@ const char openapi_schemas[] =
     "'categories':{'type':'array','items':{'$ref':'#/components/schemas/Count'}},'categories_total':" COUNT ","
     "'names':{'type':'array','items':{'$ref':'#/components/schemas/Count'}},'names_total':" COUNT ","
     "'pid_tids':{'type':'array','items':{'$ref':'#/components/schemas/Count'}},'pid_tids_total':" COUNT ","
-    "'groups':{'type':'array','items':{'type':'object','description':'the keys of the group, and its numbers','additionalProperties':true,"
+    "'groups':{'type':'array','items':{'type':'object',"
+    "'description':'keys and statistics of the group',"
+    "'additionalProperties':true,"
     "'required':['count','duration','size','bandwidth','offset'],'properties':{'count':" COUNT ","
     "'duration':{'$ref':'#/components/schemas/Measured'},'size':{'$ref':'#/components/schemas/Measured'},"
     "'bandwidth':{'$ref':'#/components/schemas/Measured'},'offset':{'$ref':'#/components/schemas/Measured'}}}},'groups_total':" COUNT ","
@@ -167,16 +173,21 @@ const char openapi_schemas[] =
     "'additionalProperties':false,'required':['kind','query','suggested'],'properties':{"
     "'kind':{'enum':['single','and','or','negative']},'query':{'type':'string'},'suggested':{'type':'boolean'},"
     "'events':" COUNT ",'files':" COUNT ",'files_total':" COUNT ",'chunks_skipped':" COUNT ",'chunks_total':" COUNT "}}}}},"
-"'ErrorLine':{'type':'object','description':'the last line of an answer that broke off','additionalProperties':false,"
+"'ErrorLine':{'type':'object',"
+    "'description':'last line of a response that was cut off by an error',"
+    "'additionalProperties':false,"
     "'required':['error'],'properties':{'error':{'type':'object','additionalProperties':false,'required':['detail','code'],"
     "'properties':{" PROBLEM "}}}},"
-"'StatsRow':{'description':'one row of summary, time_range, duration; else a group with its numbers, or a count with its keys',"
+"'StatsRow':{"
+    "'description':'a row of the report summary, time_range or duration; otherwise a group "
+    "with its statistics, or a count with its keys',"
     "'anyOf':[{'type':'object','required':['files','events','min_ts','max_te','span'],'properties':{'files':" COUNT ","
     "'events':" COUNT ",'min_ts':" NUMBER ",'max_te':" NUMBER ",'span':" NUMBER "},'patternProperties':{'^duration_':" NUMBER ","
     "'^(categories|pid_tids)$':" COUNT "},'additionalProperties':false},"
     "{'type':'object','required':['count'],'properties':{'count':" COUNT "},'patternProperties':{"
     "'^(duration|size|bandwidth|offset)_(count|sum|mean|std|min|max|p[0-9]+)$':" NUMBER "}}]},"
-"'ViewLine':{'anyOf':[{'type':'object','description':'an object of a trace as it stands there, or the chosen columns'},"
+"'ViewLine':{'anyOf':[{'type':'object',"
+    "'description':'an object exactly as in the trace, or the selected columns'},"
     "{'type':'object','additionalProperties':false,'required':['summary'],'properties':{'summary':{'type':'object',"
     "'additionalProperties':false,'required':['rows','scanned','skipped','generation','elapsed_ms'],'properties':{"
     "'rows':" COUNT ",'scanned':" COUNT ",'skipped':" COUNT ",'generation':" COUNT ",'elapsed_ms':" COUNT "}}}}]},"
@@ -255,7 +266,9 @@ const char openapi_schemas[] =
     "'count','busy'],'properties':{'value':" ANY ",'below':{'type':['number','null']},'others':{'type':['integer','null']},'count':" COUNT ",'busy':{'type':'number'}}}},'lanes_total':" COUNT ",'lanes_offset':" COUNT ","
     "'lanes':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['keys','count','before','busy','cells'],'properties':{'keys':{"
     "'type':'array','items':" ANY "},'count':" COUNT ",'before':" COUNT ",'busy':{'type':'number'},'cells':{'type':'array','items':{'type':'array','minItems':4,'maxItems':5,"
-    "'items':{'type':'number'},'description':'column, objects that begin there, busy microseconds, color; and how many columns are alike'}}}}},"
+    "'items':{'type':'number'},"
+    "'description':'column, number of objects that begin in it, busy microseconds, color, "
+    "and optionally the number of equal columns from there on'}}}}},"
     "'events_complete':{'type':'boolean'},'events':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['lane','color','ts',"
     "'dur','name','cat','file','object'],'properties':{'lane':" COUNT ",'color':" COUNT ",'ts':{'type':'number'},'dur':" NUMBER ",'name':" TEXT_OR_NULL ","
     "'cat':" TEXT_OR_NULL ",'file':{'type':'string'},'object':" COUNT "}}}}},"
@@ -266,7 +279,8 @@ const char openapi_schemas[] =
 "'NearEvent':{'type':'object','additionalProperties':false,'required':['ts','dur','name','cat','file','object'],'properties':{'ts':{'type':'number'},"
     "'dur':" NUMBER ",'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'file':{'type':'string'},'object':" COUNT "}},"
 "'Event':{'type':'object','additionalProperties':false,'required':['generation','columns','event','callers','callers_total','previous','next'],'properties':{"
-    "'generation':" COUNT ",'columns':{'$ref':'#/components/schemas/Columns'},'event':{'type':'object','description':'its line'},'callers':{'type':'array','items':{"
+    "'generation':" COUNT ",'columns':{'$ref':'#/components/schemas/Columns'},"
+    "'event':{'type':'object','description':'the line of the event'},'callers':{'type':'array','items':{"
     "'$ref':'#/components/schemas/NearEvent'}},'callers_total':" COUNT ",'previous':{'anyOf':[{'$ref':'#/components/schemas/NearEvent'},{'type':'null'}]},"
     "'next':{'anyOf':[{'$ref':'#/components/schemas/NearEvent'},{'type':'null'}]}}},"
 "'Find':{'type':'object','additionalProperties':false,'required':['generation','complete','files','damaged_files','count','untimed','position','event'],"
@@ -281,7 +295,7 @@ const char openapi_schemas[] =
 "'Suggest':{'type':'object','additionalProperties':false,'required':['column','values'],'properties':{'column':" TEXT_OR_NULL ",'values':{'type':'array',"
     "'items':{'type':'object','additionalProperties':false,'required':['value','count'],'properties':{'value':" ANY ",'type':{'type':'string'},"
     "'count':{'type':['integer','null']}}}}}},"
-"'Row':{'type':'object','additionalProperties':true,'description':'the columns of the row'},"
+"'Row':{'type':'object','additionalProperties':true,'description':'columns of the row'},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],'properties':{'openapi':{'const':'3.1.0'},"
     "'info':{'type':'object'},'paths':{'type':'object'}}}";
 /* clang-format on */

@@ -225,7 +225,7 @@ int params_add(struct request *rq, struct text name, struct text value)
     struct param *p = find(rq, name);
     const char *wrong = !p                                   ? "is no parameter"
                         : p->given && !p->spec->repeatable   ? "is given more than once"
-                        : memchr(value.ptr, '\0', value.len) ? "holds a NUL byte"
+                        : memchr(value.ptr, '\0', value.len) ? "contains a NUL byte"
                         : !text_is_utf8(value)               ? "is not valid UTF-8"
                                                              : NULL;
     char shown[48];
@@ -253,12 +253,12 @@ static int add_pair(struct request *rq, struct text name, struct text value)
     int rc = params_decode(&rq->arena, name, true, &n);
     if (rc == -EINVAL)
         return err_set(&rq->err, ERR_PARAM,
-                       "a parameter's name holds a bad %%-escape or a NUL byte");
+                       "the name of a parameter contains an invalid %%-escape or a NUL byte");
     if (rc == 0)
         rc = params_decode(&rq->arena, value, true, &v);
     if (rc == -EINVAL)
         return err_set_param(&rq->err, ERR_PARAM, n.ptr,
-                             "`%.40s` holds a bad %%-escape or a NUL byte", n.ptr);
+                             "`%.40s` contains an invalid %%-escape or a NUL byte", n.ptr);
     return rc < 0 ? rc : params_add(rq, n, v);
 }
 
@@ -295,7 +295,7 @@ static int text_of_json(struct request *rq, const char *name, const json_t *v, c
         *ret = json_is_true(v) ? TEXT("true") : TEXT("false");
     else
         return err_set_param(&rq->err, ERR_PARAM, name,
-                             "`%s` must be a text, number, boolean or list of them", name);
+                             "`%s` must be a string, number or boolean, or a list of them", name);
     return 0;
 }
 
@@ -368,7 +368,7 @@ int params_load_json(struct text text, struct json_t **ret, char *why, size_t si
         return -ENOMEM;
     if (json_is_object(root))
         return *ret = root, 0;
-    snprintf(why, size, "%s", root ? "another kind of value" : error.text);
+    snprintf(why, size, "%s", root ? "it is another type of value" : error.text);
     json_decref(root);
     return -EINVAL;
 }
@@ -404,7 +404,7 @@ static int add_json_object(struct request *rq, const char *name, const json_t *o
         snprintf(whole, sizeof whole, "%.30s.%.30s", name, key);
         rc = rc < 0 ? rc
              : json_is_object(v)
-                 ? err_set_param(&rq->err, ERR_PARAM, name, "`%s` is no object", whole)
+                 ? err_set_param(&rq->err, ERR_PARAM, name, "`%s` must not be an object", whole)
                  : add_member(rq, whole, v);
     }
     return rc;

@@ -28,7 +28,7 @@ static int wrong(struct request *rq, const char *what)
 static int take_text(struct request *rq, const json_t *value, const char **ret)
 {
     if (!json_is_string(value))
-        return wrong(rq, "wants texts as name, description and query");
+        return wrong(rq, "must have strings as name, description and query");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(value)));
     return *ret ? 0 : -ENOMEM;
 }
@@ -43,11 +43,11 @@ static int take_member(struct request *rq, struct recipe *r, const char *key, co
         return take_text(rq, value, &r->query);
     if (strcmp(key, "include_metadata") != 0)
         return err_set_param(&rq->err, ERR_PARAM, "recipe",
-                             "`recipe` knows name, description, query and include_metadata, not "
-                             "\"%.60s\"",
+                             "`recipe` has an unknown member \"%.60s\"; it may have name, "
+                             "description, query and include_metadata",
                              key);
     if (!json_is_boolean(value))
-        return wrong(rq, "wants true or false as include_metadata");
+        return wrong(rq, "must have true or false as include_metadata");
     r->include_metadata = json_is_true(value);
     return 0;
 }

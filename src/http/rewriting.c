@@ -7,10 +7,10 @@ enum { STEP = 256 << 10 };
 
 const struct param_spec rewriting_params[] = {
     {"output", PARAM_TEXT, false, NULL, NULL,
-     "POST: write into this directory below the daemon's output directory, and answer the "
+     "POST: write into this directory below the daemon's output directory, and return the "
      "manifest"},
     {"force", PARAM_BOOL, false, "false", NULL,
-     "with output: the directory may be there; files of the same names are replaced"},
+     "with output: allow an existing directory; files with the same names are replaced"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 
@@ -43,12 +43,14 @@ static int open_dir(struct request *rq, const char *path, struct rewriting *w)
 {
     const char *base = rq->http->options->output_dir;
     if (!rq->post)
-        return err_set_param(&rq->err, ERR_PARAM, "output", "`output` writes: it needs POST");
+        return err_set_param(&rq->err, ERR_PARAM, "output",
+                             "`output` writes files and requires POST");
     if (!base)
-        return err_set_param(&rq->err, -EPERM, "output",
-                             "this daemon writes nothing: it was started without --output-dir");
+        return err_set_param(
+            &rq->err, -EPERM, "output",
+            "this daemon does not write files: it was started without --output-dir");
     if (rq->format_given && rq->format != FORMAT_JSON)
-        return err_set_param(&rq->err, ERR_FORMAT, "format", "with `output` the answer is json");
+        return err_set_param(&rq->err, ERR_FORMAT, "format", "`output` requires format json");
     rq->format = FORMAT_JSON;
     return outlet_dir_new(base, path, request_flag(rq, "force"), &rq->err, &w->outlet);
 }
@@ -69,10 +71,10 @@ int rewriting_open(struct request *rq, struct rewriting *w)
     if (output && output->set)
         return open_dir(rq, output->text.ptr, w);
     if (output && request_flag(rq, "force"))
-        return err_set_param(&rq->err, ERR_PARAM, "force", "`force` goes with `output`");
+        return err_set_param(&rq->err, ERR_PARAM, "force", "`force` requires `output`");
     if (rq->format == FORMAT_JSON)
         return err_set_param(&rq->err, ERR_FORMAT, "format",
-                             "json is the manifest alone: it comes with `output`");
+                             "format=json returns only the manifest and requires `output`");
     if (rq->format != FORMAT_TAR)
         return outlet_body_new(&w->outlet);
     return outlet_tar_new(index_path(rq->http->options->index), rq->http->spools,

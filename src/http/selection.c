@@ -17,17 +17,19 @@ const struct param_spec clip_params[] = {
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec answer_params[] = {
-    {"format", PARAM_TEXT, false, NULL, NULL, "representation of the answer; else by Accept"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "JSON with line breaks, for people"},
+    {"format", PARAM_TEXT, false, NULL, NULL,
+     "format of the response; default: chosen by the Accept header"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
     {"wait", PARAM_CHOICE, false, "no", "no|ready|fresh",
-     "ready: answer when the chosen files are indexed; fresh: as they are by now; no: with what is "
-     "there"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "longest time this request may take"},
+     "ready: wait until the selected files are indexed; fresh: also include everything written to "
+     "them before the request; no: do not wait, and do not trigger indexing (--on-demand)"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL,
+     "maximum time for this request, including waiting"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec page_params[] = {
-    {"limit", PARAM_UINT, false, NULL, NULL, "at most so many rows"},
-    {"offset", PARAM_UINT, false, "0", NULL, "rows to leave out at the start"},
+    {"limit", PARAM_UINT, false, NULL, NULL, "maximum number of rows"},
+    {"offset", PARAM_UINT, false, "0", NULL, "number of rows to skip"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 
@@ -119,8 +121,8 @@ static int change_within(struct request *rq, const char *prefix, struct selectio
     if (clip)
         s->clip = clip->number;
     if (alone && !s->within.ptr)
-        return err_set_param(&rq->err, ERR_PARAM, alone->spec->name,
-                             "`%s` means nothing without `%swithin`", alone->spec->name, prefix);
+        return err_set_param(&rq->err, ERR_PARAM, alone->spec->name, "`%s` requires `%swithin`",
+                             alone->spec->name, prefix);
     return 0;
 }
 

@@ -238,7 +238,7 @@ static int start_carriers(struct http *h, bool tls, struct err *err)
         *c = (struct carrier){.http = h, .tls = tls};
         c->daemon = callbacks_start(c);
         if (!c->daemon)
-            return err_set(err, -EIO, "libmicrohttpd cannot start");
+            return err_set(err, -EIO, "cannot start libmicrohttpd");
         h->carrier_count++;
     }
     return 0;
@@ -264,7 +264,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     if (rc == 0)
         return *ret = h, 0;
     http_stop(h, 0, 0);
-    return err_set(err, rc, "the server cannot start: %s",
+    return err_set(err, rc, "cannot start the HTTP server: %s",
                    err_text(rc)); /* where nothing was said */
 }
 

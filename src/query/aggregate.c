@@ -48,13 +48,10 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
     if (rc == ERR_MEMORY_LIMIT) {
         err_done(err);
         return err_set(err, rc,
-                       "the groups need more than the %llu MiB of memory that a query may have; "
-                       "choose fewer columns, "
-                       "longer intervals or fewer objects%s",
+                       "the groups exceed the memory limit of a query (%llu MiB); choose fewer "
+                       "columns, longer intervals or fewer objects%s",
                        (unsigned long long)(a->plan.budget->memory_limit >> 20),
-                       a->best ? ", or fewer rows: of groups beyond that only those that `top`, or "
-                                 "`limit` with `sort`, asks for are kept"
-                               : "");
+                       a->best ? ", or fewer rows (`top`, or `limit` with `sort`)" : "");
     }
     return err_set(err, rc, "%s", err_text(rc));
 }

@@ -26,7 +26,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
         return 0;
     return err_set_param(err, ERR_PARAM, param,
                          seen ? "`%s`: \"%.100s\" is text, not a number"
-                              : "`%s`: no event has \"%.100s\"; /schema tells what there is",
+                              : "`%s`: no event has \"%.100s\"; see /schema for the columns",
                          param, m->name);
 }
 
@@ -164,8 +164,8 @@ int plan_system_measures(struct aggregate_plan *p, struct err *err)
     intern_free(names);
     if (rc == ERR_ROW_LIMIT)
         return err_set(err, rc,
-                       "counters, and events among them, have more than %d different numeric "
-                       "arguments; phase=events or fewer files leave some out",
+                       "counters and aggregated records have more than %d different numeric "
+                       "arguments; choose fewer files, or events only (phase=events)",
                        SYSTEM_ARGUMENTS_MAX);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }

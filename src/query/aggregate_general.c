@@ -82,18 +82,19 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
         if (!ret->name)
             return no_memory(err);
         if (!*ret->name)
-            return bad_item(err, source, "has no name before the =");
+            return bad_item(err, source, "has no name before '='");
         rest = text_of(equals + 1);
     }
     text_split(&rest, ':', &function);
     ret->function = find_function(p->arena, function, &ret->quantile);
     if (!ret->function)
-        return bad_item(err, source,
-                        "is none of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, "
-                        "pNN:x, distinct:x, first:x, last:x, busy, concurrency, bandwidth");
+        return bad_item(
+            err, source,
+            "is not one of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, pNN:x, "
+            "distinct:x, first:x, last:x, busy, concurrency, bandwidth");
     if (ret->function->needs_path != (rest.len > 0))
         return bad_item(err, source,
-                        ret->function->needs_path ? "needs a column: function:column"
+                        ret->function->needs_path ? "requires a column: function:column"
                                                   : "takes no column");
     if (rest.len > 1000)
         return bad_item(err, "...", "has a column of more than 1000 bytes");
@@ -195,10 +196,9 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
                                           : VALUE_NULL;
     rc = rc < 0 ? rc : plan_column(p, it->name, type, unit_of(it, m), t);
     if (rc == -EEXIST)
-        return err_set_param(
-            err, ERR_PARAM, "agg",
-            "`agg`: two columns would be called \"%.100s\"; name=... calls one otherwise",
-            it->name);
+        return err_set_param(err, ERR_PARAM, "agg",
+                             "`agg`: two columns are named \"%.100s\"; rename one with name=...",
+                             it->name);
     return rc < 0 ? no_memory(err) : 0;
 }
 
@@ -233,7 +233,8 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     if (!copy)
         return no_memory(err);
     if (p->width == GROUP_KEYS_MAX)
-        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX);
+        return err_set_param(err, ERR_PARAM, "group_by",
+                             "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX);
     struct aggregate_key *k = &p->keys[p->width];
     *k = (struct aggregate_key){.name = copy, .part = part_of(&path)};
     p->parts |= k->part != KEY_WHOLE;
@@ -255,7 +256,7 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     rc = plan_column(p, copy, type, type == VALUE_TIME ? AGGREGATE_US : AGGREGATE_PLAIN,
                      (struct teller){TELL_KEY, p->width++, 0});
     if (rc == -EEXIST)
-        return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is there twice",
+        return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);
     return rc < 0 ? no_memory(err) : 0;
 }

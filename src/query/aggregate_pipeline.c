@@ -25,14 +25,14 @@ static int plan_percentiles(struct aggregate_plan *p, const struct aggregate_opt
             return no_memory(err);
         if (rc < 0)
             return err_set_param(err, ERR_PARAM, "percentiles",
-                                 "`percentiles`: \"%.40s\" is no number from 0 to 1",
+                                 "`percentiles`: \"%.40s\" is not a number from 0 to 1",
                                  o->percentiles[i]);
     }
     p->quantile_count = (unsigned)o->percentile_count;
     qsort(p->quantiles, p->quantile_count, sizeof(*p->quantiles), compare_quantiles);
     for (unsigned i = 1; i < p->quantile_count; i++) {
         if (p->quantiles[i].part == p->quantiles[i - 1].part)
-            return err_set_param(err, ERR_PARAM, "percentiles", "`percentiles`: %s is there twice",
+            return err_set_param(err, ERR_PARAM, "percentiles", "`percentiles`: %s is listed twice",
                                  p->quantiles[i].name);
     }
     return 0;
@@ -119,8 +119,8 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
             return known;
     }
     if (rc == -E2BIG)
-        return err_set_param(err, ERR_PARAM, "group_keys", "`group_keys`: at most %d columns",
-                             GROUP_KEYS_MAX - 7);
+        return err_set_param(err, ERR_PARAM, "group_keys",
+                             "`group_keys`: at most %d columns are allowed", GROUP_KEYS_MAX - 7);
     return rc < 0 ? no_memory(err) : 0;
 }
 
@@ -158,7 +158,7 @@ static int clash(struct err *err, int rc, const char *param, const char *name)
 {
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, param,
-                             "`%s`: there is a column of the name of \"%.100s\" already", param,
+                             "`%s`: a column with the name of \"%.100s\" already exists", param,
                              name);
     return rc < 0 ? no_memory(err) : 0;
 }
@@ -233,9 +233,10 @@ static int plan_boundaries(struct aggregate_plan *p, const struct aggregate_opti
         while (n < 3 && text_split(&rest, ':', &part[n]) && part[n].len > 0)
             n++;
         if (n < 3 || rest.ptr)
-            return err_set_param(err, ERR_PARAM, "boundary_events",
-                                 "`boundary_events`: \"%.100s\" is not event:field:output",
-                                 o->boundaries[i]);
+            return err_set_param(
+                err, ERR_PARAM, "boundary_events",
+                "`boundary_events`: \"%.100s\" must have the form event:field:output",
+                o->boundaries[i]);
         p->boundaries[i] =
             (struct boundary){arena_strdup(p->arena, part[0]), arena_strdup(p->arena, part[1]),
                               arena_strdup(p->arena, part[2])};

@@ -25,7 +25,7 @@ static int unknown(const struct aggregate_plan *p, struct err *err, const char *
     for (size_t i = 0; i < p->column_count && names.len < 300; i++)
         buf_printf(&names, "%s%.100s", i ? ", " : "", p->columns[i].name);
     int rc =
-        err_set_param(err, ERR_PARAM, param, "`%s`: the answer has no column \"%.*s\"; it has %.*s",
+        err_set_param(err, ERR_PARAM, param, "`%s`: the result has no column \"%.*s\"; it has %.*s",
                       param, (int)(name.len < 100 ? name.len : 100), name.ptr, (int)names.len,
                       names.data ? names.data : "");
     buf_done(&names);

@@ -13,7 +13,8 @@ static int copy_options(struct call_tree *t, const struct call_tree_options *o, 
     char **columns = arena_alloc(&t->arena, (o->group_by_count + 1) * sizeof(*columns));
 
     if (o->group_by_count > GROUP_KEYS_MAX - 2)
-        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX - 2);
+        return err_set_param(err, ERR_PARAM, "group_by",
+                             "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX - 2);
     t->o = *o;
     t->group_count = (unsigned)o->group_by_count;
     t->o.focus = o->focus ? arena_strdup(&t->arena, text_of(o->focus)) : NULL;

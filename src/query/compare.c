@@ -77,8 +77,9 @@ static int expand_columns(struct compare_run *run, const struct compare_node_opt
     for (size_t i = 0; i < o->group_by_count; i++) {
         bool is_pair = strcmp(o->group_by[i], "pid_tid") == 0;
         if (strcmp(o->group_by[i], "time_bucket") == 0)
-            return err_set_param(run->err, ERR_PARAM, "group_by",
-                                 "`group_by`: two runs have no time_bucket in common");
+            return err_set_param(
+                run->err, ERR_PARAM, "group_by",
+                "`group_by`: time_bucket is not supported, because two runs have no common times");
         for (unsigned k = 0; k < (is_pair ? 2 : 1); k++) {
             const char *column = is_pair ? pair[k] : o->group_by[i];
             size_t at = 0;
@@ -91,8 +92,8 @@ static int expand_columns(struct compare_run *run, const struct compare_node_opt
         }
     }
     if (n > GROUP_KEYS_MAX - 4)
-        return err_set_param(run->err, ERR_PARAM, "group_by", "at most %d columns",
-                             GROUP_KEYS_MAX - 4);
+        return err_set_param(run->err, ERR_PARAM, "group_by",
+                             "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX - 4);
     node->group_by = columns;
     node->group_by_count = n;
     return 0;
@@ -112,7 +113,7 @@ static int read_quantiles(struct node_work *w)
         int rc = quantile_parse(arena, text_of(o->percentiles[i]), 1, &q);
         if (rc == -EINVAL)
             return err_set_param(w->run->err, ERR_PARAM, "percentiles",
-                                 "`percentiles`: \"%.40s\" is no number from 0 to 1",
+                                 "`percentiles`: \"%.40s\" is not a number from 0 to 1",
                                  o->percentiles[i]);
         if (rc < 0)
             return rc;
@@ -250,7 +251,8 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
     struct text query;
 
     if (++run->node_count > COMPARE_NODES_MAX)
-        return err_set_param(run->err, ERR_PARAM, "nodes", "more than %d nodes", COMPARE_NODES_MAX);
+        return err_set_param(run->err, ERR_PARAM, "nodes", "`nodes`: at most %d nodes are allowed",
+                             COMPARE_NODES_MAX);
     const char *name = arena_strdup(arena, text_of(o->name));
     int rc = name ? check_query(run, o) : -ENOMEM;
     rc = rc < 0 ? rc : both(arena, above, text_of(o->query), &query);

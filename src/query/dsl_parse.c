@@ -43,7 +43,7 @@ static int fail_expected(struct parser *p, const char *what)
     int len = got.len < 60 ? (int)got.len : 60;
     while (len > 0 && (size_t)len < got.len && ((unsigned char)got.ptr[len] & 0xC0) == 0x80)
         len--; /* never half a character */
-    return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got %.*s%s", what,
+    return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got '%.*s%s'", what,
                     len, got.ptr, (size_t)len < got.len ? "..." : "");
 }
 
@@ -66,8 +66,8 @@ static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
 static int enter(struct parser *p, size_t position)
 {
     if (++p->depth > DSL_DEPTH_MAX)
-        return dsl_fail(p->err, p->lexer.source, position, "the query is nested deeper than %d",
-                        DSL_DEPTH_MAX);
+        return dsl_fail(p->err, p->lexer.source, position,
+                        "the query is nested deeper than %d levels", DSL_DEPTH_MAX);
     return 0;
 }
 
@@ -149,7 +149,8 @@ static int number_literal(struct parser *p, const struct path_info *info, struct
     if (p->token.unit.len > 0 && info->bytes)
         return size_literal(p, ret);
     if (p->token.unit.len > 0)
-        return fail_unit(p, "a unit may follow numbers of ts, te, dur and sizes only");
+        return fail_unit(p,
+                         "a unit is allowed only after numbers compared with ts, te, dur or sizes");
     if (info->hash) {
         ret->type = LITERAL_TEXT;
         char *copy = arena_strdup(&p->dsl->arena, p->token.text);
@@ -223,7 +224,7 @@ static int parse_one_value(struct parser *p, struct dsl_node *n, size_t *cap)
 static int parse_list(struct parser *p, struct dsl_node *n)
 {
     size_t cap = 0;
-    int rc = expect(p, TOKEN_LIST, "[ and a list of values");
+    int rc = expect(p, TOKEN_LIST, "'[' and a list of values");
 
     if (rc == 0 && p->token.type == TOKEN_LIST_END)
         return advance(p);
@@ -232,7 +233,7 @@ static int parse_list(struct parser *p, struct dsl_node *n)
         if (rc == 0 && p->token.type == TOKEN_LIST_END)
             return advance(p);
         if (rc == 0)
-            rc = expect(p, TOKEN_COMMA, ", or ]");
+            rc = expect(p, TOKEN_COMMA, "',' or ']'");
     }
     return rc;
 }
@@ -294,7 +295,7 @@ static int parse_is(struct parser *p, struct dsl_node *n)
         n->negated = true;
         rc = advance(p);
     }
-    return rc < 0 ? rc : expect(p, TOKEN_NULL, n->negated ? "null" : "null or not null");
+    return rc < 0 ? rc : expect(p, TOKEN_NULL, n->negated ? "'null'" : "'null' or 'not null'");
 }
 
 static int parse_like(struct parser *p, struct dsl_node *n)
@@ -340,7 +341,7 @@ static int parse_operator(struct parser *p, struct dsl_node *n)
         return rc < 0 ? rc : parse_list(p, n);
     }
     return fail_expected(p, n->negated
-                                ? "in, like or ilike"
+                                ? "'in', 'like' or 'ilike'"
                                 : "an operator (== != > < >= <= in not like ilike ~ ~* !~ !~* is)");
 }
 
@@ -366,7 +367,7 @@ static int parse_contains(struct parser *p, struct dsl_node *n)
         rc = advance(p);
     }
     if (rc == 0)
-        rc = expect(p, TOKEN_IN, "in and a path after a string");
+        rc = expect(p, TOKEN_IN, "'in' and a path after a string");
     if (rc == 0 && p->token.type != TOKEN_PATH)
         return fail_expected(p, "a path");
     return rc < 0 ? rc : set_path(p, n);
@@ -389,7 +390,7 @@ static int parse_test(struct parser *p, struct dsl_node **ret)
         if (rc == 0)
             rc = parse_operator(p, n);
     } else {
-        return fail_expected(p, "a path, a string, not or (");
+        return fail_expected(p, "a path, a string, 'not' or '('");
     }
     if (rc == 0)
         *ret = n;
@@ -409,7 +410,7 @@ static int parse_parenthesis(struct parser *p, struct dsl_node **ret)
     if (rc == 0)
         rc = parse_or(p, ret);
     p->depth--;
-    return rc < 0 ? rc : expect(p, TOKEN_CLOSE, "and, or or )");
+    return rc < 0 ? rc : expect(p, TOKEN_CLOSE, "'and', 'or' or ')'");
 }
 
 static int parse_not(struct parser *p, struct dsl_node **ret)
@@ -503,7 +504,7 @@ static int check_utf8(struct text source, struct err *err)
         else
             bad = middle;
     }
-    return dsl_fail(err, source, good, "the query is not UTF-8");
+    return dsl_fail(err, source, good, "the query is not valid UTF-8");
 }
 
 int dsl_parse(struct text source, struct err *err, struct dsl *ret)
@@ -520,9 +521,9 @@ int dsl_parse(struct text source, struct err *err, struct dsl *ret)
     struct dsl_node *root = NULL;
     rc = parse_or(&p, &root);
     if (rc == 0 && p.token.type != TOKEN_END)
-        rc = fail_expected(&p, "and, or, or the end of the query");
+        rc = fail_expected(&p, "'and', 'or' or the end of the query");
     if (rc == 0 && canonical_depth(root) > DSL_DEPTH_MAX)
-        rc = dsl_fail(err, source, 0, "the query is nested deeper than %d", DSL_DEPTH_MAX);
+        rc = dsl_fail(err, source, 0, "the query is nested deeper than %d levels", DSL_DEPTH_MAX);
     if (rc == 0)
         ret->root = root;
     return rc;

@@ -132,7 +132,7 @@ static int explain(int code, PCRE2_SIZE offset, char *why, size_t why_len)
         return -ENOMEM;
     if (pcre2_get_error_message(code, text, sizeof(text)) < 0)
         snprintf((char *)text, sizeof(text), "error %d", code);
-    snprintf(why, why_len, "%s (at character %zu of it)", (const char *)text, (size_t)offset);
+    snprintf(why, why_len, "%s (at byte %zu of the pattern)", (const char *)text, (size_t)offset);
     return ERR_QUERY_SYNTAX;
 }
 

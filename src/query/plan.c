@@ -49,7 +49,7 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
         return rc;
     }
     return err_set_param(err, ERR_PARAM, "preset",
-                         "unknown preset \"%s\": io, compute and dlio are known", name);
+                         "unknown preset \"%s\": expected io, compute or dlio", name);
 }
 
 /* window: it is one of time_range. Before the first such one both are the same. */
@@ -188,7 +188,7 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
     struct query *q = calloc(1, sizeof(*q));
 
     if (!q)
-        return err_set(err, -ENOMEM, "no memory for the query");
+        return err_set(err, -ENOMEM, "out of memory");
     q->env = *env;
     q->snapshot = snapshot_ref(snapshot);
     q->budget = budget ? budget : &q->own_budget;

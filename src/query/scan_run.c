@@ -455,8 +455,7 @@ int scan_end(struct scan_run *r, bool drop)
 int scan_tell(struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
-        return err_set(err, rc,
-                       "the index is damaged: it is made anew when the daemon is started again");
+        return err_set(err, rc, "index is corrupt; it will be rebuilt on next start");
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 

@@ -87,7 +87,7 @@ int query_check_column(struct query *q, const struct source *s, const char *para
     if (seen)
         return 0;
     return err_set_param(err, ERR_PARAM, param,
-                         "`%s`: no event has \"%.*s\"; /schema tells what there is", param,
+                         "`%s`: no event has \"%.*s\"; see /schema for the columns", param,
                          (int)(s->path.len < 100 ? s->path.len : 100), s->path.ptr);
 }
 

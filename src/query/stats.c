@@ -57,7 +57,8 @@ static int add_group_key(struct stats_plan *plan, struct stats *s, const char *p
             return 0;
     }
     if (plan->group_width == GROUP_KEYS_MAX)
-        return err_set_param(err, ERR_PARAM, "group_by", "at most %d columns", GROUP_KEYS_MAX);
+        return err_set_param(err, ERR_PARAM, "group_by",
+                             "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX);
     const char *copy = arena_strdup(&s->arena, text_of(path));
     if (!copy)
         return -ENOMEM;

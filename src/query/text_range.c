@@ -214,8 +214,8 @@ static int find_range(struct text_range *r, enum text_mode mode, uint64_t start,
 static int explain(const struct text_range *r, struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
-        return err_set(err, rc, "%s: the text from byte %llu on cannot be read any more",
-                       r->file->name, (unsigned long long)r->at);
+        return err_set(err, rc, "%s: the text from byte %llu on cannot be read", r->file->name,
+                       (unsigned long long)r->at);
     return rc < 0 ? err_set(err, rc, "%s: %s", r->file->name, err_text(rc)) : rc;
 }
 

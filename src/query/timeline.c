@@ -115,16 +115,16 @@ static int make_events(struct timeline *t)
 static int check_options(const struct timeline_options *o, struct err *err)
 {
     if (o->group_by_count > TIMELINE_KEYS_MAX)
-        return err_set_param(err, ERR_PARAM, "group_by", "`group_by` takes at most %d columns",
-                             TIMELINE_KEYS_MAX);
+        return err_set_param(err, ERR_PARAM, "group_by",
+                             "`group_by`: at most %d columns are allowed", TIMELINE_KEYS_MAX);
     if (o->width < 1 || o->width > TIMELINE_WIDTH_MAX)
-        return err_set_param(err, ERR_PARAM, "width", "`width` is from 1 to %d",
+        return err_set_param(err, ERR_PARAM, "width", "`width` must be from 1 to %d",
                              TIMELINE_WIDTH_MAX);
     if (o->colors > TIMELINE_COLORS_MAX)
-        return err_set_param(err, ERR_PARAM, "colors", "`colors` is from 1 to %d",
+        return err_set_param(err, ERR_PARAM, "colors", "`colors` must be from 1 to %d",
                              TIMELINE_COLORS_MAX);
     if (o->events > TIMELINE_EVENTS_MAX)
-        return err_set_param(err, ERR_PARAM, "events", "`events` is at most %d",
+        return err_set_param(err, ERR_PARAM, "events", "`events` must be at most %d",
                              TIMELINE_EVENTS_MAX);
     return 0;
 }

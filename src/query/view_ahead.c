@@ -298,9 +298,9 @@ static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
     bool unread = a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
     int away = unread ? reach(f->path) : 0;
     if (away)
-        return err_set(err, ERR_STALE, "%s cannot be read now: %s", name, strerror(away));
+        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
     if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
-        return err_set(err, ERR_STALE, "%s changed after it was indexed: its lines cannot be read",
+        return err_set(err, ERR_STALE, "%s changed after it was indexed; its lines cannot be read",
                        name);
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "%s: %s", name, err_text(rc));

@@ -408,9 +408,9 @@ static void limits_are_told(void)
     s.env.max_groups = 0;
     o.sort = sort;
     o.sort_count = 1;
-    check_refused(&s, &o, 3 << 20, ERR_MEMORY_LIMIT, "more than the 3 MiB");
+    check_refused(&s, &o, 3 << 20, ERR_MEMORY_LIMIT, "memory limit of a query (3 MiB)");
     o.sort_count = o.aggregate_count = 0;
-    check_refused(&s, &o, 50000, ERR_MEMORY_LIMIT, "more than the 0 MiB");
+    check_refused(&s, &o, 50000, ERR_MEMORY_LIMIT, "memory limit of a query (0 MiB)");
     store_end(&s);
 }
 

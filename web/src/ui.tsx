@@ -13,7 +13,7 @@ export function Panel(props: { title: string; note?: ComponentChildren; tools?: 
 }
 
 /** Names of parameters and endpoints are for those who write requests. */
-const inWords = (text = ""): string => text.replace(/^`[\w.]+`: /, "").replace(/; \/schema tells what there is$/, "");
+const inWords = (text = ""): string => text.replace(/^`[\w.]+`: /, "").replace(/; see \/schema for the columns$/, "");
 
 /** Why something is not there. A query that cannot be read is shown with its place. */
 export function Failure({ error }: { error: Error }) {
