@@ -14,9 +14,9 @@ const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-back
   page.on("pageerror", (e) => wrong.push(String(e)));
   await page.goto(url, { timeout: SECONDS });
   const [popup] = await Promise.all([page.waitForEvent("popup", { timeout: SECONDS }), page.click("button")]);
-  await page.waitForFunction(() => /got|not work/.test(document.querySelector("output").textContent), null, { timeout: SECONDS });
+  await page.waitForFunction(() => /Sent|Could not/.test(document.querySelector("output").textContent), null, { timeout: SECONDS });
   const said = await page.textContent("output");
-  if (/got/.test(said)) await popup.waitForFunction(() => window.taken, null, { timeout: SECONDS });
+  if (/Sent/.test(said)) await popup.waitForFunction(() => window.taken, null, { timeout: SECONDS });
   console.log(JSON.stringify({ said, wrong, taken: await popup.evaluate(() => window.taken ?? null) }));
   await context.close();
 })().catch((e) => {
