@@ -30,15 +30,15 @@ void call_tree_text_head(struct format_call_tree *f, struct buf *out)
     put_row(out, "Levels:", t.levels);
     put_row(out, "Partial overlaps:", t.partial_overlaps);
     if (t.other_phases)
-        put_row(out, "Not of phase X:", t.other_phases);
+        put_row(out, "Other phases:", t.other_phases);
     if (t.untimed)
         put_row(out, "Without times:", t.untimed);
     for (size_t i = 0; i < t.host_count; i++) {
-        buf_puts(out, "Host apart:          ");
+        buf_puts(out, "Separate host:       ");
         value_plain(out, &t.hosts_apart[i].name);
-        buf_puts(out, ", by ");
+        buf_puts(out, ", ");
         put_ns(out, t.hosts_apart[i].gap_ns);
-        buf_puts(out, ": its clock is wrong, or it ran at another time\n");
+        buf_puts(out, " apart from the others: its clock is wrong, or it ran at another time\n");
     }
     if (t.in_tree == 0)
         buf_puts(out, "No events of phase X are selected.\n");

@@ -12,7 +12,7 @@ static const struct param_spec own_params[] = {
     {"time_interval", PARAM_TEXT, false, "5000", NULL,
      "length of a bucket, in milliseconds or with a unit; 0 = a single bucket"},
     {"max_points", PARAM_UINT, false, NULL, NULL,
-     "instead of time_interval: use the shortest usual interval that gives at most this many "
+     "instead of time_interval: use the shortest round interval that gives at most this many "
      "buckets in time_range, or in the time span of the selection"},
     {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
      "ms, iso: return the bucket as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
@@ -28,7 +28,7 @@ static const struct param_spec own_params[] = {
     {"percentiles", PARAM_LIST, false, NULL, NULL,
      "percentiles to compute, 0 to 1; implies compute_percentiles=true; default 0.25,0.5,0.75,0.9"},
     {"relative_accuracy", PARAM_TEXT, false, "0.01", NULL,
-     "relative error of the percentiles; below 0.004 they are computed from all values"},
+     "maximum relative error of the percentiles; below 0.004 they are computed from all values"},
     {"exact", PARAM_BOOL, false, "false", NULL, "compute percentiles from all values"},
     {"shape", PARAM_BOOL, false, "false", NULL, "include skewness and kurtosis"},
     {"boundary_events", PARAM_LIST, false, NULL, NULL,

@@ -8,7 +8,7 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, F
 
 static const struct param_spec own_params[] = {
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns: put outermost calls below a node for their values of these columns (folded "
+     "columns: put the outermost calls below one node for each combination of their values (folded "
      "formats)"},
     {"focus", PARAM_TEXT, false, NULL, NULL,
      "show the tree around the calls of this name: what they call and what calls them"},
@@ -20,9 +20,9 @@ static const struct param_spec own_params[] = {
     {"min_total", PARAM_DURATION, false, NULL, NULL,
      "omit folded calls that took less time in total, and everything below them"},
     {"analyze", PARAM_BOOL, false, "false", NULL,
-     "include tables by name, category and depth, hottest paths and critical paths (json, text)"},
+     "include tables by name, category and depth, and the hottest and critical paths (json, text)"},
     {"top_n", PARAM_UINT, false, "10", NULL,
-     "with analyze: number of most called names and of hottest paths, 0 = all"},
+     "with analyze: number of most-called names and of hottest paths, 0 = all"},
     {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };

@@ -3,7 +3,7 @@
 
 static const struct param_spec own_params[] = {
     {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};

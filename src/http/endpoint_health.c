@@ -54,7 +54,7 @@ static int next_readyz(struct request *rq, struct buf *out)
 }
 
 static const struct param_spec pretty_params[] = {
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const no_params[] = {NULL};

@@ -28,7 +28,7 @@ static const struct param_spec own_params[] = {
      "stream progress lines until indexing is complete"},
     {"timeout", PARAM_DURATION, false, NULL, NULL,
      "with follow: end the stream after this time at the latest"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};

@@ -130,8 +130,8 @@ static void write_content(const struct totals *t, struct buf *out)
     family(out, "dftracerd_index_files", "Trace files by state.", "state", states, INDEX_MISSING);
     family(out, "dftracerd_index_objects", "Objects read from the traces.", "class", classes, 4);
     family(out, "dftracerd_index_bad_input",
-           "Irregular input by kind: lines without an object (brackets, invalid), repaired "
-           "objects, and more.",
+           "Irregular input by kind, such as lines without an object (brackets, invalid) and "
+           "repaired objects.",
            "kind", bad, sizeof bad / sizeof *bad);
     write_damage(t, out);
     gauge(out, "dftracerd_index_lines", "Lines in the traces.", c->lines);
@@ -153,8 +153,8 @@ static void write_store(const struct index *ix, struct buf *out)
     gauge(out, "dftracerd_lmdb_map_bytes",
           "Maximum size of the index in bytes: the address space reserved for it.", s.map_bytes);
     gauge(out, "dftracerd_lmdb_readers", "Open read transactions on the index.", s.readers);
-    gauge(out, "dftracerd_lmdb_reader_slots",
-          "Slots in use or formerly used in the LMDB reader table.", s.reader_slots);
+    gauge(out, "dftracerd_lmdb_reader_slots", "Slots of the LMDB reader table that have been used.",
+          s.reader_slots);
     gauge(out, "dftracerd_lmdb_max_reader_slots", "Slots in the LMDB reader table.",
           s.reader_slots_max);
 }
@@ -267,7 +267,7 @@ static int open_metrics(struct request *rq)
     if (rq->viewer)
         return err_set(&rq->err, -EPERM,
                        "the metrics cover all files, and this daemon checks file permissions: only "
-                       "the user that runs it, or the admin token, may read them");
+                       "the user that runs it and clients with the admin token may read them");
     rq->content_type = "text/plain; version=0.0.4; charset=utf-8";
     return 0;
 }

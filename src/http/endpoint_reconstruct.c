@@ -43,8 +43,8 @@ static int open_dir(struct request *rq, struct state *s)
     /* It holds what was in files that the viewer may not read. */
     if (rq->viewer)
         return err_set_param(&rq->err, -EPERM, "dir",
-                             "this daemon checks file permissions: only the user that runs it, or "
-                             "the admin token, may use `dir`");
+                             "this daemon checks file permissions: only the user that runs it and "
+                             "clients with the admin token may use `dir`");
     const char *base = rq->http->options->output_dir;
     s->dir = query_open_dir(&rq->http->env, dir);
     if (s->dir == -ENOENT && base)

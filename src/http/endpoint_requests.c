@@ -9,7 +9,7 @@
 static const struct param_spec own_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL,
      "format of the response; default: chosen by the Accept header"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};

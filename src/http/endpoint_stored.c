@@ -16,7 +16,7 @@ static const struct param_spec own_params[] = {
     {"ui", PARAM_TEXT, false, STORED_UI, NULL,
      "POST: address of the Perfetto UI that /open/ID sends the result to: https://..., or http:// "
      "on this machine"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};

@@ -318,8 +318,8 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, enum acce
         is_preflight(x, c))
         return true;
     return refuse(r, 401, 0,
-                  "this daemon serves only the user that runs it; other clients need "
-                  "`Authorization: Bearer TOKEN`");
+                  "this daemon serves the user that runs it; other clients need `Authorization: "
+                  "Bearer TOKEN`");
 }
 
 static bool names_stored(const struct exchange *x)
@@ -450,8 +450,9 @@ static bool check_changes(struct exchange *x, struct MHD_Connection *c, struct e
                       "a POST that makes changes must be sent as application/json, or as a form "
                       "with the header X-Requested-With");
     if (x->rq.post && (e->admin || writes) && !x->rq.admin)
-        return refuse(r, 403, -EPERM,
-                      "only the user that runs the daemon, or the admin token, may do this");
+        return refuse(
+            r, 403, -EPERM,
+            "only the user that runs the daemon and clients with the admin token may do this");
     return true;
 }
 

@@ -106,7 +106,7 @@ int negotiate_format(struct request *rq, const char *accept)
         if (w > best)
             best = w, rq->format = e->formats[i], rq->format_given = named;
     }
-    return best ? 0 : refuse(rq, "no format that `Accept` allows");
+    return best ? 0 : refuse(rq, "`Accept` allows no supported format");
 }
 
 enum coding negotiate_coding(const char *accept_encoding)

@@ -231,7 +231,7 @@ void openapi_write_parts(struct jw *j, struct arena *arena)
     openapi_member(j, "description", "not modified: If-None-Match contains the current ETag");
     jw_end(j, '}');
     openapi_begin(j, "Problem", '{');
-    openapi_member(j, "description", "error");
+    openapi_member(j, "description", "description of the error");
     openapi_begin(j, "content", '{');
     openapi_begin(j, "application/problem+json", '{');
     openapi_refer(j, "schema", "schemas", "Problem");

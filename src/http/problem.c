@@ -37,7 +37,7 @@ static const struct {
     {421, "Misdirected Request"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
-    {499, "Request Ended"},
+    {499, "Request Cancelled"},
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {503, "Service Unavailable"},

@@ -8,7 +8,7 @@
 
 #define COMPRESS_PARAM(fallback) \
     {"compress", PARAM_TEXT, false, fallback, NULL, \
-     "gzip level 0-9 (0: uncompressed), or true (5) or false"}
+     "gzip level 0-9, 0 = uncompressed; true = 5, false = 0"}
 /* Text of an output file: many small ones are no use to anybody, and each takes memory. */
 #define CHUNK_SIZE_LEAST 4096
 /* output, force */

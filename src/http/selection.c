@@ -19,7 +19,7 @@ const struct param_spec clip_params[] = {
 const struct param_spec answer_params[] = {
     {"format", PARAM_TEXT, false, NULL, NULL,
      "format of the response; default: chosen by the Accept header"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "format JSON with line breaks and indentation"},
+    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {"wait", PARAM_CHOICE, false, "no", "no|ready|fresh",
      "ready: wait until the selected files are indexed; fresh: also include everything written to "
      "them before the request; no: do not wait, and do not trigger indexing (--on-demand)"},
