@@ -121,9 +121,8 @@ static int check_format(struct request *rq, struct state *s)
     if (rq->format == (s->verify ? FORMAT_TAR : FORMAT_TEXT))
         return err_set_param(
             &rq->err, ERR_FORMAT, "format",
-            s->verify
-                ? "`verify` requires format text or json"
-                : "the traces require format tar, and their description requires format json");
+            s->verify ? "`verify` requires format text or json"
+                      : "`format` must be tar for the traces, or json for their description");
     for (size_t i = 0; i < 3 && !s->verify; i++)
         if (request_param(rq, file_params[i])->given)
             return err_set_param(&rq->err, ERR_PARAM, file_params[i], "`%s` requires `verify`",

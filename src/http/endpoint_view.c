@@ -12,7 +12,8 @@ static const struct param_spec own_params[] = {
     {"order", PARAM_CHOICE, false, "file", "file|ts",
      "file: one file after the other; ts: merge all files by time"},
     {"metadata", PARAM_BOOL, false, "true", NULL,
-     "include the name records that the events refer to"},
+     "include the metadata records (names of files, hosts, processes ...) that the events refer "
+     "to"},
     {"select", PARAM_LIST, false, NULL, NULL,
      "columns: return flat rows from the index instead of lines"},
     {"count_only", PARAM_BOOL, false, "false", NULL, "return only the number of matching objects"},

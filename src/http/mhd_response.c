@@ -126,7 +126,7 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.detail = "the daemon is stopping";
     else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.crowded)) {
         why.status = 503;
-        why.detail = "active queries use all memory for queries; try again later";
+        why.detail = "other queries use all memory for queries; try again later";
     } else if (code == ERR_DEADLINE && x->unready)
         why.detail = "the index was not ready in time; see /readyz for its progress";
     else if (x->unready) {
