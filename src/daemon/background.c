@@ -34,13 +34,13 @@ int background_begin(struct err *err)
 {
     int fds[2];
     if (pipe(fds) < 0)
-        return err_set(err, -errno, "cannot go to the background: %s", strerror(errno));
+        return err_set(err, -errno, "cannot start in the background: %s", strerror(errno));
     pid_t child = fork();
     if (child < 0) {
         int rc = -errno;
         close(fds[0]);
         close(fds[1]);
-        return err_set(err, rc, "cannot go to the background: %s", strerror(-rc));
+        return err_set(err, rc, "cannot start in the background: %s", strerror(-rc));
     }
     if (child > 0) {
         close(fds[1]);

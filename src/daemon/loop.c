@@ -49,13 +49,13 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
     if (silence_ms < (int64_t)l->watchdog_us / 1000)
         notify_send("WATCHDOG=1");
     else
-        log_line(LOG_LEVEL_ERROR, "watchdog stuck=%s silent_ms=%" PRId64,
+        log_line(LOG_LEVEL_ERROR, "watchdog stuck=%s stuck_ms=%" PRId64,
                  http > index ? "query" : "index", silence_ms);
 }
 
 static const char *trouble(int error)
 {
-    return error == ERR_CORRUPT ? "the index is damaged; it is made anew at the next start"
+    return error == ERR_CORRUPT ? "index is corrupt; it will be rebuilt on next start"
                                 : err_text(error);
 }
 
@@ -65,7 +65,7 @@ static void log_troubles(struct loop *l, const struct index_progress *p)
     if (p->store_error && p->store_error != l->store_error)
         log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", trouble(p->store_error));
     else if (!p->store_error && l->store_error)
-        log_line(LOG_LEVEL_INFO, "indexing goes_on");
+        log_line(LOG_LEVEL_INFO, "indexing resumed");
     l->store_error = p->store_error;
     if (p->files_failed > l->files_failed)
         log_line(LOG_LEVEL_WARNING, "files_failed count=%" PRIu64 " see=\"dftracerctl info -v\"",
@@ -114,7 +114,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
         l->idle = true;
         event_base_loopbreak(l->base);
     } else if (is_unreachable(l)) {
-        log_line(LOG_LEVEL_INFO, "stopping socket_gone=%s", l->only_socket);
+        log_line(LOG_LEVEL_INFO, "stopping socket_removed=%s", l->only_socket);
         event_base_loopbreak(l->base);
     }
 }

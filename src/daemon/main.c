@@ -204,13 +204,12 @@ static int choose_meeting(struct daemon *d, struct err *err)
     if (rc == 0 && !o->unix_path)
         o->unix_path = d->meeting.socket;
     if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
-        err_set(
-            err, rc,
-            "nothing to listen on: %s (--no-tcp needs --unix PATH, or a directory of your own in "
-            "DFTRACERD_RUNTIME_DIR)",
-            why.text);
+        err_set(err, rc,
+                "nothing to listen on: %s (--no-tcp requires --unix PATH, or a directory of your "
+                "own in DFTRACERD_RUNTIME_DIR)",
+                why.text);
     } else if (rc < 0) {
-        log_line(LOG_LEVEL_INFO, "no_meeting error=\"%s\"", why.text);
+        log_line(LOG_LEVEL_INFO, "no_runtime_dir error=\"%s\"", why.text);
         rc = 0;
     }
     err_done(&why);
@@ -296,7 +295,8 @@ static void announce(const struct daemon *d)
     if (d->options.unix_path)
         log_line(LOG_LEVEL_INFO, "listening unix=%s", d->options.unix_path);
     for (size_t i = 0; i < d->roots.count; i++)
-        log_line(LOG_LEVEL_INFO, "root path=%s label=%s", d->roots.paths[i], d->roots.labels[i]);
+        log_line(LOG_LEVEL_INFO, "directory path=%s label=%s", d->roots.paths[i],
+                 d->roots.labels[i]);
     log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
 }
 
@@ -319,7 +319,7 @@ static int may_listen(const struct daemon *d, struct err *err)
 
 static void warn_of_variable(const char *name, const char *meant)
 {
-    log_line(LOG_LEVEL_WARNING, "unknown_variable name=%s meant=%s", name, meant);
+    log_line(LOG_LEVEL_WARNING, "unknown_variable name=%s suggestion=%s", name, meant);
 }
 
 static int start(struct daemon *d, struct err *err)
@@ -414,7 +414,7 @@ static bool print_only(const struct options *o)
     else if (!o->document)
         return false;
     else if (options_document(stdout, o->document) < 0)
-        fprintf(stderr, "dftracerd: --document man8, man5 or conf\n");
+        fprintf(stderr, "dftracerd: --document requires man8, man5 or conf\n");
     return true;
 }
 
@@ -427,7 +427,8 @@ int main(int argc, char **argv)
     d.argv = argv;
     int rc = options_parse(&d.options, argc, argv, &err);
     if (rc < 0) {
-        fprintf(stderr, "dftracerd: %s\nTry --help.\n", err.text[0] ? err.text : err_text(rc));
+        fprintf(stderr, "dftracerd: %s\nTry: dftracerd --help\n",
+                err.text[0] ? err.text : err_text(rc));
         return 2;
     }
     if (print_only(&d.options))

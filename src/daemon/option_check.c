@@ -38,9 +38,8 @@ const char *option_check_host(const char *value)
     size_t n = host_at(value);
     if (n && !value[n])
         return NULL;
-    return "must be a host's name alone, as in the addresses that clients use: without a port, and "
-           "an "
-           "IPv6 address in brackets";
+    return "must be a host name only, as in the URLs of clients: no port, and an IPv6 address in "
+           "brackets";
 }
 
 /* Browsers tell http and https in small letters, and no port that goes without saying. */
@@ -59,8 +58,8 @@ static bool is_web_origin(const char *scheme, size_t n, const char *host, const 
 const char *option_check_origin(const char *value)
 {
     static const char why[] =
-        "must be as browsers tell it: scheme://host or scheme://host:port, in "
-        "small letters, without a path or the usual port";
+        "must be an origin as browsers send it: scheme://host or scheme://host:port, in lower "
+        "case, without a path or the default port";
     size_t scheme = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789+-.");
     if (strcmp(value, "null") == 0)
         return NULL;
@@ -106,7 +105,7 @@ int options_check_unix(const char *path, struct err *err)
         return no_socket(err, -ENAMETOOLONG, path, "the path is longer than 107 bytes");
     int rc = check_folder(path, err);
     if (rc == 0 && lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-        rc = no_socket(err, -EEXIST, path, "there is something else than a socket");
+        rc = no_socket(err, -EEXIST, path, "the path exists and is not a socket");
     return rc;
 }
 

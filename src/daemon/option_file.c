@@ -44,7 +44,7 @@ static int read_line(struct options *o, struct text line, const char *path, unsi
         return 0;
     snprintf(where, sizeof where, "%s:%u", path, number);
     if (memchr(line.ptr, '\0', line.len) || !memchr(rest.ptr, '=', rest.len))
-        return err_set(err, -EINVAL, "%s: not of the form key = value", where);
+        return err_set(err, -EINVAL, "%s: expected key = value", where);
     text_split(&rest, '=', &key);
     key = text_trim(key);
     int i = option_find(key);
@@ -74,8 +74,7 @@ int option_read_file(struct options *o, const char *path, struct err *err)
         rc = n > LINE_MAX_BYTES ? err_set(err, -EINVAL, "%s:%u: the line is too long", path, number)
                                 : read_line(o, (struct text){line, (size_t)n}, path, number, err);
     if (rc == 0 && !feof(f)) /* half a configuration is none */
-        rc = err_set_param(err, errno == ENOMEM ? -ENOMEM : -EIO, "config", "%s cannot be read",
-                           path);
+        rc = err_set_param(err, errno == ENOMEM ? -ENOMEM : -EIO, "config", "cannot read %s", path);
     free(line);
     fclose(f);
     return rc;

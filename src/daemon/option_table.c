@@ -11,184 +11,191 @@
 const struct option_spec option_table[] = {
     {"directory", 'd', OPTION_LIST, AT(directory), 0, 0, OPTION_OLD, "[LABEL=]DIR", NULL,
      "the working directory", "directory of traces to serve; repeatable",
-     "All files named *.pfw and *.pfw.gz below it are served. With several directories, names "
-     "begin "
-     "with the label, which is the directory's own name unless given."},
+     "Serves all *.pfw and *.pfw.gz files and tar archives (.tar, .tar.gz, .tgz) below it. With "
+     "several directories, file names start with the label of their directory. The default label "
+     "is the directory's own name."},
     {"bind", 'b', OPTION_LIST, AT(bind), 0, 0, OPTION_OLD, "ADDRESS", NULL, "127.0.0.1 and ::1",
      "address to listen on; repeatable",
-     "Beyond loopback it needs a token and TLS (--token-file, --tls-cert), or --insecure."},
+     "An address other than loopback requires TLS (--tls-cert) and a token (--token-file), or "
+     "--insecure."},
     {"port", 'p', OPTION_UINT, AT(port), 0, 65535, OPTION_OLD, "PORT", "8080", NULL,
-     "TCP port; 0 takes a free one", NULL},
+     "TCP port; 0 selects a free one", NULL},
     {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
-     "listen on the unix socket only", NULL},
-    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL, "where the client looks",
-     "the unix socket to listen on",
-     "The socket is made with mode 0600 and removed at the end. One that is left of a daemon that "
-     "was "
-     "killed is replaced. The client looks in $DFTRACERD_RUNTIME_DIR, else "
-     "$XDG_RUNTIME_DIR/dftracerd, else /tmp/dftracerd-UID, where a daemon leaves its socket, or a "
-     "link "
-     "to it, and the list of its directories."},
+     "listen on the Unix socket only", NULL},
+    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL,
+     "a socket in the runtime directory", "path of the Unix socket to listen on",
+     "The socket has mode 0600 and is removed when the daemon exits. A stale socket of a killed "
+     "daemon is replaced. The client finds daemons through the runtime directory: "
+     "$DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else /tmp/dftracerd-UID. There each "
+     "daemon creates its socket, or a link to it, and a list of the directories it serves."},
     {"index-dir", 'i', OPTION_TEXT, AT(index_dir), 0, 0, OPTION_OLD | OPTION_NO_ENV, "DIR", NULL,
-     "a local cache directory", "where the index goes",
-     "It must be on a local file system and belong to the user of the daemon. Without it, a "
-     "directory "
-     "dftracerd-UID/HASH is made below the first usable one of $DFTRACERD_INDEX_DIR, "
-     "$CACHE_DIRECTORY, "
-     "$XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The index is a cache and can be removed at any "
-     "time."},
+     "a local cache directory", "directory of the index",
+     "It must be on a local file system and belong to the user who runs the daemon. Without this "
+     "option, the daemon creates dftracerd-UID/HASH below the first usable directory of "
+     "$DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The "
+     "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
-     "CPUs", "threads for indexing and queries", NULL},
+     "number of CPUs", "number of threads for indexing and for queries", NULL},
     {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, 0, "BYTES", "4MiB",
-     NULL, "text of a chunk",
-     "Not more than 32 MiB are taken. With another size than before everything is indexed anew."},
+     NULL, "uncompressed bytes per chunk",
+     "A chunk is the unit of the index that a query reads or skips. Values above 32 MiB are "
+     "reduced to 32 MiB. Changing the size rebuilds the whole index."},
     {"max-index-size", 0, OPTION_BYTES, AT(max_index_size), 16ull << 20, 1ull << 46, 0, "BYTES",
-     NULL, "no limit", "the index grows no further",
-     "Indexing stops when it is that large, and says so; what is indexed stays and is answered. "
-     "Files "
-     "that are removed make room at once."},
+     NULL, "no limit", "maximum size of the index",
+     "Indexing stops when the index reaches this size, and the log says so. Data already indexed "
+     "can still be queried. Space of deleted files is reused at once."},
     {"archive-traces", 0, OPTION_UINT, AT(archive_traces), 1, 1u << 20, 0, "N", "100000", NULL,
-     "traces of one tar archive that are read",
-     "A small archive may have a million members, each of which takes memory. What is behind the "
-     "last one that is read is left out, and the archive is told as damaged."},
+     "maximum number of traces read from one tar archive",
+     "Each trace takes memory, and a small archive can contain a million of them. Further traces "
+     "are ignored, and the archive is reported as damaged."},
     {"map-size", 0, OPTION_BYTES, AT(map_size), 1ull << 20, 1ull << 46, OPTION_HIDDEN, "BYTES",
-     NULL, "64 GiB", "address space of the index at first", NULL},
-    {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL, "those that pay",
-     "columns with bloom filters, comma-separated", NULL},
+     NULL, "64 GiB", "initial size of the memory map of the index", NULL},
+    {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL,
+     "name,cat,pid,tid,args.hhash,args.fhash,args.shash",
+     "columns that get bloom filters, comma-separated", NULL},
     {"query-timeout", 0, OPTION_MS, AT(query_timeout_ms), 1, TIME_MOST, OPTION_LIVE, "TIME", "5m",
-     NULL, "longest time of a query", "Queries that take longer are answered with 504, or cut."},
+     NULL, "maximum run time of a query",
+     "A query that takes longer gets status 504; an answer that is already being sent is cut off."},
     {"query-memory", 0, OPTION_BYTES, AT(query_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "1GiB",
-     NULL, "memory of a query", "Queries that need more are answered with 413, or cut."},
+     NULL, "memory limit of one query",
+     "A query that needs more gets status 413; an answer that is already being sent is cut off."},
     {"total-memory", 0, OPTION_BYTES, AT(total_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "4GiB",
-     NULL, "memory of all queries", "Beyond it new ones are answered with 503 and Retry-After."},
+     NULL, "memory limit of all queries together",
+     "While it is reached, new queries get status 503 with Retry-After."},
     {"answer-memory", 0, OPTION_BYTES, AT(answer_memory), 1ull << 20, 1ull << 46, 0, "BYTES",
-     "64MiB", NULL, "memory of answers that are kept",
-     "Who asks the same again gets the answer from there, as long as the index has not changed. "
-     "One "
-     "answer may have an eighth of it."},
+     "64MiB", NULL, "memory for the response cache",
+     "Repeated requests are served from this cache until the index changes. One answer may take at "
+     "most an eighth of it."},
     {"output-dir", 0, OPTION_TEXT, AT(output_dir), 0, 0, 0, "DIR", NULL, "nothing is written",
-     "directory below which requests with `output` write",
-     "/merge, /split, /organize and /reconstruct write new traces there when a request asks for "
-     "it. "
-     "It "
-     "must exist, and lie outside of the directories that are served."},
+     "directory for the results of requests with `output`",
+     "With the parameter `output`, /merge, /split, /organize and /reconstruct write new traces "
+     "below this directory. It must exist, outside the served directories and the index."},
     {"spool-size", 0, OPTION_BYTES, AT(spool_size), 1ull << 20, 1ull << 46, 0, "BYTES", "16GiB",
-     NULL, "disk space for answers in the making",
-     "A tar tells the size of each file before its bytes, so files wait in the index directory, "
-     "without "
-     "a name, until they are whole. Requests that need more are answered with 503, or cut."},
-    {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL, "twice the threads",
-     "queries that begin at once; others wait", NULL},
+     NULL, "disk space for temporary files of requests",
+     "In a tar, the size of a file comes before its content. The daemon therefore writes each file "
+     "to an unnamed temporary file in the index directory before it sends it. A request that "
+     "exceeds the limit gets status 503; an answer that is already being sent is cut off."},
+    {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL,
+     "twice the number of threads", "maximum number of queries that run at once; others wait",
+     NULL},
     {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,
-     "queries that wait", "More are answered with 503 and Retry-After."},
+     "maximum number of waiting queries", "Further queries get status 503 with Retry-After."},
     {"max-connections", 0, OPTION_UINT, AT(max_connections), 1, 1u << 20, 0, "N", "16384", NULL,
-     "connections at once over TCP, and as many of unix sockets",
-     "Further ones wait to be accepted."},
+     "maximum number of TCP connections, and of Unix socket connections",
+     "Further connections wait until they are accepted."},
     {"client-queries", 0, OPTION_UINT, AT(client_queries), 1, 1u << 20, 0, "N", NULL,
-     "half of max-queries and max-queue", "queries of one client that begin or wait",
-     "A client is a user of this machine, else an address. More are answered with 429 and "
-     "Retry-After. Admins have no limits of this kind."},
+     "half of max-queries and max-queue",
+     "maximum number of running and waiting queries of one client",
+     "A client is a user of this machine, or else an address. Further queries get status 429 with "
+     "Retry-After. This limit does not apply to admins."},
     {"client-memory", 0, OPTION_BYTES, AT(client_memory), 1ull << 20, 1ull << 46, 0, "BYTES", NULL,
-     "half of total-memory", "memory of all queries of one client",
-     "Beyond it new ones are answered with 429, and those that need more with 503."},
+     "half of total-memory", "memory limit of all queries of one client",
+     "While it is reached, new queries get status 429, and running queries that need more memory "
+     "get 503. This limit does not apply to admins."},
     {"client-connections", 0, OPTION_UINT, AT(client_connections), 1, 1u << 20, 0, "N", NULL,
-     "half of max-connections", "connections of one client", "More are closed at once."},
+     "half of max-connections", "maximum number of connections of one client",
+     "Further connections are closed at once."},
     {"request-time", 0, OPTION_MS, AT(request_time_ms), 1, TIME_MOST, 0, "TIME", "1m", NULL,
-     "a request must have arrived so long after it began",
-     "However slowly it comes; else its connection is closed. A tar that is sent has so long for "
-     "each MiB."},
+     "maximum time for a request to arrive",
+     "The time starts when the request begins to arrive. A connection whose request takes longer "
+     "is closed. An uploaded tar has this time for each MiB."},
     {"idle-time", 0, OPTION_MS, AT(idle_time_ms), 1000, 86400000, 0, "TIME", "2m", NULL,
-     "a connection without progress is closed after so long",
-     "In whole seconds: those that nothing is asked on, and those whose client takes nothing."},
+     "close connections that make no progress for this time",
+     "This applies to connections without a request and to clients that stop reading. It is "
+     "rounded up to whole seconds."},
     {"link-time", 0, OPTION_MS, AT(link_time_ms), 1, TIME_MOST, 0, "TIME", "15m", NULL,
-     "a path that a question has below /q is good for so long",
-     "From when it was made, however often it is used: who knows it needs no token."},
+     "lifetime of the link (/q/...) of a stored query",
+     "The time starts when the link is created; using the link does not extend it. Anybody who has "
+     "the link can use it without a token."},
     {"rescan", 0, OPTION_MS, AT(rescan_ms), 10, TIME_MOST, 0, "TIME", "2s", NULL,
-     "how often the directories are read", NULL},
+     "interval between directory scans", NULL},
     {"settle", 0, OPTION_MS, AT(settle_ms), 1, TIME_MOST, 0, "TIME", "10s", NULL,
-     "a file that has not changed for so long is complete",
-     "Until then answers that concern it say that they are incomplete, and a last line without an "
-     "end is not counted. With --on-demand every file is complete as it is."},
+     "treat a file as complete when it has not changed for this time",
+     "Until then, answers that use the file are marked as incomplete, and a last line without a "
+     "line end is not counted. With --on-demand, every file is treated as complete."},
     {"keep-missing", 0, OPTION_MS, AT(keep_missing_ms), 1, TIME_MOST, 0, "TIME", "10m", NULL,
-     "what is known of a file that has gone is kept so long",
-     "Should it come back by then, it is not read again. While its directory cannot be read it has "
-     "not gone."},
+     "keep the index of a deleted file for this time",
+     "If the file reappears unchanged within this time, it is not indexed again. A file in an "
+     "unreadable directory does not count as deleted."},
     {"drain-time", 0, OPTION_MS, AT(drain_time_ms), 0, 600000, 0, "TIME", "5s", NULL,
-     "at a stop, requests that are being answered have so long",
-     "New ones are refused meanwhile. Those that wait for the index, or whose client takes nothing "
-     "for "
-     "a second, are not waited for."},
+     "on shutdown, wait this long for running requests",
+     "New requests are refused meanwhile. The daemon does not wait for requests that wait for the "
+     "index, nor for clients that read nothing for a second."},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
-     "end when no request was served for so long", "For daemons that are started on demand."},
+     "exit after this time without a request", "Meant for daemons that are started on demand."},
     {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
      "index only the files that requests select", NULL},
     {"background", 0, OPTION_FLAG, AT(background), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "return when requests are answered, and go on in the background",
-     "Exit status 0 says that it listens; 1 and the reason on standard error that it could not "
-     "start, "
-     "75 that another daemon uses the index."},
+     "start in the background; return when the daemon is ready",
+     "Exit status: 0 if the daemon is listening, 75 if another daemon uses the index, 1 for any "
+     "other failure to start. The reason is written to standard error."},
     {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
-     "bearer token for peers of other users, who may ask",
-     "The first line is the token. The file must not be readable by others (chmod 600). One that "
-     "does not exist is made, with 256 bits at random. Without the option, the credential `token` "
-     "of systemd (LoadCredential=) is taken, where there is one."},
+     "file with the bearer token that lets other users query",
+     "The first line of the file is the token. Only the owner may be able to read the file (chmod "
+     "600). If the file does not exist, it is created with a random token of 256 bits. Without "
+     "this option, the systemd credential `token` (LoadCredential=) is used if there is one."},
     {"admin-token-file", 0, OPTION_TEXT, AT(admin_token_file), 0, 0, OPTION_LIVE, "FILE", NULL,
-     "the user of the daemon only", "bearer token for those who may also change something",
-     "Indexing anew, writing below --output-dir and ending requests of others. As --token-file; "
-     "the credential is `admin-token`."},
+     "the user of the daemon only",
+     "file with the bearer token of admins, who may also make changes",
+     "Admins may also rebuild the index, write below --output-dir and cancel requests of others. "
+     "The file works like --token-file; the systemd credential is `admin-token`."},
     {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
-     "the user of the daemon only", "serve this user without a token; repeatable",
-     "Such a user may ask, but not change anything."},
+     "the user of the daemon only", "let this user query without a token; repeatable",
+     "The user may query, but not make changes."},
     {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, OPTION_HOST, "NAME", NULL,
-     "localhost and what is bound", "answer requests for this host; repeatable",
-     "The names in the addresses that clients use, as of a proxy or of this machine. Requests for "
-     "others are refused: they come from pages whose name was made to point here."},
+     "localhost and the addresses of --bind", "accept requests for this host name; repeatable",
+     "Give each name that clients use in their URLs, such as the name of this machine or of a "
+     "proxy. Requests for other names are refused, which protects against DNS rebinding."},
     {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, OPTION_ORIGIN, "ORIGIN", NULL,
-     "ui.perfetto.dev and VS Code", "pages from there may ask; repeatable",
-     "As browsers tell it, for instance http://localhost:10000. All others are refused."},
+     "ui.perfetto.dev and VS Code", "let web pages of this origin send requests; repeatable",
+     "Write the origin as browsers send it, for example http://localhost:10000. Requests of pages "
+     "from all other origins are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
-     "serve every user of this host, without a token", "They may ask, but not change anything."},
+     "let every user of this host query without a token", "They may query, but not make changes."},
     {"enforce-file-permissions", 0, OPTION_FLAG, AT(file_permissions), 0, 0, 0, NULL, NULL, NULL,
-     "others see only the files that they could read themselves",
-     "Owner, group, mode and POSIX access lists of a file and of the directories above it decide. "
-     "What a user may not read is not there: in names, counts and everything else. The user of the "
-     "daemon and the admin token see all. Clients whose user is not known (beyond loopback) see "
-     "what everybody may read. /metrics is for admins then."},
+     "show other users only the files that they can read themselves",
+     "The daemon checks owner, group, mode and POSIX access control lists of a file and of the "
+     "directories above it. Files that a user may not read are missing from all answers, including "
+     "names and counts. The user who runs the daemon and holders of the admin token see all files. "
+     "Clients whose user is unknown (for example from another host) see the files that everybody "
+     "may read. Only admins may then read /metrics."},
     {"insecure", 0, OPTION_FLAG, AT(insecure), 0, 0, 0, NULL, NULL, NULL,
-     "listen beyond loopback also without TLS",
-     "Tokens and answers can then be read on the way. With --no-auth everyone who reaches the port "
-     "is served. Meant for closed networks and behind a proxy."},
+     "allow addresses other than loopback without TLS",
+     "Tokens and answers then cross the network unencrypted. With --no-auth, everybody who can "
+     "reach the port can query. Use it only in closed networks or behind a proxy."},
     {"tls-cert", 0, OPTION_TEXT, AT(tls_cert), 0, 0, OPTION_LIVE, "FILE", NULL, "plain HTTP",
-     "certificate and those between it and the root, as PEM",
-     "With it all TCP sockets speak TLS only. A reload takes new files over for new connections. "
-     "Without the options, the credentials tls-cert, tls-key and tls-client-ca of systemd are "
-     "taken."},
+     "certificate and its intermediate certificates (PEM)",
+     "With this option, all TCP sockets accept TLS only. After a reload, new connections use the "
+     "new files. Without the TLS options, the systemd credentials tls-cert, tls-key and "
+     "tls-client-ca are used if there are any."},
     {"tls-key", 0, OPTION_TEXT, AT(tls_key), 0, 0, OPTION_LIVE, "FILE", NULL, NULL,
-     "the certificate's key, as PEM; readable by its owner only", NULL},
+     "private key of the certificate (PEM); readable by its owner only", NULL},
     {"tls-client-ca", 0, OPTION_TEXT, AT(tls_client_ca), 0, 0, OPTION_LIVE, "FILE", NULL,
-     "clients are not asked", "who shows a certificate of these authorities needs no token",
-     "Such a client may ask, but not change anything. Others may still come with the token."},
+     "no client certificates", "let clients with a certificate from these authorities query (PEM)",
+     "Such clients need no token. They may query, but not make changes. Other clients can still "
+     "use a token."},
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
-     "error|warning|info|debug", "info", NULL, "what is logged to standard error",
+     "error|warning|info|debug", "info", NULL,
+     "minimum severity of messages logged to standard error",
      "With info, each request is a line. If standard error is a terminal, requests are logged only "
      "if this option is given."},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
-     "the configuration file; /dev/null for none", NULL},
+     "configuration file; /dev/null for none", NULL},
     {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "check options, directories, index place, token and addresses, then exit",
-     "Prints ok and ends with 0, or prints what is wrong and ends with 2 (options) or 1 (all "
-     "else). It may run beside a daemon, as at a reload, so it does not look whether another one "
-     "has "
-     "the port, the socket or the index, and it makes nothing: neither the index nor tokens that "
-     "are yet to be made."},
+     "check the configuration, then exit",
+     "Checks options, directories, the directory of the index, tokens and addresses. Prints `ok` "
+     "and exits with status 0, or prints the error and exits with 2 (options) or 1 (anything "
+     "else). It can run while a daemon runs, for example before a reload: it does not check "
+     "whether the port, socket or index is in use, and it creates neither the index nor token "
+     "files."},
     {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "like --check, and print the effective configuration", NULL},
+     "like --check, but print the effective configuration", NULL},
     {"version", 'V', OPTION_FLAG, AT(version), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL,
      NULL, "print version and build, then exit", NULL},
     {"help", 'h', OPTION_FLAG, AT(help), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL, NULL,
-     "print this text, then exit", NULL},
+     "print this help, then exit", NULL},
     {"document", 0, OPTION_TEXT, AT(document), 0, 0, OPTION_ONLY_LINE | OPTION_HIDDEN, "WHAT", NULL,
-     NULL, "write man8, man5 or conf", NULL},
+     NULL, "print a document: man8, man5 or conf", NULL},
 };
 const size_t option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
@@ -286,7 +293,7 @@ static const char *add_to_list(struct options *o, const struct option_spec *s, c
     if (replace)
         list->count = 0;
     if (list->count == OPTIONS_LIST_MAX)
-        return "given too often";
+        return "too many values";
     const char *why = s->flags & OPTION_HOST     ? option_check_host(value)
                       : s->flags & OPTION_ORIGIN ? option_check_origin(value)
                                                  : NULL;
@@ -304,7 +311,7 @@ int option_set(struct options *o, size_t i, enum option_level level, const char 
     if (s->kind == OPTION_FLAG)
         why = set_flag(o, s, value);
     else if (!*value)
-        why = "a value is missing";
+        why = "value missing";
     else if (s->kind == OPTION_TEXT)
         *(const char **)(void *)((char *)o + s->at) = value;
     else if (s->kind == OPTION_CHOICE)

@@ -1,6 +1,7 @@
 /* option_text.c - what is written from the table: --help, the effective configuration, the manual, the sample file. */
 #include "option_table.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool is_shown(const struct option_spec *s)
@@ -46,27 +47,27 @@ void options_help(FILE *out, const struct options *o)
 {
     fprintf(out,
             "Usage: %s\n"
-            "Serves DFTracer traces over HTTP: indexes them in the background and answers "
-            "questions\nabout them; GET / and /openapi.json tell which.\n\n",
+            "Indexes DFTracer traces in the background and serves statistics, events and call "
+            "trees\nover HTTP. GET / and /openapi.json describe the requests.\n\n",
             o->as_server ? "dftracer_server -d [LABEL=]DIR [OPTION]..."
                          : "dftracerd [-d [LABEL=]DIR]... [OPTION]...");
     for (size_t i = 0; i < option_count; i++)
         if (is_shown(&option_table[i]) && (!o->as_server || option_table[i].flags & OPTION_OLD))
             help_option(out, &option_table[i]);
     if (o->as_server)
-        fputs("\nThis is dftracerd under the name of the old command; dftracerd --help has more.\n",
+        fputs("\nThis is dftracerd with the options of the old dftracer_server command. See also "
+              "dftracerd --help.\n",
               out);
     else
         fprintf(
             out,
-            "\nEach option is also a line `name = value` of the configuration file (a user's own "
-            "~/.config/dftracerd.conf;\nof root and the service %s) and a variable "
-            "DFTRACERD_NAME. The command\nline wins over the environment, the environment over "
-            "the file.\n",
+            "\nMost options can also be set in the configuration file (query-timeout = 1m) and in "
+            "the\nenvironment (DFTRACERD_QUERY_TIMEOUT=1m). The command line overrides the "
+            "environment, the\nenvironment overrides the file. The file is "
+            "~/.config/dftracerd.conf; for root and the system\nservice it is %s.\n",
             option_system_file());
-    fputs("The index is a cache: while no daemon runs it can be removed. Nothing is ever written "
-          "into a "
-          "trace directory,\nunless --index-dir names a place there.\n",
+    fputs("The index is a cache: it can be deleted while no daemon uses it. The daemon never "
+          "writes into a trace\ndirectory, unless --index-dir names a directory there.\n",
           out);
 }
 
@@ -98,8 +99,9 @@ void options_print(FILE *out, const struct options *o)
 
 static void write_sample(FILE *out)
 {
-    fputs("# dftracerd.conf - key = value, one a line; # begins a comment. See dftracerd.conf(5).\n"
-          "# `dftracerd --print-config` shows what holds and where it comes from.\n",
+    fputs("# dftracerd.conf: one `key = value` per line; # starts a comment. See "
+          "dftracerd.conf(5).\n# `dftracerd --print-config` prints the effective values and where "
+          "each one is set.\n",
           out);
     for (size_t i = 0; i < option_count; i++) {
         const struct option_spec *s = &option_table[i];
@@ -134,8 +136,8 @@ static void roff(FILE *out, const char *text)
 
 static void roff_about(FILE *out, const struct option_spec *s)
 {
-    fputc('\n', out);
-    roff(out, s->help);
+    fprintf(out, "\n%c", toupper((unsigned char)s->help[0]));
+    roff(out, s->help + 1);
     fputs(".\n", out);
     if (s->more) {
         roff(out, s->more);
@@ -147,7 +149,7 @@ static void roff_about(FILE *out, const struct option_spec *s)
         fputs(".\n", out);
     }
     if (s->flags & OPTION_LIVE)
-        fputs("A reload takes a new value over.\n", out);
+        fputs("A reload (SIGHUP) applies a new value.\n", out);
 }
 
 static void roff_option(FILE *out, const struct option_spec *s)
@@ -183,61 +185,53 @@ static const char man8_head[] =
     ".SH SYNOPSIS\n.B dftracerd\n[\\fB\\-d\\fR [\\fILABEL\\fR=]\\fIDIR\\fR]... "
     "[\\fIOPTION\\fR]...\n"
     ".SH DESCRIPTION\n"
-    "Serves the traces below one or more directories over HTTP. They are indexed in the "
-    "background;\n"
-    "what is indexed is answered at once. Nothing is ever written into a trace directory,\n"
-    "unless \\fB\\-\\-index\\-dir\\fR names a place there.\n"
-    "By default it listens on the loopback addresses and serves the user who runs it.\n"
-    ".PP\nEach option may also stand in the configuration file, see\n.BR dftracerd.conf (5),\n"
-    "and in the environment as \\fBDFTRACERD_\\fINAME\\fR (capitals, underscores; commas in "
-    "lists;\n"
-    "not \\fB\\-\\-index\\-dir\\fR). The command line wins over the environment, which wins over "
-    "the file.\n"
-    "A flag can be taken back: \\fB\\-\\-no\\-auth=no\\fR.\n"
-    ".PP\nStarted under the name \\fBdftracer_server\\fR it takes the options of that command "
-    "only, reads\n"
-    "neither file nor environment, and tells the progress of indexing on standard error.\n"
+    "Indexes the DFTracer traces below one or more directories in the background, and serves\n"
+    "statistics, events and call trees over HTTP. Data already indexed can be queried at once.\n"
+    "The daemon never writes into a trace directory, unless \\fB\\-\\-index\\-dir\\fR names a\n"
+    "directory there. By default it listens on the loopback addresses and serves only the user\n"
+    "who runs it.\n"
+    ".PP\nMost options can also be set in the configuration file, see\n.BR dftracerd.conf (5),\n"
+    "and in the environment as \\fBDFTRACERD_\\fINAME\\fR: the option's name in capitals, with\n"
+    "underscores for hyphens, and commas between the values of a list. There is no variable for\n"
+    "\\fB\\-\\-index\\-dir\\fR. The command line overrides the environment, the environment "
+    "overrides\nthe file. A flag can be turned off: \\fB\\-\\-no\\-auth=no\\fR.\n"
+    ".PP\nUnder the name \\fBdftracer_server\\fR it accepts only the options of the old command of "
+    "that\nname, reads neither file nor environment, and reports the progress of indexing on "
+    "standard error.\n"
     ".SH OPTIONS\n";
 static const char man8_tail[] =
-    ".SH SIGNALS\n.TP\n.B SIGHUP\nReads the configuration again without losing connections. "
-    "Options that cannot\n"
-    "change while it runs are named in the log.\n"
-    ".TP\n.BR SIGTERM \", \" SIGINT\nStops: what is being answered may come to "
-    "its end for \\fB\\-\\-drain\\-time\\fR,\nthen answers are cut.\n"
-    ".SH SYSTEMD\nUnder \\fBType=notify\\fR it tells when it is ready, what it is indexing, "
-    "reloads, stops and,\n"
-    "with \\fBWatchdogSec=\\fR, that it lives. TCP and unix sockets handed over by a socket unit "
-    "are\n"
-    "used instead of the default addresses.\n"
-    ".SH ENVIRONMENT\nBeside the options, for tests and to compare:\n"
-    ".TP\n.B DFTRACERD_CPU\n\\fBportable\\fR: without the instructions that only newer "
-    "processors have.\n"
-    ".TP\n.B DFTRACERD_INFLATE\n\\fBzlib\\fR: without ISA\\-L.\n"
-    ".PP\nAnswers are the same; \\fB\\-\\-version\\fR tells what works. Other programs of "
-    "dftracerd read\nthese two as well.\n"
-    ".SH EXIT STATUS\n0 after a regular end, 1 on failure, 2 for wrong options or configuration, "
-    "with\n"
-    "\\fB\\-\\-background\\fR 75 where another daemon uses the index.\n"
+    ".SH SIGNALS\n.TP\n.B SIGHUP\nReloads the configuration without closing connections. The log "
+    "lists changed options\nthat require a restart.\n"
+    ".TP\n.BR SIGTERM \", \" SIGINT\nStops the daemon. Running requests have "
+    "\\fB\\-\\-drain\\-time\\fR to finish; then they are cut off.\n"
+    ".SH SYSTEMD\nWith \\fBType=notify\\fR the daemon reports readiness, indexing progress, "
+    "reloads and shutdown,\nand it answers the watchdog (\\fBWatchdogSec=\\fR). TCP and Unix "
+    "sockets passed by a socket unit\nreplace the default addresses.\n"
+    ".SH ENVIRONMENT\nBesides the options, two variables for tests and comparisons:\n"
+    ".TP\n.B DFTRACERD_CPU\n\\fBportable\\fR: use no instructions that only newer processors "
+    "have.\n"
+    ".TP\n.B DFTRACERD_INFLATE\n\\fBzlib\\fR: decompress with zlib instead of ISA\\-L.\n"
+    ".PP\nThey do not change any result; \\fB\\-\\-version\\fR prints what is in use. The other "
+    "programs of\ndftracerd read them, too.\n"
+    ".SH EXIT STATUS\n0 after a regular shutdown, 1 on failure, 2 for wrong options or "
+    "configuration.\nWith \\fB\\-\\-background\\fR, 75 if another daemon uses the index.\n"
     ".SH SEE ALSO\n.BR dftracerd.conf (5),\n.BR dftracerctl (1),\n.BR dftracerd\\-inspect (1)\n";
 static const char man5_head[] =
     ".\\\" made by dftracerd --document man5\n"
     ".TH DFTRACERD.CONF 5 \"\" dftracerd \"File Formats\"\n"
     ".SH NAME\ndftracerd.conf \\- configuration of dftracerd\n"
     ".SH DESCRIPTION\n"
-    "Lines of the form \\fIkey\\fR = \\fIvalue\\fR. A \\fB#\\fR at the start of a line or after a "
-    "blank begins a\n"
-    "comment. Blanks around key and value do not count. Some keys may be repeated. An unknown key "
-    "or a bad\n"
-    "value is an error that names file and line. Relative paths start at the working directory.\n"
-    ".PP\nWithout \\fB\\-\\-config\\fR, $XDG_CONFIG_HOME/dftracerd.conf "
-    "(~/.config/dftracerd.conf) is read if it\n"
-    "exists. Root has dftracerd.conf in the system's configuration directory read, and the "
-    "system's "
-    "service names\n"
-    "it: whom that one serves says nothing of users' own daemons.\n"
-    ".PP\nTimes are numbers with \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or \\fBh\\fR (bare: "
-    "milliseconds), sizes may\n"
-    "have \\fBKiB\\fR, \\fBMiB\\fR or \\fBGiB\\fR.\n"
+    "Each line has the form \\fIkey\\fR = \\fIvalue\\fR. A \\fB#\\fR at the start of a line or "
+    "after a blank\nstarts a comment. Blanks around key and value are ignored. Keys marked as "
+    "repeatable can be given\nseveral times. An unknown key or a wrong value is an error; the "
+    "message names file and line.\nRelative paths are relative to the working directory.\n"
+    ".PP\nWithout \\fB\\-\\-config\\fR, the daemon of an ordinary user reads\n"
+    "$XDG_CONFIG_HOME/dftracerd.conf (~/.config/dftracerd.conf) if it exists. Root and the system\n"
+    "service read dftracerd.conf in the system's configuration directory; daemons of other users\n"
+    "ignore that file, and therefore do not grant the access configured there.\n"
+    ".PP\nA time is a number with the unit \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or \\fBh\\fR; without "
+    "a unit it is in\nmilliseconds. A size is a number of bytes, or has the unit \\fBKiB\\fR, "
+    "\\fBMiB\\fR or \\fBGiB\\fR.\n"
     ".SH KEYS\n";
 static const char man5_tail[] =
     ".SH EXAMPLE\n.nf\ndirectory = runs=/scratch/runs\nunix = /run/dftracerd/socket\n"

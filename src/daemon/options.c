@@ -63,7 +63,7 @@ static int read_line_options(const struct options *o, int argc, char **argv, str
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         int i = c == '?' || c == ':' ? -1 : index_of(c);
         if (i < 0)
-            return err_set(err, -EINVAL, c == ':' ? "%s needs an argument" : "unknown option %s",
+            return err_set(err, -EINVAL, c == ':' ? "%s requires an argument" : "unknown option %s",
                            argv[optind - 1]);
         if (g->count == GIVEN_MAX)
             return err_set(err, -E2BIG, "too many options");

@@ -77,7 +77,7 @@ const char *peers_unsafe(const char *path, const struct stat *st)
     if (is_credential(path))
         return NULL;
     if (st->st_mode & 077)
-        return "can be read by others: chmod 600";
+        return "is readable by other users: chmod 600";
     return st->st_uid != geteuid() && st->st_uid != 0 ? "belongs to another user: chown it" : NULL;
 }
 
@@ -96,11 +96,12 @@ static int read_token(const char *option, const char *path, char **ret, struct e
     line[n] = '\0';
     size_t len = strcspn(line, "\r\n");
     if (len == 0)
-        return err_set_param(err, -EINVAL, option, "%s holds no token", path);
+        return err_set_param(err, -EINVAL, option, "%s contains no token", path);
     if (len == sizeof line - 1 || (len < n && line[len] == '\0') || strcspn(line, " \t") < len)
-        return err_set_param(err, -EINVAL, option,
-                             "%s: a token has no blanks and no NUL, and less than %zu characters",
-                             path, sizeof line - 1);
+        return err_set_param(
+            err, -EINVAL, option,
+            "%s: a token must not contain blanks or NUL, and must be shorter than %zu characters",
+            path, sizeof line - 1);
     line[len] = '\0';
     *ret = strdup(line);
     return *ret ? 0 : -ENOMEM;
@@ -116,7 +117,7 @@ static int find_token(const char *option, const char *credential, const char *pa
     if (path && access(path, F_OK) < 0 && errno == ENOENT) {
         rc = make ? make_token(path) : may_make(path);
         if (rc < 0)
-            return err_set_param(err, rc, option, "cannot make the %s %s: %s", option, path,
+            return err_set_param(err, rc, option, "cannot create the %s %s: %s", option, path,
                                  strerror(-rc));
         if (!make)
             return 0;
@@ -133,7 +134,7 @@ static int find_user(const char *name, uid_t *ret, struct err *err)
         return *ret = (uid_t)uid, 0;
     const struct passwd *found = getpwnam(name);
     if (!found)
-        return err_set_param(err, -ENOENT, "allow-user", "there is no user %s", name);
+        return err_set_param(err, -ENOENT, "allow-user", "no such user: %s", name);
     *ret = found->pw_uid;
     return 0;
 }
@@ -154,7 +155,7 @@ static int compare_tokens(const struct peers *p, struct err *err)
     if (!p->token || !p->admin_token || strcmp(p->token, p->admin_token) != 0)
         return 0;
     return err_set_param(err, -EINVAL, "admin-token-file",
-                         "--token-file and --admin-token-file hold the same token");
+                         "--token-file and --admin-token-file contain the same token");
 }
 
 /* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a file. */

@@ -17,14 +17,15 @@ static int judge_own(const char *path, mode_t refused, struct err *err)
     if (st.st_uid != geteuid())
         return err_set_param(err, -EPERM, "index-dir", "%s belongs to another user", path);
     if (st.st_mode & refused)
-        return err_set_param(err, -EPERM, "index-dir", "%s can be written by other users", path);
+        return err_set_param(err, -EPERM, "index-dir", "%s is writable by other users", path);
     return 0;
 }
 
 int place_make_own(const char *path, mode_t refused, struct err *err)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_set_param(err, -errno, "index-dir", "cannot make %s: %s", path, strerror(errno));
+        return err_set_param(err, -errno, "index-dir", "cannot create %s: %s", path,
+                             strerror(errno));
     return judge_own(path, refused, err);
 }
 
@@ -51,7 +52,7 @@ static int may_make_own(const char *path, mode_t refused, struct err *err)
     int rc = there ? judge_own(path, refused, err) : 0;
     if (rc == 0 && (!folder || access(there ? path : folder, W_OK | X_OK) < 0))
         rc = err_set_param(err, -errno, "index-dir", "cannot %s %s: %s",
-                           there ? "write to" : "make", path, strerror(errno));
+                           there ? "write to" : "create", path, strerror(errno));
     free(folder);
     return rc;
 }
@@ -85,9 +86,10 @@ static int explicit_place(const char *dir, bool make, char **ret, struct err *er
     char *folder = access(real, F_OK) == 0 ? strdup(real) : folder_of(real, &name);
     const char *network = folder ? index_network_name(folder) : NULL;
     if (network)
-        err_set_param(err, -EREMOTE, "index-dir",
-                      "%s is on %s: the index needs a local file system (LMDB maps it into memory)",
-                      dir, network);
+        err_set_param(
+            err, -EREMOTE, "index-dir",
+            "%s is on %s: the index requires a local file system (LMDB maps it into memory)", dir,
+            network);
     rc = !folder ? -ENOMEM : network ? -EREMOTE : 0;
     free(folder);
     if (rc < 0)
@@ -113,11 +115,12 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
     for (size_t i = 0; i < r->count && rc == 0; i++)
         if (overlap(real, r->paths[i]))
             rc = err_set_param(err, -EINVAL, "output-dir",
-                               "%s and the traces in %s must not lie in one another", real,
-                               r->paths[i]);
+                               "%s and the directory of traces %s must not contain one another",
+                               real, r->paths[i]);
     if (rc == 0 && overlap(real, index_path))
         rc = err_set_param(err, -EINVAL, "output-dir",
-                           "%s and the index in %s must not lie in one another", real, index_path);
+                           "%s and the index directory %s must not contain one another", real,
+                           index_path);
     if (rc < 0)
         return free(real), rc;
     *ret = real;
@@ -179,5 +182,5 @@ int place_choose(const struct roots *r, const char *index_dir, bool make, char *
         if (try_base(r, bases[i], hash, make, ret) == 0)
             return 0;
     return err_set_param(err, -EACCES, "index-dir",
-                         "no local, writable directory for the index: name one with --index-dir");
+                         "no local, writable directory for the index: choose one with --index-dir");
 }

@@ -48,12 +48,15 @@ static int check_distinct(const struct roots *r, struct err *err)
             if (i == k)
                 continue;
             if (i < k && strcmp(r->labels[i], r->labels[k]) == 0)
-                return err_set_param(err, -EEXIST, "directory",
-                                     "two directories are labelled %s: name one with LABEL=DIR",
-                                     r->labels[i]);
+                return err_set_param(
+                    err, -EEXIST, "directory",
+                    "two directories have the label %s: choose another one with LABEL=DIR",
+                    r->labels[i]);
             if (roots_inside(r->paths[i], r->paths[k]))
-                return err_set_param(err, -EEXIST, "directory", "%s is inside %s", r->paths[i],
-                                     r->paths[k]);
+                return err_set_param(
+                    err, -EEXIST, "directory",
+                    "%s is inside %s; one directory of traces must not contain another",
+                    r->paths[i], r->paths[k]);
         }
     }
     return 0;

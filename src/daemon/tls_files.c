@@ -66,9 +66,10 @@ static int check(const struct tls_files *f, struct err *err)
 {
     struct http_tls texts = tls_files_texts(f);
     if (!f->cert != !f->key)
-        return err_set_param(err, -EINVAL, "tls-cert", "--tls-cert and --tls-key belong together");
+        return err_set_param(err, -EINVAL, "tls-cert",
+                             "--tls-cert and --tls-key must be used together");
     if (f->client_ca && !f->cert)
-        return err_set_param(err, -EINVAL, "tls-client-ca", "--tls-client-ca needs --tls-cert");
+        return err_set_param(err, -EINVAL, "tls-client-ca", "--tls-client-ca requires --tls-cert");
     return http_check_tls(&texts, err);
 }
 

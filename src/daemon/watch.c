@@ -137,8 +137,8 @@ static void note_shortage(struct watch *w, const char *path, int error)
     w->cut = true;
     if (!w->cut_told)
         log_line(LOG_LEVEL_WARNING,
-                 "walk_cut path=%s error=\"%s\" effect=\"no file is taken for gone\"", path,
-                 strerror(error));
+                 "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
+                 path, strerror(error));
     w->cut_told = true;
 }
 
@@ -174,7 +174,8 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
         log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
                  strerror(error));
     else
-        log_line(LOG_LEVEL_WARNING, "directory_unreadable more=true");
+        log_line(LOG_LEVEL_WARNING,
+                 "directory_unreadable more=true effect=\"further ones are not logged\"");
 }
 
 /* It is one of them, or below one. */
@@ -246,9 +247,10 @@ static void watch_directory(struct watch *w, size_t root, const char *path, cons
     if (rc != -ENOSPC && rc != -ENOMEM)
         return;
     w->limited = true;
-    log_line(LOG_LEVEL_WARNING,
-             "watch_limit path=%s error=\"%s\" effect=\"changes are found by walking only\"", path,
-             err_text(rc));
+    log_line(
+        LOG_LEVEL_WARNING,
+        "watch_limit path=%s error=\"%s\" effect=\"changes are found by directory scans only\"",
+        path, err_text(rc));
 }
 
 static bool is_too_deep(struct watch *w, const char *path, unsigned depth)
@@ -256,7 +258,8 @@ static bool is_too_deep(struct watch *w, const char *path, unsigned depth)
     if (depth <= DEPTH_MAX)
         return false;
     if (!w->deep)
-        log_line(LOG_LEVEL_WARNING, "too_deep path=%s effect=\"what is below is not read\"", path);
+        log_line(LOG_LEVEL_WARNING, "directory_too_deep path=%s effect=\"it is not scanned\"",
+                 path);
     return w->deep = true;
 }
 
@@ -308,7 +311,7 @@ static size_t root_of(const struct watch *w, struct text name)
 static void forget(struct watch *w, const char *name)
 {
     if (index_forget(w->index, name) == 0)
-        log_line(LOG_LEVEL_INFO, "file_gone name=%s", name);
+        log_line(LOG_LEVEL_INFO, "file_missing name=%s", name);
 }
 
 static void forget_gone(struct watch *w)

@@ -15,7 +15,7 @@ bool index_is_archive(struct text name)
 const char *index_skip_name(enum index_skip skip)
 {
     static const char *const names[] = {NULL,       "no file",  "no trace",
-                                        "bad name", "replaced", "not whole yet"};
+                                        "bad name", "replaced", "not complete yet"};
 
     return (unsigned)skip < sizeof names / sizeof *names ? names[skip] : "unknown";
 }

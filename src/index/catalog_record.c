@@ -509,5 +509,5 @@ int catalog_load(struct index *ix, struct kv_read *r, struct err *err)
     }
     kv_end(&c);
     rc = rc ? rc : c.error;
-    return rc ? err_set(err, rc, "the catalog of files does not load: %s", err_text(rc)) : 0;
+    return rc ? err_set(err, rc, "cannot load the catalog of files: %s", err_text(rc)) : 0;
 }

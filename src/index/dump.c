@@ -532,7 +532,7 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
     }
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
         if (!index_text(ix, f->names[i].line).ptr)
-            rc = err_set(err, ERR_CORRUPT, "%s: the line of a name is missing", f->name);
+            rc = err_set(err, ERR_CORRUPT, "%s: the source line of a name is missing", f->name);
     }
     if (rc)
         return rc;
@@ -543,7 +543,7 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
         counted += sum->classes[i].count;
     summary_free(sum);
     if (rows != objects_of(f) || counted != rows)
-        return err_set(err, ERR_CORRUPT, "%s: %llu rows, %llu objects, %llu in the summary",
+        return err_set(err, ERR_CORRUPT, "%s: %llu rows and %llu objects, but the summary has %llu",
                        f->name, (unsigned long long)rows, (unsigned long long)objects_of(f),
                        (unsigned long long)counted);
     return 0;

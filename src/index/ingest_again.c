@@ -23,7 +23,8 @@ bool again_is_system(int error)
 
 void again_text(int error, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", err_text(error), again_is_system(error) ? "; it is tried again" : "");
+    snprintf(text, size, "%s%s", err_text(error),
+             again_is_system(error) ? "; reading will be retried" : "");
 }
 
 /* Where reading ended: the last damage there is. NULL: it came to the end. */

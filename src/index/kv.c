@@ -33,7 +33,7 @@ static int check_length(struct kv *kv, struct err *err)
     int fd = -1;
 
     if (mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st) || mdb_env_get_fd(kv->env, &fd))
-        return err_set(err, ERR_STORE, "%s: LMDB tells nothing of itself", kv->path);
+        return err_set(err, ERR_STORE, "%s: cannot read LMDB environment info", kv->path);
     if (fstat(fd, &file) < 0)
         return err_set(err, -errno, "%s: %s", kv->path, strerror(errno));
     if (file.st_size > 0 &&
@@ -173,7 +173,7 @@ static int check_mark(const struct kv *kv, struct err *err)
 {
     if (access(kv->mark, F_OK) < 0)
         return 0;
-    return err_set(err, ERR_CORRUPT, "%s: it was found damaged", kv->path);
+    return err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
 }
 
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)

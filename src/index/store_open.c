@@ -134,7 +134,7 @@ static int write_schema(struct index *ix, struct err *err)
         return err_set(err, -ENOMEM, "no memory");
     if (getrandom(random, sizeof random, 0) != sizeof random) {
         kv_batch_free(b);
-        return err_set(err, -EIO, "no random numbers");
+        return err_set(err, -EIO, "cannot get random numbers");
     }
     for (int i = 0; i < 16; i++)
         snprintf(ix->uuid + 2 * i, 3, "%02x", random[i]);
@@ -204,10 +204,13 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
     if (rc == -ENOENT)
         return rc;
     if (rc)
-        return err_set(err, rc, "%s has another schema", ix->path);
+        return err_set(
+            err, rc,
+            "%s has a different schema: it was written by another version or with other options",
+            ix->path);
     rc = texts_load(ix->texts, r);
     if (rc)
-        return err_set(err, rc, "%s: the texts do not load: %s", ix->path, err_text(rc));
+        return err_set(err, rc, "%s: cannot load the texts: %s", ix->path, err_text(rc));
     ix->generation = meta_u(r, "generation");
     ix->generation_stored = ix->generation;
     ix->next_file = (uint32_t)meta_u(r, "next_file");
@@ -284,9 +287,9 @@ static int open_tables(struct index *ix, struct err *err)
     if (rc == -ENOENT && !ix->read_only)
         return write_schema(ix, err);
     if (rc == -ENOENT)
-        return err_set(err, -ENOENT, "%s holds no index", ix->path);
+        return err_set(err, -ENOENT, "%s contains no index", ix->path);
     if (rc == 0 && !ix->read_only && clean_up(ix) < 0)
-        rc = err_set(err, ERR_CORRUPT, "%s cannot be cleaned up", ix->path);
+        rc = err_set(err, ERR_CORRUPT, "%s: cannot remove outdated data", ix->path);
     return rc;
 }
 

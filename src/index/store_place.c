@@ -97,16 +97,15 @@ int place_prepare(const char *path, bool read_only, struct err *err)
         return err_set(err, -ENOTDIR, "%s is not a directory", path);
     name = place_refused((unsigned long)fs.f_type);
     if (name)
-        return err_set(
-            err, ERR_STORE,
-            "%s is on %s, where the index must not be: choose a local file system (--index-dir)",
-            path, name);
+        return err_set(err, ERR_STORE,
+                       "%s is on %s: the index requires a local file system (--index-dir)", path,
+                       name);
     if (read_only)
         return 0;
     if (st.st_uid != geteuid())
         return err_set(err, -EPERM, "%s belongs to another user", path);
     if ((st.st_mode & 077) && chmod(path, 0700) < 0)
-        return err_set(err, -errno, "%s is open to others: %s", path, strerror(errno));
+        return err_set(err, -errno, "%s is accessible to other users: %s", path, strerror(errno));
     return 0;
 }
 

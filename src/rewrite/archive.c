@@ -55,7 +55,7 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
     }
     a->names_len += m->name.len;
     if (a->names_len > NAMES_MOST)
-        return err_set(err, ERR_PARAM, "the names of the tar's members have more than %d MiB",
+        return err_set(err, ERR_PARAM, "the member names of the tar exceed %d MiB",
                        NAMES_MOST >> 20);
     int64_t id = intern_add(a->names, m->name);
     if (id < 0)
@@ -78,8 +78,9 @@ static int note_root(struct archive *a, const struct trace_tar_member *m, struct
     if (dir.len && dir.ptr[dir.len - 1] != '/')
         return 0;
     if (a->rooted)
-        return refuse_member(m, err,
-                             "besides another one of that name: it must hold one directory");
+        return refuse_member(
+            m, err,
+            "in addition to another one of that name: a tar must contain one directory only");
     a->rooted = true;
     buf_text(&a->prefix, dir);
     return a->prefix.error;
@@ -94,13 +95,13 @@ static int take_member(struct archive *a, const struct trace_tar_member *m, stru
     if (m->kind == TRACE_TAR_LINK)
         return refuse_member(m, err, "that is a link");
     if (m->kind == TRACE_TAR_SPARSE)
-        return refuse_member(m, err, "that is a file with holes");
+        return refuse_member(m, err, "that is a sparse file");
     if (m->kind == TRACE_TAR_OTHER)
         return refuse_member(m, err, "that is neither a file nor a directory");
     if (m->absolute || (!top && !tar_name_is_safe(m->name)))
-        return refuse_member(m, err, "with a bad name: absolute, or with `..`");
+        return refuse_member(m, err, "with an invalid name: it is absolute or contains `..`");
     if (m->offset > a->size || m->size > a->size - m->offset)
-        return refuse(m->offset, err, "it is cut off");
+        return refuse(m->offset, err, "it is truncated");
     int rc = directory ? 0 : add_member(a, m, err);
     return rc < 0 || directory ? rc : note_root(a, m, err);
 }
@@ -113,9 +114,8 @@ static ssize_t read_some(const struct archive *a, char *out, uint64_t at, struct
         ssize_t got = pread(a->fd, out, HEADERS, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
-        return got < 0
-                   ? err_set(err, -errno, "the spool file cannot be read: %s", strerror(errno))
-                   : got;
+        return got < 0 ? err_set(err, -errno, "cannot read the temporary file: %s", strerror(errno))
+                       : got;
     }
 }
 
@@ -126,7 +126,7 @@ static int take_step(struct archive *a, struct trace_tar *walk, uint64_t at, int
     if (rc == ERR_CORRUPT)
         return refuse(at, err, trace_tar_error(walk));
     if (rc == ERR_END && !trace_tar_is_between(walk))
-        return refuse(at, err, "it ends after a record of names");
+        return refuse(at, err, "it ends after a name record");
     return rc == 1 ? take_member(a, m, err) : rc;
 }
 
@@ -142,7 +142,7 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
         uint64_t at = trace_tar_wants(walk);
         ssize_t n = at < a->size ? read_some(a, piece, at, err) : 0;
         if (n <= 0)
-            return n < 0 ? (int)n : refuse(at, err, "it is cut off");
+            return n < 0 ? (int)n : refuse(at, err, "it is truncated");
         rc = take_step(a, walk, at, trace_tar_next(walk, piece, (size_t)n, &m), &m, err);
         if (rc == 0)
             rc = budget_check(budget);
@@ -162,8 +162,8 @@ static int charge(struct archive *a, struct err *err)
     if (!a->budget->limit || used <= a->budget->limit)
         return 0;
     return err_set(err, -ENOSPC,
-                   "a tar needs twice its size, which is more than is left of the %llu bytes of "
-                   "disk space that the daemon may take (option spool-size)",
+                   "a tar requires temporary files of twice its size, which exceeds what is left "
+                   "of the %llu bytes of disk space that the daemon may use (option spool-size)",
                    (unsigned long long)a->budget->limit);
 }
 

@@ -95,9 +95,9 @@ int generate_check(const struct generate_options *o, struct err *err)
                                  (unsigned long long)n->most);
     }
     if (o->files > o->processes)
-        return bad(err, "files", "must not be more than the number of processes");
+        return bad(err, "files", "must not exceed the number of processes");
     if (o->events && o->events < 2 * o->processes)
-        return bad(err, "events", "must be at least 2 for each process");
+        return bad(err, "events", "must be at least 2 per process");
     if (o->level < 0 || o->level > 9)
         return bad(err, "level", "must be from 0 to 9");
     return 0;

@@ -30,22 +30,22 @@ static int check_groups(const struct organize_options *o, struct err *err)
 {
     if (!o->group_count)
         return err_set_param(err, ERR_PARAM, "groups",
-                             "`groups` is needed: name:query, for instance io:cat == \"POSIX\"");
+                             "`groups` is required: NAME:QUERY, for example io:cat == \"POSIX\"");
     if (o->group_count > ORGANIZE_GROUPS_MAX)
-        return err_set_param(err, ERR_PARAM, "groups", "there can be at most %d groups",
+        return err_set_param(err, ERR_PARAM, "groups", "at most %d groups are possible",
                              ORGANIZE_GROUPS_MAX);
     for (size_t i = 0; i < o->group_count; i++) {
         const char *name = o->groups[i].name;
         if (!is_name(name))
             return refuse_group(err, name,
-                                "has a bad name: it must be UTF-8 of 1 to 200 bytes without `/` "
-                                "and control characters, and not begin with `.`");
+                                "has an invalid name: it must be 1 to 200 bytes of UTF-8 without "
+                                "`/` and control characters, and must not start with `.`");
         if (strcmp(name, ORGANIZE_REST) == 0 || strcmp(name, MANIFEST_NAME) == 0 ||
             strcmp(name, PROVENANCE_NAME) == 0)
-            return refuse_group(err, name, "has a name that is used already");
+            return refuse_group(err, name, "has a reserved name");
         for (size_t k = 0; k < i; k++) {
             if (strcmp(name, o->groups[k].name) == 0)
-                return refuse_group(err, name, "is there twice");
+                return refuse_group(err, name, "is given twice");
         }
     }
     return 0;
@@ -55,8 +55,8 @@ static int check_options(const struct organize_options *o, struct err *err)
 {
     if (!is_name(o->name))
         return err_set_param(err, ERR_PARAM, "name",
-                             "`name` must be UTF-8 of 1 to 200 bytes without `/` and control "
-                             "characters, and not begin with `.`");
+                             "`name` must be 1 to 200 bytes of UTF-8 without `/` and control "
+                             "characters, and must not start with `.`");
     return check_groups(o, err);
 }
 

@@ -45,7 +45,7 @@ int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err)
 {
     int rc = 0;
     if (!tar_name_is_safe(text_of(name)))
-        rc = err_set(err, -EINVAL, "`%.200s` is no name for a file", name);
+        rc = err_set(err, -EINVAL, "`%.200s` is not a valid file name", name);
     if (rc == 0)
         rc = f->outlet->ops->finish(f, name, err);
     if (rc < 0)

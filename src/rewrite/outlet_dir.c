@@ -36,7 +36,7 @@ struct dir_outlet {
 
 static int failed(struct err *err, const char *what, const char *name, int number)
 {
-    return err_set(err, -number, "%s cannot be %s: %s", name, what, strerror(number));
+    return err_set(err, -number, "cannot %s %s: %s", what, name, strerror(number));
 }
 
 /* ---- paths ---- */
@@ -47,7 +47,7 @@ static int check_path(const char *path, struct err *err)
                ? 0
                : err_set_param(err, ERR_PARAM, "output",
                                "`output` must be a path below the output directory, without empty "
-                               "parts, `.`, `..` and any that begins with " OUTLET_PREFIX);
+                               "parts, `.`, `..` and names that start with " OUTLET_PREFIX);
 }
 
 /* What is there already: nothing, or with `force` a directory. */
@@ -62,13 +62,13 @@ static int check_target(const struct dir_outlet *d, struct err *err)
     if (dir >= 0)
         close(dir);
     if (rc < 0)
-        return rc == -ENOENT ? 0 : failed(err, "looked at", d->path, -rc);
+        return rc == -ENOENT ? 0 : failed(err, "access", d->path, -rc);
     if (!d->force)
         return err_set_param(err, -EEXIST, "output",
-                             "%s is there already; force=true replaces files in it", d->path);
+                             "%s already exists; force=true replaces files in it", d->path);
     return S_ISDIR(st.st_mode)
                ? 0
-               : err_set_param(err, -ENOTDIR, "output", "%s is no directory", d->path);
+               : err_set_param(err, -ENOTDIR, "output", "%s is not a directory", d->path);
 }
 
 /* ---- a directory and all that is in it ---- */
@@ -117,7 +117,7 @@ static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f
     f->fd = failpoint("outlet.make")
                 ? -1
                 : openat(d->making_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return f->fd < 0 ? failed(err, "made", "a file in the output directory", errno) : 0;
+    return f->fd < 0 ? failed(err, "create", "a file in the output directory", errno) : 0;
 }
 
 static int dir_file_write(struct outlet_file *f, struct text data, struct err *err)
@@ -125,7 +125,7 @@ static int dir_file_write(struct outlet_file *f, struct text data, struct err *e
     while (data.len) {
         ssize_t n = failpoint("outlet.write") ? -1 : write(f->fd, data.ptr, data.len);
         if (n < 0 && errno != EINTR)
-            return failed(err, "written", "a file in the output directory", errno);
+            return failed(err, "write", "a file in the output directory", errno);
         if (n > 0) {
             data.ptr += n;
             data.len -= (size_t)n;
@@ -149,18 +149,18 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     if (!(f->name = strdup(name)))
         return -ENOMEM;
     if (failpoint("outlet.sync") || fsync(f->fd) < 0)
-        return failed(err, "written", name, errno);
+        return failed(err, "write", name, errno);
     const char *last;
     int into = beneath_parent(d->made_fd, name, true, &last);
     if (into < 0)
-        return failed(err, "made", name, -into);
+        return failed(err, "create", name, -into);
     int rc = failpoint("outlet.finish")
                  ? -1
                  : renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
     if (rc < 0 && errno == EINVAL) /* a file system that cannot tell: names come once */
         rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
-        rc = failed(err, "made", name, errno);
+        rc = failed(err, "create", name, errno);
     close(into);
     if (rc < 0)
         return rc;
@@ -205,10 +205,10 @@ static int replace_all(const struct dir_outlet *d, int parent, const char *last,
 {
     int target = beneath_dir(parent, text_of(last), false), rc = 0;
     if (target < 0)
-        return failed(err, "opened", d->path, -target);
+        return failed(err, "open", d->path, -target);
     for (const struct outlet_file *f = d->first; f && rc == 0; f = f->next)
         if ((rc = replace(d, target, f->name)) < 0)
-            failed(err, "replaced", f->name, -rc);
+            failed(err, "replace", f->name, -rc);
     close(target);
     return rc;
 }
@@ -233,13 +233,13 @@ static int move_made(const struct dir_outlet *d, struct err *err)
     const char *last;
     int parent = beneath_parent(d->place_fd, d->path, true, &last);
     if (parent < 0)
-        return failed(err, "made", d->path, -parent);
+        return failed(err, "create", d->path, -parent);
     syncfs(d->made_fd); /* names of files and directories; their bytes are there already */
     int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
         rc = replace_all(d, parent, last, err);
     else if (rc < 0)
-        failed(err, "made", d->path, -rc);
+        failed(err, "create", d->path, -rc);
     if (rc == 0)
         fsync(parent);
     close(parent);
@@ -302,7 +302,7 @@ static int begin_run(struct dir_outlet *d, struct err *err)
     char name[sizeof d->run];
     d->place_fd = open(d->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->place_fd < 0)
-        return failed(err, "opened", "the output directory", errno);
+        return failed(err, "open", "the output directory", errno);
     int rc = check_target(d, err);
     if (rc < 0)
         return rc;
@@ -311,14 +311,14 @@ static int begin_run(struct dir_outlet *d, struct err *err)
     snprintf(name, sizeof name, OUTLET_PREFIX "%016llx", (unsigned long long)number);
     d->run_fd = make_and_open(d->place_fd, name);
     if (d->run_fd < 0)
-        return failed(err, "written to", "the output directory", errno);
+        return failed(err, "write to", "the output directory", errno);
     memcpy(d->run, name, sizeof name);
     flock(d->run_fd,
           LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for a dead one's */
     d->making_fd = make_and_open(d->run_fd, "making");
     if (d->making_fd >= 0)
         d->made_fd = make_and_open(d->run_fd, "made");
-    return d->made_fd < 0 ? failed(err, "written to", "the output directory", errno) : 0;
+    return d->made_fd < 0 ? failed(err, "write to", "the output directory", errno) : 0;
 }
 
 int outlet_dir_new(const char *base, const char *path, bool force, struct err *err,

@@ -227,7 +227,7 @@ static int read_piece(struct provenance_reader *r, struct err *err)
     if (n < 0)
         return err_set(err, -errno, PROVENANCE_NAME ": %s", strerror(errno));
     if (n == 0)
-        return damaged(err, "is cut: it ends too early");
+        return damaged(err, "is truncated");
     r->offset += (uint64_t)n;
     r->in = (ZSTD_inBuffer){r->piece, (size_t)n, 0};
     return 0;
@@ -244,7 +244,7 @@ static int unpack(struct provenance_reader *r, struct err *err)
     r->hashed -= r->at;
     r->at = 0;
     if (r->frame_ended)
-        return damaged(err, "is cut: its last record is missing");
+        return damaged(err, "is truncated: its last record is missing");
     if (rc == 0 && r->in.pos == r->in.size)
         rc = read_piece(r, err);
     if (rc < 0)
@@ -257,7 +257,7 @@ static int unpack(struct provenance_reader *r, struct err *err)
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
         return -ENOMEM;
     if (ZSTD_isError(left))
-        return damaged(err, "is damaged: it does not decompress");
+        return damaged(err, "is corrupt: it cannot be decompressed");
     r->records.len += out.pos;
     r->frame_ended = left == 0;
     return 0;
@@ -272,13 +272,14 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
     hasher_add(&r->text, r->records.data + r->hashed, before - r->hashed);
     is = hasher_end(&r->text);
     if (!hash_take(&payload, &told) || payload.len)
-        return damaged(err, "is damaged: its check sum has a wrong length");
+        return damaged(err, "is corrupt: its checksum has the wrong length");
     hash128_hex(told, a);
     hash128_hex(is, b);
     if (strcmp(a, b) != 0)
-        return err_set(
-            err, ERR_CORRUPT,
-            PROVENANCE_NAME " was changed: its records have the check sum %s, it says %s", b, a);
+        return err_set(err, ERR_CORRUPT,
+                       PROVENANCE_NAME
+                       " was changed: the checksum of its records is %s, but %s is stored",
+                       b, a);
     r->hashed = r->at;
     while (!r->frame_ended && r->at == r->records.len) {
         int rc = unpack(r, err);
@@ -286,7 +287,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
             return rc;
     }
     if (r->at < r->records.len)
-        return damaged(err, "is damaged: there is more behind its last record");
+        return damaged(err, "is corrupt: there is data after its last record");
     r->ended = true;
     return ERR_END;
 }
@@ -303,9 +304,10 @@ static int parse(struct provenance_reader *r, struct err *err, enum provenance_t
     int type = (unsigned char)*rest.ptr;
     rest = (struct text){rest.ptr + 1, rest.len - 1};
     if (type < PROVENANCE_TARGET || type > PROVENANCE_END)
-        return damaged(err, "has a record of an unknown type");
+        return damaged(err, "has a record of unknown type");
     if (!varint_take(&rest, &len))
-        return r->records.len - r->at > 11 ? damaged(err, "has a bad length") : 0;
+        return r->records.len - r->at > 11 ? damaged(err, "has a record with an invalid length")
+                                           : 0;
     if (len > PROVENANCE_RECORD_MOST)
         return damaged(err, "has a record that is too long");
     if (rest.len < len)
@@ -324,7 +326,7 @@ static int begin_reading(struct provenance_reader *r, struct err *err)
             return rc;
     }
     if (memcmp(r->records.data, magic, sizeof(magic)) != 0)
-        return damaged(err, "is no provenance of this version");
+        return damaged(err, "has no provenance data of this version");
     r->at = sizeof(magic);
     r->begun = true;
     return 0;

@@ -16,7 +16,7 @@ static struct restore_source *source_of(struct reconstruct *r)
 
 static int bad(struct err *err, const char *what)
 {
-    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is damaged: %s", what);
+    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
 
 /* ---- text of a source ---------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static struct press *press_of(const struct reconstruct *r, const char *name)
 static int begin_source(struct reconstruct *r, struct err *err)
 {
     if (r->file || r->source_at == r->source_count)
-        return bad(err, "a source within a source");
+        return bad(err, "a source starts inside another source");
     struct press *press = press_of(r, r->sources[r->source_at++].output);
     int rc = press_flush(press == r->gzip ? r->text : r->gzip, err);
     hasher_begin(&r->hasher, 0);
@@ -75,7 +75,7 @@ static int begin_source(struct reconstruct *r, struct err *err)
 static int end_source(struct reconstruct *r, struct err *err)
 {
     if (!r->file)
-        return bad(err, "the end of no source");
+        return bad(err, "end of a source without its start");
     struct restore_source *s = source_of(r);
     int rc = put_newline(r, err);
     if (rc < 0)
@@ -95,13 +95,13 @@ static int next_run(struct reconstruct *r, struct err *err)
     uint64_t kinds = r->target_count + 2, run;
 
     if (!r->file || !varint_take(&r->runs, &run))
-        return bad(err, "a run of lines");
+        return bad(err, "invalid run of lines");
     r->run_what = run % kinds;
     r->run_lines = run / kinds + 1;
     if (r->run_what == r->target_count && !varint_take(&r->runs, &r->run_literal))
-        return bad(err, "a run of lines");
+        return bad(err, "invalid run of lines");
     if (r->run_what == r->target_count && r->run_literal >= intern_count(r->literals))
-        return bad(err, "a line of brackets");
+        return bad(err, "invalid number of a literal line");
     return 0;
 }
 
@@ -208,7 +208,7 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
             rc = r->runs.len ? next_run(r, err) : next_record(r, err);
     }
     if (rc == ERR_END) {
-        rc = r->file ? bad(err, "a source without an end") : write_report(r, err);
+        rc = r->file ? bad(err, "a source has no end") : write_report(r, err);
         rc = rc < 0 ? rc : ERR_END;
     }
     return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;

@@ -20,7 +20,7 @@ enum {
 
 static int bad(struct err *err, const char *what)
 {
-    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is damaged: %s", what);
+    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
 
 int restore_charge(struct reconstruct *r, size_t bytes)
@@ -60,11 +60,11 @@ static int copy_name(struct text t, char **ret, const char *what, struct err *er
 static int read_target(struct reconstruct *r, struct text p, struct err *err)
 {
     if (r->target_count == TARGETS_MOST || r->source_count || p.len < 2)
-        return bad(err, "a group where none may be");
+        return bad(err, "a group record in the wrong place");
     struct restore_target *t = &r->targets[r->target_count++];
     t->fd = -1;
     t->dropped = *p.ptr == 1;
-    return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "a bad name of a group", err);
+    return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group", err);
 }
 
 static int read_source(struct reconstruct *r, struct text name, struct err *err)
@@ -81,10 +81,10 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     if (rc < 0)
         return rc;
     if (intern_count(r->names) == known)
-        return bad(err, "a source is there twice");
+        return bad(err, "a source is listed twice");
     struct restore_source *s = &r->sources[r->source_count++];
     *s = (struct restore_source){.name = NULL};
-    return copy_name(name, &s->name, "a bad name of a source", err);
+    return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
 static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
@@ -92,7 +92,7 @@ static int read_source_end(struct reconstruct *r, struct text p, struct err *err
     struct restore_source *s = r->source_count ? &r->sources[r->source_count - 1] : NULL;
 
     if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
-        return bad(err, "the end of a source");
+        return bad(err, "invalid end of a source");
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
 
     if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
         !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
-        return bad(err, "a file of a group");
+        return bad(err, "invalid record of an output file");
     struct restore_target *t = &r->targets[target];
     void *array = t->files;
     int rc = room(r, &array, t->count, &t->cap, sizeof(*t->files));
@@ -112,7 +112,7 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
     rc = rc < 0 ? rc : restore_charge(r, p.len);
     if (rc < 0)
         return rc;
-    rc = copy_name(p, &f.path, "a bad name of a file", err);
+    rc = copy_name(p, &f.path, "invalid name of an output file", err);
     if (rc < 0)
         return rc;
     *last = &t->files[t->count++];
@@ -123,7 +123,7 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
 static int read_literal(struct reconstruct *r, struct text p, struct err *err)
 {
     if (!p.len || p.len > LITERAL_MOST)
-        return bad(err, "a line of brackets that is too short or long");
+        return bad(err, "a literal line is too short or too long");
     int rc = restore_charge(r, p.len + INTERN_EXTRA);
     return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
 }
@@ -132,7 +132,7 @@ static int read_added(struct reconstruct *r, struct text p, struct restore_file 
                       struct err *err)
 {
     if (!last)
-        return bad(err, "added lines of no file");
+        return bad(err, "added lines without an output file");
     int rc = restore_charge(r, 2 * p.len); /* it grows by doubling */
     if (rc < 0)
         return rc;
@@ -200,7 +200,8 @@ static int name_outputs(struct reconstruct *r, struct err *err)
         if (!path_is_plain(name, true) || text_eq(name, TEXT(REPORT_NAME)) ||
             intern_find(outputs, name) >= 0)
             rc = err_set(err, ERR_CORRUPT,
-                         PROVENANCE_NAME " names a file that cannot be written: %s", s->output);
+                         PROVENANCE_NAME " contains the name of a file that cannot be created: %s",
+                         s->output);
         else if (intern_add(outputs, name) < 0)
             rc = -ENOMEM;
     }
@@ -223,7 +224,7 @@ static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
         return err_set(err, fd, MANIFEST_NAME ": %s", strerror(-fd));
     int rc = fstat(fd, &st) < 0 ? -errno : 0;
     if (rc == 0 && st.st_size > MANIFEST_MOST)
-        rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " has %lld bytes: more than it can have",
+        rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " is too large: %lld bytes",
                      (long long)st.st_size);
     rc = rc < 0 ? rc : restore_charge(r, (size_t)st.st_size * MANIFEST_GROWS);
     if (rc < 0) {
@@ -232,7 +233,7 @@ static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
     }
     *ret = json_loadfd(fd, JSON_DISABLE_EOF_CHECK, &why);
     close(fd);
-    return *ret ? 0 : err_set(err, ERR_CORRUPT, MANIFEST_NAME " cannot be read: %s", why.text);
+    return *ret ? 0 : err_set(err, ERR_CORRUPT, "cannot read " MANIFEST_NAME ": %s", why.text);
 }
 
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
@@ -260,7 +261,7 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     if (!told || strcmp(told, is) != 0)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
-                       told ? told : "nothing of it");
+                       told ? told : "nothing");
     return 0;
 }
 
@@ -297,7 +298,7 @@ int restore_read(struct reconstruct *r, struct err *err)
     r->provenance_fd = restore_open(r, PROVENANCE_NAME);
     if (r->provenance_fd == -ENOENT)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no " PROVENANCE_NAME ": not what /organize has written");
+                       PROVENANCE_NAME " not found: the directory was not written by /organize");
     if (r->provenance_fd < 0)
         return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
     r->targets = calloc(TARGETS_MOST, sizeof(*r->targets));

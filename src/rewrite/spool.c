@@ -21,7 +21,7 @@ static void release(struct spool *s)
 
 static int failed(struct err *err, const char *what, int number)
 {
-    return err_set(err, -number, "the spool file cannot be %s: %s", what, strerror(number));
+    return err_set(err, -number, "cannot %s the temporary file: %s", what, strerror(number));
 }
 
 int spool_new(const char *dir, struct disk_budget *budget, struct err *err, struct spool **ret)
@@ -32,7 +32,7 @@ int spool_new(const char *dir, struct disk_budget *budget, struct err *err, stru
     buf_putc(&path, '\0');
     int rc = !s || path.error ? -ENOMEM : 0;
     if (rc == 0 && (s->fd = failpoint("spool.make") ? -1 : mkostemp(path.data, O_CLOEXEC)) < 0)
-        rc = failed(err, "made", errno);
+        rc = failed(err, "create", errno);
     if (rc == 0)
         unlink(path.data);
     buf_done(&path);
@@ -53,8 +53,8 @@ static int charge(struct spool *s, uint64_t len, struct err *err)
         return 0;
     b->used -= len;
     return err_set(err, -ENOSPC,
-                   "the answers in the making need more than the %llu bytes of disk "
-                   "space that the daemon may take for them (option spool-size)",
+                   "the temporary files of all requests exceed the %llu bytes of disk space that "
+                   "the daemon may use for them (option spool-size)",
                    (unsigned long long)b->limit);
 }
 
@@ -67,7 +67,7 @@ int spool_write(struct spool *s, struct text data, struct err *err)
         ssize_t n =
             failpoint("spool.write") ? -1 : pwrite(s->fd, data.ptr, data.len, (off_t)s->size);
         if (n < 0 && errno != EINTR) {
-            rc = failed(err, "written", errno);
+            rc = failed(err, "write", errno);
             if (s->budget)
                 s->budget->used -= data.len;
             return rc;
@@ -108,7 +108,7 @@ int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err)
 int spool_clear(struct spool *s, struct err *err)
 {
     if (failpoint("spool.clear") || ftruncate(s->fd, 0) < 0)
-        return failed(err, "emptied", errno);
+        return failed(err, "empty", errno);
     release(s);
     s->size = s->read = 0;
     return 0;

@@ -228,7 +228,7 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
     const struct trace_reader_options *o = options ? options : &defaults;
     enum trace_engine engine = choose_engine(o->engine);
     if (!trace_engine_available(engine))
-        return err_set(err, -ENOTSUP, "the inflate library %s is not built in",
+        return err_set(err, -ENOTSUP, "this program was built without the decompression library %s",
                        trace_engine_name(engine));
     struct trace_reader *r = calloc(1, sizeof(*r));
     if (!r)

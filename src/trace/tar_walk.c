@@ -165,7 +165,7 @@ static int take_records(struct trace_tar *t)
     struct text records = {t->piece.data, t->piece.len}, key, value;
     while (records.len) {
         if (!take_record(&records, &key, &value))
-            return corrupt(t, "a bad pax record");
+            return corrupt(t, "an invalid pax record");
         bool of_sparse = text_eq(key, TEXT("GNU.sparse.name"));
         t->sparse = t->sparse || text_starts(key, TEXT("GNU.sparse"));
         if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
@@ -175,7 +175,7 @@ static int take_records(struct trace_tar *t)
         } else if (text_eq(key, TEXT("size"))) {
             t->sized = true;
             if (num_parse_u64(value, &t->longer_size) < 0)
-                return corrupt(t, "a bad pax record");
+                return corrupt(t, "an invalid pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
             take_time(t, value);
         }
@@ -204,7 +204,7 @@ static void gather(struct trace_tar *t, enum walk_state state, size_t need)
 static int skip(struct trace_tar *t, uint64_t size)
 {
     if (size > INT64_MAX - 2 * BLOCK - t->at)
-        return corrupt(t, "it is cut off"); /* there are no such files */
+        return corrupt(t, "it is truncated"); /* there are no such files */
     t->at += (size + BLOCK - 1) / BLOCK * BLOCK;
     return 0;
 }
@@ -331,10 +331,10 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
     }
     if (!is_sound(&h))
         return corrupt(t, t->at == BLOCK
-                              ? "it is no tar archive, or packed in a way that is not read"
-                              : "a damaged header");
+                              ? "it is not a tar archive, or compressed in an unsupported way"
+                              : "a corrupt header");
     if (!take_number(h.size, sizeof(h.size), &size))
-        return corrupt(t, "a bad size");
+        return corrupt(t, "an invalid size");
     bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
     if (!records && !name && h.type != 'K' && h.type != 'g')
         return take_member(t, &h, size, ret);
@@ -342,7 +342,7 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
     if (!records && !name)
         return skip(t, size);
     if (!size || size > RECORDS_MOST)
-        return corrupt(t, size ? "a record of names is too long" : "an empty record of names");
+        return corrupt(t, size ? "a name record is too long" : "a name record is empty");
     gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)(records ? size : size + -size % BLOCK));
     return 0;
 }

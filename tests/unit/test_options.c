@@ -65,7 +65,7 @@ static void refuses(void)
     CHECK_INT(PARSE("--nothing"), -EINVAL);
     CHECK(strstr(err.text, "--nothing"));
     CHECK_INT(PARSE("-d"), -EINVAL);
-    CHECK(strstr(err.text, "-d needs an argument"));
+    CHECK(strstr(err.text, "-d requires an argument"));
     CHECK_INT(PARSE("word"), -EINVAL);
     CHECK_INT(PARSE("-p", "65536"), -EINVAL);
     CHECK_STR(err.param, "port");

@@ -541,7 +541,7 @@ static void a_full_disk_leaves_nothing(void)
         rc = press_text(f, (struct text){text.data, text.len}, &err);
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &old), 0);
     CHECK_INT(rc, -EFBIG);
-    CHECK(strstr(err.text, "cannot be written"));
+    CHECK(strstr(err.text, "cannot write"));
     err_done(&err);
     press_drop(f);
     press_free(p);
