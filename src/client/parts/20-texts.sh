@@ -1,17 +1,23 @@
 # ---- texts -------------------------------------------------------------------------------------------------
 
 usage() {
-    printf 'Usage: dftracerctl COMMAND [OPTION]...\n\nCommands, also installed as dftracer_COMMAND:\n'
+    printf 'Usage: dftracerctl COMMAND [OPTION]...\n\nCommands; most are also installed as dftracer_COMMAND:\n'
     for line in $commands; do
         printf '  %s\n' "$line"
     done
     cat <<'TEXT'
 
-The daemon is the one at --url, --unix-socket or $DFTRACERD_URL; else the one of yours that serves the directory; else
-one is started for it, which indexes what it is asked for and ends when nobody asked for $DFTRACERD_IDLE_EXIT (10m).
-It is $DFTRACERD, or the dftracerd beside this program or in $PATH. $DFTRACERD_TOKEN is sent as the token.
-To https it shows the certificate in $DFTRACERD_CERT ($DFTRACERD_KEY); $CURL_CA_BUNDLE has the authorities that it knows.
-Exit codes: 0 success, 1 failure, 2 wrong usage. `dftracerctl COMMAND --help` lists the options of a command.
+`dftracerctl COMMAND --help` lists the options of a command.
+
+The commands send requests to a daemon, dftracerd: the one at --url, --unix-socket or $DFTRACERD_URL; else your own
+daemon that serves the directory; else a new one. The client starts it in the background; it indexes the selected files
+only, and exits after $DFTRACERD_IDLE_EXIT (10m) without a request.
+
+Environment: $DFTRACERD is the daemon program to start (default: the dftracerd next to this program or in $PATH).
+$DFTRACERD_TOKEN is sent as bearer token. For https, $DFTRACERD_CERT and $DFTRACERD_KEY are the client certificate and
+its key, and $CURL_CA_BUNDLE is a file with the trusted authorities.
+
+Exit status: 0 success, 1 failure, 2 wrong usage, 3 regression found by comparator --fail-on.
 TEXT
 }
 
@@ -45,7 +51,7 @@ help() {
             [ ${#names} -le 28 ] || names="$names$newline$(printf '%30s' '')"
             printf '  %-28s %s\n' "$names" "$text"
         done
-        [ -z "$ignored" ] || printf 'Accepted without effect:%s\n' "$ignored" | fold -s -w 110
+        [ -z "$ignored" ] || printf 'Accepted, but without effect:%s\n' "$ignored" | fold -s -w 110
     }
     exit 0
 }

@@ -133,7 +133,7 @@ level_of() {
     false,*) printf 0 ;;
     *,[0-9]) printf %s "$level" ;;
     *,) printf true ;;
-    *) die "--compression-level $level: not 0 to 9" ;;
+    *) die "--compression-level $level: must be 0 to 9" ;;
     esac
 }
 

@@ -54,7 +54,7 @@ start_daemon() {
     [ -z "$missing" ] || die "no such file: $missing"
     program=${DFTRACERD:-}
     [ -n "$program" ] || find_program dftracerd ||
-        die "no daemon of yours serves this directory, and there is no dftracerd to start: see dftracerctl --help"
+        die "no daemon of yours serves this directory, and no dftracerd program was found to start one: see dftracerctl --help"
     roots=
     for need in $needs; do
         for other in $needs; do
@@ -70,7 +70,7 @@ start_daemon() {
         set -- "$@" --directory "$label$unescaped"
     done
     if [ -n "$index_dir" ]; then # of several directories perhaps, so one below it
-        mkdir -p -- "$index_dir" 2>/dev/null || die "cannot make the directory $index_dir"
+        mkdir -p -- "$index_dir" 2>/dev/null || die "cannot create the directory $index_dir"
         set -- "$@" --index-dir "$index_dir/$(printf '%s' "$roots" | cksum | tr ' ' -)"
     fi
     said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null)

@@ -97,10 +97,10 @@ no_answer() {
     case $1 in
     5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
     28) printf 'no answer in time from %s' "${socket:-$url}" ;;
-    35) printf 'no TLS connection to %s: does the daemon there have a certificate (https)?' "$url" ;;
-    52 | 56) printf '%s takes connections and answers nothing: nobody at the end of a tunnel, or TLS (https)?' "${socket:-$url}" ;;
-    58) printf 'the certificate in $DFTRACERD_CERT, or its key ($DFTRACERD_KEY), cannot be used' ;;
-    60) printf 'the certificate of %s is not known, has expired, or is for another name: $CURL_CA_BUNDLE names a file of authorities' "$url" ;;
+    35) printf 'no TLS connection to %s: does the daemon use TLS (https)?' "$url" ;;
+    52 | 56) printf '%s accepts connections but does not answer: is it a tunnel without a daemon at its end, or does the daemon require TLS (https)?' "${socket:-$url}" ;;
+    58) printf 'cannot use the certificate in $DFTRACERD_CERT or its key ($DFTRACERD_KEY)' ;;
+    60) printf 'the certificate of %s is not trusted, has expired, or is for another name; $CURL_CA_BUNDLE names a file of trusted authorities' "$url" ;;
     *) printf 'curl failed with exit status %s (curl --manual explains it)' "$1" ;;
     esac
 }
@@ -109,9 +109,9 @@ no_answer() {
 refused() {
     case $text in
     'this daemon serves the user'*)
-        [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the one in \$DFTRACERD_TOKEN is not its token"
-        die "$text (\$DFTRACERD_TOKEN)" ;;
-    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... tells what it serves" ;;
+        [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the token in \$DFTRACERD_TOKEN is wrong"
+        die "$text (set \$DFTRACERD_TOKEN)" ;;
+    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... lists what it serves" ;;
     esac
     die "${text:-the daemon refused the request; try again}"
 }
@@ -176,7 +176,7 @@ unpack() {
     target=${1%/}
     last=$2
     shift 2
-    [ -d "$target" ] || ! [ -e "$target" ] || die "$target is no directory"
+    [ -d "$target" ] || ! [ -e "$target" ] || die "$target is not a directory"
     case $target in -*) target=./$target ;; esac # for find
     part=$target.part.$$
     [ ! -d "$target" ] || part=$target/.part.$$ # perhaps another file system begins there
@@ -187,7 +187,7 @@ unpack() {
     unwatch
     if [ "$outcome" != 0ok ] || ! [ -f "$part/$last" ]; then
         [ -z "$(ls -A -- "$part")" ] || printf '%s\n' "${outcome#?}" >&2 # of tar
-        die "$target is not made"
+        die "$target was not written"
     fi
 }
 
@@ -205,7 +205,7 @@ settle() {
 
 # vacant DIRECTORY: stops where it is there already and has files, but for -f.
 vacant() {
-    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 has files already; -f replaces those of the same names"
+    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces files of the same names"
 }
 
 # Of find: names may have line breaks. To "look" is to make the directories, and to see that all has its place there.
@@ -236,7 +236,7 @@ settle_tree() {
 # unused FILE...: stops where one is there already, but for -f.
 unused() {
     for file; do
-        [ -n "$force" ] || ! [ -e "$file" ] || die "$file is there already; -f replaces it"
+        [ -n "$force" ] || ! [ -e "$file" ] || die "$file already exists; -f replaces it"
     done
 }
 
@@ -271,14 +271,14 @@ tell_unread() {
     awk '/^  "/ { section = $1 }
         { sub(/,$/, "") }
         /^      "path": / { path = substr($0, 16, length - 16) }
-        /^      "damage": / { print "dftracerctl: damaged, what could be read is in the groups: " path }
+        /^      "damage": / { print "dftracerctl: corrupt, the readable part is in the groups: " path }
         section == "\"unread\":" && /^      "error": / { print "dftracerctl: not read: " path ": " substr($0, 16); bad = 1 }
         END { exit bad }' "$1" >&2
 }
 
 # What reconstruct.json tells; nonzero unless all is proved.
 tell_originals() {
-    printf 'Reconstructed %s files in %s, %s of them proved by their hashes\n' "$(said_there files)" "$output" "$(said_there proved)"
+    printf 'Reconstructed %s files in %s, %s of them verified by their hashes\n' "$(said_there files)" "$output" "$(said_there proved)"
     awk '/^  "/ { section = $1 }
         { sub(/,$/, "") }
         section == "\"sources\":" && /^      "path": / { path = substr($0, 16, length - 16) }
@@ -348,7 +348,7 @@ wait_for_listing() {
 
 # What could find more.
 below() {
-    case $where in *'data = recursive=false'*) printf ' (-r looks also in the directories below)' ;; esac
+    case $where in *'data = recursive=false'*) printf ' (-r includes the directories below)' ;; esac
 }
 
 # Waits for the index, or says what it lacks; leaves $facts. Commands without files fail.
@@ -372,8 +372,8 @@ prepare() {
     *'"totals":{"files":0,'*) [ "$command" = tar ] || die "no trace files found$(below)" ;;
     *'"complete":false'*)
         case $(call readyz '' -m 10) in
-        *'"directories_unreadable":'[1-9]*) printf 'dftracerctl: directories cannot be read, as the log of the daemon says: the answer may lack what is in them\n' ;;
-        *) printf 'dftracerctl: files changed in the last 10 s and may be growing: the answer is as of now\n' ;;
+        *'"directories_unreadable":'[1-9]*) printf 'dftracerctl: some directories cannot be read (the log of the daemon names them): the answer may lack their files\n' ;;
+        *) printf 'dftracerctl: some files changed in the last 10 s and may still be growing: the answer covers their content so far\n' ;;
         esac >&2
         ;;
     esac
@@ -384,15 +384,16 @@ prepare() {
 count_packed() {
     facts=$(ask info "$where" --data detail=files --data wait=no) || exit 1
     printf '%s\n' "$facts" | awk '{ n += gsub(/"format":"gzip"/, "") } END { print n + 0; exit n == 0 }' ||
-        die "no trace files found that are packed"
+        die "no compressed trace files found"
 }
 
 # tell_archive: what $facts has against the archive, or nothing.
 tell_archive() {
     case $facts in
-    *'"archives":[]'*) die "this is no tar archive" ;;
+    *'"archives":[]'*) die "this is not a tar archive" ;;
     *'"state":"failed"'* | *'"state":"damaged"'*)
-        die "$(printf '%s\n' "$facts" | sed -n 's/.*"state":"\([a-z]*\)","error":"\([^"\\]*\)".*/the archive is \1: \2/p')"
+        die "$(printf '%s\n' "$facts" | sed -n -e 's/.*"state":"failed","error":"\([^"\\]*\)".*/cannot read the archive: \1/p' \
+            -e 's/.*"state":"damaged","error":"\([^"\\]*\)".*/cannot read the whole archive: \1/p')"
         ;;
     esac
 }
@@ -423,11 +424,11 @@ forget_aside() {
 # pack_plain FILE: beside it.
 pack_plain() {
     [ -n "$force" ] || ! [ -e "$1.gz" ] || gzip -dc -- "$1.gz" 2>/dev/null | cmp -s -- - "$1" ||
-        die "$1.gz is there already, with another text; -f replaces it"
+        die "$1.gz already exists with different content; -f replaces it"
     escape "$(printf '%s' "$1" | sed 's/[][*?]/[&]/g')"
     ask_into "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
     if [ -n "$delete" ]; then
-        gzip -dc -- "$1.gz" | cmp -s -- - "$1" || die "$1.gz reads back as another text: $1 is kept"
+        gzip -dc -- "$1.gz" | cmp -s -- - "$1" || die "$1.gz does not decompress to the same content: $1 is kept"
         rm -- "$1" || exit 1
     fi
     [ -z "$detail" ] || printf '%s.gz\n' "$1"

@@ -35,20 +35,20 @@ examine_versions() {
     if [ "${major:-0}" -gt 7 ] || { [ "${major:-0}" = 7 ] && [ "${minor:-0}" -ge 61 ]; }; then
         well "curl $major.$minor"
     else
-        ill "curl ${found:-of unknown version}: this program needs 7.61" "install a newer curl, and put it first in \$PATH"
+        ill "curl ${found:-of unknown version}: this program requires 7.61 or later" "install a newer curl and put it first in \$PATH"
     fi
     for tool in tar gzip; do
         command -v "$tool" >/dev/null && continue
-        ill "there is no $tool" "install $tool: commands that write several files need it"
+        ill "$tool not found" "install $tool: commands that write several files require it"
     done
     program=${DFTRACERD:-}
     if [ -z "$program" ] && ! find_program dftracerd; then
         program=
-        odd "no dftracerd beside this program or in \$PATH" "install it, or name it in \$DFTRACERD: without it only a daemon that runs can be asked"
+        odd "no dftracerd next to this program or in \$PATH" "install it, or set \$DFTRACERD to its path: without it, the client can only use a running daemon"
     elif [ "$("$program" --version 2>/dev/null | sed -n 1p)" = 'dftracerd @VERSION@' ]; then
         well "dftracerd @VERSION@ at $program"
     else
-        ill "$program does not say that it is dftracerd @VERSION@, as this program is" "install both from the same package"
+        ill "$program is not dftracerd @VERSION@, the version of this program" "install both from the same package"
     fi
 }
 
@@ -57,20 +57,20 @@ examine_limits() {
     files=$(ulimit -Hn 2>/dev/null || ulimit -n) space=$(ulimit -v 2>/dev/null) size=$(ulimit -f)
     case $files in
     unlimited | [0-9][0-9][0-9][0-9]*) well "open files: at most $files" ;;
-    *) ill "open files: at most $files" "raise it (ulimit -Hn, limits.conf, LimitNOFILE= of the unit): connections beyond it are refused" ;;
+    *) ill "open files: at most $files" "raise the limit (ulimit -Hn, limits.conf, LimitNOFILE= of the unit): further connections are refused" ;;
     esac
     case ${space:-unlimited} in
     unlimited) well "address space: no limit" ;;
-    *) odd "address space: at most $((space / 1024)) MiB" "ulimit -v unlimited: the index is mapped into memory, and grows no further than that" ;;
+    *) odd "address space: at most $((space / 1024)) MiB" "ulimit -v unlimited: the index is mapped into memory and cannot grow beyond this limit" ;;
     esac
-    [ "$size" = unlimited ] || odd "files: at most $size blocks of 512 bytes" "ulimit -f unlimited: the index is one file"
+    [ "$size" = unlimited ] || odd "file size: at most $size blocks of 512 bytes" "ulimit -f unlimited: the index is one large file"
 }
 
 # Watches are for speed only: walks of the directories find everything.
 examine_watches() {
     read -r most 2>/dev/null </proc/sys/fs/inotify/max_user_watches || return 0
     [ "$1" -gt "$((most / 2))" ] || return 0
-    odd "$1 directories, and at most $most can be watched by all your programs" "sysctl fs.inotify.max_user_watches=$(($1 * 4)); else changes are noticed by walks only"
+    odd "$1 directories, but all your programs together can watch at most $most" "sysctl fs.inotify.max_user_watches=$(($1 * 4)); else changes are found by directory scans only"
 }
 
 # What is below a directory and cannot be read, three of them.
@@ -81,10 +81,10 @@ unreadable() {
 
 examine_directory() {
     if ! [ -d "$1/" ]; then
-        ill "$1: no such directory, or below one that cannot be entered" "name the directory of your traces with -d"
+        ill "$1: no such directory, or it is inside one that cannot be entered" "select the directory of your traces with -d"
         return
     elif ! [ -x "$1/" ]; then
-        ill "$1: cannot be entered by $(id -un 2>/dev/null || id -u)" "chmod or setfacl it, or run as a user of its group"
+        ill "$1: cannot be entered by $(id -un 2>/dev/null || id -u)" "change its permissions (chmod, setfacl), or run as a user of its group"
         return
     fi
     add_directory "$1"
@@ -93,14 +93,14 @@ examine_directory() {
     count=$(find "$path" -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) 2>/dev/null | wc -l | tr -d ' ')
     if [ -n "$lost" ]; then
         ill "$1: $(printf '%s\n' "$lost" | wc -l | tr -d ' ') files or directories cannot be read by $(id -un 2>/dev/null || id -u): $(printf '%s\n' "$lost" | sed -n '1p')" \
-            "chmod or setfacl them, or run as a user of their group"
+            "change their permissions (chmod, setfacl), or run as a user of their group"
     elif [ "$count" = 0 ]; then
-        odd "$1: no trace files (.pfw, .pfw.gz)" "see whether the tracer was on, and wrote there"
+        odd "$1: no trace files (.pfw, .pfw.gz)" "check that the tracer was enabled and wrote to this directory"
     else
         well "$1: $count trace files, all readable"
     fi
     kind=$(system_of "$path")
-    ! is_remote "$kind" || well "$1 is on $kind: changes made elsewhere are found by walks, --rescan says how often"
+    ! is_remote "$kind" || well "$1 is on $kind: changes made on other hosts are found by directory scans (interval: --rescan)"
     examine_watches "$(find "$path" -type d 2>/dev/null | wc -l)"
 }
 
@@ -117,18 +117,18 @@ examine_configuration() {
     done
     if said=$("$program" "$@" 2>&1); then
         place=$(printf '%s\n' "$said" | sed -n 's/^# index: //p')
-        well "configuration, directories and the place of the index are as dftracerd needs them"
+        well "configuration, directories and index directory are valid"
         [ -n "$url$socket" ] || examine_place # else that daemon says where its index is
     else
         said=$(printf '%s\n' "$said" | sed -n 's/^dftracerd: //p' | sed -n 1p)
         case $said in
-        *'beyond loopback'*) ill "$said" "--token-file with --tls-cert and --tls-key; or no --bind, and an ssh tunnel" ;;
-        *'read by others'* | *'chown it'*) ill "$said" "give it to the daemon's user, and chmod 600: it is a secret" ;;
-        *'holds no token'* | *'a token has'*) ill "$said" "remove it: the daemon makes one that is good" ;;
-        *'cannot make the'*token*) ill "$said" "name a file in a directory that is there, and that the daemon's user can write to" ;;
-        *'index needs a local'* | *'for the index'*) ill "$said" "--index-dir (or \$DFTRACERD_INDEX_DIR): a directory on a local disk that is yours alone" ;;
-        *belongs\ to* | *'by other users'*) ill "$said" "remove it, or chmod 700; another place: --index-dir" ;;
-        *) ill "${said:-dftracerd --check fails}" "dftracerd --check says this, too; see dftracerd.conf(5)" ;;
+        *'beyond loopback'*) ill "$said" "use --token-file with --tls-cert and --tls-key; or no --bind, and an ssh tunnel" ;;
+        *'readable by other users'* | *'chown it'*) ill "$said" "make the daemon's user its owner, and chmod 600: it is a secret" ;;
+        *'contains no token'* | *'a token must'*) ill "$said" "delete it: the daemon creates a new one" ;;
+        *'cannot create the'*token*) ill "$said" "choose a file in an existing directory that the daemon's user can write to" ;;
+        *'index requires a local'* | *'for the index'*) ill "$said" "use --index-dir (or \$DFTRACERD_INDEX_DIR): a directory on a local disk that only you can write to" ;;
+        *belongs\ to* | *'by other users'*) ill "$said" "delete it, or chmod 700; or choose another directory with --index-dir" ;;
+        *) ill "${said:-dftracerd --check fails}" "see dftracerd.conf(5); dftracerd --check repeats this check" ;;
         esac
     fi
 }
@@ -149,7 +149,7 @@ examine_place() {
     if [ "${free:-0}" -gt "$size" ]; then
         well "index: $place on $(system_of "$where"), $free MiB free"
     else
-        odd "index: $place has $free MiB free, the traces are $size MiB" "--index-dir on a larger local disk, or --max-index-size: on a full disk indexing stops"
+        odd "index: $place has $free MiB free, the traces are $size MiB" "use --index-dir on a larger local disk, or --max-index-size: indexing stops when the disk is full"
     fi
 }
 
@@ -157,9 +157,9 @@ examine_meeting() {
     for place in $places; do
         [ -e "$place" ] || [ -L "$place" ] || continue
         if is_ours "$place"; then
-            well "daemons are met in $place"
+            well "runtime directory: $place"
         else
-            ill "$place is not a directory that only you can write to: daemons are not looked for there" "remove it, chmod 700 it, or set \$DFTRACERD_RUNTIME_DIR"
+            ill "$place is not a directory that only you can write to: the client ignores it" "delete it, chmod 700 it, or set \$DFTRACERD_RUNTIME_DIR"
         fi
     done
 }
@@ -176,19 +176,19 @@ examine_daemon() {
     200) ;;
     403) facts=$(call info '' -m 10 -o /dev/null -w '%{http_code}') # --enforce-file-permissions keeps /metrics for admins
         [ "$facts" = 200 ] && well "${socket:-$url} answers" && return
-        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
-    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have an allow-user line put into its configuration" && return ;;
+        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or ask the administrator for an allow-user line in its configuration" && return ;;
+    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or ask the administrator for an allow-user line in its configuration" && return ;;
     *) call healthz '' -m 10 -o /dev/null
         code=$?
         case $code in
-        5 | 6 | 7) remedy="systemctl status dftracerd; or leave out the address: one is started for you" ;;
-        *) remedy="see the address, and the log of the daemon there" ;;
+        5 | 6 | 7) remedy="systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;;
+        *) remedy="check the address, and the log of the daemon there" ;;
         esac
         ill "$(no_answer "$code")" "$remedy" && return ;;
     esac
     case $facts in
-    *'version="@VERSION@"'*) well "${socket:-$url} answers, it is a dftracerd @VERSION@" ;;
-    *) odd "${socket:-$url} answers, but is not a dftracerd @VERSION@, as this program is" "restart it after an upgrade" ;;
+    *'version="@VERSION@"'*) well "${socket:-$url} answers: dftracerd @VERSION@" ;;
+    *) odd "${socket:-$url} answers, but is not dftracerd @VERSION@, the version of this program" "restart the daemon after an upgrade" ;;
     esac
     place=$(call info '' -m 10 | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p') # who sees only some files is not told
     if [ -n "$place" ]; then
@@ -196,26 +196,26 @@ examine_daemon() {
     fi
     if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
         why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
-        ill "it has stopped indexing${why:+: $why}" "make room for its index, or see its log. It goes on by itself when there is room"
+        ill "it has stopped indexing${why:+: $why}" "free disk space for its index, or see its log; it resumes by itself when there is space"
     fi
     failed=$(measure 'dftracerd_index_files{state="failed"}') damaged=$(measure 'dftracerd_index_bad_input{kind="damaged_files"}')
     closed=$(measure dftracerd_index_unreadable_directories)
     if [ "${closed:-0}" != 0 ]; then
-        odd "it cannot read $closed directories: answers may lack what is below them" "its log names them (directory_unreadable); chmod or setfacl them, or see the file server"
+        odd "it cannot read $closed directories: answers may lack their files" "its log names them (directory_unreadable); change their permissions, or check the file server"
     fi
     if [ "${failed:-0}" != 0 ]; then
-        ill "$failed files could not be indexed" "dftracerctl info -v says which and why"
+        ill "$failed files could not be indexed" "dftracerctl info -v lists them with the reasons"
     fi
     if [ "${damaged:-0}" != 0 ]; then
-        odd "$damaged files are damaged, and read as far as that is possible" "dftracerctl info -v says which and where"
+        odd "$damaged files are corrupt; their readable parts are indexed" "dftracerctl info -v lists them with the positions"
     fi
     if [ "$(measure dftracerd_index_ready)" = 1 ]; then
-        well "everything that it found is indexed"
+        well "all files found are indexed"
     elif [ "$(measure dftracerd_index_stopped)" != 1 ]; then
-        odd "it is indexing: $(measure dftracerd_index_pending_files) files wait" "dftracerctl index waits for it"
+        odd "it is indexing: $(measure dftracerd_index_pending_files) files are pending" "dftracerctl index waits until they are indexed"
     fi
     if [ $(($(measure process_open_fds) * 5)) -gt $(($(measure process_max_fds) * 4)) ]; then
-        odd "$(measure process_open_fds) of $(measure process_max_fds) files are open" "LimitNOFILE= of its unit, or less connections"
+        odd "$(measure process_open_fds) of $(measure process_max_fds) files are open" "raise LimitNOFILE= of its unit, or use fewer connections"
     fi
 }
 
@@ -238,9 +238,9 @@ doctor() {
         url=${url%/}
         examine_daemon
     else
-        well "no daemon of yours serves this; the first command starts one"
+        well "no daemon of yours serves this directory; the first command starts one"
     fi
-    printf '%s to mend, %s to look at\n' "$ills" "$odds"
+    printf '%s errors, %s warnings\n' "$ills" "$odds"
     [ "$ills" = 0 ]
 }
 

@@ -6,7 +6,7 @@ dftracer_*) command=${0##*/dftracer_} ;;
 esac
 while [ -z "$command" ]; do
     case ${1-} in
-    --url | --unix-socket) [ $# -ge 2 ] || wrong "$1 needs an argument" ;;
+    --url | --unix-socket) [ $# -ge 2 ] || wrong "$1 requires an argument" ;;
     esac
     case ${1-} in
     --url) url=$2; shift 2 ;;
@@ -23,7 +23,7 @@ case $newline$commands in
 *) printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2; exit 2 ;;
 esac
 if [ "$command" = server ]; then
-    [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "there is no dftracerd"
+    [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "no dftracerd program found"
     exec "${DFTRACERD:-$program}" "$@"
 fi
 
@@ -54,8 +54,8 @@ request=''
 take_words() {
     case $request,${1%%=*} in
     ,*) request=${1#/} ;;
-    *,*[!A-Za-z0-9_.-]* | *,) wrong "$1: NAME=VALUE is needed" ;;
-    *) case $1 in *=*) add "${1%%=*}" "${1#*=}" ;; *) wrong "$1: NAME=VALUE is needed" ;; esac ;;
+    *,*[!A-Za-z0-9_.-]* | *,) wrong "$1: expected NAME=VALUE" ;;
+    *) case $1 in *=*) add "${1%%=*}" "${1#*=}" ;; *) wrong "$1: expected NAME=VALUE" ;; esac ;;
     esac
 }
 
@@ -79,7 +79,7 @@ take_option() {
     '['*) # the value may be left out
         case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac
         ;;
-    *) [ $# -ge 2 ] || wrong "$1 needs an argument" ;;
+    *) [ $# -ge 2 ] || wrong "$1 requires an argument" ;;
     esac
     case $argument,${2-} in
     COUNT,0 | BYTES,0) die "$1 must not be 0" ;;

@@ -1,6 +1,6 @@
 # ---- the commands ------------------------------------------------------------------------------------------
 
-command -v curl >/dev/null || die "curl is needed"
+command -v curl >/dev/null || die "curl is required"
 [ "$command" != doctor ] || { doctor; exit; }
 trap 'end_getter; [ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
 trap 'exit 1' HUP INT TERM
@@ -13,9 +13,9 @@ if [ -n "$config" ]; then
 fi
 case $command,$fields in
 comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='* | call_tree,* | [!c]*) ;;
-*) die "--baseline and --variant are needed, or --config" ;;
+*) die "--baseline and --variant are required, or --config" ;;
 esac
-[ "$command" != call_tree ] || [ -n "$inputs" ] || wrong "INPUT is needed: trace files or directories of them"
+[ "$command" != call_tree ] || [ -n "$inputs" ] || wrong "INPUT is required: trace files or directories"
 # The daemon takes the files that fit both a directory and a glob: so directories beside files are globs, too.
 for input in $inputs; do
     [ -d "$input/" ] || pattern=${pattern:-*}
@@ -31,7 +31,7 @@ for input in $inputs; do
 done
 [ "$command" != pgzip ] || plain_traces "${directory:-.}"
 if [ "$command" = reconstruct ]; then # which chooses no traces
-    [ -n "$directory" ] || wrong "--directory is needed"
+    [ -n "$directory" ] || wrong "--directory is required"
     if ! [ -f "$directory" ]; then
         add_directory "$directory"
         fields=$where where=
@@ -61,7 +61,7 @@ stats)
     ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
     ;;
 get)
-    [ -n "$request" ] || wrong "PATH is needed, for instance /stats"
+    [ -n "$request" ] || wrong "PATH is required, for example /stats"
     [ -z "$reached" ] || wait_for_listing
     set -- "$request" "$fields" -gN
     [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
@@ -91,8 +91,8 @@ view)
 aggregator)
     case ${format:=json},${level:=6} in
     json,[0-9] | arrow,[0-9] | arrow-stream,[0-9] | ndjson,[0-9] | csv,[0-9] | text,[0-9]) ;;
-    *,[0-9]) die "--format $format: not json, arrow, arrow-stream, ndjson, csv or text" ;;
-    *) die "--compression-level $level: not 0 to 9" ;;
+    *,[0-9]) die "--format $format: must be json, arrow, arrow-stream, ndjson, csv or text" ;;
+    *) die "--compression-level $level: must be 0 to 9" ;;
     esac
     suffix=
     [ "$format" != arrow ] || suffix=.arrows
@@ -131,7 +131,7 @@ comparator)
     [ -n "$fail_on" ] || exit 0
     facts=$(ask "$@" --data format=json) || exit 1
     case $facts in *'"failed":false'*) exit 0 ;; esac
-    printf 'dftracerctl: something is worse by the class %s or more\n' "$fail_on" >&2 && exit 3
+    printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2 && exit 3
     ;;
 call_tree)
     first=${inputs%%"$newline"*}
@@ -165,7 +165,7 @@ event_count)
     ask event-count "$where$fields" --data "wait=$wait"
     ;;
 reader)
-    [ -n "$where" ] || wrong "FILE is needed"
+    [ -n "$where" ] || wrong "FILE is required"
     if [ -n "$check" ]; then
         wait_for_listing
         case $(ask read "$where" --data check=true --data wait=no) in
@@ -177,7 +177,7 @@ reader)
     ask read "$where$fields" --data "wait=$wait"
     ;;
 tar)
-    [ -n "$where" ] || wrong "FILE is needed"
+    [ -n "$where" ] || wrong "FILE is required"
     prepare
     facts=$(ask tar "$where" --data list=false --data "wait=$wait") || exit 1
     case $build,$facts in
@@ -229,7 +229,7 @@ split)
     output=${output:-./split}
     level=$(level_of "${compress:-true}") || exit 1
     case ${chunk_size:=4} in
-    *[!0-9]* | 0*) die "--chunk-size $chunk_size: not a number of MB" ;;
+    *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
     esac
     prepare
     unpack "$output" manifest.json split "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MB" \
@@ -249,11 +249,11 @@ split)
     [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$(number files)" "$#" "$output"
     ;;
 organize)
-    [ -n "$output" ] || wrong "--output is needed"
-    case $fields in *'"groups='*) ;; *) wrong "--groups is needed" ;; esac
+    [ -n "$output" ] || wrong "--output is required"
+    case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
     case ${chunk_size:=256} in
     0) chunk_size=1000000000 ;; # all
-    *[!0-9]* | 0*) die "--chunk-size $chunk_size: not a number of MB" ;;
+    *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
     esac
     level=$(level_of "${compress:-true}") || exit 1
     vacant "$output"
@@ -267,7 +267,7 @@ organize)
     exit "$outcome"
     ;;
 reconstruct)
-    [ -n "$output" ] || wrong "--output is needed"
+    [ -n "$output" ] || wrong "--output is required"
     vacant "$output"
     set -- "reconstruct?compress=${compress:-as_was}" "$fields"
     [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
@@ -289,7 +289,7 @@ pgzip)
     exit "$failed"
     ;;
 gen_fake_trace)
-    [ -n "$output" ] || wrong "--output-dir is needed"
+    [ -n "$output" ] || wrong "--output-dir is required"
     unpack "$output" summary.txt gen-fake-trace "$fields" --data wait=no
     cat -- "$part/summary.txt" && rm -- "$part/summary.txt" && settle
     [ -n "$verify" ] || exit 0
