@@ -17,20 +17,24 @@
 
 static const char usage[] =
     "usage: dftracerd-inspect [OPTIONS] COMMAND INDEX [DIRECTORY]\n"
+    "Shows and checks an index of dftracerd, or builds one without a daemon.\n"
     "\n"
-    "  stat INDEX              what the index holds, in sum and by file\n"
-    "  dump INDEX              everything in a canonical text form: equal for equal content\n"
-    "  check INDEX             reads every value; exit status 1 when one is damaged\n"
-    "  build INDEX DIRECTORY   indexes the traces below DIRECTORY (*.pfw, *.pfw.gz) into INDEX\n"
+    "  stat INDEX              print the contents: totals, and one line per file\n"
+    "  dump INDEX              print everything as canonical text: equal indexes print equal text\n"
+    "  check INDEX             read every value; exit status 1 if one is corrupt\n"
+    "  build INDEX DIRECTORY   index the traces below DIRECTORY (*.pfw, *.pfw.gz) into INDEX\n"
     "\n"
-    "  -c, --checkpoint-size=BYTES  text in a chunk (build)          [4MiB]\n"
-    "  -w, --workers=N              scan threads (build)             [number of CPUs]\n"
-    "  -m, --memory=BYTES           text and columns in flight       [160MiB]\n"
-    "  -e, --engine=zlib|isal       inflate library (build)          [the fastest]\n"
-    "      --commit=MS              a commit after so long at the latest (build) [500]\n"
-    "  -s, --settle=MS              files that have not changed for so long are complete [0]\n"
-    "  -q, --quiet                  says nothing but errors\n"
-    "  -h, --help\n";
+    "Options of build, with their defaults:\n"
+    "  -c, --checkpoint-size=BYTES  uncompressed bytes per chunk      [4MiB]\n"
+    "  -w, --workers=N              number of indexing threads        [number of CPUs]\n"
+    "  -m, --memory=BYTES           memory for data being indexed     [160MiB]\n"
+    "  -e, --engine=zlib|isal       decompression library             [the fastest]\n"
+    "      --commit=MS              maximum milliseconds between commits [500]\n"
+    "  -s, --settle=MS              treat a file as complete when it has not\n"
+    "                               changed for MS milliseconds       [0]\n"
+    "All commands:\n"
+    "  -q, --quiet                  print errors only\n"
+    "  -h, --help                   print this help\n";
 
 struct settings {
     struct index_options options;
@@ -135,7 +139,7 @@ static int command_check(struct index *ix, struct settings *settings)
     if (rc)
         return fail(&err, rc);
     if (!settings->quiet)
-        printf("sound\n");
+        printf("ok\n");
     return 0;
 }
 
@@ -265,7 +269,7 @@ static int build(struct index *ix, const char *directory, struct settings *setti
 
 static int bad_value(const char *option)
 {
-    fprintf(stderr, "dftracerd-inspect: bad value of --%s\n%s", option, usage);
+    fprintf(stderr, "dftracerd-inspect: invalid value of --%s\n%s", option, usage);
     return 2;
 }
 

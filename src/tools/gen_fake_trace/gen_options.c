@@ -11,34 +11,37 @@
 static const char usage_text[] =
     "usage: gen-fake-trace [OPTIONS] --output-dir DIR\n"
     "       gen-fake-trace [OPTIONS] --single FILE\n"
-    "Writes synthetic DFTracer traces of a 3D U-Net training. Equal options give equal bytes.\n\n"
-    "  -o, --output-dir DIR       where the files rank_<r>.pfw.gz go\n"
-    "      --single FILE          all processes into one file (- is standard output)\n"
-    "      --files N              all processes into N files trace_<n>.pfw.gz\n"
-    "  -p, --num-processes N      processes (8)\n"
-    "  -H, --num-hosts N          hosts (4)\n"
+    "Writes synthetic DFTracer traces of the training of a 3D U-Net. The same options always\n"
+    "give the same bytes.\n"
+    "\n"
+    "  -o, --output-dir DIR       write one file per process, rank_<r>.pfw.gz, to this directory\n"
+    "      --single FILE          write all processes to one file (- is standard output)\n"
+    "      --files N              write all processes to N files, trace_<n>.pfw.gz\n"
+    "  -p, --num-processes N      number of processes (8)\n"
+    "  -H, --num-hosts N          number of hosts (4)\n"
     "  -e, --num-epochs N         training epochs (500)\n"
-    "  -s, --steps-per-epoch N    steps of an epoch (1000)\n"
-    "      --checkpoint-every N   a checkpoint every N epochs, 0: never (5)\n"
-    "      --validation-every N   a validation every N epochs, 0: never (2)\n"
-    "      --num-train-files N    training files (8)\n"
-    "      --num-val-files N      validation files (2)\n"
-    "      --step-duration-ms N   base duration of a step (100)\n"
+    "  -s, --steps-per-epoch N    steps per epoch (1000)\n"
+    "      --checkpoint-every N   write a checkpoint every N epochs, 0: never (5)\n"
+    "      --validation-every N   validate every N epochs, 0: never (2)\n"
+    "      --num-train-files N    number of training files (8)\n"
+    "      --num-val-files N      number of validation files (2)\n"
+    "      --step-duration-ms N   base duration of a step in milliseconds (100)\n"
     "      --seed N               random seed (42)\n"
-    "      --events N             events over all processes, whatever the number of epochs\n"
-    "      --shuffle              a step reads any training file, not one of the process's own\n"
-    "      --format F             unet3d (default), or as real tracers of their time: v3, v4,\n"
+    "      --events N             total number of events; overrides the number of epochs\n"
+    "      --shuffle              a step reads any training file, not only those of its process\n"
+    "      --format F             format: unet3d (default), or that of a tracer version: v3, v4,\n"
     "                             v108, v105, v0, g0, datacrumbs\n"
     "  -z, --compress N           gzip level 1-9, 0: plain text (6)\n"
-    "      --level N              gzip level 0-9, 0: a gzip file of stored blocks\n"
-    "      --plain                plain text: .pfw files\n"
-    "      --members SIZE|event   a new gzip member after SIZE bytes of text, or each line\n"
-    "      --reference            what the benchmarks read: 4.84 M events, 1.1 GB of text, 64\n"
-    "                             processes on 8 hosts, 5,000 files, in the format v3 (options\n"
-    "                             after it override)\n"
-    "      --verify               index the files, then tell which chunks queries need not read\n"
-    "      --checkpoint-size N    bytes of text in a chunk, for --verify (2M)\n"
-    "  -h, --help                 this text\n";
+    "      --level N              gzip level 0-9, 0: gzip without compression\n"
+    "      --plain                write plain text (.pfw files)\n"
+    "      --members SIZE|event   start a new gzip member after SIZE uncompressed bytes, or\n"
+    "                             after each line\n"
+    "      --reference            the traces of the benchmarks: 4.84 M events, 1.1 GB of text, 64\n"
+    "                             processes on 8 hosts, 5,000 files, format v3 (later options\n"
+    "                             override it)\n"
+    "      --verify               index the files, then report how many chunks each query skips\n"
+    "      --checkpoint-size N    uncompressed bytes per chunk, for --verify (2M)\n"
+    "  -h, --help                 print this help\n";
 
 void die(const char *message, ...)
 {
@@ -65,7 +68,7 @@ static uint64_t parse_number(const char *option, const char *text, bool units)
         end++;
     }
     if (bad || *end || n > UINT64_MAX / factor)
-        die("bad value of --%s: %s", option, text);
+        die("invalid value of --%s: %s", option, text);
     return n * factor;
 }
 
@@ -147,7 +150,7 @@ static void set_level(struct generate_options *g, int code, const char *text)
 {
     uint64_t level = parse_number(option_name(code), text, false);
     if (level > 9)
-        die("bad value of --%s: %s", option_name(code), text);
+        die("invalid value of --%s: %s", option_name(code), text);
     g->level = (int)level;
     g->plain = code == 'z' && level == 0;
 }
@@ -207,10 +210,10 @@ static void parse_option(struct options *o, int code, const char *text)
 static void check(const struct options *o)
 {
     if (!o->dir == !o->single)
-        die("one of --output-dir and --single is needed (try --help)");
+        die("--output-dir or --single is required (try --help)");
     if (o->verify &&
         (o->single || o->g.files || o->g.plain || o->g.format != generate_format_find("unet3d")))
-        die("--verify is for files rank_<r>.pfw.gz of the format unet3d");
+        die("--verify requires files rank_<r>.pfw.gz of the format unet3d");
 }
 
 void options_parse(struct options *o, int argc, char **argv)
