@@ -42,7 +42,7 @@ any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
 $choosing - --files FILE... call:add_file these trace files or globs
 pgzip -d --directory DIR set:directory plain traces in this directory (default: the working directory)
-$choosing,comparator -r --recursive - set:recursive=true include directories below DIR
+$choosing,comparator -r --recursive - set:recursive=true include subdirectories
 info - --query summary|detailed set:detail totals (default), or one line per file
 info -v --verbose - set:detail=detailed one line per file
 stats - --report summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed field:report which report to print (default: summary)
@@ -50,10 +50,10 @@ stats - --group-by COLUMN... call:add_column columns of the report detailed: nam
 stats - --top-n N field:top_n number of rows of top-* reports and of groups, 0 = all (default: 10)
 stats - --top-n-pid-tid N field:top_n_pid_tid number of threads listed, 0 = all (default: 10)
 info,stats,processes,requests - --json - set:format=json print JSON instead of text
-call_tree -r --recursive - set:recursive=true include directories below the inputs
+call_tree -r --recursive - set:recursive=true include subdirectories of the inputs
 call_tree - --pattern GLOB set:pattern in input directories, only files whose names match, for example *.pfw.gz
-call_tree -o --output FILE set:output write the tree as JSON to FILE, complete or not at all (default: NAME.calltree, named after the first input)
-call_tree - --json - set:trace=true also write a trace for Perfetto next to it: FILE with .pfw instead of .calltree
+call_tree -o --output FILE set:output write the tree as JSON to FILE, which stays unchanged on failure (default: NAME.calltree, named after the first input)
+call_tree - --json - set:trace=true also write a trace for Perfetto, named FILE with .pfw instead of .calltree
 call_tree - --text FILE set:text_file also write the printed text to FILE
 call_tree - --max-depth N field:max_depth maximum depth of the tree, 0 = no limit (default: 0)
 call_tree - --analyze - set:analyze=true also print the most frequent calls, durations, categories, levels, hottest and critical paths
@@ -73,10 +73,10 @@ stats,aggregator,call_tree,comparator,event_count,processes - --clip - call:add_
 view - --time-range FROM,TO field:time_range events that start in this time range (microseconds)
 view - --min-duration US field:min_duration events with at least this duration (microseconds)
 view - --max-duration US field:max_duration events with at most this duration (microseconds)
-view,processes -o --output FILE set:output write to FILE, complete or not at all (default: standard output)
+view,processes -o --output FILE set:output write to FILE, which stays unchanged on failure (default: standard output)
 view - --no-metadata - set:metadata=false leave out the metadata records that events refer to
 view - --stream - none
-aggregator -o --output FILE set:output write to FILE, complete or not at all; - is standard output (default: aggregated_output.json)
+aggregator -o --output FILE set:output write to FILE, which stays unchanged on failure; - is standard output (default: aggregated_output.json)
 aggregator - --format json|arrow|arrow-stream|ndjson|csv|text set:format json (default): a trace for Perfetto; arrow: an Arrow IPC file, .arrows is appended to its name
 aggregator -t --time-interval MS field:time_interval length of a time interval, in milliseconds or with a unit (default: 5000)
 aggregator -g --group-keys LIST field:group_keys additional key columns: arguments, comma-separated, for example epoch,step
@@ -91,7 +91,7 @@ aggregator - --compress - set:compress=true compress the output with gzip, .gz i
 aggregator - --compression-level N set:level gzip level, 0 to 9 (default: 6)
 comparator - --baseline PATH call:add_baseline trace file, glob or directory of the baseline
 comparator - --variant PATH... call:add_variant trace file, glob or directory of a variant; each one becomes a column
-comparator - --config FILE set:config a JSON file with baseline, variant, defaults and nodes
+comparator - --config FILE set:config read baseline, variant, defaults and nodes from a JSON file
 comparator - --query QUERY field:query a filter for baseline and variants (default: cat == \"POSIX\" OR cat == \"STDIO\")
 comparator - --preset io|compute|dlio field:preset a predefined selection for baseline and variants
 comparator - --group-by LIST field:group_by columns that identify an operation, comma-separated (default: cat,name)
@@ -102,7 +102,7 @@ comparator -t --time-interval MS field:time_interval window of the metric peak_m
 comparator - --threshold PCT field:threshold leave out operations that change by less than PCT percent (default: 0)
 comparator - --fail-on small|medium|large set:fail_on exit with status 3 if an operation is worse by this class of effect size (Cohen's d) or more
 comparator - --no-color - set:color=false no colors on a terminal
-comparator -o --output FILE set:output write to FILE, complete or not at all (default: standard output)
+comparator -o --output FILE set:output write to FILE, which stays unchanged on failure (default: standard output)
 reader -s --start N field:start first byte, or first line with --mode lines; -1 = from the start
 reader -e --end N field:end end byte (exclusive), or last line with --mode lines (inclusive); -1 = to the end
 reader - --mode bytes|line_bytes|lines field:mode exact bytes (default), the complete lines within the byte range, or lines by number
@@ -114,7 +114,7 @@ index - --dimensions LIST field:dimensions additional columns that get bloom fil
 index -c --checkpoint-size BYTES field:checkpoint_size uncompressed bytes per chunk, for files that are indexed now
 index - --false-positive-rate RATE field:false_positive_rate false positive rate of the bloom filters (default: 0.01)
 index - --expected-entries COUNT field:expected_entries minimum number of values that a bloom filter is sized for
-merge -o --output FILE set:output write to FILE, complete or not at all; the name must end with .pfw (default: combined.pfw)
+merge -o --output FILE set:output write to FILE, which stays unchanged on failure; the name must end with .pfw (default: combined.pfw)
 merge -c --compress - set:compress=true compress with gzip, .gz is appended to the name
 merge -g --gzip-only - set:gzip_only=true skip plain files
 merge - --order file|ts field:order one file after the other (default), or all events by time
@@ -189,7 +189,7 @@ $all - --watchdog-interval N none
 $all - --watchdog-warning-threshold N none
 $all - --watchdog-idle-timeout N none
 $all - --watchdog-deadlock-timeout N none
-get -o --output FILE set:output write to FILE, complete or not at all (default: standard output)
+get -o --output FILE set:output write to FILE, which stays unchanged on failure (default: standard output)
 get,requests -d --directory DIR call:add_directory use the daemon that serves this directory (default: the working directory)
 doctor -d --directory DIR call:add_examined check the traces in this directory (default: the working directory)
 doctor -c --config FILE set:config_file configuration file of the daemon (default: the file that dftracerd reads)
