@@ -16,8 +16,9 @@ const struct option_spec option_table[] = {
      "is the directory's own name."},
     {"bind", 'b', OPTION_LIST, AT(bind), 0, 0, OPTION_OLD, "ADDRESS", NULL, "127.0.0.1 and ::1",
      "address to listen on; repeatable",
-     "An address other than loopback requires TLS (--tls-cert) and a token (--token-file), or "
-     "--insecure."},
+     "An address other than loopback requires TLS (--tls-cert) and a token (--token-file) or "
+     "client certificates (--tls-client-ca). With --insecure, TLS is optional; with --insecure and "
+     "--no-auth, so is the token."},
     {"port", 'p', OPTION_UINT, AT(port), 0, 65535, OPTION_OLD, "PORT", "8080", NULL,
      "TCP port; 0 selects a free one", NULL},
     {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
@@ -47,7 +48,7 @@ const struct option_spec option_table[] = {
     {"archive-traces", 0, OPTION_UINT, AT(archive_traces), 1, 1u << 20, 0, "N", "100000", NULL,
      "maximum number of traces read from one tar archive",
      "Each trace takes memory, and a small archive can contain a million of them. Further traces "
-     "are ignored, and the archive is reported as damaged."},
+     "are ignored, and the archive gets the state 'damaged'."},
     {"map-size", 0, OPTION_BYTES, AT(map_size), 1ull << 20, 1ull << 46, OPTION_HIDDEN, "BYTES",
      NULL, "64 GiB", "initial size of the memory map of the index", NULL},
     {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL,
@@ -55,7 +56,8 @@ const struct option_spec option_table[] = {
      "columns that get bloom filters, comma-separated", NULL},
     {"query-timeout", 0, OPTION_MS, AT(query_timeout_ms), 1, TIME_MOST, OPTION_LIVE, "TIME", "5m",
      NULL, "maximum run time of a query",
-     "A query that takes longer gets status 504; an answer that is already being sent is cut off."},
+     "A query that takes longer gets status 504. While an answer is being sent, the limit applies "
+     "to each part of it; if one takes longer, the answer is cut off."},
     {"query-memory", 0, OPTION_BYTES, AT(query_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "1GiB",
      NULL, "memory limit of one query",
      "A query that needs more gets status 413; an answer that is already being sent is cut off."},
@@ -94,7 +96,8 @@ const struct option_spec option_table[] = {
      "get 503. This limit does not apply to admins."},
     {"client-connections", 0, OPTION_UINT, AT(client_connections), 1, 1u << 20, 0, "N", NULL,
      "half of max-connections", "maximum number of connections of one client",
-     "Further connections are closed at once."},
+     "Further connections are closed at once, with status 429 where there is no TLS. This limit "
+     "does not apply to admins."},
     {"request-time", 0, OPTION_MS, AT(request_time_ms), 1, TIME_MOST, 0, "TIME", "1m", NULL,
      "maximum time for a request to arrive",
      "The time starts when the request begins to arrive. A connection whose request takes longer "

@@ -75,7 +75,7 @@ static void print_totals(struct index *ix, struct snapshot *s)
         bytes += f->index_bytes;
         damaged += f->damaged;
     }
-    printf("files %u damaged %u chunks %" PRIu64 " processes %" PRIu64 " names %" PRIu64
+    printf("files %u files_damaged %u chunks %" PRIu64 " processes %" PRIu64 " names %" PRIu64
            " texts %u\n",
            files, damaged, chunks, processes, names, index_text_count(ix));
     printf("compressed %" PRIu64 " text %" PRIu64 " columns %" PRIu64 " index %" PRIu64 "\n",

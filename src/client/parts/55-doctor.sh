@@ -176,8 +176,8 @@ examine_daemon() {
     200) ;;
     403) facts=$(call info '' -m 10 -o /dev/null -w '%{http_code}') # --enforce-file-permissions keeps /metrics for admins
         [ "$facts" = 200 ] && well "${socket:-$url} answers" && return
-        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or ask the administrator for an allow-user line in its configuration" && return ;;
-    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or ask the administrator for an allow-user line in its configuration" && return ;;
+        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" && return ;;
+    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" && return ;;
     *) call healthz '' -m 10 -o /dev/null
         code=$?
         case $code in
