@@ -1,5 +1,6 @@
 """For the tests of this folder: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
 
+import contextlib
 import ctypes
 import functools
 import gzip
@@ -19,6 +20,12 @@ import traceback
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, ".."))
+
+import tools  # noqa: E402
+
+tools.use_system_first()
+
 BUILD = os.environ.get("DFTRACERD_BUILD", os.path.join(HERE, "..", "..", "build"))
 PROGRAM = os.path.join(BUILD, "bin", "dftracerd")
 FLAVOUR = os.path.basename(os.path.normpath(BUILD))
@@ -300,6 +307,19 @@ class HeldIndex:
 # ---- tests ---------------------------------------------------------------------------------------------
 
 
+class Skip(Exception):
+    """What a test needs is not on this machine; the text says what."""
+
+
+@contextlib.contextmanager
+def where_possible(part):
+    """Around a part of a test: where it raises Skip, it is left out with its reason and the test continues."""
+    try:
+        yield
+    except Skip as why:
+        print("  skip %s: %s" % (part, why), flush=True)
+
+
 @functools.cache
 def can_be_nobody(*paths):
     """Whether programs can be run as another user, who can go to scratch directories and execute `paths`; if not, it is told why."""
@@ -360,9 +380,15 @@ def once_within(limit, attempt, what, tries=30):
     raise AssertionError("%s: never within %g: %s" % (what, limit, ["%.3f" % t for t in took]))
 
 
-def main(tests, without_tsan=()):
+def main(tests, without_tsan=(), needs=lambda: None):
     """Runs functions; a failure is told and the next one goes on. Arguments choose by name. ThreadSanitizer is not shown those in
-    `without_tsan`: they are of what is read and written, and the threads that do it are those of the other tests."""
+    `without_tsan`: they are of what is read and written, and the threads that do it are those of the other tests. A test is skipped
+    when it raises Skip, all are when `needs` does: where none ran, the exit status is 77 and the last line says why."""
+    try:
+        needs()
+    except Skip as why:
+        print(why)
+        sys.exit(77)
     if not os.access(PROGRAM, os.X_OK):
         print("%s is not built" % PROGRAM)
         sys.exit(1)
@@ -370,7 +396,7 @@ def main(tests, without_tsan=()):
     if unknown:
         print("there is no case %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(test.__name__ for test in tests)))
         sys.exit(1)
-    failed = 0
+    failed, ran, skipped = 0, 0, None
     for test in tests:
         if test.__name__ not in sys.argv[1:] if len(sys.argv) > 1 else TSAN and test in without_tsan:
             continue
@@ -378,9 +404,16 @@ def main(tests, without_tsan=()):
         try:
             test()
             outcome = "ok"
+            ran += 1
+        except Skip as why:
+            outcome, skipped = "skip", why
+            print(why, flush=True)
         except Exception:  # a test that breaks has failed
             traceback.print_exc()
             outcome = "FAIL"
             failed += 1
         print("%s %s (%.1f s)" % (outcome, test.__name__, time.monotonic() - begin), flush=True)
+    if skipped and not ran and not failed:
+        print(skipped)
+        sys.exit(77)
     sys.exit(1 if failed else 0)
