@@ -3,7 +3,6 @@
 import glob
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -120,13 +119,18 @@ def browse(modules, program, *steps):
 
 
 def person(report, world, d):
-    import npm
+    import browser
+    from web import Skip
 
-    modules, program = npm.modules(), shutil.which("chromium")
     size = len(d.get("/"))
     report.value("page_size", "size of the page", size / 1024, "KiB", 400)
-    if not modules or not program or size < 50_000:
-        report.leave_out("the page in a browser", "Chromium or playwright-core is missing, or the page is not built")
+    try:
+        program, modules = browser.chromium()
+    except Skip as why:
+        report.leave_out("the page in a browser", str(why))
+        return
+    if size < 50_000:
+        report.leave_out("the page in a browser", "the page is not built")
         return
     url = d.url + "#" + urllib.parse.urlencode({"view": "timeline"})
     moves = [s for k in "wwwwddaasswwwdd0" for s in ({"do": "press", "keys": k}, {"do": "until", "code": DRAWN})]

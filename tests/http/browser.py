@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import npm
-from web import BUILD, HERE, SANITIZED, check, equal
+from web import BUILD, HERE, SANITIZED, Skip, check, equal
 
 SHOTS = os.path.abspath(os.path.join(BUILD, "screenshots"))
 
@@ -22,26 +22,29 @@ STAND_IN = """<!doctype html><title>stand-in</title><script>
   });</script>"""
 
 
-def missing():
-    """Why there is no browser to look at the page with, or None."""
+def chromium():
+    """(the program, the folder of the npm packages that drive it). Raises Skip, with the reason, where there is none."""
     if SANITIZED:
-        return "a sanitizer"
-    if not shutil.which("chromium"):
-        return "Chromium is not installed"
-    return None if npm.modules() else "no playwright-core"
+        raise Skip("a sanitizer: the browser is another program")
+    program = shutil.which("chromium")
+    if not program:
+        raise Skip("Chromium is not installed")
+    return program, npm.modules()
 
 
-def unbuilt(web):
-    """Whether there is no page: npm is missing, or its registry was when the daemon was built."""
-    return "<noscript>" not in web.get("/").text()
+def needs_page(web):
+    """Raises Skip where the daemon was built without its page."""
+    if "<noscript>" not in web.get("/").text():
+        raise Skip("the page was not built: npm was missing, or its registry could not be reached")
 
 
 class Browser:
     """with Browser(folder) as b: b.open(url); b.texts(at="h2"). What goes wrong in the page fails at once."""
 
     def __init__(self, folder):
+        program, modules = chromium()
         os.makedirs(SHOTS, exist_ok=True)
-        command = ["node", os.path.join(HERE, "page_drive.js"), npm.modules(), shutil.which("chromium"), folder.path("profile"), SHOTS]
+        command = ["node", os.path.join(HERE, "page_drive.js"), modules, program, folder.path("profile"), SHOTS]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, verb, **more):
