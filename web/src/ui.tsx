@@ -1,5 +1,6 @@
 // Pieces that views share.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 import { ApiError, Cancelled, epoch } from "./api";
 import { exact, label } from "./format";
 
@@ -46,6 +47,14 @@ export function Num({ value, as, unit = "" }: { value: number | null | undefined
 export function Name({ value, most }: { value: unknown; most?: number }) {
   if (typeof value === "string" && value.startsWith("/")) return <bdi class="name path" title={label(value, 1000)}><bdi dir="ltr">{label(value, 1000)}</bdi></bdi>;
   return <bdi class="name" title={label(value, 1000)}>{label(value, most)}</bdi>;
+}
+
+/** A text field whose text counts once it is complete: at Enter, or when the field is left. The view may be drawn again while somebody types; the text
+ *  typed so far stays. */
+export function TextField({ value, onDone, ...more }: { value: string; onDone: (text: string) => void } & Omit<JSX.IntrinsicElements["input"], "value" | "onInput" | "onChange" | "onBlur">) {
+  const [typed, setTyped] = useState<string | null>(null);
+  return <input {...more} value={typed ?? value} onInput={(e) => setTyped(e.currentTarget.value)} onBlur={() => setTyped(null)}
+    onChange={(e) => { setTyped(null); onDone(e.currentTarget.value); }} />;
 }
 
 /** How much of the greatest this is. */

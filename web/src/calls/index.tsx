@@ -5,7 +5,7 @@ import { exact, label, many, time } from "../format";
 import { useAnswer } from "../live";
 import { shown } from "../shown";
 import { extra, selection, selectionParams, type Selection } from "../state";
-import { Failure, Name, Num } from "../ui";
+import { Failure, Name, Num, TextField } from "../ui";
 import { Flame } from "./flame";
 import { bottomUp, functionsOf, together, type Answer, type Call, type Function } from "./model";
 import "./calls.css";
@@ -69,7 +69,7 @@ function Sandwich({ names }: { names: Function[] }) {
   useLayoutEffect(() => { shown.value = { path: "/call-tree", params }; }, [JSON.stringify(params)]);
   return (
     <>
-      <label class="choice">Function <input aria-label="Function" list="call-names" value={name} size={30} onChange={(e) => { focus.value = e.currentTarget.value; }} /></label>
+      <label class="choice">Function <TextField aria-label="Function" list="call-names" value={name} size={30} onDone={(text) => { focus.value = text; }} /></label>
       <datalist id="call-names">{names.slice(0, 500).map((f) => <option key={f.key} value={f.name} />)}</datalist>
       {answer.error ? <Failure error={answer.error} /> : !answer.data ? <p class="empty">…</p> : !answer.data.callees?.count ? <p class="empty">No call of {label(name)} here.</p> : (
         <>

@@ -10,7 +10,7 @@ import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
 import { shown } from "../shown";
 import { extra, selection, type Selection } from "../state";
-import { Failure, Name, Num, Panel } from "../ui";
+import { Failure, Name, Num, Panel, TextField } from "../ui";
 import { formatOf, isSummary, ordered, requestOf, sideOf, textOf, titleOf, weightOf, type Row } from "./model";
 
 const first = extra("a", ""), second = extra("b", ""), by = extra("of", "name"), common = extra("both", "");
@@ -24,8 +24,8 @@ function Side({ title, side, onChange, files }: { title: string; side: Selection
     <Panel title={title} tools={<button onClick={() => onChange(selection.value)} title="What the box above chooses">Take the present selection</button>}>
       <QueryInput id={id} name={`Query of ${title}`} placeholder="Query, for instance: rank == 0" value={query} onInput={setQuery} onEnter={(text) => onChange({ ...side, query: text.trim() })} />
       <div class="choices">
-        <label class="choice">Trace or directory <input list="places" size={24} value={fileName(side.file) || side.dir} placeholder="all" onChange={(e) => {
-          const text = e.currentTarget.value.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
+        <label class="choice">Trace or directory <TextField list="places" size={24} value={fileName(side.file) || side.dir} placeholder="all" onDone={(typed) => {
+          const text = typed.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
           onChange({ ...side, file: !isFile ? "" : files.includes(text) ? literalFile(text) : text, dir: isFile ? "" : text });
         }} /></label>
         {side.from != null && side.to != null && <span class="chip">{clock(side.from)} + {after(side.to - side.from)}<button aria-label="All of the time" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}

@@ -6,7 +6,7 @@ import { stamp } from "../live";
 import { columnNames } from "../query/columns";
 import { extra, selection, setSelection } from "../state";
 import { dark } from "../theme";
-import { Failure } from "../ui";
+import { Failure, TextField } from "../ui";
 import { listen } from "./input";
 import { nextGap, type ChosenGap } from "./gaps";
 import { arrange, useArranged } from "./arranged";
@@ -74,9 +74,9 @@ function Toolbar({ stage, onMatch, onGap, onHelp }: { stage: Stage; onMatch: (m:
         onChange={(e) => { const v = e.currentTarget.value; lanes.value = v === "custom" ? "host,cat" : v; }}>
         {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">columns …</option>
       </select></label>
-      {custom && <input aria-label="Columns of lanes" value={lanes.value} size={16} onChange={(e) => { lanes.value = e.currentTarget.value || "threads"; }} />}
-      <label>Colour <input aria-label="Column that gives the colour" list="timeline-columns" value={stage.color} size={10} onFocus={() => setEntered(true)}
-        onChange={(e) => { color.value = e.currentTarget.value; e.currentTarget.value ||= stage.color; }} /></label>
+      {custom && <TextField aria-label="Columns of lanes" value={lanes.value} size={16} onDone={(text) => { lanes.value = text || "threads"; }} />}
+      <label>Colour <TextField aria-label="Column that gives the colour" list="timeline-columns" value={color.value || stage.color} size={10} onFocus={() => setEntered(true)}
+        onDone={(text) => { color.value = text; }} /></label>
       <Columns wanted={entered} />
       <label>Height <select aria-label="Height of lanes" value={height.value} onChange={(e) => { height.value = e.currentTarget.value; }}>
         {Object.keys(HEIGHTS).map((h) => <option key={h}>{h}</option>)}
