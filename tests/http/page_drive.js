@@ -9,7 +9,7 @@ const axe = require.resolve(path.join(modules, "axe-core/axe.min.js"));
 const SECONDS = 60 * 1000;
 const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-let context, page, wrong = [], aborted = [], asked = [], refused = 0;
+let context, page, wrong = [], aborted = [], asked = [], waiting = [], refused = 0;
 
 function listen(p) {
   p.on("pageerror", (e) => wrong.push("error: " + e));
@@ -28,8 +28,9 @@ const verbs = {
   // A fresh tab; `before`: a script that runs first, as programs that embed the page have one.
   async open({ url, width, height, scheme, motion, before }) {
     if (page) await page.close();
-    wrong = [], aborted = [], asked = [];
+    wrong = [], aborted = [], asked = [], waiting = [];
     page = await context.newPage();
+    await page.clock.install();
     await page.setViewportSize({ width: width || 1360, height: height || 900 });
     await page.emulateMedia({ colorScheme: scheme || "light", reducedMotion: motion || "no-preference" });
     if (before) await page.addInitScript(before);
@@ -59,6 +60,7 @@ const verbs = {
   aborted: () => aborted,
   asked: () => asked,
   async axe() {
+    await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => undefined))).then(() => 0)); // colours have arrived
     await page.evaluate(require("fs").readFileSync(axe, "utf8"));
     const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
     return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target + " " + n.failureSummary.split("\n").pop()).join("; ")}`);
@@ -72,11 +74,14 @@ const verbs = {
     await page.route(/\/(?!$|healthz)[a-z-]+(\?|$)/, (r) => r.request().headers().authorization === "Bearer " + token ? r.continue()
       : r.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ title: "Unauthorized", status: 401, detail: "wants a token" }) }));
   },
-  // Requests for this path, the first `times` of them, are answered late.
-  slow: ({ path: late, ms, times }) => page.route((u) => u.pathname === late, async (r) => {
-    await new Promise((then) => setTimeout(then, ms));
-    await r.continue().catch(() => undefined);
-  }, { times }),
+  // Requests for this path, the first `times` of them, are answered late: when `release` was called so often since.
+  late: ({ path: slow, times }) => page.route((u) => u.pathname === slow, (r) => { waiting.push({ route: r, seen: 0 }); }, { times }),
+  async release({ after }) {
+    const due = waiting.filter((w) => ++w.seen >= after);
+    waiting = waiting.filter((w) => w.seen < after);
+    await Promise.all(due.map((w) => w.route.continue().then(() => w.route.request().response()).then((a) => a?.finished()).catch(() => undefined))); // some were aborted
+    return due.length;
+  },
   // Requests for this path that have this parameter are refused; how many these were, says refused.
   async refuse({ path: bad, name, value }) {
     refused = 0;
@@ -89,7 +94,8 @@ const verbs = {
     await page.route(/\/(?!$|healthz|progress)[a-z-]+(\?|$)/, (r) => { refused++; return r.fulfill({ status, contentType: "application/problem+json", body: JSON.stringify({ title, status, detail }) }); });
   },
   refused: () => refused,
-  pause: ({ ms }) => page.waitForTimeout(ms),
+  // As if so much time had passed for the page: its timers that are due by then have run.
+  passes: ({ ms }) => page.clock.runFor(ms),
   // Requests for this path are answered with that.
   tell: ({ path: told, type, body }) => page.route((u) => u.pathname === told, (r) => r.fulfill({ status: 200, contentType: type, body })),
   // Requests for this path are not answered; without a path all but those for the state of the daemon.

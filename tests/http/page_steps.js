@@ -43,6 +43,9 @@ const does = {
     await cdp.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
     await cdp.detach();
   },
+  // With a clock of its own time passes for the page when `passes` says so, too: its timers that are due by then have run.
+  clock: (page) => page.clock.install(),
+  passes: (page, { ms }) => page.clock.runFor(ms),
   size: (page, { width, height }) => page.setViewportSize({ width, height }),
   shot: (page, { name }) => page.screenshot({ path: path.join(shots, name + ".png") }),
 };

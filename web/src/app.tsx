@@ -17,8 +17,9 @@ import { TokenForm } from "./token";
 import { count, exact, time } from "./format";
 
 const TITLES: Record<View, string> = {
-  overview: "Overview", timeline: "Timeline", calls: "Calls", groups: "Groups", compare: "Compare", query: "Events",
+  overview: "Overview", timeline: "Timeline", calls: "Calls", groups: "Explore", compare: "Compare", query: "Events",
 };
+const THEME_ICONS = { auto: "◐", light: "☀", dark: "☾" };
 const SHOWN: Record<View, () => JSX.Element> = {
   overview: OverviewView, timeline: TimelineView, calls: CallsView, groups: GroupsView, compare: CompareView, query: QueryView,
 };
@@ -45,15 +46,15 @@ function Tabs() {
 
 function State() {
   const p = progress.value;
-  if (!online.value) return <span class="state bad" role="status">daemon is away …</span>;
+  if (!online.value) return <span class="state bad" role="status">Disconnected, reconnecting…</span>;
   if (!p) return <span class="state" role="status">…</span>;
   const done = p.bytes ? p.bytes_done / p.bytes : 1;
   const words = p.state === "indexing"
-    ? `indexing ${Math.floor(done * 100)} %${p.eta_s ? `, ${time(p.eta_s * 1e6, 2)} left` : ""}`
+    ? `Indexing ${Math.floor(done * 100)} %${p.eta_s ? `, ${time(p.eta_s * 1e6, 2)} left` : ""}`
     : `${count(p.files_ready)} ${p.files_ready === 1 ? "file" : "files"}${p.files_failed ? `, ${p.files_failed} failed` : ""}`;
   return (
     <span class={`state ${p.state === "ready" ? "good" : p.state === "indexing" ? "busy" : "bad"}`} role="status"
-      title={`${p.state}: ${exact(p.files_ready)} of ${exact(p.files)} files, generation ${p.generation}`}>{words}</span>
+      title={`State: ${p.state}. ${exact(p.files_ready)} of ${exact(p.files)} files indexed, index generation ${p.generation}`}>{words}</span>
   );
 }
 
@@ -69,7 +70,7 @@ function Waiting() {
     return () => clearInterval(timer);
   }, [busy]);
   if (!busy || !since) return null;
-  return <span class="waiting"><span class="soft">asking, {seconds} s</span> <button onClick={cancelAll} title="Give up all that is asked; what is shown stays">Cancel</button></span>;
+  return <span class="waiting"><span class="soft">Querying… {seconds} s</span> <button onClick={cancelAll} title="Cancel all running queries; the results shown so far stay">Cancel</button></span>;
 }
 
 function Notices() {
@@ -77,7 +78,7 @@ function Notices() {
   return (
     <section aria-label="Notices">
       {host.error && <p class="notice bad" role="alert">{host.error}</p>}
-      {!online.value && <p class="notice bad" role="alert">The daemon cannot be reached. What is shown is what it said last; the page goes on by itself when it is back.</p>}
+      {!online.value && <p class="notice bad" role="alert">The daemon cannot be reached. Showing the last results; the page reconnects automatically.</p>}
     </section>
   );
 }
@@ -108,8 +109,8 @@ export function App() {
           <Waiting />
           <State />
           <button class="quiet" aria-pressed={following.value} onClick={() => { following.value = !following.value; }}
-            title="Show new events as they are indexed">live</button>
-          <button class="quiet" onClick={cycleTheme} title="Colours of the page">{theme.value}</button>
+            title="Update the results as new events are indexed">Live</button>
+          <button class="quiet" onClick={cycleTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}. Click to change`}>{THEME_ICONS[theme.value]}</button>
         </div>
       </header>
       <Notices />

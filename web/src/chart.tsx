@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, dark, MOST_COLOURS, PLAIN_LINES } from "./theme";
-import { after, time } from "./format";
+import { after, PRECISE, time, type Format } from "./format";
 import { marks, markText } from "./marks";
 
 export interface Series {
@@ -10,7 +10,7 @@ export interface Series {
   values: (number | null)[];
   /** What is drawn in place of the values: sums of what is stacked. */
   heights?: (number | null)[] | undefined;
-  format: (n: number | null | undefined) => string;
+  format: Format;
   bars?: boolean;
   axis?: "left" | "right";
 }
@@ -71,7 +71,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
       ...p.series.map((s, i): uPlot.Series => {
         const stroke = colour(`s${i % MOST_COLOURS}`);
         return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + (s.heights ? "" : "99") : undefined,
-          dash: i >= PLAIN_LINES ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i]) };
+          dash: i >= PLAIN_LINES ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i], PRECISE) };
       }),
     ],
     hooks: {

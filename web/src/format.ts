@@ -20,14 +20,29 @@ const SI = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3,
 const BYTES = [...SI.map(([n, u]) => [n, u + "B"] as const), [1, "B"]] as const;
 
 export type Amount = number | null | undefined;
+export type Format = (n: Amount, digits?: number) => string;
 
-/** A duration in microseconds. */
-export const time = (us: Amount, digits = 4): string =>
-  us == null ? "–" : us === 0 ? "0 µs" : Math.abs(us) < 1 ? `${trimmed(us * 1000, digits)} ns` : scaled(us, TIMES, digits);
-export const count = (n: Amount, digits = 4): string => (n == null ? "–" : Math.abs(n) < 10000 && Number.isInteger(n) ? exact(n) : scaled(n, SI, digits));
-export const bytes = (n: Amount, digits = 4): string => (n == null ? "–" : Math.abs(n) < 1 ? `${trimmed(n, digits)} B` : scaled(n, BYTES, digits));
+/** Two units, rounded to the smaller: 2 min 25 s, 1 h 37 min, 3 d 4 h. */
+function twoUnits(us: number): string {
+  const seconds = Math.round(us / 1e6), minutes = Math.round(us / 60e6), hours = Math.round(us / 3600e6);
+  const both = (n: number, of: number, unit: string, small: string) => `${Math.floor(n / of)} ${unit}${n % of ? ` ${n % of} ${small}` : ""}`;
+  return seconds < 3600 ? both(seconds, 60, "min", "s") : minutes < 1440 ? both(minutes, 60, "h", "min") : both(hours, 24, "d", "h");
+}
+
+/** Significant digits, and those of the value under the pointer. */
+const DIGITS = 3;
+export const PRECISE = 4;
+/** A duration in microseconds; from a minute on two units, unless more digits are wanted than people read. */
+export function time(us: Amount, digits = DIGITS): string {
+  if (us == null) return "–";
+  if (us === 0) return "0 µs";
+  if (Math.abs(us) < 1) return `${trimmed(us * 1000, digits)} ns`;
+  return Math.abs(us) < 60e6 || Math.abs(us) >= 100 * 86400e6 || digits > PRECISE ? scaled(us, TIMES, digits) : (us < 0 ? "−" : "") + twoUnits(Math.abs(us));
+}
+export const count = (n: Amount, digits = DIGITS): string => (n == null ? "–" : Math.abs(n) < 10000 && Number.isInteger(n) ? exact(n) : scaled(n, SI, digits));
+export const bytes = (n: Amount, digits = DIGITS): string => (n == null ? "–" : Math.abs(n) < 1 ? `${trimmed(n, digits)} B` : scaled(n, BYTES, digits));
 /** Bytes a second. */
-export const rate = (n: Amount, digits = 4): string => (n == null ? "–" : `${bytes(n, digits)}/s`);
+export const rate = (n: Amount, digits = DIGITS): string => (n == null ? "–" : `${bytes(n, digits)}/s`);
 /** All digits, with thin spaces between thousands. */
 export const exact = (n: Amount): string => {
   if (n == null) return "–";
@@ -36,7 +51,8 @@ export const exact = (n: Amount): string => {
 };
 /** So many of what has this name. */
 export const many = (n: number, one: string, more = one + "s"): string => `${exact(n)} ${n === 1 ? one : more}`;
-export const percent = (n: Amount): string => (n == null ? "–" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 1000 ? count(Math.round(n)) : minus(n.toFixed(1))} %`);
+/** A change; from ten times on as a factor. */
+export const percent = (n: Amount): string => (n == null ? "–" : n >= 1000 ? `×${exact(Math.round(1 + n / 100))}` : `${n > 0 ? "+" : ""}${minus(n.toFixed(1))} %`);
 
 /** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. */
 export function after(us: Amount, digits = 6): string {

@@ -1,4 +1,4 @@
-// Traces whose clocks are far apart, as of one with times since it began and one with dates: all at once they would be two dots.
+// Traces whose clocks are far apart, as of one with times since it began and one with dates: all runs they would be two dots.
 import { computed, effect, signal } from "@preact/signals";
 import { getJson, isAbort } from "./api";
 import { clock, count, exact, many, time } from "./format";
@@ -47,20 +47,20 @@ effect(() => {
 /** Whether it is known what views are to ask for. */
 export const settled = computed(() => found.value != null);
 
-const text = (p: Period): string => `${clock(p.from)} + ${time(p.to - p.from)}: ${count(p.count)} records`;
+const text = (p: Period): string => `${clock(p.from)} (${time(p.to - p.from)}, ${count(p.count)} records)`;
 
 export function Periods() {
   const all = found.value ?? [];
   if (all.length < 2) return null;
   const others = all.reduce((n, p) => n + p.count, 0) - (all.find((p) => Math.floor(p.from) === period.value?.from)?.count ?? 0);
   return (
-    <section class="notice periods" aria-label="Times far apart">
-      <label>These traces are of {many(all.length, "time")} that are months apart. Shown:{" "}
+    <section class="notice periods" aria-label="Runs">
+      <label>{many(all.length, "run")} found, more than a month apart. Showing:{" "}
         <select value={chosen.value || String(most.value?.from)} onChange={(e) => { extra("at", "").value = ""; chosen.value = e.currentTarget.value; }}>
           {all.map((p) => <option key={p.from} value={String(p.from)}>{text(p)}</option>)}
-          <option value="all">all at once</option>
+          <option value="all">all runs</option>
         </select></label>
-      {period.value && <span title={exact(others)}> {count(others)} records of other times are left out.</span>}
+      {period.value && <span title={exact(others)}> {count(others)} records of other runs are hidden.</span>}
     </section>
   );
 }

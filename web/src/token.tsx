@@ -6,10 +6,10 @@ export function TokenForm() {
   const [text, setText] = useState("");
   return (
     <form class="token" onSubmit={(e) => { e.preventDefault(); useToken(text); }}>
-      <h2>This daemon wants a token</h2>
-      <p>It serves the user that runs it; others need a token, which the administrator gives. One that was good before may have expired.</p>
+      <h2>Access token required</h2>
+      <p>Only the user who runs this daemon has access without a token. Ask the administrator for one. A token that worked before may have expired.</p>
       <label>Token <input type="password" autocomplete="off" autofocus value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
-      <button type="submit" class="main" disabled={!text.trim()}>Go on</button>
+      <button type="submit" class="main" disabled={!text.trim()}>Continue</button>
     </form>
   );
 }

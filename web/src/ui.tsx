@@ -14,7 +14,7 @@ export function Panel(props: { title: string; note?: ComponentChildren; tools?: 
 }
 
 /** Names of parameters and endpoints are for those who write requests. */
-const inWords = (text = ""): string => text.replace(/^`[\w.]+`: /, "").replace(/; see \/schema for the columns$/, "");
+const inWords = (text = ""): string => text.replace(/^`[\w.]+`: /, "").replace(/; [^;]*\/schema\b[^;]*$/, "");
 
 /** Why something is not there. A query that cannot be read is shown with its place. */
 export function Failure({ error }: { error: Error }) {
@@ -34,7 +34,7 @@ export function Shown<T>(props: { answer: { data: T | null; error: Error | null 
   const { data, error } = props.answer;
   if (error) return <Failure error={error} />;
   if (data == null) return <p class="empty">…</p>;
-  if (props.empty?.(data)) return <p class="empty">{props.nothing ?? "No events here."}</p>;
+  if (props.empty?.(data)) return <p class="empty">{props.nothing ?? "No events."}</p>;
   return <>{props.children(data)}</>;
 }
 

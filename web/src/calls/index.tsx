@@ -10,7 +10,7 @@ import { Flame } from "./flame";
 import { bottomUp, functionsOf, together, type Answer, type Call, type Function } from "./model";
 import "./calls.css";
 
-const MODES = { flame: "Flame graph", sandwich: "One function", bottomup: "Own time", table: "Table" } as const;
+const MODES = { flame: "Flame graph", sandwich: "Callers & callees", bottomup: "Bottom-up", table: "Table" } as const;
 type Mode = keyof typeof MODES;
 const mode = extra("calls", "flame");
 const focus = extra("focus", "");
@@ -34,16 +34,16 @@ function useTree(s: Selection, more: Params = {}): { data: Answer | null; error:
 function Facts({ answer, least }: { answer: Answer; least: number }) {
   return (
     <p class="soft" role="status">
-      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls of {many(answer.threads, "thread")}, {many(answer.levels, "level")}
-      {answer.levels > Number(levels.value) && <strong> of which {levels.value} are shown</strong>}
-      {least > 0 && <>; paths that took less than {time(least)} in all are left out of what is below</>}
-      {answer.untimed > 0 && <>; {exact(answer.untimed)} without times</>}
-      {answer.partial_overlaps > 0 && <>; {exact(answer.partial_overlaps)} overlap another only partly</>}
+      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls in {many(answer.threads, "thread")}, {many(answer.levels, "level")}
+      {answer.levels > Number(levels.value) && <strong> ({levels.value} shown)</strong>}
+      {least > 0 && <>; paths under {time(least)} hidden</>}
+      {answer.untimed > 0 && <>; {exact(answer.untimed)} events without a time not shown</>}
+      {answer.partial_overlaps > 0 && <>; {many(answer.partial_overlaps, "call")} partly overlapping another</>}
     </p>
   );
 }
 
-const COLUMNS: [keyof Function, string][] = [["name", "Function"], ["cat", "Category"], ["count", "Calls"], ["self", "Own time"], ["total", "Time"], ["min", "Shortest"], ["max", "Longest"]];
+const COLUMNS: [keyof Function, string][] = [["name", "Function"], ["cat", "Category"], ["count", "Calls"], ["self", "Self time"], ["total", "Total time"], ["min", "Shortest"], ["max", "Longest"]];
 
 function Table({ root }: { root: Call }) {
   const by = (COLUMNS.find(([k]) => k === sorted.value)?.[0] ?? "self") as keyof Function, text = search.value.toLowerCase();
@@ -59,7 +59,7 @@ function Table({ root }: { root: Call }) {
           <td><Num value={f.min} as={time} unit=" µs" /></td><td><Num value={f.max} as={time} unit=" µs" /></td>
         </tr>
       ))}</tbody>
-    </table>{rows.length > 1000 && <p class="soft">The first 1000 of {exact(rows.length)} are listed.</p>}</div>
+    </table>{rows.length > 1000 && <p class="soft">Showing the first 1000 of {exact(rows.length)}.</p>}</div>
   );
 }
 
@@ -71,10 +71,10 @@ function Sandwich({ names }: { names: Function[] }) {
     <>
       <label class="choice">Function <TextField aria-label="Function" list="call-names" value={name} size={30} onDone={(text) => { focus.value = text; }} /></label>
       <datalist id="call-names">{names.slice(0, 500).map((f) => <option key={f.key} value={f.name} />)}</datalist>
-      {answer.error ? <Failure error={answer.error} /> : !answer.data ? <p class="empty">…</p> : !answer.data.callees?.count ? <p class="empty">No call of {label(name)} here.</p> : (
+      {answer.error ? <Failure error={answer.error} /> : !answer.data ? <p class="empty">…</p> : !answer.data.callees?.count ? <p class="empty">No calls of {label(name)}.</p> : (
         <>
-          <h2>Called from</h2><Flame root={answer.data.callers as Call} title={`Callers of ${label(name)}`} up onOpen={(n) => { focus.value = n; }} />
-          <h2>Calls</h2><Flame root={answer.data.callees as Call} title={`Callees of ${label(name)}`} onOpen={(n) => { focus.value = n; }} />
+          <h2>Callers</h2><Flame root={answer.data.callers as Call} title={`Callers of ${label(name)}`} up onOpen={(n) => { focus.value = n; }} />
+          <h2>Callees</h2><Flame root={answer.data.callees as Call} title={`Callees of ${label(name)}`} onOpen={(n) => { focus.value = n; }} />
         </>
       )}
     </>
@@ -88,7 +88,7 @@ function Body({ answer }: { answer: Answer }) {
   const root = answer.tree as Call, open = (name: string) => { focus.value = name; mode.value = "sandwich"; };
   switch (mode.value as Mode) {
     case "sandwich": return <Sandwich names={functionsOf(root)} />;
-    case "bottomup": return <Flame root={bottomUp(root)} title="Own time of functions, and their callers below them" zoom={zoom} search={search.value} onOpen={open} />;
+    case "bottomup": return <Flame root={bottomUp(root)} title="Bottom-up: functions by self time, with their callers below them" zoom={zoom} search={search.value} onOpen={open} />;
     case "table": return <Table root={root} />;
     default: return <>
       <Flame root={root} title="Flame graph" zoom={zoom} search={search.value} levels={Number(levels.value)} onOpen={open} />
@@ -100,7 +100,7 @@ function Body({ answer }: { answer: Answer }) {
 function Bar() {
   return (
     <div class="calls-bar">
-      <div class="choices" role="radiogroup" aria-label="How calls are shown">
+      <div class="choices" role="radiogroup" aria-label="View of calls">
         {(Object.keys(MODES) as Mode[]).map((m) => <button key={m} role="radio" aria-checked={mode.value === m} class={mode.value === m ? "main" : ""} onClick={() => { mode.value = m; }}>{MODES[m]}</button>)}
       </div>
       <input type="search" aria-label="Search calls" placeholder="Search calls" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; }} />
@@ -120,7 +120,7 @@ export function CallsView() {
       <Bar />
       {tree.error ? <Failure error={tree.error} /> : !tree.data ? <p class="empty" role="status">…</p> : <>
         <Facts answer={tree.data} least={tree.least} />
-        {tree.data.in_tree ? <Body answer={tree.data} /> : <p class="empty">No events with times are selected.</p>}
+        {tree.data.in_tree ? <Body answer={tree.data} /> : <p class="empty">No selected event has a time.</p>}
       </>}
     </section>
   );
@@ -133,8 +133,8 @@ export function FlameDiff({ a, b }: { a: Selection; b: Selection }) {
   if (!one.data?.tree || !two.data?.tree) return <p class="empty">…</p>;
   return (
     <div class="calls" aria-busy={one.loading || two.loading}>
-      <p class="soft">As wide as in the run where it took longer; <b class="more">red: longer in B</b>, <b class="less">blue: shorter in B</b>.
-        {one.least + two.least > 0 && <> Paths below {time(Math.max(one.least, two.least))} are left out.</>}</p>
+      <p class="soft">Each box is as wide as the longer of its times in A and B. <b class="more">Red: longer in B</b>, <b class="less">blue: shorter in B</b>.
+        {one.least + two.least > 0 && <> Paths under {time(Math.max(one.least, two.least))} hidden.</>}</p>
       <Flame root={together(one.data.tree, two.data.tree)} title="Differential flame graph" zoom={zoom} />
     </div>
   );

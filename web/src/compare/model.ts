@@ -39,8 +39,8 @@ export const isSummary = (r: Row): boolean => r.node === "root" && r.group == nu
 const CLASSES = ["NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE"];
 export const weightOf = (r: Row): number => CLASSES.indexOf(r.significance);
 
-const TITLES: Record<string, string> = { count: "operations", time_pipeline: "first begin to last end", time_io: "time in calls", total_bytes: "bytes moved",
-  count_peak_mean: "operations at peaks", dur_peak_mean: "mean duration at peaks", transfer_size: "mean transfer" };
+const TITLES: Record<string, string> = { count: "operations", time_pipeline: "wall time", time_io: "total call time", total_bytes: "bytes moved",
+  count_peak_mean: "operations at peaks", dur_peak_mean: "mean duration at peaks", transfer_size: "mean transfer size" };
 /** What people call a metric. */
 export function titleOf(metric: string): string {
   const [, what, of] = /^(dur|size)_(.+)$/.exec(metric) ?? [], measure = what === "dur" ? "duration" : "size";

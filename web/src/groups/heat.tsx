@@ -1,7 +1,7 @@
 // A heat map: a row a group, a column a bucket, the colour what the metric says there.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { fitted } from "../fitted";
-import { after, type Amount } from "../format";
+import { after, PRECISE, type Format } from "../format";
 import { colour, dark } from "../theme";
 import { marks, markText } from "../marks";
 import type { Grid } from "./model";
@@ -11,7 +11,7 @@ const MOST_LABELS = 110, AXIS = 22, LEAST_ROW = 5, MOST_ROW = 22;
 interface Props {
   grid: Grid;
   origin: number;
-  format: (n: Amount) => string;
+  format: Format;
   onRange: (from: number, to: number) => void;
   onCanvas: (canvas: HTMLCanvasElement) => void;
 }
@@ -112,10 +112,10 @@ export function HeatMap(p: Props) {
   const g = at && grid.groups[at.y], value = g ? g.values[at.x] : null;
   return (
     <div class="heat">
-      <canvas ref={place} tabIndex={0} role="img" aria-label={`Heat map of ${grid.groups.length} groups over time. Arrow keys move, Enter chooses the time. The table below has the totals.`}
+      <canvas ref={place} tabIndex={0} role="img" aria-label={`Heat map of ${grid.groups.length} groups over time. Arrow keys move between cells, Enter selects the time. The table below lists the totals.`}
         onMouseMove={(e) => setAt(cellOf(e))} onMouseLeave={() => setAt(null)} onKeyDown={move} onClick={(e) => { const c = cellOf(e); if (c) choose(c); }} />
       <p class="scale" aria-hidden="true">0 <i /> {p.format(mostOf(grid))}</p>
-      <p class="readout" role="status">{g ? <>{grid.columns.length === 1 && `${grid.columns[0]} `}<bdi>{g.key.slice(0, 200)}</bdi>, {after(Math.max(0, (grid.times[at.x] as number) - p.origin))} to {after((grid.times[at.x] as number) + grid.step - p.origin)}: <strong>{p.format(value ?? null)}</strong></> : "Point at a cell; a click chooses its time."}</p>
+      <p class="readout" role="status">{g ? <>{grid.columns.length === 1 && `${grid.columns[0]} `}<bdi>{g.key.slice(0, 200)}</bdi>, {after(Math.max(0, (grid.times[at.x] as number) - p.origin))} to {after((grid.times[at.x] as number) + grid.step - p.origin)}: <strong>{p.format(value ?? null, PRECISE)}</strong></> : "Hover for values, click to select the time."}</p>
     </div>
   );
 }

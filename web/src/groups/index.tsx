@@ -17,12 +17,12 @@ const only = extra("only", ""), each = extra("each", "");
 
 const WRITES = 'name ilike "%write%"', READS = 'name ilike "%read%" and not name ilike "%readdir%" and not name ilike "%readlink%"';
 const RECIPES: [string, Record<"by" | "metric" | "interval" | "shape" | "only", string> & { each?: string }][] = [
-  ["Who wrote most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: WRITES }],
-  ["Who read most, in which second", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: READS }],
+  ["Top writers over time", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: WRITES }],
+  ["Top readers over time", { by: "rank", metric: "bytes", interval: "1s", shape: "heat", only: READS }],
   ["Time by call", { by: "name", metric: "time", interval: "auto", shape: "bars", only: "" }],
-  ["Slowest call of each rank", { by: "rank,name", metric: "max", interval: "0", shape: "table", only: "", each: "1" }],
-  ["Files with most bytes", { by: "file", metric: "bytes", interval: "0", shape: "table", only: "" }],
-  ["Directories by operations", { by: "dirname(file)", metric: "count", interval: "0", shape: "table", only: "" }],
+  ["Slowest call per rank", { by: "rank,name", metric: "max", interval: "0", shape: "table", only: "", each: "1" }],
+  ["Top files by bytes", { by: "file", metric: "bytes", interval: "0", shape: "table", only: "" }],
+  ["Top directories by operations", { by: "dirname(file)", metric: "count", interval: "0", shape: "table", only: "" }],
 ];
 const INTERVALS: [string, string][] = [["auto", "auto"], ["1ms", "1 ms"], ["10ms", "10 ms"], ["100ms", "100 ms"], ["1s", "1 s"], ["10s", "10 s"], ["1min", "1 min"], ["1h", "1 h"], ["0", "none"]];
 const SHAPES: [string, string][] = [["heat", "heat map"], ["line", "lines"], ["bars", "bars"], ["table", "table"]];
@@ -56,7 +56,7 @@ function Controls() {
   const metrics = Object.entries(METRICS).map(([name, m]): [string, string] => [name, m.title]);
   return (
     <div class="controls">
-      <div class="recipes" role="group" aria-label="Questions">{RECIPES.map(([title, r]) => {
+      <div class="recipes" role="group" aria-label="Presets">{RECIPES.map(([title, r]) => {
         const on = r.by === by.value && r.metric === metric.value && r.interval === interval.value && r.only === only.value && (r.each ?? "") === each.value;
         return <button key={title} aria-pressed={on} onClick={() => { by.value = r.by; metric.value = r.metric; interval.value = r.interval; shape.value = r.shape; only.value = r.only; each.value = r.each ?? ""; }}>{title}</button>;
       })}</div>
@@ -65,9 +65,9 @@ function Controls() {
         <Choice name="Metric" value={metric.value} options={metrics} onChange={(v) => { metric.value = v; }} />
         <Choice name="Interval" value={interval.value} options={INTERVALS} onChange={(v) => { interval.value = v; }} />
         <Choice name="Show as" value={shape.value} options={SHAPES} onChange={(v) => { shape.value = v; }} />
-        <Choice name="Groups" value={top.value} options={[["8", "8"], ["20", "20"], ["50", "50"], ["200", "200"], ["0", "all"]]} onChange={(v) => { top.value = v; }} />
-        {each.value && columnsOf(by.value).length > 1 && <span class="chip">one of each {columnsOf(by.value)[0]}<button aria-label="All of each" onClick={() => { each.value = ""; }}>×</button></span>}
-        {only.value && <span class="chip"><code>{only.value}</code><button aria-label="Without this filter" onClick={() => { only.value = ""; }}>×</button></span>}
+        <Choice name="Show top" value={top.value} options={[["8", "8"], ["20", "20"], ["50", "50"], ["200", "200"], ["0", "all"]]} onChange={(v) => { top.value = v; }} />
+        {each.value && columnsOf(by.value).length > 1 && <span class="chip">top one per {columnsOf(by.value)[0]}<button aria-label="Show all of them" onClick={() => { each.value = ""; }}>×</button></span>}
+        {only.value && <span class="chip"><code>{only.value}</code><button aria-label="Remove this filter" onClick={() => { only.value = ""; }}>×</button></span>}
       </div>
     </div>
   );
@@ -85,8 +85,8 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
     only.value = "";
   };
   return (
-    <p class="peak">Most {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{grid.step ? UNITS[grid.step] ?? time(grid.step) : "time"} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
-      {" "}<button class="link" onClick={look}>Only that</button></p>
+    <p class="peak">Peak {m.title}: <strong data-peak-key={p.key}><bdi>{name}</bdi></strong> in the {p.bucket < origin && "first "}{grid.step ? UNITS[grid.step] ?? time(grid.step) : "time"} from <strong data-peak-bucket={p.bucket} title={clock(p.bucket)}>{after(Math.max(0, p.bucket - origin))}</strong> ({clock(p.bucket)}): <strong data-peak-value={p.value} title={exact(p.value) + m.unit}>{m.format(p.value)}</strong>.
+      {" "}<button class="link" onClick={look}>Filter to this</button></p>
   );
 }
 
@@ -94,13 +94,13 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
 function Without({ grid }: { grid: Grid }) {
   const [column = ""] = grid.columns, none = grid.columns.length > 0 && grid.groups.every((g) => g.row[column] == null);
   if (!none || column === "pid") return null;
-  return <p class="note">No event here has a {column}. <button class="link" onClick={() => { by.value = ["pid", ...columnsOf(by.value).slice(1)].join(","); }}>By process</button></p>;
+  return <p class="note">No event has a {column}. <button class="link" onClick={() => { by.value = ["pid", ...columnsOf(by.value).slice(1)].join(","); }}>Group by process</button></p>;
 }
 
 /** What is not drawn, and what to do. */
 function Left({ grid }: { grid: Grid }) {
-  if (grid.buckets > grid.times.length) return <p class="note warning" role="status">Only the first {after(grid.times.length * grid.step)} of {after(grid.buckets * grid.step)} are drawn: choose a longer interval, or a range of time.</p>;
-  return grid.cut ? <p class="note warning" role="status">There are more rows than a page can hold: this is a part of them. Choose a longer interval, fewer groups or a filter.</p> : null;
+  if (grid.buckets > grid.times.length) return <p class="note warning" role="status">Only the first {after(grid.times.length * grid.step)} of {after(grid.buckets * grid.step)} are drawn. Choose a longer interval or a shorter time range.</p>;
+  return grid.cut ? <p class="note warning" role="status">Too many rows: only a part of them is shown. Choose a longer interval, fewer groups or a filter.</p> : null;
 }
 
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
@@ -112,7 +112,7 @@ function Totals({ grid, m }: { grid: Grid; m: Metric }) {
       <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th>{m.agg !== "count" && <th class="r">operations</th>}<th class="graph"><span class="hidden">share</span></th></tr></thead>
       <tbody>{grid.groups.map((g) => (
         <tr key={g.key}>
-          {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Only these" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
+          {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Filter to this value" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
           <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td>{m.agg !== "count" && <td class="r"><Num value={g.row["count"] as number} as={count} /></td>}
           <td class="graph"><Bar part={(g.total ?? 0) / most} /></td>
         </tr>
@@ -141,14 +141,17 @@ function Downloads({ q, picture }: { q: Question; picture: () => HTMLCanvasEleme
 /** Lines may be dashed, bars have colours only. */
 const MOST_LINES = 12, MOST_BARS = 8;
 
+/** "500 ms buckets". */
+const bucketOf = (grid: Grid): string => `${time(grid.step)} buckets`;
+
 /** Those that have a line or bars. */
 const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, shape.value === "bars" ? MOST_BARS : MOST_LINES);
 
 function captionOf(title: string, grid: Grid, q: Question, origin: number): Caption {
   const heat = shape.value === "heat", which = [q.selection["query"], q.selection["dir"], q.selection["file"]].filter(Boolean).join("; ") || "all events";
   return {
-    title: `${title} over time, a bucket is ${after(grid.step)}`,
-    notes: [which, `time from ${clock(origin)}${heat ? `; the darkest is ${grid.metric.format(mostOf(grid))}` : ""}`].map((t) => label(t, 1000)),
+    title: `${title} over time, ${bucketOf(grid)}`,
+    notes: [which, `time starts at ${clock(origin)}${heat ? `; darkest: ${grid.metric.format(mostOf(grid))}` : ""}`].map((t) => label(t, 1000)),
     names: heat ? [] : drawnOf(grid).map((g) => label(g.key, 40)),
     lines: shape.value === "line",
   };
@@ -169,7 +172,7 @@ function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin:
   return (
     <>
       <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />
-      {grid.groups.length > series.length && <p class="note">The {series.length} groups with most; the table has the others.</p>}
+      {grid.groups.length > series.length && <p class="note">Only the top {series.length} groups are drawn; the table lists the others.</p>}
     </>
   );
 }
@@ -188,9 +191,9 @@ export function GroupsView() {
     <>
       <Controls />
       <Panel title={title} busy={busy} wide
-        note={grid ? `${many(grid.groupsTotal, "group")}${grid.groups.length < grid.groupsTotal ? `, the ${grid.groups.length} with most shown` : ""}${grid.step ? `; one bucket is ${after(grid.step)}` : ""}${grid.cut ? "; cut: too many rows for a page" : ""}` : ""}
+        note={grid ? `${many(grid.groupsTotal, "group")}${grid.groups.length < grid.groupsTotal ? `, top ${grid.groups.length} shown` : ""}${grid.step ? `; ${bucketOf(grid)}` : ""}${grid.cut ? "; too many rows, only a part is shown" : ""}` : ""}
         tools={<Downloads q={q} picture={() => (drawn && canvas.current ? pictureOf(canvas.current, captionOf(title, grid, q, origin)) : null)} />}>
-        {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events here.</p> : (
+        {error ? <Failure error={error} /> : !grid ? <p class="empty">…</p> : !grid.groups.length ? <p class="empty">No events.</p> : (
           <>
             <Without grid={grid} />
             <Peak grid={grid} m={m} origin={origin} />

@@ -1,12 +1,12 @@
 // What the aggregate explorer asks, and the answer as a grid of groups and buckets.
 import { getLines, type Params } from "../api";
-import { both, bytes, count, equals, rate, time, type Amount } from "../format";
+import { both, bytes, count, equals, rate, time, type Format } from "../format";
 
 export type Row = Record<string, string | number | bigint | null>;
 export interface Metric {
   agg: string;
   title: string;
-  format: (n: Amount) => string;
+  format: Format;
   unit: string;
   /** What groups have can be added up. */
   adds?: boolean;
@@ -15,14 +15,14 @@ export interface Metric {
 export const METRICS: Record<string, Metric> = {
   count: { agg: "count", title: "operations", format: count, unit: "", adds: true },
   bytes: { agg: "sum:size", title: "bytes", format: bytes, unit: " B", adds: true },
-  time: { agg: "sum:dur", title: "time in calls", format: time, unit: " µs", adds: true },
+  time: { agg: "sum:dur", title: "total time", format: time, unit: " µs", adds: true },
   mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
-  max: { agg: "max:dur", title: "longest call", format: time, unit: " µs" },
-  p99: { agg: "p99:dur", title: "99th percentile of durations (within 1 %)", format: time, unit: " µs" },
-  bandwidth: { agg: "bandwidth", title: "bytes a second of calls", format: rate, unit: " B/s" },
+  max: { agg: "max:dur", title: "longest duration", format: time, unit: " µs" },
+  p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },
+  bandwidth: { agg: "bandwidth", title: "bandwidth", format: rate, unit: " B/s" },
   busy: { agg: "busy", title: "busy time", format: time, unit: " µs" },
-  concurrency: { agg: "concurrency", title: "calls at once", format: count, unit: "" },
-  files: { agg: "distinct:file", title: "files", format: count, unit: "" },
+  concurrency: { agg: "concurrency", title: "concurrency", format: count, unit: "" },
+  files: { agg: "distinct:file", title: "distinct files", format: count, unit: "" },
 };
 
 export interface Question {

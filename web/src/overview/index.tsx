@@ -14,17 +14,17 @@ const narrow = (more: string) => setSelection({ query: both(selection.value.quer
 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
-  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " in all", events = sums.data?.rows[0];
+  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " (all data)", events = sums.data?.rows[0];
   const sum = (name: string): number | null => (sums.error ? null : Number(events?.[name] ?? 0)); // none, where it was refused
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
-    [(all ? "" : "chosen ") + (mixed ? "events and counters" : "events"), sum("events"), count, ""],
-    ["bytes of all calls", sum("bytes"), bytes, " B"],
-    ["time of all calls", sum("busy"), time, " µs"],
-    [(mixed ? "span of events" : "span") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
-    [(t.processes === 1 ? "process" : "processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "host" : "hosts") + whole, t.hosts, count, ""],
-    [(t.files === 1 ? "file" : "files") + whole, t.files, count, ""], [`packed${whole}`, t.compressed_bytes, bytes, " B"],
+    [mixed ? (all ? "Events and counters" : "Selected events and counters") : all ? "Events" : "Selected events", sum("events"), count, ""],
+    ["Bytes moved", sum("bytes"), bytes, " B"],
+    ["Total call time", sum("busy"), time, " µs"],
+    [(mixed ? "Wall time of events" : "Wall time") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [(t.processes === 1 ? "Process" : "Processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "Host" : "Hosts") + whole, t.hosts, count, ""],
+    [(t.files === 1 ? "File" : "Files") + whole, t.files, count, ""], [`Trace size${whole}`, t.compressed_bytes, bytes, " B"],
   ];
-  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name} title={name.endsWith("of all calls") ? "Calls within calls count, too: what a reader says that it has read, and what its reads have. A category alone has no such doubles." : undefined}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name} title={name === "Bytes moved" || name === "Total call time" ? "Sum over all calls. Nested calls are counted at every level: for example a library call, and the POSIX reads inside it. Filter to one category to count each level alone." : undefined}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
 function Activity() {
@@ -34,9 +34,9 @@ function Activity() {
   const drawn = useMemo(() => (answer.data ? filled(answer.data) : null), [answer.data]), origin = begin.value ?? drawn?.times[0] ?? 0;
   return (
     <Panel title="Activity over time" wide busy={answer.loading}
-      note={drawn && answer.data?.rows.length && Number.isFinite(drawn.step) ? `one point is ${time(drawn.step)}; from ${clock(origin)}; drag to choose a range` : ""}>
+      note={drawn && answer.data?.rows.length && Number.isFinite(drawn.step) ? `${time(drawn.step)} buckets from ${clock(origin)}; drag to select a time range` : ""}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>
-        {() => drawn && <Chart title="Bytes a second and operations over time" times={drawn.times} origin={origin} series={drawn.series}
+        {() => drawn && <Chart title="Bandwidth and operations over time" times={drawn.times} origin={origin} series={drawn.series}
           onRange={(from, to) => setSelection({ from, to })} />}
       </Shown>
     </Panel>
@@ -57,7 +57,7 @@ function filled({ rows, time_interval }: Rows<Group>) {
     rates[i] = (Number(r["bytes"] ?? 0) / (Number.isFinite(step) ? step : 1e6)) * 1e6;
   });
   const series = [
-    { label: "bytes a second", values: rates, format: rate },
+    { label: "bandwidth", values: rates, format: rate },
     { label: "operations", values: counts, format: count, axis: "right" as const },
   ];
   return { times, series, step };
@@ -73,12 +73,12 @@ function Slowest() {
     <Panel title="Slowest calls" busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.events.length}>{(d) => (
         <div class="scroll"><table class="slowest">
-          <thead><tr><th>call</th><th class="r">took</th><th>rank or process</th><th class="r">after</th></tr></thead>
+          <thead><tr><th>call</th><th class="r">duration</th><th>rank or process</th><th class="r">start</th></tr></thead>
           <tbody>{[...d.events].sort((a, b) => b.dur - a.dur).map((e) => {
             const keys = d.lanes[e.lane]?.keys ?? [];
             return (
               <tr key={`${e.file}.${e.object}`}>
-                <td><button class="link" onClick={() => lookAt(e.ts, e.dur, `${e.object} ${e.file}`)} title={`${e.file}, object ${e.object}: show in the timeline`}><Name value={e.name} /></button></td>
+                <td><button class="link" onClick={() => lookAt(e.ts, e.dur, `${e.object} ${e.file}`)} title={`Show in the timeline (${e.file}, object ${e.object})`}><Name value={e.name} /></button></td>
                 <td class="r"><Num value={e.dur} as={time} unit=" µs" /></td>
                 <td>{processOf(keys, d)}</td>
                 <td class="r" title={clock(e.ts)}>{after(e.ts - (begin.value ?? d.from ?? e.ts))}</td>
@@ -101,10 +101,10 @@ function Top({ title, by, sort, none }: { title: string; by: string; sort: strin
     <Panel title={title} busy={answer.loading}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
         <div class="scroll"><table class="top">
-          <thead><tr><th>{by}</th><th class="r">count</th><th class="r">time</th><th class="r" title="99th percentile of durations, within 1 %">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
+          <thead><tr><th>{by}</th><th class="r">count</th><th class="r">total time</th><th class="r" title="99th percentile of the durations, accurate to 1 %">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
           <tbody>{d.rows.map((r) => (
             <tr key={String(r[by])}>
-              <td><button class="link" title="Only these" onClick={() => narrow(equals(by, r[by]))}><Name value={r[by] ?? "(none)"} most={60} /></button></td>
+              <td><button class="link" title="Filter to this value" onClick={() => narrow(equals(by, r[by]))}><Name value={r[by] ?? "(none)"} most={60} /></button></td>
               <td class="r"><Num value={r["count"] as number} as={count} /></td>
               <td class="r"><Num value={r["time"] as number} as={time} unit=" µs" /></td>
               <td class="r"><Num value={r["p99"] as number} as={time} unit=" µs" /></td>
@@ -121,7 +121,7 @@ function Top({ title, by, sort, none }: { title: string; by: string; sort: strin
 function Durations() {
   const answer = useAnswer<Histogram>("/histogram", selectionParams(selection.value));
   return (
-    <Panel title="Durations" busy={answer.loading} note="each bar is twice as long a time as the one above; click for those calls">
+    <Panel title="Durations" busy={answer.loading} note="log2 buckets; click to filter">
       <Shown answer={answer} empty={(d) => !d.histogram.length}>{(d) => {
         const most = Math.max(...d.histogram.map((b) => b.count));
         return (
@@ -152,9 +152,9 @@ function Indexing() {
 function Nothing({ info }: { info: Info }) {
   return (
     <Panel title="No traces yet" wide>
-      <p>There are no <code>.pfw</code> or <code>.pfw.gz</code> files, nor archives of them, below</p>
+      <p>No <code>.pfw</code> or <code>.pfw.gz</code> files, and no tar archives of them, were found in</p>
       <ul class="findings">{info.roots.map((r) => <li key={r.path}><code>{label(r.path, 1000)}</code></li>)}</ul>
-      <p>What appears there is read at once, and shown here as it grows.</p>
+      <p>New files are indexed automatically and appear here.</p>
     </Panel>
   );
 }
@@ -169,7 +169,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> from {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>} in all</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> starts {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>}</span>}</p>
           <Indexing />
           <Totals info={d} />
         </>
@@ -177,10 +177,10 @@ export function OverviewView() {
       <div class="panels">
         <Activity />
         <Slowest />
-        <Top title="Ranks that moved most" by="rank" sort="bytes" none={<Top title="Processes that moved most" by="pid" sort="bytes" />} />
-        <Top title="Calls that took most" by="name" sort="time" />
+        <Top title="Top ranks by bytes" by="rank" sort="bytes" none={<Top title="Top processes by bytes" by="pid" sort="bytes" />} />
+        <Top title="Top calls by time" by="name" sort="time" />
         <Durations />
-        <Top title="Categories" by="cat" sort="time" />
+        <Top title="Top categories by time" by="cat" sort="time" />
         {info.data && <Quality info={detail.data ?? info.data} />}
       </div>
       <Files answer={detail} total={info.data?.totals.files ?? 0} />

@@ -15,10 +15,10 @@ function Chips() {
   const s = selection.value;
   return (
     <>
-      {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)} + {after(s.to - s.from + 1)}
-        <button type="button" aria-label="All of the time" onClick={() => setSelection({ from: null, to: null })}>×</button></span>}
-      {s.dir && <span class="chip">in <bdi>{label(s.dir)}</bdi><button type="button" aria-label="All directories" onClick={() => setSelection({ dir: "" })}>×</button></span>}
-      {s.file && <span class="chip"><bdi>{label(fileName(s.file))}</bdi><button type="button" aria-label="All files" onClick={() => setSelection({ file: "" })}>×</button></span>}
+      {s.from != null && s.to != null && <span class="chip" title={`${exact(s.from)} to ${exact(s.to)} µs`}>{clock(s.from)}, {after(s.to - s.from + 1)}
+        <button type="button" aria-label="Remove the time range" onClick={() => setSelection({ from: null, to: null })}>×</button></span>}
+      {s.dir && <span class="chip">in <bdi>{label(s.dir)}</bdi><button type="button" aria-label="Remove the directory filter" onClick={() => setSelection({ dir: "" })}>×</button></span>}
+      {s.file && <span class="chip"><bdi>{label(fileName(s.file))}</bdi><button type="button" aria-label="Remove the file filter" onClick={() => setSelection({ file: "" })}>×</button></span>}
     </>
   );
 }
@@ -39,7 +39,7 @@ function Matches() {
 function Unknown({ name }: { name: string }) {
   const [like, setLike] = useState<string | null>(null);
   useEffect(() => { void columnLike(name).then(setLike); }, [name]);
-  return <span class="note warning" role="status">No event here has a column <code>{label(name, 100)}</code>{like && <>; did you mean <code>{label(like, 100)}</code>?</>}</span>;
+  return <span class="note warning" role="status">No event has a column <code>{label(name, 100)}</code>{like && <>. Did you mean <code>{label(like, 100)}</code>?</>}</span>;
 }
 
 export function SelectionBar() {
@@ -61,15 +61,15 @@ export function SelectionBar() {
     setSelection({ query: query.trim() });
   };
   return (
-    <div class="selection" role="search" aria-label="Selection">
-      <QueryInput id="query-text" name="Query: which events" value={text} bad={error != null} onInput={setText} onEnter={apply}
-        placeholder={'Filter all views, for instance: cat == "POSIX" and dur > 10ms   ( / )'} />
+    <div class="selection" role="search" aria-label="Filter">
+      <QueryInput id="query-text" name="Filter query" value={text} bad={error != null} onInput={setText} onEnter={apply}
+        placeholder={'Filter all views, e.g. cat == "POSIX" and dur > 10ms   (press /)'} />
       <button type="button" class={text !== s.query ? "main" : ""} onClick={() => apply(text)}>Filter</button>
       <Chips />
       <Matches />
-      {!isEverything(s) && <button type="button" class="quiet" onClick={() => setSelection(EVERYTHING)}>All events</button>}
+      {!isEverything(s) && <button type="button" class="quiet" onClick={() => setSelection(EVERYTHING)}>Clear filters</button>}
       <Share />
-      {tooLong.value > 0 ? <Failure error={new Error(`A query of ${bytes(tooLong.value)} is too long: choose by another column.`)} /> : error && <Failure error={error} />}
+      {tooLong.value > 0 ? <Failure error={new Error(`The query is too long (${bytes(tooLong.value)}). Filter by another column.`)} /> : error && <Failure error={error} />}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export function ColumnInput(p: { label: string; value: string; onChange: (value:
   useEffect(() => { void columnNames().then(setNames); }, []);
   const before = text.includes(",") ? text.slice(0, text.lastIndexOf(",") + 1) : "";
   return (
-    <label class="choice">{p.label} <input list="columns" size={Math.min(48, Math.max(18, text.length + 2))} value={text} spellcheck={false} autocomplete="off" placeholder="nothing"
+    <label class="choice">{p.label} <input list="columns" size={Math.min(48, Math.max(18, text.length + 2))} value={text} spellcheck={false} autocomplete="off" placeholder="none"
       onInput={(e) => setText(e.currentTarget.value)} onChange={() => p.onChange(text)} onKeyDown={(e) => { if (e.key === "Enter") p.onChange(text); }} />
       <datalist id="columns">{names.map((n) => <option key={n} value={before + n} />)}</datalist></label>
   );

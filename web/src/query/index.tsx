@@ -65,10 +65,10 @@ function Table({ rows, names }: { rows: Row[]; names: string[] }) {
   const right = new Set(names.filter((n) => ALWAYS_RIGHT.has(n) || rows.some((row) => /number|bigint/.test(typeof row[n]))));
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of events"><table class="events">
-      <thead><tr>{names.map((n) => <th key={n} class={right.has(n) ? "r" : ""}>{n === "ts" ? "starts after" : n}</th>)}<th><span class="hidden">timeline</span></th></tr></thead>
+      <thead><tr>{names.map((n) => <th key={n} class={right.has(n) ? "r" : ""}>{n === "ts" ? "start" : n}</th>)}<th><span class="hidden">Timeline</span></th></tr></thead>
       <tbody>{rows.map((row, i) => (
         <tr key={i}>{names.map((n) => <td key={n} class={right.has(n) ? "r" : ""}><Cell column={n} value={row[n]} /></td>)}
-          <td>{timed(row) && <button class="link" onClick={() => void show(row)}>timeline</button>}</td></tr>
+          <td>{timed(row) && <button class="link" onClick={() => void show(row)}>Timeline</button>}</td></tr>
       ))}</tbody>
     </table></div>
   );
@@ -84,7 +84,7 @@ function Longest() {
     const [rank, host, pid, tid] = data.lanes[e.lane]?.keys ?? [];
     return { dur: e.dur, ts: e.ts, name: e.name, cat: e.cat, rank, host, pid, tid, trace: e.file, object: e.object };
   });
-  return rows.length ? <div aria-busy={loading}><Table rows={rows} names={["dur", "ts", "name", "cat", "rank", "host", "pid", "tid", "trace"]} /></div> : <p class="empty">No events here.</p>;
+  return rows.length ? <div aria-busy={loading}><Table rows={rows} names={["dur", "ts", "name", "cat", "rank", "host", "pid", "tid", "trace"]} /></div> : <p class="empty">No events.</p>;
 }
 
 function Rows({ request }: { request: Params }) {
@@ -94,10 +94,10 @@ function Rows({ request }: { request: Params }) {
   if (!rows) return <p class="empty">…</p>;
   return (
     <div aria-busy={busy}>
-      {rows.length ? <Table rows={rows} names={names} /> : <p class="empty">No events here.</p>}
+      {rows.length ? <Table rows={rows} names={names} /> : <p class="empty">No events.</p>}
       <div class="choices">
         <button disabled={start === 0} onClick={() => { from.value = String(Math.max(0, start - PAGE)); }}>Previous</button>
-        <span class="note">{rows.length ? `${exact(start + 1)} to ${exact(start + rows.length)}` : ""}</span>
+        <span class="note">{rows.length ? `${exact(start + 1)}–${exact(start + rows.length)}` : ""}</span>
         <button disabled={rows.length < PAGE} onClick={() => { from.value = String(start + PAGE); }}>Next</button>
       </div>
     </div>
@@ -109,10 +109,10 @@ export function QueryView() {
   const [seen, setSeen] = useState(key);
   useLayoutEffect(() => { if (key !== seen) { quietly(() => { from.value = "0"; }); setSeen(key); } }, [key]);
   return (
-    <Panel title="Events" wide note={label(s.query || "all; the box above chooses", 200)}>
+    <Panel title="Events" wide note={label(s.query || "All events", 200)}>
       <div class="choices">
-        <label class="choice">Order <select value={order.value} onChange={(e) => { order.value = e.currentTarget.value; }}>
-          <option value="ts">by time</option><option value="longest">longest first</option><option value="file">as in the files</option></select></label>
+        <label class="choice">Sort <select value={order.value} onChange={(e) => { order.value = e.currentTarget.value; }}>
+          <option value="ts">by time</option><option value="longest">longest first</option><option value="file">in file order</option></select></label>
         {order.value !== "longest" && <ColumnInput label="Columns" value={columns.value} onChange={(v) => { columns.value = v || "ts,name"; }} />}
       </div>
       {order.value === "longest" ? <Longest /> : <Rows request={requestOf()} />}

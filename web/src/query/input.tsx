@@ -71,7 +71,7 @@ export function QueryInput(p: Props) {
         placeholder={p.placeholder} value={p.value} onKeyDown={keys} onBlur={() => setTimeout(() => { if (document.activeElement !== box.current) close(); }, 150)}
         onFocus={(e) => { if (!p.value) propose("", e.currentTarget.selectionStart ?? 0); }}
         onInput={(e) => { p.onInput(e.currentTarget.value); propose(e.currentTarget.value, e.currentTarget.selectionStart ?? 0); }} />
-      <ul id={list} role="listbox" aria-label="Completions" hidden={!open.items.length}>{open.items.map((item, i) => (
+      <ul id={list} role="listbox" aria-label="Suggestions" hidden={!open.items.length}>{open.items.map((item, i) => (
         <li key={item.text} id={`${list}-${i}`} role="option" aria-selected={i === open.at} onMouseDown={(e) => { e.preventDefault(); take(item); }}>
           <code>{label(item.text, 200)}</code> <span class="note">{item.note}</span></li>
       ))}</ul>

@@ -17,14 +17,14 @@ export function Share() {
   const perfetto = () => {
     setError(null);
     setAddress("");
-    openInPerfetto(s).then(setAddress, (e) => setError(e instanceof ApiError ? e : new Error("The browser did not open a window.")));
+    openInPerfetto(s).then(setAddress, (e) => setError(e instanceof ApiError ? e : new Error("The browser did not open a new tab.")));
   };
   return (
     <>
-      <button type="button" class="quiet" aria-expanded={open} onClick={() => setOpen(!open)} title="What is on screen, for a terminal">{"</>"}<span class="hidden"> commands</span></button>
-      <button type="button" class="quiet" onClick={perfetto} title="Hand these events to Perfetto, in a window of its own">Perfetto</button>
+      <button type="button" class="quiet" aria-expanded={open} onClick={() => setOpen(!open)} title="Link to this view, and the equivalent curl and dftracerctl commands">Share / API</button>
+      <button type="button" class="quiet" onClick={perfetto} title="Open the selected events in the Perfetto UI, in a new tab">Open in Perfetto</button>
       {error && <Failure error={error} />}
-      {address && <p class="note">Its window has a button. If none came up: <a href={address} target="_blank" rel="noopener">open it here</a>.</p>}
+      {address && <p class="note">Press the button in the new tab to continue. If no tab opened, <a href={address} target="_blank" rel="noopener">open it here</a>.</p>}
       {open && r && (
         <div class="lines"><Line title="link" text={link.value} /><Line title="curl" text={curlLine(r)} /><Line title="dftracerctl" text={ctlLine(r)} /></div>
       )}

@@ -44,7 +44,7 @@ type Row = Record<string, Key>;
 /** Rows of `/aggregate` of the class system; what else counts, counts events. */
 const SYSTEM = 'args.freq is null and args.time is null and (cat == "sys" or (args.dft_cnt is null and dur is null and args.dur is null and args.dur_sum is null))';
 const SOURCES: Params[] = [{ phase: "counters", query: SYSTEM }, { phase: "counters", query: `not (${SYSTEM})` }, { phase: "aggregated", query: "" }];
-const TITLES = ["system counters", "counters of calls", "aggregated records"];
+const TITLES = ["system counters", "call counters", "aggregated records"];
 /** Of each source so many counters become tracks: those with most values. */
 const MOST_COUNTERS = 100;
 /** More of a host are shown when they are asked for. */

@@ -30,7 +30,7 @@ function Legend({ stage, facts }: { stage: Stage; facts: Answer | null }) {
     <ul class="legend" aria-label={`Colours: ${stage.color}`}>
       {listed.map((c) => (
         <li key={idOf([c.value, c.below ?? null, c.others ?? null])}>
-          <button class="quiet" onClick={() => only(c)} disabled={isOthers(c)} title={`${many(c.count, "event")}, ${exact(c.busy)} µs in this window. ${isOthers(c) ? "More frequent values have colours of their own" : "Click: only these"}`}>
+          <button class="quiet" onClick={() => only(c)} disabled={isOthers(c)} title={`${many(c.count, "event")}, ${exact(c.busy)} µs in this window. ${isOthers(c) ? "Only the more frequent values have their own colour" : "Click to filter"}`}>
             <i style={{ background: stage.palette.text(stage.palette.number(c)) }} />{colorName(stage.color, c)} <small>{count(c.count)}</small>
           </button>
         </li>
@@ -50,13 +50,13 @@ function Status({ stage, facts, first }: { stage: Stage; facts: Answer | null; f
   return (
     <p class="timeline-status" role="status" aria-live="polite">
       <b data-fact="count" title={facts ? exact(facts.count) : ""}>{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"} in <b>{span}</b>
-      {before > 0 && <> ({exact(before)} of them from before)</>}
+      {before > 0 && <> ({exact(before)} started earlier)</>}
       {!all && <> of <span title={`${exact(first.count)} events`}>{count(first.count)} in {time((whole.to - whole.from) / 1000)}</span></>},
       {" "}{many(first.lanes_total, "lane")}
       {first.untimed > 0 && <>, {exact(first.untimed)} without a time not shown</>}
-      {stage.tree.truncated > 0 && <strong>, the first {exact(LANES_MOST)} lanes are listed: filter, or show processes or hosts</strong>}
+      {stage.tree.truncated > 0 && <strong>, only the first {exact(LANES_MOST)} lanes are listed: filter, or set the lanes to processes or hosts</strong>}
       {!first.complete && <>, still indexing</>}
-      {stage.cut && <>, only the counters with most values are tracks</>}
+      {stage.cut && <>, only the counters with the most values are shown</>}
       {failed && <strong class="bad"> {failed.message}</strong>}
     </p>
   );
@@ -72,10 +72,10 @@ function Toolbar({ stage, onMatch, onGap, onHelp }: { stage: Stage; onMatch: (m:
     <div class="timeline-bar">
       <label>Lanes <select aria-label="Lanes" value={custom ? "custom" : lanes.value}
         onChange={(e) => { const v = e.currentTarget.value; lanes.value = v === "custom" ? "host,cat" : v; }}>
-        {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">columns …</option>
+        {Object.keys(LAYOUTS).map((l) => <option key={l} value={l}>{l}</option>)}<option value="custom">custom columns…</option>
       </select></label>
-      {custom && <TextField aria-label="Columns of lanes" value={lanes.value} size={16} onDone={(text) => { lanes.value = text || "threads"; }} />}
-      <label>Colour <TextField aria-label="Column that gives the colour" list="timeline-columns" value={color.value || stage.color} size={10} onFocus={() => setEntered(true)}
+      {custom && <TextField aria-label="Columns for the lanes" value={lanes.value} size={16} onDone={(text) => { lanes.value = text || "threads"; }} />}
+      <label>Colour by <TextField aria-label="Column for the colour" list="timeline-columns" value={color.value || stage.color} size={10} onFocus={() => setEntered(true)}
         onDone={(text) => { color.value = text; }} /></label>
       <Columns wanted={entered} />
       <label>Height <select aria-label="Height of lanes" value={height.value} onChange={(e) => { height.value = e.currentTarget.value; }}>
@@ -83,11 +83,11 @@ function Toolbar({ stage, onMatch, onGap, onHelp }: { stage: Stage; onMatch: (m:
       </select></label>
       <Search base={stage.base} onMatch={onMatch} from={() => stage.clock.us((stage.window.from + stage.window.to) / 2)} />
       <span class="timeline-zoom">
-        <button aria-label="Zoom out" title="Zoom out: S or -" onClick={() => stage.zoom(1.6)}>−</button>
-        <button aria-label="Zoom in" title="Zoom in: W or +" onClick={() => stage.zoom(1 / 1.6)}>+</button>
-        <button title="Show all: 0" onClick={() => stage.fit()}>Fit</button>
-        <button title="Choose the next long time in which a lane has nothing: g" onClick={onGap}>Next gap</button>
-        <button title="Keys: ?" aria-label="Keys" onClick={onHelp}>?</button>
+        <button aria-label="Zoom out" title="Zoom out (S or -)" onClick={() => stage.zoom(1.6)}>−</button>
+        <button aria-label="Zoom in" title="Zoom in (W or +)" onClick={() => stage.zoom(1 / 1.6)}>+</button>
+        <button title="Show everything (0)" onClick={() => stage.fit()}>Fit</button>
+        <button title="Select the next long gap, in which a lane has no events (g)" onClick={onGap}>Next gap</button>
+        <button title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick={onHelp}>?</button>
       </span>
     </div>
   );
@@ -104,7 +104,7 @@ function Value({ track, point: p }: { track: Track; point: Point | null }) {
   if (!p) return <div class="soft">no value yet</div>;
   return (
     <div><span>{track.column}</span> <b data-fact="counter">{exact(p.mean)}</b>
-      {p.most > p.least && <div class="soft">the mean of several: {exact(p.least)} to {exact(p.most)}</div>}</div>
+      {p.most > p.least && <div class="soft">mean of several values: {exact(p.least)} to {exact(p.most)}</div>}</div>
   );
 }
 
@@ -117,23 +117,23 @@ function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number
         <div>{box.dur == null ? "instant" : time(box.dur)} at {markText(Math.round(box.start - stage.zero), 1000)}</div>
       </> : <b>{under.row.node.title}</b>}
       {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
-      {cell && <div class="soft">{many(cell.count, "event")} {cell.count === 1 ? "begins" : "begin"} in {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
-        {cell.count + cell.busy > 0 && <>, most {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}
-        {cell.count + cell.busy > 0 && !stage.boxesOf(under.row).complete && <div>more events than can be drawn one by one: zoom in</div>}</div>}
+      {cell && <div class="soft">{many(cell.count, "event")} {cell.count === 1 ? "starts" : "start"} within {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}
+        {cell.count + cell.busy > 0 && <>, mostly {colorName(stage.color, stage.palette.colors[cell.colour] ?? { value: null })}</>}
+        {cell.count + cell.busy > 0 && !stage.boxesOf(under.row).complete && <div>too many events to draw each one: zoom in</div>}</div>}
     </div>
   );
 }
 
 const KEYS: [string, string][] = [
-  ["W / S, + / −, Ctrl + wheel", "zoom"], ["A / D, ← / →, Shift + wheel, Shift + drag", "move in time"], ["↑ / ↓", "next lane"],
-  ["Enter", "open or close; the longest event of the lane in the window"], ["Drag", "choose time and lanes; on the ruler: time"],
-  ["/", "search; n, p: next, previous match"], ["[ and ]", "event before, after in its thread"], ["g", "next long gap"],
-  ["z", "zoom to what is chosen"], ["x", "ask all views about it"], ["0", "show all"], ["Esc", "give up what is chosen"],
+  ["W / S, + / −, Ctrl + wheel", "zoom"], ["A / D, ← / →, Shift + wheel, Shift + drag", "move in time"], ["↑ / ↓", "previous, next lane"],
+  ["Enter", "expand or collapse the group; in a lane: select its longest visible event"], ["Drag", "select time and lanes; on the ruler: time"],
+  ["/", "search"], ["n / p", "next, previous match"], ["] / [", "next, previous event of the thread"], ["g", "next long gap"],
+  ["z", "zoom to selection"], ["x", "filter to selection"], ["0", "show everything"], ["Esc", "clear selection"],
 ];
 
 function Help({ onClose }: { onClose: () => void }) {
   return (
-    <div class="timeline-help" role="dialog" aria-label="Keys">
+    <div class="timeline-help" role="dialog" aria-label="Keyboard shortcuts">
       <button class="quiet" aria-label="Close" onClick={onClose}>✕</button>
       <dl>{KEYS.map(([k, what]) => <><dt>{k}</dt><dd>{what}</dd></>)}</dl>
     </div>
@@ -188,11 +188,11 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   }, [key]);
   if (!a) return null;
   return (
-    <div class="timeline-area" role="group" aria-label="What is chosen">
-      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} of them from before)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
-      <button class="main" onClick={() => takeArea(stage)} title="x">Ask all views about it</button>
-      <button onClick={() => stage.show(a.from, a.to)} title="z">Zoom</button>
-      <button class="quiet" onClick={onClear} title="Esc">Clear</button>
+    <div class="timeline-area" role="group" aria-label="Selection">
+      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} started earlier)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
+      <button class="main" onClick={() => takeArea(stage)} title="Filter all views to the selection (x)">Filter to selection</button>
+      <button onClick={() => stage.show(a.from, a.to)} title="Zoom to the selection (z)">Zoom</button>
+      <button class="quiet" onClick={onClear} title="Clear the selection (Esc)">Clear</button>
     </div>
   );
 }
@@ -253,7 +253,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
       <div class="timeline-body">
         <div class="timeline-left">
           <div class="timeline-stage">
-            <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" aria-label="Timeline. Press ? for its keys." aria-describedby="timeline-text" />
+            <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" aria-label="Timeline. Press ? for keyboard shortcuts." aria-describedby="timeline-text" />
             {hover && <Tooltip stage={stage} {...hover} />}
             {help && <Help onClose={() => setHelp(false)} />}
           </div>
@@ -275,14 +275,14 @@ function Refused({ error }: { error: Error }) {
   const back = () => { lanes.value = LAYOUT; color.value = ""; };
   return <>
     <Failure error={error} />
-    {(lanes.value !== LAYOUT || color.value) && <p class="empty"><button onClick={back}>Lanes and colours as at first</button></p>}
+    {(lanes.value !== LAYOUT || color.value) && <p class="empty"><button onClick={back}>Reset lanes and colours</button></p>}
   </>;
 }
 
 export function TimelineView() {
   const { stage, error, first } = useStage();
   if (error && !(stage && first && !stage.empty)) return <Refused error={error} />;
-  if (!stage || !first) return <p class="empty" role="status">Reading the lanes …</p>;
-  if (stage.empty) return <p class="empty">No event with a time is selected{first.untimed > 0 ? `; ${exact(first.untimed)} have none` : ""}.</p>;
+  if (!stage || !first) return <p class="empty" role="status">Loading…</p>;
+  if (stage.empty) return <p class="empty">No selected event has a time{first.untimed > 0 ? ` (${many(first.untimed, "event")} without one)` : ""}.</p>;
   return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={stage.base["query"] + stage.color} /></>;
 }

@@ -37,7 +37,7 @@ export function colorName(column: string, c: Color): string {
   if (isOthers(c)) return c.others ? many(c.others, "other") : "others";
   if (!isBin(c)) return c.value == null ? "none" : ending(String(c.value));
   if (c.value == null) return "below 0";
-  return c.below == null ? `${count(Number(c.value))} and more` : `${power(column, Number(c.value))} – ${power(column, c.below)}`;
+  return c.below == null ? `${count(Number(c.value))} or more` : `${power(column, Number(c.value))} – ${power(column, c.below)}`;
 }
 
 /** Objects of that colour. */

@@ -1,7 +1,7 @@
 // One event: what it has, what it is in, what is beside it, and how it stands among its like.
 import { useEffect, useState } from "preact/hooks";
 import { epoch, getJson, isAbort, request, type Params } from "../api";
-import { both, clock, equals, exact, label, time } from "../format";
+import { both, clock, equals, exact, label, many, time } from "../format";
 import { extra, selection, setSelection, view } from "../state";
 import { wholeOf } from "../overview/model";
 import { Failure } from "../ui";
@@ -77,18 +77,19 @@ function flat(value: unknown, path: string, into: [string, unknown][]): [string,
 /** Where it stands among its peers, of which it is known how many each bin has: `below` are shorter, `own` about as long. */
 function rank(below: number, own: number, all: number): string {
   const shorter = Math.floor((100 * below) / all), upTo = Math.ceil((100 * (below + own)) / all);
-  if (shorter > 0) return `longer than at least ${shorter} %`;
-  return upTo < 100 ? `among the shortest ${upTo} %` : "about as long as most";
+  if (shorter > 0) return `Longer than at least ${shorter} %`;
+  return upTo < 100 ? `Among the shortest ${upTo} %` : "About as long as most";
 }
 
-function Distribution({ peers, dur }: { peers: Peers; dur: number | null }) {
+function Distribution({ peers, dur, name }: { peers: Peers; dur: number | null; name: Key }) {
   const bins = wholeOf(peers.histogram), most = Math.max(1, ...bins.map((b) => b.count));
   const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
   const below = bins.slice(0, Math.max(0, own)).reduce((n, b) => n + b.count, 0);
   if (!bins.length) return null;
+  const calls = many(peers.values, `${label(name, 80)} call`), slowest = dur === peers.longest && below > 0;
   return (
     <figure class="peers">
-      <figcaption>Among {exact(peers.values)} of this name and category{own >= 0 && peers.values > 1 && `: ${dur === peers.longest && below > 0 ? "the longest" : rank(below, bins[own]?.count ?? 0, peers.values)}`}</figcaption>
+      <figcaption title="Calls with the same name and category">{own >= 0 && peers.values > 1 ? (slowest ? `Slowest of ${calls}` : `${rank(below, bins[own]?.count ?? 0, peers.values)}, of ${calls}`) : calls}</figcaption>
       <div role="img" aria-label={bins.map((b) => `${time(b.lo)} to ${time(b.hi)}: ${b.count}`).join(", ")}>
         {bins.map((b, i) => (
           <span key={b.lo} class={i === own ? "own" : ""} title={`${time(b.lo)} – ${time(b.hi)}: ${exact(b.count)}`}
@@ -135,22 +136,22 @@ export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Plac
       {error && <Failure error={error} />}
       <p><b title={`${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
       <p class="buttons">
-        <button id="event-previous" title="Before it in its thread: [" disabled={!event.previous} onClick={() => go(event.previous)}>← before</button>
-        <button id="event-next" title="After it in its thread: ]" disabled={!event.next} onClick={() => go(event.next)}>after →</button>
-        <button onClick={() => onGo(toMatch({ ...place, ts: c["ts"] as number, dur, name: null, cat: null }, c))}>Show</button>
+        <button id="event-previous" title="Previous event of the thread ([)" disabled={!event.previous} onClick={() => go(event.previous)}>← Previous</button>
+        <button id="event-next" title="Next event of the thread (])" disabled={!event.next} onClick={() => go(event.next)}>Next →</button>
+        <button onClick={() => onGo(toMatch({ ...place, ts: c["ts"] as number, dur, name: null, cat: null }, c))}>Zoom to</button>
       </p>
-      {peers && <Distribution peers={peers} dur={dur} />}
+      {peers && <Distribution peers={peers} dur={dur} name={c["name"] ?? null} />}
       <p class="buttons">
-        <button onClick={() => setSelection({ query: both(selection.value.query, equals("name", c["name"])) })}>Only this name</button>
-        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Calls of it</button>
+        <button onClick={() => setSelection({ query: both(selection.value.query, equals("name", c["name"])) })}>Filter to this name</button>
+        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Open in Calls</button>
       </p>
       {event.callers.length > 0 && <>
-        <h3>In {event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)} {event.callers_total === 1 ? "call" : "calls"}</h3>
+        <h3>Call stack ({event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)})</h3>
         <ol class="callers">{event.callers.map((n) => (
           <li key={`${n.object} ${n.file}`}><button class="link" onClick={() => go(n)}>{label(n.name, 100)}</button> <small>{label(n.cat, 40)} {time(n.dur)}</small></li>
         ))}</ol>
       </>}
-      <h3>Where</h3>
+      <h3>Location</h3>
       <Values rows={[...own, ["trace", place.file], ["object", place.object]]} />
       {args.length > 0 && <><h3>Arguments</h3><Values rows={args} names={c} /></>}
     </aside>

@@ -51,7 +51,7 @@ export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Mat
         return first.event || !first.count ? first : getJson<Found>("/find", params, control.signal);
       });
       set(answer);
-      setError(refused && !answer.count ? `no name has it; no query either: ${refused}` : "");
+      setError(refused && !answer.count ? `no matching name, and not a valid query: ${refused}` : "");
       setLast(answer.event);
       const e = answer.event;
       if (e) onMatch({ file: e.file, object: e.object, ts: e.ts, dur: e.dur, keys: (columns) => columns.map((c) => e[c] ?? null) });
@@ -67,10 +67,10 @@ export function Search({ base, onMatch, from }: { base: Params; onMatch: (m: Mat
   };
   return (
     <span class="timeline-search" role="search">
-      <input id="timeline-search" type="search" aria-label="Search all events" placeholder="Search names, or a query: dur > 1s" spellcheck={false}
+      <input id="timeline-search" type="search" aria-label="Search all events" placeholder="Search by name or query, e.g. dur > 1s" spellcheck={false}
         value={text.value} onInput={(e) => { text.value = e.currentTarget.value; }} onKeyDown={keys} />
-      <button id="timeline-previous" aria-label="Previous match" title="Previous match: p" disabled={!text.value} onClick={() => void go("previous")}>↑</button>
-      <button id="timeline-next" aria-label="Next match" title="Next match: n" disabled={!text.value} onClick={() => void go("next")}>↓</button>
+      <button id="timeline-previous" aria-label="Previous match" title="Previous match (p)" disabled={!text.value} onClick={() => void go("previous")}>↑</button>
+      <button id="timeline-next" aria-label="Next match" title="Next match (n)" disabled={!text.value} onClick={() => void go("next")}>↓</button>
       <output role="status" class={error ? "bad" : ""}>{error || (found && (found.count ? `${exact(found.position)} of ${exact(found.count)}` : "no match"))}</output>
     </span>
   );
