@@ -7,12 +7,13 @@ import subprocess
 import threading
 import time
 
+from tools import system_first
+
 from .tests import TOP, VARIANTS
 
 OUTPUT_LIMIT = 200_000  # bytes of a failing test's output that are printed: its end
 AT_ONCE = max(2, min(8, len(os.sched_getaffinity(0))))
 MOST = 2 * AT_ONCE  # tests that wait for something need no processor
-SYSTEM_FIRST = "/usr/sbin:/usr/bin:/sbin:/bin"  # before what a user has in /usr/local and at home
 
 running = set()  # process groups, to be ended when we are interrupted
 
@@ -68,8 +69,7 @@ def may_fix():
 def test_environment(everything):
     """What every test sees: the system's tools before others, nothing of the make that runs us."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKE_TERMOUT", "MAKE_TERMERR")}
-    path = [*SYSTEM_FIRST.split(":"), *environment.get("PATH", "").split(":")]
-    environment["PATH"] = ":".join(dict.fromkeys(p for p in path if p))
+    environment["PATH"] = system_first(environment.get("PATH", ""))
     shared = os.path.join(os.path.dirname(TOP), "shared")
     environment.setdefault("DFTRACERD_SHARED", shared if os.path.isdir(shared) else "")
     environment.setdefault("DFTRACERD_ORACLE", os.path.join(TOP, "build", "oracle"))
