@@ -40,7 +40,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- configuration ---------------------------------------------------------------------------------
 
 # These goals do not need a compiler or a library to be there.
-FREE_GOALS := deps deps-run deps-bench deps-release page run check check-all check-fresh oracle fuzz format clean distclean dist deb release help
+FREE_GOALS := deps deps-run deps-bench deps-release page run check check-all check-fresh oracle fuzz format clean distclean dist deb deb-build release help
 ifneq ($(filter-out $(FREE_GOALS),$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
 endif
@@ -425,13 +425,16 @@ dist: configure $(PAGE)/index.html
 deb_flags = $1="$(shell DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get $1)"
 DEB_CONFIG = --prefix=/usr --sysconfdir=/etc --localstatedir=/var $(foreach v,CFLAGS CPPFLAGS LDFLAGS,$(call deb_flags,$v))
 
-.PHONY: deb deb-of release
+.PHONY: deb deb-build deb-of release
 release: export MAKE := $(MAKE)
 release:
 	@packaging/release $(if $(findstring command,$(origin VERSION)),'$(VERSION)')
 
+# Two calls of make: the flags are those of a dpkg-dev that the first may have installed.
 deb:
 	@packaging/deps deb
+	@$(MAKE) deb-build
+deb-build:
 	@$(MAKE) BUILD=build/deb CONFIG='$(DEB_CONFIG)' -j$(JOBS) all
 	@$(MAKE) BUILD=build/deb deb-of
 
