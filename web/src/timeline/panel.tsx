@@ -89,7 +89,7 @@ function Distribution({ peers, dur, name }: { peers: Peers; dur: number | null; 
   const calls = many(peers.values, `${label(name, 80)} call`), slowest = dur === peers.longest && below > 0;
   return (
     <figure class="peers">
-      <figcaption title="Calls with the same name and category">{own >= 0 && peers.values > 1 ? (slowest ? `Slowest of ${calls}` : `${rank(below, bins[own]?.count ?? 0, peers.values)}, of ${calls}`) : calls}</figcaption>
+      <figcaption title="Calls with the same name and category">{own >= 0 && peers.values > 1 ? (slowest ? `Slowest of ${calls}` : `${rank(below, bins[own]?.count ?? 0, peers.values)} of ${calls}`) : calls}</figcaption>
       <div role="img" aria-label={bins.map((b) => `${time(b.lo)} to ${time(b.hi)}: ${b.count}`).join(", ")}>
         {bins.map((b, i) => (
           <span key={b.lo} class={i === own ? "own" : ""} title={`${time(b.lo)} – ${time(b.hi)}: ${exact(b.count)}`}
