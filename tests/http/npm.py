@@ -30,10 +30,14 @@ def version_of(text):
     return [int(n) for n in re.findall(r"\d+", text)]
 
 
+def needed_node():
+    with open(os.path.join(HERE, "package.json"), encoding="utf-8") as f:
+        return json.load(f)["engines"]["node"].removeprefix(">=")
+
+
 def unsuitable():
     """Why the node on PATH cannot run the tests, or None."""
-    with open(os.path.join(HERE, "package.json"), encoding="utf-8") as f:
-        needed = json.load(f)["engines"]["node"].removeprefix(">=")
+    needed = needed_node()
     node = shutil.which("node")
     if not node or not shutil.which("npm"):
         return "needs Node %s or newer, and npm; %s is not installed" % (needed, "npm" if node else "node")
