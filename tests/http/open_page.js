@@ -17,6 +17,7 @@ const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-back
   await page.waitForFunction(() => /Sent|Could not/.test(document.querySelector("output").textContent), null, { timeout: SECONDS });
   const said = await page.textContent("output");
   if (/Sent/.test(said)) await popup.waitForFunction(() => window.taken, null, { timeout: SECONDS });
+  await popup.waitForURL((u) => u.protocol !== "about:", { timeout: SECONDS }); // it has arrived, and does not go elsewhere while it is read
   console.log(JSON.stringify({ said, wrong, taken: await popup.evaluate(() => window.taken ?? null) }));
   await context.close();
 })().catch((e) => {
