@@ -254,7 +254,7 @@ programs: all test-unit test-fuzz test-threads test-fault
 .PHONY: check check-all check-fresh oracle
 check check-all:
 	@$(if $(filter check,$@),echo 'make check: installs missing packages, builds, runs the tests; ten minutes on two processors')
-	@$(MAKE) deps || echo 'continuing with what is installed'
+	@packaging/deps check || exit 1
 	@tests/run $(if $(filter check-all,$@),--all) $(SUITES) || { $(QUIET_END); }
 
 # make ends without a line of its own, so that the last one is "N passed, N failed"; its exit status is that of the signal.
