@@ -3,7 +3,7 @@
 A command is a line `$ ...` in a block that begins with ```console; the lines below it, up to the next command, are its
 output, where a line `...` stands for any lines. Commands run one after the other in one folder, with the programs of the
 build and $DFTRACERD_URL. `make run` and `dftracerd -d DIR &` start a daemon on a port that the kernel chooses: the first on the
-made-up traces of the Makefile, in build/demo. Other commands that do not end or that install are not run. UPDATE=1 in the
+made-up traces of packaging/run, in build/demo. Other commands that do not end or that install are not run. UPDATE=1 in the
 environment writes what was printed into the document.
 """
 
@@ -72,9 +72,8 @@ def run(command, folder, url):
 
 def demo():
     """The command with which `make run` makes its traces when it is given none."""
-    with open(document("Makefile"), encoding="utf-8") as f:
-        makefile = f.read().replace("\\\n", " ")
-    options = re.search(r"/gen-fake-trace (.*?) &&", makefile).group(1)
+    with open(document("packaging", "run"), encoding="utf-8") as f:
+        options = re.search(r'/gen-fake-trace" (.*?) \|\|', f.read()).group(1)
     return "mkdir -p build && gen-fake-trace " + re.sub(r"--output-dir \S+", "--output-dir build/demo", options)
 
 
