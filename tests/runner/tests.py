@@ -132,6 +132,8 @@ def select(names, everything, variant=None):
         fitting = [t for t in known if path in (t.name, t.name.split("/")[0])]
         if not fitting:
             raise SystemExit("there is no test %s; tests/run --list prints all" % name)
+        if case and path.split("/")[0] in ("lint", "fuzz"):
+            raise SystemExit("%s has no cases" % path)
         fitting = only(fitting, variant) if variant else [t for t in fitting if t.label() in usual] or fitting
         for test in fitting:
             test.command += case.split(",") if case else []
