@@ -13,7 +13,7 @@ commands='info              files, lines, events and the state of the index
 stats             counts, durations and percentiles, grouped by any columns
 view              print the events that match a query
 aggregator        statistics per time interval and key, as a Perfetto trace or an Arrow file
-call_tree INPUT   which calls contain which: a tree with times and the critical path
+call_tree INPUT   calls nested by time: a tree with durations and the critical path
 processes         the process tree: commands, ranks, times, I/O of each process
 comparator        compare the metrics of two or more runs, with effect sizes
 event_count       print the number of events
@@ -21,11 +21,11 @@ reader FILE       print a part of a trace, by bytes or lines
 index             build the index now
 merge             merge many traces into one
 split             split traces into files of a given size
-pgzip             compress plain traces with gzip
+pgzip             compress traces with gzip
 tar FILE          list and index the traces in a tar archive
-organize          sort events into groups by queries, each a directory of traces
+organize          divide events into groups by queries, one directory of traces each
 reconstruct       restore the original traces from the output of organize, verified by hashes
-gen_fake_trace    generate synthetic traces of a training
+gen_fake_trace    generate synthetic traces of a training run
 get PATH          send any request to the REST API: dftracerctl get /stats report=names
 requests          list the requests that the daemon is processing
 doctor            check versions, permissions, file systems and limits
@@ -41,12 +41,12 @@ all=$asking,reconstruct,gen_fake_trace
 any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
 $choosing - --files FILE... call:add_file these trace files or globs
-pgzip -d --directory DIR set:directory plain traces in this directory (default: the working directory)
+pgzip -d --directory DIR set:directory uncompressed traces in this directory (default: the working directory)
 $choosing,comparator -r --recursive - set:recursive=true include subdirectories
 info - --query summary|detailed set:detail totals (default), or one line per file
 info -v --verbose - set:detail=detailed one line per file
 stats - --report summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed field:report which report to print (default: summary)
-stats - --group-by COLUMN... call:add_column columns of the report detailed: name, cat, pid, tid, fhash, hhash, pid_tid, host, args.x ...
+stats - --group-by COLUMN... call:add_column columns to group by in the report detailed: name, cat, pid, tid, fhash, hhash, pid_tid, host, args.x ...
 stats - --top-n N field:top_n number of rows of top-* reports and of groups, 0 = all (default: 10)
 stats - --top-n-pid-tid N field:top_n_pid_tid number of threads listed, 0 = all (default: 10)
 info,stats,processes,requests - --json - set:format=json print JSON instead of text
@@ -63,7 +63,7 @@ call_tree - --min-total US field:min_total leave out calls whose total time is b
 call_tree -v --verbose - set:detail=yes also print the files that were read
 call_tree - --stats-only - set:brief=true print the statistics only, without the tree
 call_tree - --no-save - set:save=no print only, write no file
-view,processes - --preset io|compute|dlio field:preset a predefined selection
+view,processes - --preset io|compute|dlio field:preset a predefined filter
 view - --recipe FILE set:recipe read a selection from a file that --save-recipe has written
 view - --save-recipe FILE set:save also write the selection to a file
 stats,view,aggregator,call_tree,processes,merge,split,organize - --query QUERY field:query a filter, for example: cat == \"POSIX\" and dur > 1ms
@@ -81,9 +81,9 @@ aggregator - --format json|arrow|arrow-stream|ndjson|csv|text set:format json (d
 aggregator -t --time-interval MS field:time_interval length of a time interval, in milliseconds or with a unit (default: 5000)
 aggregator -g --group-keys LIST field:group_keys additional key columns: arguments, comma-separated, for example epoch,step
 aggregator -m --metric-fields LIST field:metric_fields numeric arguments to aggregate as well, comma-separated
-aggregator - --event-format counter|async|regular field:event_format kind of the events in the format json (default: counter)
+aggregator - --event-format counter|async|regular field:event_format type of the trace events with --format json (default: counter)
 aggregator - --compute-percentiles - set:percentiles=true compute percentiles of durations and sizes
-aggregator - --percentiles LIST field:percentiles which percentiles, from 0 to 1; implies --compute-percentiles (default: 0.25,0.5,0.75,0.9)
+aggregator - --percentiles LIST field:percentiles percentiles to compute, from 0 to 1; implies --compute-percentiles (default: 0.25,0.5,0.75,0.9)
 aggregator - --relative-accuracy RATE field:relative_accuracy relative error of the percentiles, from 0 to 1; below 0.004 they are exact (default: 0.01)
 aggregator - --boundary-events LIST field:boundary_events EVENT:FIELD:OUTPUT,...: add a column OUTPUT with the argument FIELD of the EVENT that contains the row
 aggregator - --no-track-process-parents - set:parents=false leave out the columns parent_pid and root_pid
@@ -93,9 +93,9 @@ comparator - --baseline PATH call:add_baseline trace file, glob or directory of 
 comparator - --variant PATH... call:add_variant trace file, glob or directory of a variant; each one becomes a column
 comparator - --config FILE set:config read baseline, variant, defaults and nodes from a JSON file
 comparator - --query QUERY field:query a filter for baseline and variants (default: cat == \"POSIX\" OR cat == \"STDIO\")
-comparator - --preset io|compute|dlio field:preset a predefined selection for baseline and variants
+comparator - --preset io|compute|dlio field:preset a predefined filter for baseline and variants
 comparator - --group-by LIST field:group_by columns that identify an operation, comma-separated (default: cat,name)
-comparator - --metrics LIST field:metrics which of count, duration, size, transfer_size, bandwidth, comma-separated (default: all)
+comparator - --metrics LIST field:metrics metrics to compare, comma-separated: count, duration, size, transfer_size, bandwidth (default: all)
 comparator - --percentiles LIST field:percentiles percentiles of durations and sizes (default: 0.5,0.95,0.99)
 comparator - --format table|json|ndjson|csv|markdown|collapsed-diff set:format table (default); markdown: for a pull request; collapsed-diff: stacks for differential flame graphs
 comparator -t --time-interval MS field:time_interval window of the metric peak_mean, in milliseconds or with a unit (default: 5000)
@@ -111,12 +111,12 @@ tar - --list-files - set:members=true list the members of the archive with their
 tar - --info - set:brief=true summarize the archive (default, unless --list-files is given)
 tar - --build-only - set:build=true build the index, print nothing
 index - --dimensions LIST field:dimensions additional columns that get bloom filters, comma-separated
-index -c --checkpoint-size BYTES field:checkpoint_size uncompressed bytes per chunk, for files that are indexed now
+index -c --checkpoint-size BYTES field:checkpoint_size uncompressed bytes per chunk, for the files that this command indexes
 index - --false-positive-rate RATE field:false_positive_rate false positive rate of the bloom filters (default: 0.01)
 index - --expected-entries COUNT field:expected_entries minimum number of values that a bloom filter is sized for
 merge -o --output FILE set:output write to FILE, which stays unchanged on failure; the name must end with .pfw (default: combined.pfw)
 merge -c --compress - set:compress=true compress with gzip, .gz is appended to the name
-merge -g --gzip-only - set:gzip_only=true skip plain files
+merge -g --gzip-only - set:gzip_only=true skip uncompressed files
 merge - --order file|ts field:order one file after the other (default), or all events by time
 split -n --app-name NAME field:app_name name the files NAME-1.pfw.gz and so on (default: app)
 split -o --output DIR set:output directory for the files (default: ./split)
@@ -126,17 +126,17 @@ merge,split,organize - --compression-level N set:level gzip level, 0 to 9 (defau
 merge,split - --verify - set:verify=true compare the events read with those written; exit status 1 if they differ
 merge,split,pgzip -v --verbose - set:detail=yes print what was written
 pgzip -l --compression-level COUNT set:level gzip level, 1 to 9 (default: 5, about the size of gzip -6)
-pgzip - --delete - set:delete=true delete each plain file after its compressed copy was read back and is equal
+pgzip - --delete - set:delete=true delete each uncompressed file after its compressed copy was read back and is equal
 organize - --groups GROUP... call:add_group NAME:QUERY; an event goes to the first group whose query matches; an empty query matches all; required
 organize -o --output DIR set:output directory for the groups, one subdirectory each; required
 organize - --chunk-size MB set:chunk_size maximum uncompressed size of each file, 0 = no limit (default: 256)
 organize -n --name NAME field:name name the files GROUP/NAME-1.pfw.gz and so on (default: trace)
 organize - --drop-rest - set:drop=true drop events that match no group (default: they go to _rest); reconstruct cannot restore them
-organize - --no-compress - set:compress=false write plain text
+organize - --no-compress - set:compress=false write uncompressed files
 reconstruct -d --directory DIR set:directory output directory of organize, or a tar of it; required
 reconstruct -o --output DIR set:output directory for the original traces; required
-reconstruct - --no-compress - set:compress=false write all as plain text, without .gz in their names (default: as they were)
-reconstruct - --compress - set:compress=true compress all with gzip
+reconstruct - --no-compress - set:compress=false write all files uncompressed, without .gz in their names (default: as they were)
+reconstruct - --compress - set:compress=true compress all files with gzip
 reconstruct -f --force - set:force=true replace existing files
 gen_fake_trace -o --output-dir DIR set:output directory for the traces; required
 gen_fake_trace -p --num-processes COUNT field:num_processes number of ranks, one file each (default: 8)
@@ -197,7 +197,7 @@ server -d --directory DIR daemon traces in this directory; required
 server -b --bind ADDRESS daemon loopback address to listen on (default: 127.0.0.1)
 server -p --port PORT daemon TCP port, 0 = a free one (default: 8080)
 server -i --index-dir DIR daemon directory of the index
-server -t --executor-threads COUNT daemon number of threads for indexing and queries (default: number of CPUs)
+server -t --executor-threads COUNT daemon number of threads for indexing, and the same number for queries (default: number of CPUs)
 server - --log-level error|warning|info|debug daemon minimum severity of logged messages (default: info)
 server -V --version - daemon print the version of the daemon
 server -h --help - daemon print the options of dftracer_server"

@@ -81,7 +81,7 @@ unreadable() {
 
 examine_directory() {
     if ! [ -d "$1/" ]; then
-        ill "$1: no such directory, or it is inside one that cannot be entered" "select the directory of your traces with -d"
+        ill "$1: no such directory, or a directory above it cannot be entered" "select the directory of your traces with -d"
         return
     elif ! [ -x "$1/" ]; then
         ill "$1: cannot be entered by $(id -un 2>/dev/null || id -u)" "change its permissions (chmod, setfacl), or run as a user of its group"
