@@ -205,8 +205,8 @@ static int choose_meeting(struct daemon *d, struct err *err)
         o->unix_path = d->meeting.socket;
     if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
         err_set(err, rc,
-                "nothing to listen on: %s (--no-tcp requires --unix PATH, or a directory of your "
-                "own in DFTRACERD_RUNTIME_DIR)",
+                "nothing to listen on: %s (--no-tcp requires --unix PATH, or "
+                "DFTRACERD_RUNTIME_DIR set to a directory that you own)",
                 why.text);
     } else if (rc < 0) {
         log_line(LOG_LEVEL_INFO, "no_runtime_dir error=\"%s\"", why.text);

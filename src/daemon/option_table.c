@@ -36,7 +36,7 @@ const struct option_spec option_table[] = {
      "$DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The "
      "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
-     "number of CPUs", "number of threads for indexing and for queries", NULL},
+     "number of CPUs", "number of threads for indexing, and the same number for queries", NULL},
     {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, 0, "BYTES", "4MiB",
      NULL, "uncompressed bytes per chunk",
      "A chunk is the unit of the index that a query reads or skips. Values above 32 MiB are "
@@ -74,16 +74,18 @@ const struct option_spec option_table[] = {
      "below this directory. It must exist, outside the served directories and the index."},
     {"spool-size", 0, OPTION_BYTES, AT(spool_size), 1ull << 20, 1ull << 46, 0, "BYTES", "16GiB",
      NULL, "disk space for temporary files of requests",
-     "In a tar, the size of a file comes before its content. The daemon therefore writes each file "
-     "to an unnamed temporary file in the index directory before it sends it. A request that "
-     "exceeds the limit gets status 503; an answer that is already being sent is cut off."},
+     "In a tar archive, the size of a file comes before its content. The daemon therefore "
+     "writes each file to an unnamed temporary file in the index directory before it sends it. "
+     "A request that exceeds the limit gets status 503; an answer that is already being sent is "
+     "cut off."},
     {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL,
      "twice the number of threads", "maximum number of queries that run at once; others wait",
      NULL},
     {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,
      "maximum number of waiting queries", "Further queries get status 503 with Retry-After."},
     {"max-connections", 0, OPTION_UINT, AT(max_connections), 1, 1u << 20, 0, "N", "16384", NULL,
-     "maximum number of TCP connections, and of Unix socket connections",
+     "maximum number of TCP connections; Unix socket connections have their own limit of the "
+     "same size",
      "Further connections wait until they are accepted."},
     {"client-queries", 0, OPTION_UINT, AT(client_queries), 1, 1u << 20, 0, "N", NULL,
      "half of max-queries and max-queue",
@@ -125,7 +127,9 @@ const struct option_spec option_table[] = {
      "New requests are refused meanwhile. The daemon does not wait for requests that wait for the "
      "index, nor for clients that read nothing for a second."},
     {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
-     "exit after this time without a request", "Meant for daemons that are started on demand."},
+     "exit after this time without a request",
+     "Meant for daemons that dftracerctl starts in "
+     "the background."},
     {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
      "index only the files that requests select", NULL},
     {"background", 0, OPTION_FLAG, AT(background), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
@@ -138,12 +142,12 @@ const struct option_spec option_table[] = {
      "600). If the file does not exist, it is created with a random token of 256 bits. Without "
      "this option, the systemd credential `token` (LoadCredential=) is used if there is one."},
     {"admin-token-file", 0, OPTION_TEXT, AT(admin_token_file), 0, 0, OPTION_LIVE, "FILE", NULL,
-     "the user of the daemon only",
+     "only the user who runs the daemon",
      "file with the bearer token of admins, who may also make changes",
      "Admins may also rebuild the index, write below --output-dir and cancel requests of others. "
      "The file works like --token-file; the systemd credential is `admin-token`."},
     {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
-     "the user of the daemon only", "let this user query without a token; repeatable",
+     "only the user who runs the daemon", "let this user query without a token; repeatable",
      "The user may query, but not make changes."},
     {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, OPTION_HOST, "NAME", NULL,
      "localhost and the addresses of --bind", "accept requests for this host name; repeatable",

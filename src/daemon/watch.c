@@ -175,7 +175,7 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
                  strerror(error));
     else
         log_line(LOG_LEVEL_WARNING,
-                 "directory_unreadable more=true effect=\"further ones are not logged\"");
+                 "directory_unreadable more=true effect=\"further directories are not logged\"");
 }
 
 /* It is one of them, or below one. */

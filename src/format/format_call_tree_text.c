@@ -38,7 +38,8 @@ void call_tree_text_head(struct format_call_tree *f, struct buf *out)
         value_plain(out, &t.hosts_apart[i].name);
         buf_puts(out, ", ");
         put_ns(out, t.hosts_apart[i].gap_ns);
-        buf_puts(out, " apart from the others: its clock is wrong, or it ran at another time\n");
+        buf_puts(out, " apart from the events of the other hosts: its clock is wrong, or it ran at "
+                      "another time\n");
     }
     if (t.in_tree == 0)
         buf_puts(out, "No events of phase X are selected.\n");

@@ -32,11 +32,13 @@ static void note_side(const struct compare_meta *m, const char *label,
     }
     for (size_t i = 0; i < m->skewed_count; i++) {
         const struct compare_skew *s = &m->skewed[i];
-        buf_printf(&b, "%s: host ", label);
+        buf_printf(&b, "%s: the events of host ", label);
         value_plain(&b, &s->host);
-        buf_puts(&b, " is ");
+        buf_puts(&b, " are ");
         compare_number(&b, &s->distance, AGGREGATE_US, true);
-        buf_puts(&b, " apart from the others: its clock is wrong, or it ran at another time");
+        buf_puts(
+            &b,
+            " apart from those of the other hosts: its clock is wrong, or it ran at another time");
         each(arg, (struct text){b.data, b.len});
         buf_clear(&b);
     }

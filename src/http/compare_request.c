@@ -15,8 +15,8 @@ const struct param_spec compare_params[] = {
      "directory, file or glob pattern to compare with the baseline; repeatable; or select it with "
      "variant.dir ..."},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns that define an operation; with several, the first forms the branches of the tree; "
-     "default cat,name; pid_tid means pid,tid"},
+     "columns that identify an operation; with two or more, operations with the same value of "
+     "the first form one child node; default cat,name; pid_tid means pid,tid"},
     {"metrics", PARAM_LIST, false, NULL, NULL,
      "metrics to compare: count, duration, size, transfer_size, bandwidth; default all"},
     {"percentiles", PARAM_LIST, false, NULL, NULL,
@@ -29,7 +29,7 @@ const struct param_spec compare_params[] = {
     {"sort_by", PARAM_CHOICE, false, NULL, "regression|name",
      "order of the operations: worst regression first (default), or by name"},
     {"fail_on", PARAM_CHOICE, false, NULL, "small|medium|large",
-     "set `failed` to true if anything is worse by at least this class of Cohen's d"},
+     "set `failed` to true if a metric is worse by this class of effect size (Cohen's d) or more"},
     {"nodes", PARAM_JSON, false, NULL, NULL,
      "JSON array of nodes: {name, query, group_by, metrics, percentiles, threshold_pct, sort_by, "
      "children}"},

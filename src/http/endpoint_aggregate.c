@@ -15,7 +15,8 @@ static const struct param_spec own_params[] = {
      "instead of time_interval: use the shortest round interval that gives at most this many "
      "buckets in time_range, or in the time span of the selection"},
     {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
-     "ms, iso: return the bucket as column time, in milliseconds or as 2026-01-31T12:00:00.000Z"},
+     "us: buckets are in the column time_bucket; ms, iso: in the column time instead, in "
+     "milliseconds or as 2026-01-31T12:00:00.000Z"},
     {"relative", PARAM_BOOL, false, "false", NULL, "return times relative to the first event"},
     {"bucket", PARAM_CHOICE, false, "start", "start|split",
      "start: an event belongs to the bucket in which it starts; split: durations and sizes are "
@@ -32,23 +33,26 @@ static const struct param_spec own_params[] = {
     {"exact", PARAM_BOOL, false, "false", NULL, "compute percentiles from all values"},
     {"shape", PARAM_BOOL, false, "false", NULL, "include skewness and kurtosis"},
     {"boundary_events", PARAM_LIST, false, NULL, NULL,
-     "event:field:output: add a column output with the value of field in the event that encloses "
-     "the row, in its process or a parent process"},
+     "event:field:output: add a column `output` with the value of `field` in the event named "
+     "`event` that contains the middle of the row in time, in a parent process or its own "
+     "process"},
     {"track_process_parents", PARAM_BOOL, false, "true", NULL,
      "include the columns parent_pid and root_pid"},
     {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular",
      "type of the trace events in format=perfetto"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "general form: group by any columns, time_bucket, dirname(column), basename(column)"},
+     "columns to group by: any columns, time_bucket, dirname(column), basename(column)"},
     {"agg", PARAM_LIST, false, NULL, NULL,
-     "general form: values to compute: count, sum:dur, p99.9:size, busy, ...; name=sum:dur names a "
-     "column"},
+     "values to compute for each group: count, sum:dur, p99.9:size, busy, ...; name=sum:dur "
+     "names the column"},
     {"sort", PARAM_LIST, false, NULL, NULL,
-     "general form: columns to sort by; -column sorts in descending order"},
-    {"having", PARAM_TEXT, false, NULL, NULL, "general form: filter on the columns of the result"},
+     "with group_by or agg: columns to sort by; -column sorts in descending order"},
+    {"having", PARAM_TEXT, false, NULL, NULL,
+     "with group_by or agg: filter on the columns of "
+     "the result"},
     {"top", PARAM_UINT, false, NULL, NULL,
-     "general form: number of rows with the largest `by` to return; the others become one row "
-     "(other)"},
+     "with group_by or agg: number of rows to return, those with the largest `by`; all others "
+     "become one row (other)"},
     {"by", PARAM_TEXT, false, NULL, NULL, "column that `top` ranks by"},
     {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},

@@ -37,7 +37,7 @@ static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON, FORMAT_TEXT};
 static const struct param_spec own_params[] = {
     {"num_processes", PARAM_UINT, false, "8", NULL,
      "number of processes (ranks), one file each; at most 10,000"},
-    {"num_hosts", PARAM_UINT, false, "4", NULL, "hosts"},
+    {"num_hosts", PARAM_UINT, false, "4", NULL, "number of hosts"},
     {"num_epochs", PARAM_UINT, false, "500", NULL, "number of training epochs"},
     {"steps_per_epoch", PARAM_UINT, false, "1000", NULL,
      "steps per epoch; at most 100,000,000 lines in total"},
@@ -47,11 +47,13 @@ static const struct param_spec own_params[] = {
      "run a validation every N epochs; 0 = never"},
     {"num_train_files", PARAM_UINT, false, "8", NULL, "number of training files; at most 10,000"},
     {"num_val_files", PARAM_UINT, false, "2", NULL, "number of validation files; at most 10,000"},
-    {"step_duration_ms", PARAM_UINT, false, "100", NULL, "base duration of a step, milliseconds"},
+    {"step_duration_ms", PARAM_UINT, false, "100", NULL,
+     "base duration of a step in "
+     "milliseconds"},
     {"seed", PARAM_UINT, false, "42", NULL, "random seed; equal requests return equal bytes"},
     {"verify", PARAM_BOOL, false, "false", NULL,
-     "generate nothing: report which chunks of the selected (previously generated) traces queries "
-     "can skip"},
+     "generate nothing; send test queries to the selected traces, which were generated with the "
+     "same parameters, and report how many chunks each query skips"},
     {"dir", PARAM_TEXT, true, NULL, NULL,
      "with verify: directory whose trace files are selected; repeatable; default all"},
     {"file", PARAM_TEXT, true, NULL, NULL, "with verify: trace file or glob pattern; repeatable"},

@@ -10,7 +10,7 @@ static const struct param_spec own_params[] = {
     {"detail", PARAM_CHOICE, false, NULL, "totals|files|columns",
      "level of detail; default totals"},
     {"query", PARAM_CHOICE, false, NULL, "summary|detailed",
-     "names that dftracer_info uses for detail=totals and detail=files"},
+     "other names for `detail`, as in dftracer_info: summary = totals, detailed = files"},
     {"dir", PARAM_TEXT, true, NULL, NULL,
      "directory whose trace files are selected; repeatable; default all"},
     {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},

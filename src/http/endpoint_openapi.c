@@ -356,7 +356,7 @@ static void write_columns(struct jw *j)
     openapi_begin(j, "Columns", '{');
     openapi_member(j, "type", "object");
     openapi_member(j, "description",
-                   "columns that every query knows by name; null where an event has none");
+                   "columns that every query can use; null if the event has no such value");
     jw_put_bool(j, "additionalProperties", false);
     openapi_begin(j, "properties", '{');
     for (size_t i = 0; i < query_column_count(); i++) {

@@ -269,8 +269,7 @@ const struct endpoint endpoint_split = {
 };
 const struct endpoint endpoint_pgzip = {
     .path = "/pgzip",
-    .summary =
-        "uncompressed traces compressed with gzip, readable from many positions, as a tar archive",
+    .summary = "uncompressed traces, compressed with gzip for random access, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .params = pgzip_params,
     .formats = pgzip_formats,

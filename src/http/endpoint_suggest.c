@@ -12,7 +12,7 @@ static const struct param_spec own_params[] = {
     {"column", PARAM_TEXT, false, NULL, NULL,
      "suggest values of this column, most frequent first; without it, suggest column names"},
     {"prefix", PARAM_TEXT, false, "", NULL,
-     "beginning of the suggestions, in any letter case; unless it is empty, only values that are "
+     "prefix of the suggestions, ignoring case; if it is not empty, only values that are "
      "strings are suggested"},
     {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},

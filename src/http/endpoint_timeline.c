@@ -13,12 +13,12 @@ static const struct param_spec own_params[] = {
      "columns that define the lanes, comma-separated; default host,pid,tid"},
     {"color", PARAM_TEXT, false, "cat", NULL, "column that determines the color of an object"},
     {"colors", PARAM_UINT, false, "256", NULL,
-     "maximum number of values of that column with their own color, at most 4096; if there are "
-     "more, numbers are binned by powers of two, and of other values the most frequent keep their "
-     "color"},
+     "maximum number of values of the column `color` that get their own color, at most 4096; if "
+     "there are more, numbers are binned by powers of two; of other values, only the most "
+     "frequent get one"},
     {"color_values", PARAM_JSON, false, NULL, NULL,
-     "JSON array of the values of that column with their own color; all others share one color; at "
-     "most 4096 strings, numbers or booleans"},
+     "JSON array of the values of the column `color` that get their own color; all others share "
+     "one; at most 4096 strings, numbers or booleans"},
     {"events", PARAM_UINT, false, "1000", NULL,
      "number of longest objects listed individually (max 50000)"},
     SELECTION_PARAMS("", "true", "overlap", "data"),

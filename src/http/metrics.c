@@ -174,7 +174,7 @@ void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
     head(out, "http_requests_in_flight", "gauge", "Requests in progress.");
     buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
     head(out, "http_requests_queued", "gauge",
-         "Requests that are waiting for a worker or being opened by one.");
+         "Requests that are waiting for a worker or being prepared by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
     head(out, "http_connections_turned_away_total", "counter",
          "Connections rejected because the client had too many.");

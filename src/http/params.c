@@ -223,7 +223,7 @@ static struct param *find(struct request *rq, struct text name)
 int params_add(struct request *rq, struct text name, struct text value)
 {
     struct param *p = find(rq, name);
-    const char *wrong = !p                                   ? "is no parameter"
+    const char *wrong = !p                                   ? "is not a parameter"
                         : p->given && !p->spec->repeatable   ? "is given more than once"
                         : memchr(value.ptr, '\0', value.len) ? "contains a NUL byte"
                         : !text_is_utf8(value)               ? "is not valid UTF-8"
@@ -368,7 +368,7 @@ int params_load_json(struct text text, struct json_t **ret, char *why, size_t si
         return -ENOMEM;
     if (json_is_object(root))
         return *ret = root, 0;
-    snprintf(why, size, "%s", root ? "it is another type of value" : error.text);
+    snprintf(why, size, "%s", root ? "it is a JSON value of another type" : error.text);
     json_decref(root);
     return -EINVAL;
 }

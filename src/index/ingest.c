@@ -118,7 +118,7 @@ int ingest_start(struct index *ix, struct err *err)
     int rc = 0;
 
     if (!in)
-        return err_set(err, -ENOMEM, "no memory");
+        return err_set(err, -ENOMEM, "out of memory");
     in->ix = ix;
     in->jobs_end = &in->jobs;
     in->mail_end = &in->mail;
@@ -128,7 +128,7 @@ int ingest_start(struct index *ix, struct err *err)
     in->readers = calloc(n, sizeof *in->readers);
     in->workers = calloc(n, sizeof *in->workers);
     if (!in->readers || !in->workers)
-        return err_set(err, -ENOMEM, "no memory");
+        return err_set(err, -ENOMEM, "out of memory");
     rc = pthread_create(&in->writer, NULL, ingest_writer_main, in);
     in->writer_started = rc == 0;
     for (; rc == 0 && in->worker_count < n; in->worker_count++) {

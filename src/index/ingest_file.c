@@ -250,11 +250,13 @@ static int copy_damage(struct body *b, const struct run *r)
         again_text(r->error, text, sizeof text);
     else if (kept && list[0].kind == TRACE_DAMAGE_MANY)
         snprintf(text, sizeof text,
-                 "the archive has more traces than are read (--archive-traces): those from text "
-                 "offset %llu on are ignored",
+                 "the archive contains more traces than --archive-traces allows: those from "
+                 "uncompressed offset %llu on are ignored",
                  (unsigned long long)list[0].text_offset);
     else if (kept)
-        snprintf(text, sizeof text, "%s at bytes %llu-%llu of the file, text offset %llu%s",
+        snprintf(text, sizeof text,
+                 "%s at bytes %llu-%llu of the file, uncompressed offset "
+                 "%llu%s",
                  trace_damage_name((enum trace_damage_kind)list[0].kind),
                  (unsigned long long)list[0].file_from, (unsigned long long)list[0].file_to,
                  (unsigned long long)list[0].text_offset,

@@ -164,7 +164,7 @@ static struct view *failed_view(struct run *run)
     why = arena_strdup(&v->body->arena, text_of(text));
     v->body->identity = run->identity;
     v->body->terms = terms_ref(run->terms);
-    v->pub.error = v->body->pub.error = why ? why : "no memory";
+    v->pub.error = v->body->pub.error = why ? why : "out of memory";
     v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
     v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
     return v;

@@ -183,7 +183,7 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
 
     if (!kv || !name_files(kv, options->path)) {
         free(kv);
-        return err_set(err, -ENOMEM, "no memory");
+        return err_set(err, -ENOMEM, "out of memory");
     }
     pthread_rwlock_init(&kv->gate, NULL);
     pthread_mutex_init(&kv->pool_lock, NULL);

@@ -131,7 +131,7 @@ static int write_schema(struct index *ix, struct err *err)
     int rc;
 
     if (!b)
-        return err_set(err, -ENOMEM, "no memory");
+        return err_set(err, -ENOMEM, "out of memory");
     if (getrandom(random, sizeof random, 0) != sizeof random) {
         kv_batch_free(b);
         return err_set(err, -EIO, "cannot get random numbers");
@@ -210,7 +210,7 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
             ix->path);
     rc = texts_load(ix->texts, r);
     if (rc)
-        return err_set(err, rc, "%s: cannot load the texts: %s", ix->path, err_text(rc));
+        return err_set(err, rc, "%s: cannot load the string table: %s", ix->path, err_text(rc));
     ix->generation = meta_u(r, "generation");
     ix->generation_stored = ix->generation;
     ix->next_file = (uint32_t)meta_u(r, "next_file");
@@ -365,11 +365,11 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     int rc;
 
     if (!ix)
-        return err_set(err, -ENOMEM, "no memory");
+        return err_set(err, -ENOMEM, "out of memory");
     init_locks(ix);
     rc = fill_options(ix, options);
     if (rc)
-        err_set(err, rc, "no memory");
+        err_set(err, rc, "out of memory");
     if (rc == 0)
         rc = place_prepare(ix->path, ix->read_only, err);
     if (rc == 0 && !ix->read_only)
@@ -381,7 +381,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
         first =
             index_snapshot(ix); /* so that there always is one, whatever becomes of the memory */
         if (!first)
-            rc = err_set(err, -ENOMEM, "no memory");
+            rc = err_set(err, -ENOMEM, "out of memory");
         snapshot_release(first);
     }
     if (rc == 0 && !ix->read_only)

@@ -158,8 +158,8 @@ static int clash(struct err *err, int rc, const char *param, const char *name)
 {
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, param,
-                             "`%s`: a column with the name of \"%.100s\" already exists", param,
-                             name);
+                             "`%s`: a column of \"%.100s\" has the same name as another column",
+                             param, name);
     return rc < 0 ? no_memory(err) : 0;
 }
 

@@ -162,8 +162,9 @@ static int charge(struct archive *a, struct err *err)
     if (!a->budget->limit || used <= a->budget->limit)
         return 0;
     return err_set(err, -ENOSPC,
-                   "a tar requires temporary files of twice its size, which exceeds what is left "
-                   "of the %llu bytes of disk space that the daemon may use (option spool-size)",
+                   "an uploaded tar requires temporary files of twice its size: that is more "
+                   "than is free of the %llu bytes of disk space that the daemon may use for "
+                   "them (option spool-size)",
                    (unsigned long long)a->budget->limit);
 }
 

@@ -326,7 +326,7 @@ static int begin_reading(struct provenance_reader *r, struct err *err)
             return rc;
     }
     if (memcmp(r->records.data, magic, sizeof(magic)) != 0)
-        return damaged(err, "has no provenance data of this version");
+        return damaged(err, "is not provenance data, or was written by an unsupported version");
     r->at = sizeof(magic);
     r->begun = true;
     return 0;

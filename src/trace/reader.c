@@ -232,7 +232,7 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
                        trace_engine_name(engine));
     struct trace_reader *r = calloc(1, sizeof(*r));
     if (!r)
-        return err_set(err, -ENOMEM, "no memory for a trace reader");
+        return err_set(err, -ENOMEM, "out of memory");
     r->engine = engine;
     r->checkpoint_size = o->checkpoint_size;
     r->named_gzip = o->named_gzip;

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     struct job job = {.options = &o, .plan = plan};
     job.events = calloc(generate_plan_files(plan), sizeof *job.events);
     if (!job.events)
-        die("no memory");
+        die("out of memory");
     run(&job);
     tell(&job);
     if (o.verify)

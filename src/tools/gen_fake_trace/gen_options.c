@@ -163,7 +163,7 @@ static void set_format(struct generate_options *g, const char *text)
         return;
     for (unsigned i = 0; generate_format_name(i); i++)
         buf_printf(&known, "%s%s", i ? ", " : "", generate_format_name(i));
-    die("unknown --format %s (%s)", text, known.error ? "no memory" : known.data);
+    die("unknown --format %s (%s)", text, known.error ? "out of memory" : known.data);
 }
 
 /* Options of the program itself, and those of the generator that are no numbers. */
