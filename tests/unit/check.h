@@ -18,12 +18,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ThreadSanitizer takes a minute for what takes a second otherwise: of much that is alike it is shown some. */
 #ifdef __SANITIZE_THREAD__
-enum { CHECK_EVERY = 4, CHECK_THREADS_ONLY = 1 };
+enum { CHECK_THREADS_ONLY = 1 }; /* it takes a minute for what takes a second otherwise */
 #else
-enum { CHECK_EVERY = 1, CHECK_THREADS_ONLY = 0 };
+enum { CHECK_THREADS_ONLY = 0 };
 #endif
+
+/* `make check-all`: nothing is left out. */
+static bool __attribute__((unused)) check_everything(void)
+{
+    return getenv("DFTRACERD_CHECK_ALL") != NULL;
+}
+
+/* How many of `all` similar cases to run: `some` in `make check`, of these a quarter under ThreadSanitizer. */
+static unsigned __attribute__((unused)) check_count(unsigned all, unsigned some)
+{
+    unsigned count = check_everything() ? all : some;
+
+    return CHECK_THREADS_ONLY && count > 4 ? count / 4 : count;
+}
+
+/* The step of a loop over `all` similar cases that runs check_count() of them. */
+static unsigned __attribute__((unused)) check_step(unsigned all, unsigned some)
+{
+    return all / check_count(all, some);
+}
 
 struct check_test {
     const char *name;
@@ -49,13 +68,15 @@ check_fail(const char *file, int line, const char *fmt, ...)
     atomic_fetch_add(&check_failures, 1);
 }
 
-/* Whether a folder of real traces is to be looked at: one of those in GOLDEN_FOLDERS, where that is set. */
+/* Whether to read a folder of real traces: those in GOLDEN_FOLDERS, or all in `make check-all`, or the two that
+ * golden/test_real takes in `make check`: one of whole files and one of a few lines of every kind. */
 static bool __attribute__((unused)) check_folder(const char *name)
 {
-    const char *chosen = getenv("GOLDEN_FOLDERS"), *at = chosen && *chosen ? chosen : NULL;
+    const char *chosen = getenv("GOLDEN_FOLDERS");
+    const char *at = chosen && *chosen ? chosen : "dlio-8ranks-v1.0.8 excerpts";
     size_t len = strlen(name);
 
-    if (!at)
+    if (check_everything() && !(chosen && *chosen))
         return name[0] != '.';
     while ((at = strstr(at, name)) && at[len] != ' ' && at[len])
         at += len;

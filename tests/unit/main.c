@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct check_file *files;
@@ -48,6 +49,8 @@ static bool is_selected(const char *name, char **names)
 /* 0 passed, 1 failed, 77 skipped */
 static int run_test(const struct check_file *file, const struct check_test *test)
 {
+    clock_t begin = clock();
+
     atomic_store(file->failures, 0);
     *file->skipped = NULL;
     test->run();
@@ -59,7 +62,7 @@ static int run_test(const struct check_file *file, const struct check_test *test
         printf("skip %s: %s\n", test->name, *file->skipped);
         return 77;
     }
-    printf("ok %s\n", test->name);
+    printf("ok %s (cpu %.1f s)\n", test->name, (double)(clock() - begin) / CLOCKS_PER_SEC);
     return 0;
 }
 
@@ -74,7 +77,8 @@ static int run_file(const struct check_file *file, char **names)
     for (const struct check_test *test = file->tests; test->name; test++) {
         if (!is_selected(test->name, names))
             continue;
-        int status = CHECK_THREADS_ONLY && test->one_thread && !names[0] ? 77 : run_test(file, test);
+        int status =
+            CHECK_THREADS_ONLY && test->one_thread && !names[0] ? 77 : run_test(file, test);
         passed += status == 0;
         failed += status == 1;
         skipped += status == 77;

@@ -284,7 +284,7 @@ static void check_many(struct store *s, unsigned n, bool deep)
 static void deep_and_wide(void)
 {
     for (int deep = 0; deep < 2; deep++) {
-        unsigned n = (deep ? 100000 : 1000000 / CHECK_EVERY) / CHECK_EVERY;
+        unsigned n = check_count(deep ? 100000 : 1000000, deep ? 100000 : 250000);
         struct store s;
         struct buf lines = {0};
 

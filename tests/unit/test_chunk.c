@@ -657,7 +657,7 @@ static void damage(void)
                    i % 1000, i % 5 ? "1" : "\"one\"", i);
     buf_putc(&lines, 0);
     chunk_view_free(build_text(lines.data, &value, &built));
-    for (unsigned round = 0; round < 6000; round++) {
+    for (unsigned round = 0; round < check_count(6000, 1500); round++) {
         struct chunk_view *v;
         struct buf bad = {malloc(value.len), value.len, value.len, 0};
         memcpy(bad.data, value.data, value.len);

@@ -205,7 +205,7 @@ static void windows_in_parts(void)
     CHECK_STOP(store_begin(&s));
     write_windows(&s);
     CHECK_STOP(store_ingest(&s, 0, 1));
-    for (; limit <= 1 << 23; limit += limit / 2) {
+    for (; limit <= 1 << 23; limit += limit / (check_everything() ? 2 : 1)) {
         struct comparison *c = NULL;
         int rc = run_within(&s, limit, &c);
         if (rc < 0) {
@@ -246,7 +246,7 @@ static void groups_while_short(void)
     buf_done(&lines);
     CHECK_STOP(store_ingest(&s, 0, 1));
     for (size_t limit = 1 << 16; limit <= 1 << 25 && told < 3;
-         limit += 1 + limit * CHECK_EVERY / 64) {
+         limit += 1 + limit * check_step(64, 16) / 64) {
         struct comparison *c = NULL;
         int rc = run_within(&s, limit, &c);
         refused += rc < 0;

@@ -207,15 +207,17 @@ static void members_are_cut_by_the_text_alone(void)
     struct buf text = {0};
     if (!begin())
         return;
-    make_text(&text, 7 << 20);
+    make_text(&text, (CHECK_THREADS_ONLY ? 4 : 7) << 20); /* several members */
     check_pressed((struct text){text.data, text.len});
     memset(text.data + 100, 'x',
            (2 << 20) + 5); /* a line longer than a member, and then none at the end */
     check_pressed((struct text){text.data, text.len - 1});
     buf_clear(&text);
-    for (int i = 0; i < (33 << 20) / 1024; i++)
+    /* A line of more than the longest member: of no interest for threads. */
+    for (int i = 0; i < (33 << 20) / 1024 && !CHECK_THREADS_ONLY; i++)
         buf_append(&text, (char[1024]){'y'}, 1024);
-    check_pressed((struct text){text.data, text.len});
+    if (text.len)
+        check_pressed((struct text){text.data, text.len});
     buf_clear(&text);
     make_text(&text, 1 << 20); /* exactly one member: no empty one behind it */
     check_pressed((struct text){text.data, text.len});
@@ -560,6 +562,7 @@ static void look(void *arg, struct text text)
     (void)text;
     while (now > most && !atomic_compare_exchange_weak(&most_at_work, &most, now))
         ;
+    /* So long that others would join it if they might: there is nothing to wait for where they may not. */
     nanosleep(&(struct timespec){0, 2000000}, NULL);
     atomic_fetch_sub(&at_work, 1);
 }

@@ -212,7 +212,7 @@ static void cut_anywhere(void)
     add_member(&file, text.data, text.len, 6, 0, NULL);
     for (size_t i = 0; i <= 200; i++) {
         size_t len = i < 40 ? i : i > 180 ? file.len - (200 - i) : file.len * i / 200 + i;
-        if (len < 2)
+        if (len < 2 || (i >= 40 && i <= 180 && i % check_step(200, 20)))
             continue;
         struct bytes want = reference(file.data, len);
         int fd = memory_file(file.data, len);
@@ -239,7 +239,7 @@ static void flipped_bits(void)
     for (size_t i = 0; i < 6; i++)
         add_member(&file, text.data + text.len / 6 * i, text.len / 6, i % 2 ? 6 : 1,
                    i == 3 ? Z_FIXED : 0, NULL);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < (int)check_count(400, 60); i++) {
         uint64_t bit = random_next(&seed) % ((file.len - 2) * 8) + 16;
         file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         int fd = memory_file(file.data, file.len);

@@ -135,7 +135,7 @@ static void long_texts(void)
 {
     check_names(1, 4 << 20);
     check_names(2, 64 << 10);
-    check_names(MOST / CHECK_EVERY, 4 << 20);
+    check_names(check_count(MOST, MOST), 4 << 20);
 }
 
 static void no_such_form(void)

@@ -119,7 +119,7 @@ static void stops_everywhere(struct store *s, const struct question *a)
     if (all < a->least)
         check_fail(__FILE__, __LINE__, "%s: %" PRId64 " looks, not %" PRId64, a->name, all,
                    a->least);
-    for (int64_t i = 0; i < PLACES; i += CHECK_EVERY) {
+    for (int64_t i = 0; i < PLACES; i += check_step(PLACES, PLACES)) {
         int64_t until = 1 + i * (all - LOOKS_AFTER) / PLACES;
         int rc = ask(s, a, until, &done);
         if (rc != ERR_DEADLINE || done > until + LOOKS_AFTER)
