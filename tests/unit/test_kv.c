@@ -153,9 +153,10 @@ static void *read_always(void *arg)
     return NULL;
 }
 
-/* A map of 1 MiB takes 200 MiB, while others read. */
+/* A map of 1 MiB takes MIB of them, more than one enlargement makes room for, while others read. */
 static void full_maps_grow(void)
 {
+    const uint32_t mib = check_count(200, 40);
     struct kv_batch *b = kv_batch_new();
     struct reading reading = {0};
     pthread_t threads[3];
@@ -169,20 +170,20 @@ static void full_maps_grow(void)
     CHECK_INT(kv_commit(reading.kv, b), 0);
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, read_always, &reading);
-    for (uint32_t i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < mib; i++) {
         struct kv_key key = kv_key_of_chunk(1, i, 1);
 
         kv_put(b, KV_CHUNK, &key, value, 1 << 20);
-        if (i % 20 == 19)
+        if (i % 5 == 4)
             CHECK_INT(kv_commit(reading.kv, b), 0);
     }
     atomic_store(&reading.stop, true);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     CHECK(atomic_load(&reading.reads) > 0);
-    CHECK(kv_map_size(reading.kv) > (200u << 20));
+    CHECK(kv_map_size(reading.kv) > (uint64_t)mib << 20);
     kv_read_begin(reading.kv, &r);
-    CHECK_INT(kv_count(r, KV_CHUNK), 200);
+    CHECK_INT(kv_count(r, KV_CHUNK), mib);
     kv_read_end(r);
     kv_batch_free(b);
     kv_close(reading.kv);
@@ -190,62 +191,77 @@ static void full_maps_grow(void)
     remove_dir();
 }
 
+/* Two readers; `begun` counts the reads of both. */
 struct never_idle {
     struct kv *kv;
-    pthread_barrier_t *start;
-    atomic_bool *stop;
-    int turn;
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    unsigned begun;
+    bool stop;
 };
 
-/* Two of them: there always is a read open, for each begins the next before the other one ends. */
+enum { HANDOVERS_MOST = 1000000 };
+
+/* There always is a read open: each ends when the other reader has begun its next, or when that one has waited at the gate
+ * for a while, which is less than the gate makes anybody wait. */
+#define WAIT_NS 20000000
 static void *read_without_end(void *arg)
 {
     struct never_idle *n = arg;
     struct kv_read *r;
+    bool stop = false;
 
-    pthread_barrier_wait(n->start);
-    nanosleep(&(struct timespec){0, n->turn * 5000000}, NULL);
-    while (!atomic_load(n->stop)) {
+    while (!stop) {
         if (!CHECK_INT(kv_read_begin(n->kv, &r), 0))
             return NULL;
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
+        pthread_mutex_lock(&n->lock);
+        unsigned mine = ++n->begun;
+        int64_t until = clock_mono_ns() + WAIT_NS;
+        pthread_cond_broadcast(&n->cond);
+        while (n->begun == mine && !n->stop &&
+               clock_cond_wait(&n->cond, &n->lock, until) != ETIMEDOUT)
+            ;
+        stop = n->stop || n->begun >= HANDOVERS_MOST;
+        pthread_mutex_unlock(&n->lock);
         kv_read_end(r);
     }
     return NULL;
 }
 
-/* A map grows although there never is a moment without a reader, and although one reader waits for another one. */
+/* A map grows although there never is a moment without a reader, and although each reader waits for the other one. */
 static void maps_grow_under_load(void)
 {
     struct kv_batch *b = kv_batch_new();
-    struct kv *kv;
-    pthread_barrier_t start;
-    atomic_bool stop = false;
-    struct never_idle n[6];
-    pthread_t threads[6];
+    struct never_idle n = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[2];
     char *value = calloc(1, 1 << 20);
 
     make_dir();
-    kv = open_kv(1 << 20);
-    pthread_barrier_init(&start, NULL, 7);
-    for (int i = 0; i < 6; i++) {
-        n[i] = (struct never_idle){kv, &start, &stop, i};
-        pthread_create(&threads[i], NULL, read_without_end, &n[i]);
-    }
-    pthread_barrier_wait(&start);
+    n.kv = open_kv(1 << 20);
+    clock_cond_init(&n.cond);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, read_without_end, &n);
+    pthread_mutex_lock(&n.lock);
+    while (n.begun < 2)
+        pthread_cond_wait(&n.cond, &n.lock);
+    pthread_mutex_unlock(&n.lock);
     for (uint32_t i = 0; i < 4; i++) {
         struct kv_key key = kv_key_of_chunk(1, i, 1);
 
         kv_put(b, KV_CHUNK, &key, value, 1 << 20);
-        CHECK_INT(kv_commit(kv, b), 0);
+        CHECK_INT(kv_commit(n.kv, b), 0);
     }
-    atomic_store(&stop, true);
-    for (int i = 0; i < 6; i++)
+    pthread_mutex_lock(&n.lock);
+    CHECK(n.begun < HANDOVERS_MOST);
+    n.stop = true;
+    pthread_cond_broadcast(&n.cond);
+    pthread_mutex_unlock(&n.lock);
+    for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    CHECK(kv_map_size(kv) > (4u << 20));
-    pthread_barrier_destroy(&start);
+    CHECK(kv_map_size(n.kv) > (4u << 20));
+    pthread_cond_destroy(&n.cond);
     kv_batch_free(b);
-    kv_close(kv);
+    kv_close(n.kv);
     free(value);
     remove_dir();
 }
@@ -263,7 +279,7 @@ static void limits_hold(void)
     make_dir();
     memset(value, 'v', 1 << 20);
     CHECK_INT(kv_open(&options, NULL, &kv), 0);
-    for (uint32_t round = 0; round < 20; round++) {
+    for (uint32_t round = 0; round < check_count(20, 4); round++) {
         uint32_t i = 0;
 
         for (; rc == 0; i++) {
