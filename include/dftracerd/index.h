@@ -36,6 +36,10 @@ struct index_options {
     bool on_demand;                 /* files are listed (INDEX_PENDING, not counted as pending) until index_want    */
     int64_t purge_ms;               /* a file that has been missing for so long is forgotten; 0 = one hour           */
     bool no_ahead;                  /* a file is inflated by one thread alone (differential tests)                  */
+    bool await_ahead;               /* reading a file waits for the first piece that another thread inflates (tests) */
+    void (*on_chunk)(void *arg);    /* called by the thread that reads a file, behind each chunk (tests)            */
+    void *on_chunk_arg;
+    unsigned upkeep_ms;             /* missing and growing files are looked at so often, 0 = each second            */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
     uint32_t archive_traces;        /* so many members of an archive are files, 0 = 100,000; the rest is left out    */
 };
@@ -102,6 +106,7 @@ struct index_progress {
                                      * again, after a second and then less and less often (up to 10 minutes)  */
     uint64_t read_again;            /* so often since index_open                                         */
     uint64_t directories_unreadable;/* as index_hold has named them                                      */
+    uint64_t upkeeps;               /* how often missing and growing files have been looked at           */
     uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
                                      * when there is room, which forgotten files make at once                  */

@@ -339,6 +339,15 @@ static void load_starts(struct ahead *a, const struct view *old)
     kv_read_end(kv);
 }
 
+/* For tests, in which a piece is to be there before the reader has read past it. */
+static void await_first(struct ahead *a)
+{
+    struct ingest *in = a->in;
+
+    while (!(a->slots && a->slots->done) && (a->busy > 0 || wants_help(a)) && !in->stopping)
+        pthread_cond_wait(&in->ahead_cond, &in->lock);
+}
+
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at)
 {
@@ -366,6 +375,8 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     a->next = in->aheads;
     in->aheads = a;
     pthread_cond_broadcast(&in->jobs_cond);
+    if (in->ix->options.await_ahead)
+        await_first(a);
     pthread_mutex_unlock(&in->lock);
     return &a->base;
 }

@@ -129,6 +129,8 @@ static int read_chunk(struct reader *r)
     ended = result->chunk.ended;
     r->seq++;
     post_job(r->in, result);
+    if (r->ix->options.on_chunk)
+        r->ix->options.on_chunk(r->ix->options.on_chunk_arg);
     /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown just now: it would count
      * twice. The next run reads on from here. */
     return ended ? 0 : ERR_END;

@@ -9,7 +9,6 @@
 #define COMMIT_LEAST (64u << 10)
 #define COMMIT_SHARE 64       /* of the store */
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
-#define TICK_NS 1000000000LL
 
 static bool has_work(const struct writer *w)
 {
@@ -70,13 +69,18 @@ static void prepare_root(struct writer *w)
     snapshot_release(s);
 }
 
+static int64_t tick_ns(const struct writer *w)
+{
+    return w->ix->options.upkeep_ms * 1000000LL;
+}
+
 /* Readers decide what is to be done. */
 static void look_again(struct writer *w)
 {
     struct index *ix = w->ix;
     int64_t now = clock_mono_ns();
 
-    if (now - w->tick_ns < TICK_NS)
+    if (now - w->tick_ns < tick_ns(w))
         return;
     w->tick_ns = now;
     pthread_mutex_lock(&ix->lock);
@@ -99,6 +103,7 @@ static void look_again(struct writer *w)
             (state == INDEX_GROWING || state == INDEX_FAILED || again_is_wanted(e)))
             catalog_queue(ix, e, false);
     }
+    ix->upkeeps++;
     pthread_mutex_unlock(&ix->lock);
 }
 
@@ -150,7 +155,7 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
 {
     struct ingest *in = w->in;
     struct result *mail;
-    int64_t until = has_work(w) ? w->first_ns + commit_ns(w) : clock_mono_ns() + TICK_NS / 2;
+    int64_t until = has_work(w) ? w->first_ns + commit_ns(w) : clock_mono_ns() + tick_ns(w) / 2;
 
     pthread_mutex_lock(&in->lock);
     while (!in->mail && !in->workers_gone && !(in->active == 0 && has_work(w))) {

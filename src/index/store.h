@@ -187,6 +187,7 @@ struct index {
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
     uint64_t read_again; /* how often files were looked at again after failures of the system */
+    uint64_t upkeeps;    /* of index_progress */
     uint64_t generation, generation_stored, generation_opened;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;

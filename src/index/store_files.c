@@ -245,6 +245,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->listed = ix->listed;
     ret->store_error = ix->store_error;
     ret->read_again = ix->read_again;
+    ret->upkeeps = ix->upkeeps;
     ret->directories_unreadable = held_count(ix->held);
     for (uint32_t i = 0; i < ix->entry_count; i++)
         add_progress(ix, ret, ix->entries[i]);

@@ -44,6 +44,8 @@ static void fill_limits(struct index *ix)
     }
     if (o->commit_ms == 0)
         o->commit_ms = 500;
+    if (o->upkeep_ms == 0)
+        o->upkeep_ms = 1000;
     if (o->archive_traces == 0)
         o->archive_traces = 100000;
     if (o->map_size == 0)
