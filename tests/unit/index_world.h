@@ -5,10 +5,13 @@
 #ifndef DFTRACERD_INDEX_WORLD_H
 #define DFTRACERD_INDEX_WORLD_H
 
+#include "../../src/index/store.h"
 #include "check.h"
 #include "dftracerd/index.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +177,55 @@ static void wait_quiet(struct index *ix)
         rest();
         index_progress(ix, &p);
     } while (p.files_pending > 0);
+}
+
+/* Closes an index when it has read `chunks` chunks more; the reader is held until it has to stop. */
+struct stop_behind {
+    unsigned chunks;
+    sem_t reached, go;
+};
+
+static void stop_behind_chunk(void *arg)
+{
+    struct stop_behind *stop = arg;
+
+    if (stop->chunks > 0 && --stop->chunks == 0) {
+        sem_post(&stop->reached);
+        while (sem_wait(&stop->go) != 0)
+            ;
+    }
+}
+
+static struct index_options stopping_behind(struct stop_behind *stop, unsigned chunks)
+{
+    stop->chunks = chunks;
+    sem_init(&stop->reached, 0, 0);
+    sem_init(&stop->go, 0, 0);
+    return (struct index_options){.checkpoint_size = 65536,
+                                  .settle_ms = -1,
+                                  .on_chunk = stop_behind_chunk,
+                                  .on_chunk_arg = stop};
+}
+
+static void *close_index(void *ix)
+{
+    index_close(ix);
+    return NULL;
+}
+
+static void close_behind_chunk(struct index *ix, struct stop_behind *stop)
+{
+    pthread_t closer;
+
+    while (sem_wait(&stop->reached) != 0)
+        ;
+    CHECK_INT(pthread_create(&closer, NULL, close_index, ix), 0);
+    while (!ingest_stopping(ix->ingest))
+        rest();
+    sem_post(&stop->go);
+    pthread_join(closer, NULL);
+    sem_destroy(&stop->reached);
+    sem_destroy(&stop->go);
 }
 
 static int no_flush(void *arg, struct buf *out)

@@ -458,38 +458,39 @@ static void refused_terms(void)
     world_end();
 }
 
-/* Stopped in the middle, again and again: goes on with the same terms. An inspecting process takes them from the store. */
+/* Stopped behind each chunk: goes on with the same terms. An inspecting process takes them from the store. */
 static void terms_go_on(void)
 {
+    enum { EVENTS = 8000, CHUNKS_LEAST = 8 };
     const struct index_file_options own = {.checkpoint_size = 100000, .extra_dimensions = ret_only};
     struct buf b = {0};
+    struct stop_behind stop;
     struct snapshot *s;
     const struct index_file *f;
     struct index *ix;
     uint32_t id = 0;
 
     world();
-    put_events(&b, 0, 40000, 7);
+    put_events(&b, 0, EVENTS, 7);
     write_gz("a.pfw.gz", b.data, b.len);
     ix = open_index(-1, 65536);
     offer(ix, "a.pfw.gz");
-    wait_events(ix, "a.pfw.gz", 40000);
-    CHECK_INT(index_rebuild(ix, "a.pfw.gz", &own), 0);
-    for (int i = 0; i < 40; i++) {
-        /* The first goes on until something is stored. */
-        for (int k = 0; k < 4000 && id == 0; k++, rest()) {
-            s = index_snapshot(ix);
-            f = snapshot_file(s, 0);
-            if (f->id != 1 && f->chunk_count > 0)
-                id = f->id;
-            snapshot_release(s);
-        }
-        nanosleep(&(struct timespec){0, 2000000 + 500000 * (i % 20)}, NULL);
-        index_close(ix);
-        ix = open_index(-1, 65536);
+    wait_events(ix, "a.pfw.gz", EVENTS);
+    index_close(ix);
+    for (int i = 0; i < CHUNKS_LEAST; i++) {
+        ix = open_with(stopping_behind(&stop, 1));
+        if (i == 0)
+            CHECK_INT(index_rebuild(ix, "a.pfw.gz", &own), 0);
         offer(ix, "a.pfw.gz");
+        close_behind_chunk(ix, &stop);
     }
-    wait_events(ix, "a.pfw.gz", 40000);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw.gz");
+    wait_events(ix, "a.pfw.gz", EVENTS);
+    s = index_snapshot(ix);
+    id = snapshot_file(s, 0)->id;
+    CHECK_INT(id, 2); /* that of the first stop: nothing was begun anew */
+    snapshot_release(s);
     index_close(ix);
     ix = open_with((struct index_options){.read_only = true, .checkpoint_size = 1 << 20});
     s = index_snapshot(ix);
@@ -497,7 +498,7 @@ static void terms_go_on(void)
     CHECK_INT(f->id, id);
     CHECK_INT(f->checkpoint_size, 100000);
     CHECK_INT(f->chunk_count, (b.len + 99999) / 100000);
-    check_ret_filter(ix, f, 40000);
+    check_ret_filter(ix, f, EVENTS);
     snapshot_release(s);
     index_close(ix);
     buf_done(&b);
