@@ -219,13 +219,38 @@ static void queue_loses_nothing(void)
     free(t);
 }
 
+struct producer {
+    struct queue *q;
+    atomic_int thread, pushed;
+};
+
 static void *push_until_closed(void *arg)
 {
+    struct producer *p = arg;
     int item, rc;
 
-    while ((rc = queue_push(arg, &item)) == 0)
-        ;
+    atomic_store(&p->thread, gettid());
+    while ((rc = queue_push(p->q, &item)) == 0)
+        atomic_fetch_add(&p->pushed, 1);
     return (void *)(intptr_t)rc;
+}
+
+/* Waits until a thread of this process waits for something. */
+static void until_asleep(int thread)
+{
+    char path[64], state = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    for (int i = 0; i < 60000 && state != 'S'; i++) {
+        FILE *f = fopen(path, "r");
+        if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+            state = 0;
+        if (f)
+            fclose(f);
+        if (state != 'S')
+            sleep_ms(1);
+    }
+    CHECK_INT(state, 'S');
 }
 
 static void close_wakes_producers(void)
@@ -235,8 +260,11 @@ static void close_wakes_producers(void)
     void *rc;
     CHECK_STOP(q != NULL);
 
-    CHECK_INT(pthread_create(&thread, NULL, push_until_closed, q), 0);
-    sleep_ms(5);
+    struct producer p = {.q = q};
+    CHECK_INT(pthread_create(&thread, NULL, push_until_closed, &p), 0);
+    while (atomic_load(&p.pushed) < 1)
+        sleep_ms(1);
+    until_asleep(atomic_load(&p.thread));
     queue_close(q);
     pthread_join(thread, &rc);
     CHECK_INT((intptr_t)rc, -EPIPE);
@@ -247,6 +275,7 @@ static void close_wakes_producers(void)
 
 struct patient {
     struct pulse pulse;
+    atomic_int thread;
     int fd; /* what it reads from; -1: it waits for `open` */
     atomic_bool open;
 };
@@ -256,6 +285,7 @@ static void *be_patient(void *arg)
     struct patient *p = arg;
     char byte;
 
+    atomic_store(&p->thread, gettid());
     pulse_own(&p->pulse);
     pulse_beat();
     if (p->fd >= 0)
@@ -281,10 +311,11 @@ static void pulses_tell_who_is_stuck(void)
     while (!atomic_load(&other.pulse.beat_ns) ||
            clock_mono_ns() - atomic_load(&other.pulse.beat_ns) <= PULSE_USUAL_NS)
         sleep_ms(20);
-    sleep_ms(50); /* it sleeps by now */
     /* A kernel may be built without. */
-    if (access("/proc/thread-self/syscall", R_OK) == 0)
+    if (access("/proc/thread-self/syscall", R_OK) == 0) {
+        until_asleep(atomic_load(&other.thread));
         CHECK_INT(pulse_silence_ns(&other.pulse), 0);
+    }
     CHECK(pulse_silence_ns(&one.pulse) > PULSE_USUAL_NS);
     atomic_store(&one.open, true);
     CHECK_INT(write(ends[1], "", 1), 1);
@@ -551,7 +582,7 @@ static void few_are_away(void)
         pool_submit(w.p, long_job, &w);
     while (waits(&w, atomic_load(&w.begun) >= 17))
         ;
-    sleep_ms(300);
+    sleep_ms(210); /* two turns of pool.c: at the end of each another one would begin */
     CHECK_INT(atomic_load(&w.begun), 17);
     CHECK_INT(atomic_load(&w.ended), 0);
     atomic_store(&w.was_there, true);
@@ -719,7 +750,8 @@ static void stopping_pool_takes_nothing(void)
     CHECK_STOP(pool_new(2, "late", &late.p) == 0);
 
     CHECK_INT(pool_submit(late.p, submit_late, &late), 0);
-    sleep_ms(3);
+    while (atomic_load(&late.rc) < 1) /* it has submitted some */
+        sleep_ms(1);
     pool_free(late.p);
     CHECK(atomic_load(&late.open));
 }
@@ -742,7 +774,6 @@ static void threads_have_names_and_no_signals(void)
     char name[16] = "";
     CHECK_STOP(pool_new(1, "query-worker-pool", &p) == 0);
 
-    sleep_ms(2);
     pool_submit(p, note_thread, name);
     pool_free(p);
     CHECK_STR(name, "query-worker-0");
