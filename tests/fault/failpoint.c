@@ -8,6 +8,8 @@
  * there is committed, then SIGKILL: what a batch in two commits would leave). Besides those of the sources there are the calls by
  * which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta.
  *
+ * With @FILE, each thread that is held or delayed first adds a line with the name of the point to FILE.reached.
+ *
  *   DFTRACERD_FAIL_LIST=FILE     at the end `name count` of all points that were met is appended to it
  *   DFTRACERD_CLOCK=FILE         seconds, as text, by which the wall clock is wrong now
  */
@@ -36,13 +38,14 @@ static struct point {
 } points[POINTS_MAX];
 static unsigned point_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool halved; /* the transaction that is to be given up is to be committed instead */
+static _Thread_local bool
+    halved; /* the transaction that is to be given up is to be committed instead */
 
 static const struct {
     const char *name;
     int number;
-} errors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"ENOMEM", ENOMEM},    {"EMFILE", EMFILE},
-              {"EACCES", EACCES}, {"EROFS", EROFS},   {"ESTALE", ESTALE},    {"MAP_FULL", MAP_FULL}};
+} errors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"ENOMEM", ENOMEM}, {"EMFILE", EMFILE},
+              {"EACCES", EACCES}, {"EROFS", EROFS},   {"ESTALE", ESTALE}, {"MAP_FULL", MAP_FULL}};
 
 static unsigned long count_point(const char *name)
 {
@@ -116,6 +119,24 @@ static void wait_ms(unsigned long ms)
         ;
 }
 
+static void report_reached(const char *name)
+{
+    const char *env = getenv("DFTRACERD_FAIL");
+    char path[4096], line[128];
+    int fd;
+
+    if (!env || *env != '@')
+        return;
+    snprintf(path, sizeof path, "%s.reached", env + 1);
+    fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return;
+    snprintf(line, sizeof line, "%s\n", name);
+    if (syscall(SYS_write, fd, line, strlen(line)) < 0)
+        perror(path);
+    close(fd);
+}
+
 static void hold(const char *name)
 {
     char action[32] = "hold";
@@ -136,10 +157,12 @@ static bool act(const char *name, const char *action)
         }
     }
     if (strncmp(action, "delay:", 6) == 0) {
+        report_reached(name);
         wait_ms(strtoul(action + 6, NULL, 10));
         return false;
     }
     if (strcmp(action, "hold") == 0) {
+        report_reached(name);
         hold(name);
         return false;
     }

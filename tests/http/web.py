@@ -132,6 +132,7 @@ class Web:
     """with Web(directory) as w: w.get("/stats", report="names").json()"""
 
     def __init__(self, directory, *options, index=None):
+        self.directory = directory
         self.place = tempfile.mkdtemp(prefix="dftracerd-http-")
         self.index = index or os.path.join(self.place, "index")
         self.log_path = os.path.join(self.place, "stderr")
@@ -190,6 +191,12 @@ class Web:
     def ready(self):
         """Waits until everything is indexed."""
         until(lambda: self.get("/readyz").status, 200, "it is never ready", 2 * PATIENCE)
+
+    def walk(self, root):
+        """Returns when all directories have been read once more: one that is removed from `root` makes inotify's news not enough."""
+        folder = tempfile.mkdtemp(prefix="walk", dir=root)
+        os.rmdir(folder)
+        equal(self.get("/info", wait="fresh").status, 200, "wait=fresh")
 
     def in_flight(self):
         """How many requests are being answered, but for the one that asks."""
