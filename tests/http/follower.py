@@ -1,15 +1,18 @@
 """A client that reads an answer without end while the test goes on, and what it must have got."""
 
 import http.client
+import itertools
 import json
+import os
 import threading
 import time
 import urllib.parse
 import zlib
 
-from web import PATIENCE, SLOW, check, equal
+from web import PATIENCE, check, equal, event, until
 
-QUIET = 0.4 if SLOW == 1 else 1.5  # nothing more has come for so long: nothing more comes
+SENTINEL = "9876543210"  # begins the ids of lines that quiet() writes; lines() has none of them
+numbers = itertools.count(1)
 
 
 class Follower:
@@ -21,6 +24,7 @@ class Follower:
         self.connection.request("GET", path + "?" + urllib.parse.urlencode({"follow": "true", **params}, doseq=True), headers=headers)
         self.response = self.connection.getresponse()
         self.status, self.headers = self.response.status, self.response.headers
+        self.web, self.rest, self.sentinels = web, b"", []
         self.unpack = zlib.decompressobj(31) if encoding else None
         self.bytes, self.count, self.ended, self.broken = bytearray(), 0, False, False  # count: of lines
         self.thread = threading.Thread(target=self.read, daemon=True)
@@ -31,7 +35,12 @@ class Follower:
             while part := self.response.read1(1 << 16):
                 part = self.unpack.decompress(part) if self.unpack else part
                 self.bytes += part
-                self.count += part.count(b"\n")
+                *whole, self.rest = (self.rest + part).split(b"\n")
+                for line in whole:
+                    if SENTINEL.encode() in line:
+                        self.sentinels.append(line.decode())
+                    else:
+                        self.count += 1
             self.ended = True
         except (OSError, http.client.HTTPException, ValueError, AttributeError):
             self.broken = True
@@ -39,7 +48,7 @@ class Follower:
     def lines(self):
         """Whole lines so far."""
         text = self.bytes.decode()
-        return text[: text.rfind("\n") + 1].splitlines()
+        return [line for line in text[: text.rfind("\n") + 1].splitlines() if SENTINEL not in line]
 
     def until(self, count, what=""):
         """Never more than `count` lines."""
@@ -49,14 +58,21 @@ class Follower:
             time.sleep(0.01)
         equal(self.count, count, what)
 
-    def quiet(self):
-        """All that came until nothing more does."""
-        count, since = len(self.bytes), time.monotonic()
-        while time.monotonic() - since < QUIET:
-            time.sleep(0.01)
-            if len(self.bytes) != count:
-                count, since = len(self.bytes), time.monotonic()
-        return self.lines()
+    def quiet(self, name="sentinel.pfw", fresh=True, **fields):
+        """All lines before one that is written now to a file of its own: what was written before has come by then. `fresh`: what
+        was written before is to be indexed first, whether anybody asks for it or not."""
+        number, path = next(numbers), os.path.join(self.web.directory, name)
+        if fresh:
+            equal(self.web.get("/info", wait="fresh").status, 200)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(event(int(SENTINEL) * 1000 + number, **{"dur": 10, "pid": 987654, **fields}) + "\n")
+        equal(self.web.get("/event-count", file=name, wait="fresh").text(), "1\n")
+        until(lambda: any("%s%03d" % (SENTINEL, number) in line for line in self.sentinels) or self.broken, True, "the sentinel comes")
+        got = self.lines()
+        os.remove(path)
+        equal(self.web.get("/info", wait="fresh" if fresh else "no").status, 200)
+        until(lambda: name in [f["path"] for f in self.web.get("/info", detail="files", wait="no").json()["files"]], False)
+        return got
 
     def until_end(self):
         self.thread.join(PATIENCE)
