@@ -31,7 +31,6 @@ endif
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := all
-comma := ,
 .SUFFIXES:
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -188,26 +187,25 @@ all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 
-# Words file:room:flags of the first lines: /* room: http; alone, threads */
-TEST_HEADS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
-    grep -m 1 -H '^/\* room: ' $(UNIT_SOURCES) $(FUZZ_SOURCES) | \
-    sed 's,^\([^:]*\):/\* room: \([a-z]*\);*\([a-z ,]*\).*,\1:\2:\3,; s/ //g'))
-sources_in = $(foreach h,$1,$(firstword $(subst :, ,$h)))
-room_of    = $(or $(word 2,$(subst :, ,$(filter $1:%,$(TEST_HEADS)))),$(error $1: the first line must be /* room: NAME */))
+# The first line has the room and flags: /* room: http; alone, threads */. Words file:room, and the files with a flag.
+TEST_ROOMS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
+    grep -m 1 -H '^/\* room: ' $(UNIT_SOURCES) $(FUZZ_SOURCES) | sed 's,^\([^:]*\):/\* room: \([a-z]*\).*,\1:\2,'))
+room_of    = $(or $(patsubst $1:%,%,$(filter $1:%,$(TEST_ROOMS))),$(error $1: the first line must be /* room: NAME */))
+flagged    = $(if $(UNIT_SOURCES),$(shell grep -lE '^/\* room: [a-z]*;.*\b$1\b' $(UNIT_SOURCES)))
 
 # One program a room, of all its tests, and one of the tests that ThreadSanitizer sees. Tests that replace functions of the
 # library or of libc are alone.
-UNIT_ALONE := $(call sources_in,$(filter tests/unit/%:alone tests/unit/%:alone$(comma)threads,$(TEST_HEADS)))
-unit_in    = $(filter-out $(UNIT_ALONE),$(call sources_in,$(filter tests/unit/%:$1: tests/unit/%:$1:threads,$(TEST_HEADS))))
+UNIT_ALONE := $(call flagged,alone)
+UNIT_THREADS := $(call flagged,threads)
+unit_in    = $(filter-out $(UNIT_ALONE),$(patsubst %:$1,%,$(filter tests/unit/%:$1,$(TEST_ROOMS))))
 UNIT_ROOMS := $(foreach r,$(ROOMS),$(if $(call unit_in,$r),$r))
 UNIT       := $(UNIT_ROOMS:%=$(B)/tests/unit_%) $(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%)
-THREADED   := $(B)/tests/unit_threads \
-    $(patsubst tests/unit/%.c,$(B)/tests/%,$(call sources_in,$(filter tests/unit/%:alone$(comma)threads,$(TEST_HEADS))))
+THREADED   := $(B)/tests/unit_threads $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter $(UNIT_ALONE),$(UNIT_THREADS)))
 FUZZ       := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
 UNIT_MAIN  := $(B)/obj/tests/unit/main.o $(B)/obj/tests/unit/failing_malloc.o
 
 $(UNIT_ROOMS:%=$(B)/tests/unit_%): $(B)/tests/unit_%: $$(call objects_of,$$(call unit_in,$$*)) $(UNIT_MAIN) $$(call libs_to,$$*)
-$(B)/tests/unit_threads: $(call objects_of,$(call sources_in,$(filter %:threads,$(TEST_HEADS)))) $(UNIT_MAIN) $$(call libs_to,http)
+$(B)/tests/unit_threads: $(call objects_of,$(filter-out $(UNIT_ALONE),$(UNIT_THREADS))) $(UNIT_MAIN) $$(call libs_to,http)
 $(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: $(B)/obj/tests/unit/%.o $(UNIT_MAIN) \
     $$(call libs_to,$$(call room_of,tests/unit/$$*.c))
 $(UNIT) $(B)/tests/unit_threads:
@@ -253,7 +251,7 @@ programs: all test-unit test-fuzz test-threads test-fault
 # tests/run knows the suites, their builds and what each test needs; tests/run --help.
 .PHONY: check check-all check-fresh oracle
 check check-all:
-	@$(if $(filter check,$@),echo 'make check: installs missing packages, builds, runs the tests; ten minutes on two processors')
+	@[ $@ != check ] || echo 'make check: installs missing packages, builds, runs the tests: ten minutes on two processors'
 	@packaging/deps check || exit 1
 	@tests/run $(if $(filter check-all,$@),--all) $(SUITES) || { $(QUIET_END); }
 

@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; paths */
 /* fuzz_chunk.c - a damaged chunk value gives ERR_CORRUPT or some values, never a crash.
  *
  * The input is a list of edits (3 bytes of place, 1 of value) of a value that is built here from a few hundred events, or,

@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; paths */
 /* fuzz_records.c - values of the store as they may stand on a damaged disk: files, names, summaries, checkpoints. Each gives an
  * error or something that can be used; what can be used is encoded as something that decodes to the same.
  *

@@ -1,4 +1,4 @@
-/* room: trace */
+/* room: trace; paths */
 /* fuzz_scan.c - the event scanner: its three paths against each other, against jansson, and against its own repairs.
  *
  * 1. templates, strict walk and tolerant path give the same events and counts, on both CPU levels.

@@ -1,4 +1,4 @@
-/* room: base */
+/* room: base; paths */
 #include "check.h"
 #include "dftracerd/base.h"
 #include "../../src/base/num_pow10.h"

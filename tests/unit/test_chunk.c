@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; paths */
 /* test_chunk.c - events become a chunk value and come back: values, nulls, types, sizes, texts, pruning, damage. */
 #include "../../src/index/chunk_build.h"
 #include "chunk_maker.h"

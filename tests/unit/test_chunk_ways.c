@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; paths */
 /* test_chunk_ways.c - whichever way of the scanner and of the builder its events take, a chunk is the same. */
 #include "../../src/index/chunk.h"
 #include "check.h"

@@ -1,4 +1,4 @@
-/* room: index */
+/* room: index; paths */
 /* test_pack.c - every encoding gives back what went in, with and without special instructions; speeds are printed. */
 #include "../../src/index/pack.h"
 #include "check.h"

@@ -1,4 +1,4 @@
-/* room: query */
+/* room: query; paths */
 /* What each test of the query language means, on rows that are known: expected answers are written out. */
 #include "query_store.h"
 #include "../../src/query/plan.h"

@@ -1,4 +1,4 @@
-/* room: query; threads */
+/* room: query; threads, paths */
 /* Random predicates over several files of several chunks: what the scan selects, with pruning and without, with one thread
  * and with many, equals an evaluation row by row that is written here, without columns.
  */
