@@ -293,6 +293,7 @@ bench bench-quick: all
 
 # An hour (MINUTES=) of changing traces and clients of all kinds; then everything indexed anew 100 times,
 # 100,000 files, a million rows in Perfetto, ten in Arrow, and 500 kills.
+soak bench bench-quick: export DFTRACERD_BUILD := $(abspath $B)
 soak: all
 	@bad=0; tests/soak/run --minutes $(if $(filter file,$(origin MINUTES)),60,$(MINUTES)) || bad=1; \
 	REINDEX_CYCLES=100 tests/fault/test_reindex_size || bad=1; \

@@ -169,9 +169,8 @@ class Schedule:
 
     def begin(self, job):
         begin = time.monotonic()
-        program = job.command[-1] if isinstance(job, Build) else job.test.command[0]
-        if isinstance(job, Run) and not os.access(program, os.X_OK):
-            return Result(job, "FAIL", "%s was not built" % os.path.relpath(program, TOP), "", 0.0, 0.0)
+        if isinstance(job, Run) and not os.access(job.test.command[0], os.X_OK):
+            return Result(job, "FAIL", "%s was not built" % os.path.relpath(job.test.command[0], TOP), "", 0.0, 0.0)
         status, output, cpu = run_command(job)
         outcome, why = outcome_of(status, job.timeout, output)
         if len(output) > OUTPUT_LIMIT:
