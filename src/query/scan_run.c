@@ -1,4 +1,5 @@
 /* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk) order as they come. */
+#include "dftracerd/failpoint.h"
 #include "plan.h"
 
 #include <errno.h>
@@ -175,8 +176,9 @@ static void run_place(struct scan_run *r, unsigned i, size_t position, struct ch
                                       .stop = &r->stop,
                                       .view = view};
     bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
-    int rc = skip ? 0 : chunk_run(r->workers[i], position, &hooks);
 
+    failpoint("query.chunk");
+    int rc = skip ? 0 : chunk_run(r->workers[i], position, &hooks);
     put_part(r, position, rc < 0 ? NULL : w.part);
     if (rc < 0)
         fail(r, position, rc);
