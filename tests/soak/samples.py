@@ -16,6 +16,7 @@ def measure(web):
     with open(place + "status") as f:
         status = f.read()
     return {"memory": int(re.search(r"RssAnon:\s+(\d+)", status).group(1)),
+            "mapped": int(re.search(r"RssFile:\s+(\d+)", status).group(1)),
             "threads": int(re.search(r"Threads:\s+(\d+)", status).group(1)),
             "descriptors": len(os.listdir(place + "fd")),
             "index": os.stat(os.path.join(web.index, "data.mdb")).st_blocks >> 1}  # fmt: skip
@@ -45,7 +46,7 @@ class Samples:
         self.rests.append(least)
 
     def last(self):
-        return "%(memory)d KiB, %(descriptors)d descriptors, %(threads)d threads, index %(index)d KiB" % self.rests[-1]
+        return "memory %(memory)d KiB, mapped files %(mapped)d KiB, %(descriptors)d descriptors, %(threads)d threads, index %(index)d KiB" % self.rests[-1]
 
     def stop(self):
         self.over.set()
@@ -59,7 +60,7 @@ def quarters(values):
 
 
 def verdicts(samples):
-    """(text, whether it is as it should be)"""
+    """(text, whether it is as it should be). Mapped files are not judged: pages of the index, which the kernel may take back."""
     result = []
     for key, more in (("memory", MEMORY_MORE), ("index", INDEX_MORE)):
         for name, of in (("busy", samples.busy), ("at rest", samples.rests)):
