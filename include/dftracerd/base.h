@@ -40,7 +40,8 @@ enum {
     ERR_FORMAT = -1014,       /* representation not available for this answer (406)           */
     ERR_END = -1015,          /* a cursor has no more                                         */
     ERR_NO_ARCHIVE = -1016,   /* a file that is named like a tar archive is none              */
-    ERR_LAST = -1016
+    ERR_ADDRESS_SPACE = -1017,/* the map of the index cannot grow within RLIMIT_AS            */
+    ERR_LAST = -1017
 };
 
 /* One message for people. Caller-owned; zero-initialise. The first message wins. */
@@ -124,6 +125,18 @@ void arena_done(struct arena *a);
 void *large_realloc(void *array, size_t bytes);
 void *large_zeroed(size_t bytes);             /* *new* */
 void large_free(void *array);
+
+/* ---- limits of memory ---------------------------------------------------------------------- */
+
+struct memory_limit { uint64_t bytes; const char *source; };
+/* What this process may use: the least of the machine's memory, the limits of its control group and those above it (versions 1
+ * and 2), and RLIMIT_AS. Reads files; any thread. */
+struct memory_limit memory_limit(void);
+struct memory_limit memory_limit_below(const char *root);    /* for tests: /proc and the mount points are below `root` */
+uint64_t memory_address_space(void);                         /* RLIMIT_AS; UINT64_MAX: no limit */
+bool memory_is_mappable(uint64_t bytes);                     /* whether mmap gives that much at this moment */
+/* The limit that made something fail with -ENOMEM or -EAGAIN, or "" where none is known. */
+void memory_explain(int code, char *text, size_t size);
 
 /* ---- intern table: text -> dense id from 0 -------------------------------------------------- */
 

@@ -29,6 +29,7 @@ static const struct {
     {ERR_FORMAT, "not_acceptable", "this answer is not available in the requested format"},
     {ERR_END, "end", "end of data"},
     {ERR_NO_ARCHIVE, "no_archive", "not a tar archive, or compressed in an unsupported way"},
+    {ERR_ADDRESS_SPACE, "address_space", "no address space for the index (ulimit -v)"},
 };
 
 static int find_code(int code)
