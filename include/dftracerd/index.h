@@ -108,8 +108,9 @@ struct index_progress {
     uint64_t directories_unreadable;/* as index_hold has named them                                      */
     uint64_t upkeeps;               /* how often missing and growing files have been looked at           */
     uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
-    int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, -ENOSPC ...); it goes on by itself
-                                     * when there is room, which forgotten files make at once                  */
+    int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, ERR_ADDRESS_SPACE, -ENOSPC ...; -ENOMEM: a
+                                     * file could not be read for lack of memory); it goes on by itself when there is
+                                     * room, which forgotten files make at once                                */
 };
 void index_progress(struct index *ix, struct index_progress *ret);
 /* The longest time that a thread which makes columns has worked without getting on. */

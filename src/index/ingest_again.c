@@ -47,6 +47,8 @@ int64_t again_delay_ns(struct entry *e, const struct run *run)
 {
     enum index_state state = e->view->pub.state;
     bool failed = run->error && (state == INDEX_FAILED || state == INDEX_GROWING);
+
+    e->no_memory = failed && run->error == -ENOMEM;
     int64_t delay = FIRST_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
 
     if (!(failed && again_is_system(run->error)) && !again_is_wanted(e)) {

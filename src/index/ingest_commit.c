@@ -156,16 +156,16 @@ static int commit_once(struct writer *w)
 }
 
 /* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. A store that
- * may not grow is another matter: ERR_STORE_FULL is told at once. */
+ * may not grow is another matter: that is returned at once. */
 static int commit_batch(struct writer *w)
 {
     int rc = commit_once(w);
     struct timespec pause = {0, 100000000};
 
-    if (rc == 0 || rc == ERR_STORE_FULL || kv_batch_error(w->batch))
+    if (rc == 0 || full_is(rc) || kv_batch_error(w->batch))
         return rc;
     set_store_error(w->ix, rc);
-    while (rc && !ingest_stopping(w->in)) {
+    while (rc && !full_is(rc) && !ingest_stopping(w->in)) {
         for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
              waited += pause.tv_nsec)
             nanosleep(&pause, NULL);
@@ -219,8 +219,8 @@ void commit_dirty(struct writer *w, bool clean)
     }
     if (rc == 0)
         publish(w, list, count, true);
-    else if (rc == ERR_STORE_FULL)
-        full_give_up(w, list, count);
+    else if (full_is(rc))
+        full_give_up(w, list, count, rc);
     else if (kv_batch_error(w->batch))
         lost_give_up(w, list, count);
     else

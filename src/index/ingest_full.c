@@ -1,6 +1,6 @@
 /* ingest_full.c - the store can grow no more (index_options.map_max, or there is no address space): what is under way is given
- * up, readers wait, and files that are missing lose their chunks at once, not after ten minutes. When that made room, or after
- * a while, reading goes on from what is stored.
+ * up, readers wait, and files that are missing lose their chunks at once, not after ten minutes. When that made room, when the map
+ * may grow again, or after a while, reading goes on from what is stored.
  *
  * Giving up, and not keeping the batch until it fits, is what lets a file go that is itself too large: its chunks are in the
  * store already, its run has ended, so it can be purged like any other when it is removed.
@@ -112,14 +112,19 @@ void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
     publish(w, list, count, false);
 }
 
-void full_give_up(struct writer *w, struct pending *list, uint32_t count)
+bool full_is(int error)
+{
+    return error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE;
+}
+
+void full_give_up(struct writer *w, struct pending *list, uint32_t count, int error)
 {
     abandon_all(w, true);
     for (uint32_t i = 0; i < count; i++)
         forget_run(w, list[i].run);
     abandon_list(list, count);
     w->full_ns = clock_mono_ns();
-    set_store_error(w->ix, ERR_STORE_FULL);
+    set_store_error(w->ix, error);
     /* What is left is little, and what deletes. If there is no room even for that, it stays for the next time. */
     publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
 }
@@ -136,6 +141,9 @@ static void go_on(struct writer *w)
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
+    for (uint32_t i = 0; i < ix->entry_count; i++)
+        if (ix->entries[i]->failures) /* perhaps for the same reason */
+            ix->entries[i]->check_ns = 0;
     idle = !ix->queue_head;
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
@@ -147,7 +155,7 @@ void full_committed(struct writer *w, bool of_runs)
 {
     if (w->ix->full && w->files_deleted)
         go_on(w);
-    else if (!w->ix->full && of_runs && w->ix->store_error == ERR_STORE_FULL)
+    else if (!w->ix->full && of_runs && full_is(w->ix->store_error))
         set_store_error(w->ix, 0);
     w->files_deleted = 0;
 }
@@ -156,16 +164,17 @@ void full_tick(struct writer *w)
 {
     struct index *ix = w->ix;
     int64_t now = clock_mono_ns();
-    bool forgotten;
+    bool forgotten, grows;
 
     if (!ix->full)
         return;
+    grows = ix->store_error == ERR_ADDRESS_SPACE && kv_may_grow(ix->kv);
     pthread_mutex_lock(&ix->lock);
     forgotten = ix->forgotten;
     ix->forgotten = false;
     pthread_mutex_unlock(&ix->lock);
     /* A file that went may be the one that did not fit, with nothing stored. */
-    if (forgotten || now - w->full_ns >= FULL_RETRY_NS) {
+    if (forgotten || grows || now - w->full_ns >= FULL_RETRY_NS) {
         w->full_ns = now;
         go_on(w);
     }

@@ -55,7 +55,8 @@ void put_generation(struct writer *w, uint32_t changes, bool clean);
 /* ---- ingest_full.c ---- */
 
 /* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait until there is room. */
-void full_give_up(struct writer *w, struct pending *list, uint32_t count);
+bool full_is(int error); /* ERR_STORE_FULL, ERR_ADDRESS_SPACE */
+void full_give_up(struct writer *w, struct pending *list, uint32_t count, int error);
 /* The batch has lost something for want of memory: it is dropped whole, and all runs begin again behind what is stored. */
 void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */

@@ -15,6 +15,8 @@
 
 #define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold */
 #define MAP_MIN (64ull << 20)
+#define MAP_MAX_LIMITED (1ull << 30) /* at first, where the address space is limited */
+#define MAP_STEP (16ull << 20)       /* it grows by that at least */
 #define MAP_HEADROOM \
     (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
@@ -176,6 +178,19 @@ static int check_mark(const struct kv *kv, struct err *err)
     return err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
 }
 
+/* Where the address space is limited, threads and malloc need some of it: a quarter, and more when there is that much data. */
+static uint64_t first_map_size(const struct kv *kv, uint64_t size)
+{
+    uint64_t most = memory_address_space();
+
+    if (most != UINT64_MAX) {
+        most = most / 4 < MAP_MIN ? MAP_MIN : most / 4;
+        most = most > MAP_MAX_LIMITED ? MAP_MAX_LIMITED : most;
+    }
+    size = size < most ? size : most;
+    return size < kv->map_max ? size : kv->map_max;
+}
+
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
 {
     struct kv *kv = calloc(1, sizeof *kv);
@@ -191,7 +206,7 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
     rc = check_mark(kv, err);
     if (rc == 0)
-        rc = open_env(kv, options->map_size < kv->map_max ? options->map_size : kv->map_max, err);
+        rc = open_env(kv, first_map_size(kv, options->map_size), err);
     if (rc == 0)
         rc = check_length(kv, err);
     if (rc == 0)
@@ -312,43 +327,78 @@ static void open_gate(struct kv *kv)
     pthread_rwlock_unlock(&kv->gate);
 }
 
-/* Readers hold the gate while they read: none can see the map move. */
-static int grow_map(struct kv *kv, uint64_t need)
+int kv_reopen(struct kv *kv, uint64_t size)
 {
-    uint64_t size;
     int rc;
 
-    if (kv_map_size(kv) >= kv->map_top)
-        return MDB_MAP_FULL;
-    close_gate(kv);
     kv_drain(kv);
-    size = kv_map_size(kv);
-    while (size < need)
-        size *= 2;
-    rc = failpoint("kv.grow")
-             ? errno
-             : mdb_env_set_mapsize(kv->env, size < kv->map_top ? size : kv->map_top);
-    open_gate(kv);
+    if (kv->env)
+        mdb_env_close(kv->env);
+    kv->env = NULL;
+    kv->map_size = size;
+    rc = open_env(kv, size, NULL);
+    if (rc == 0 && (rc = open_tables(kv, NULL))) {
+        mdb_env_close(kv->env);
+        kv->env = NULL; /* reads fail until the next commit tries again */
+    }
     return rc;
 }
 
 /* After a failed write of its meta page LMDB refuses everything until the environment is opened again. */
 static int reopen(struct kv *kv)
 {
-    uint64_t size;
     int rc;
 
     close_gate(kv);
-    size = kv->env ? kv_map_size(kv) : kv->map_size;
-    kv->map_size = size;
-    kv_drain(kv);
-    if (kv->env)
-        mdb_env_close(kv->env);
-    rc = open_env(kv, size, NULL); /* env NULL: reads fail until the next commit tries again */
-    if (rc == 0)
-        rc = open_tables(kv, NULL);
+    rc = kv_reopen(kv, kv->env ? kv_map_size(kv) : kv->map_size);
     open_gate(kv);
     return rc;
+}
+
+/* Where the address space is limited, an eighth of it is left to threads and malloc. */
+static bool may_map(uint64_t more)
+{
+    uint64_t space = memory_address_space();
+
+    return memory_is_mappable(more + (space == UINT64_MAX ? 0 : space / 8));
+}
+
+/* Doubled, or less where that is not possible. 0: not even by a step. */
+static uint64_t larger_map(struct kv *kv)
+{
+    uint64_t size = kv_map_size(kv), rest = kv->map_top - size, more = size < rest ? size : rest;
+
+    while (more > 0 && !may_map(more))
+        more = more / 2 < MAP_STEP ? 0 : more / 2;
+    return more ? size + more : 0;
+}
+
+/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before it maps the new one, and has
+ * none when that fails: the environment is opened again before anybody reads, with the old size if there is still room for it. */
+static int grow_map(struct kv *kv)
+{
+    uint64_t old = kv_map_size(kv), size;
+    int rc;
+
+    if (old >= kv->map_top)
+        return ERR_STORE_FULL;
+    size = larger_map(kv);
+    if (size == 0)
+        return ERR_ADDRESS_SPACE;
+    close_gate(kv);
+    kv_drain(kv);
+    rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
+    if (rc)
+        kv_reopen(kv, old);
+    open_gate(kv);
+    return rc == 0 ? 0 : rc == ENOMEM ? ERR_ADDRESS_SPACE : ERR_STORE_FULL;
+}
+
+bool kv_may_grow(struct kv *kv)
+{
+    if (!kv->env)
+        return reopen(kv) == 0;
+    return kv_map_size(kv) < kv->map_top && larger_map(kv) > 0;
 }
 
 static bool is_dead(struct kv *kv)
@@ -406,6 +456,13 @@ static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
     return used + need > kv->map_max && used + need > kv->map_max + bytes_free(kv);
 }
 
+static uint64_t headroom(struct kv *kv)
+{
+    uint64_t quarter = kv_map_size(kv) / 4;
+
+    return quarter < MAP_HEADROOM ? quarter : MAP_HEADROOM;
+}
+
 static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
 {
     int rc;
@@ -415,17 +472,19 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
     if (b->count == 0)
         return 0;
     if (!kv->env && (rc = reopen(kv)))
-        return rc;
+        return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;
     if (!freeing && beyond_limit(kv, b))
         return ERR_STORE_FULL;
-    if (bytes_used(kv) + b->bytes * 2 + MAP_HEADROOM > kv_map_size(kv))
-        grow_map(kv, kv_map_size(kv) + 1); /* if not, MAP_FULL tells */
+    if (bytes_used(kv) + b->bytes * 2 + headroom(kv) > kv_map_size(kv) && (rc = grow_map(kv)) &&
+        !kv->env)
+        return rc; /* else MAP_FULL is returned below, if there is no room */
     for (int tries = 0;; tries++) {
         rc = apply_batch(kv, b);
         if (rc != MDB_MAP_FULL || tries == 20)
             break;
-        if (grow_map(kv, kv_map_size(kv) + 1))
-            return ERR_STORE_FULL;
+        rc = grow_map(kv);
+        if (rc)
+            return rc;
     }
     if (rc && is_dead(kv))
         reopen(

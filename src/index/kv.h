@@ -3,7 +3,8 @@
  * May use:   base; LMDB (kv.c, kv_read.c).    Used by: the rest of src/index.
  * Threads:   a batch belongs to one thread (the writer); reads may run on any thread, many at a time.
  * Writes:    a batch keeps its operations in memory and is applied in one LMDB transaction by kv_commit. So a
- *            full map can grow and the same batch be tried again, and after ENOSPC nothing is lost: the batch stays.
+ *            full map can grow and the same batch be tried again, and after ENOSPC nothing is lost: the batch stays. A map
+ *            that cannot grow, for RLIMIT_AS leaves no room, stays as it is: reads continue.
  *            A batch carries its first error; later calls do nothing and kv_commit tells it.
  * Reads:     a kv_read pins one state of the store. Its data are borrowed from the map until kv_read_end. The map cannot
  *            grow while one is open, so keep them short. The same thread must begin and end.
@@ -49,7 +50,7 @@ uint64_t kv_get_u64(const uint8_t *p);
 struct kv;
 struct kv_options {
     const char *path;  /* an existing directory                                       */
-    uint64_t map_size; /* first address space; halved where the process may not have it */
+    uint64_t map_size; /* first address space; less where RLIMIT_AS limits it */
     uint64_t map_max;  /* data.mdb grows no further; 0: as far as there is room               */
     bool read_only;
 };
@@ -91,11 +92,14 @@ int kv_batch_error(const struct kv_batch *b);
 void kv_batch_clear(struct kv_batch *b);
 /* Takes the operations back whose key begins with `prefix` behind its first `skip` bytes. */
 void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const struct kv_key *prefix);
-/* Applies all in order, durably. 0 (the batch is empty again), ERR_STORE_FULL, -ENOSPC, -EIO, -ENOMEM, ERR_STORE. */
+/* Applies all in order, durably. 0 (the batch is empty again), ERR_STORE_FULL, ERR_ADDRESS_SPACE, -ENOSPC, -EIO, -ENOMEM,
+ * ERR_STORE. */
 int kv_commit(struct kv *kv, struct kv_batch *b);
 /* The same for a batch that deletes more than it puts: may take the part of the file that is kept for it. What it frees can be
  * used by the second commit after it: the last state but one stays whole, should the disk lose the last one. */
 int kv_commit_freeing(struct kv *kv, struct kv_batch *b);
+/* After ERR_ADDRESS_SPACE: whether there is room by now. Only the thread that commits. */
+bool kv_may_grow(struct kv *kv);
 
 struct kv_read;
 int kv_read_begin(struct kv *kv, struct kv_read **ret);

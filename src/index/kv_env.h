@@ -37,6 +37,9 @@ struct kv_read {
 
 /* What kv.h tells of what LMDB returns. */
 int kv_code(int rc);
+/* Closes the environment and opens it again with a map of `size`, or less where that is not possible. Without success kv->env is
+ * NULL. The caller has the gate for writing. 0, or an error as kv_open's. */
+int kv_reopen(struct kv *kv, uint64_t size);
 /* Ends the idle transactions: the caller has the gate for writing, or is alone. */
 void kv_drain(struct kv *kv);
 

@@ -92,10 +92,11 @@ static int follow_map(struct kv *kv, MDB_txn **ret)
     pthread_rwlock_unlock(&kv->gate);
     pthread_rwlock_wrlock(&kv->gate);
     kv_drain(kv);
-    mdb_env_set_mapsize(kv->env, 0);
+    if (kv->env && mdb_env_set_mapsize(kv->env, 0))
+        kv_reopen(kv, 0);
     pthread_rwlock_unlock(&kv->gate);
     pthread_rwlock_rdlock(&kv->gate);
-    return txn_renew(kv, ret);
+    return kv->env ? txn_renew(kv, ret) : ENOMEM;
 }
 
 /* The environment is dead until the writer has opened it again, which it does as soon as nobody reads. */

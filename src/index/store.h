@@ -107,6 +107,7 @@ struct entry {
     int64_t stable_since_ns;     /* monotonic: when `seen` last changed */
     int64_t check_ns;            /* monotonic: not looked at before */
     uint8_t failures;            /* of the system, in a row: readings that ended so */
+    bool no_memory;              /* the last reading ended for lack of memory */
     struct entry *next_queued;
     bool is_archive;
     struct entry *members; /* of an archive */

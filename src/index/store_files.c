@@ -215,10 +215,12 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         return;
     }
     p->bytes += f->compressed_bytes;
-    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild ||
+    if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild || e->no_memory ||
         (f->state == INDEX_READY && (e->queued || e->run))) { /* changed, as it seems */
         p->files_pending++;
         p->bytes_done += e->view->body->consumed;
+        if (e->no_memory && !p->store_error)
+            p->store_error = -ENOMEM;
         return;
     }
     p->bytes_done += f->compressed_bytes;

@@ -6,7 +6,8 @@
  * name=action[@n[+]]: at the n-th time that the point is met (from then on: +; each time: without @). Actions: a name of errno,
  * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold (until another rule stands in FILE), half (for kv.put: the batch up to
  * there is committed, then SIGKILL: what a batch in two commits would leave). Besides those of the sources there are the calls by
- * which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta.
+ * which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta;
+ * and disk.map, by which it maps data.mdb.
  *
  * With @FILE, each thread that is held or delayed first adds a line with the name of the point to FILE.reached.
  *
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -249,6 +251,14 @@ ssize_t writev(int fd, const struct iovec *v, int count)
     if (is_data(fd) && page_fails(fd, v[0].iov_base, v[0].iov_len, lseek(fd, 0, SEEK_CUR)))
         return -1;
     return syscall(SYS_writev, fd, v, (long)count);
+}
+
+/* The map of data.mdb. When it grows, LMDB has no other by then. */
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+    if (fd >= 0 && is_data(fd) && failpoint("disk.map"))
+        return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
 }
 
 int fdatasync(int fd)
