@@ -14,6 +14,7 @@
 #include "tls_files.h"
 #include "watch.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,12 @@
 
 #define INHERITED_MAX 16 /* as http takes listeners */
 #define GRACE_MS 1000    /* for clients to be told that their answer was cut */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK_BYTES 0 /* their frames are larger: the usual size */
+#else
+#define STACK_BYTES (1u << 20)
+#endif
+#define ARENA_SHARE (512ull << 20) /* of a limited address space, for each arena of malloc */
 #define EXIT_BUSY 75     /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 
 struct daemon {
@@ -158,6 +165,21 @@ static void raise_descriptor_limit(void)
         l.rlim_cur = l.rlim_max;
         setrlimit(RLIMIT_NOFILE, &l);
     }
+}
+
+/* Stacks and arenas are address space, used or not: with the usual 8 MiB for each thread and 128 MiB for each arena, eight
+ * threads would need more than a gigabyte. The stacks hold what the deepest calls take several times. */
+static void use_little_address_space(void)
+{
+    uint64_t space = memory_address_space();
+    pthread_attr_t a;
+    if (pthread_attr_init(&a) == 0) {
+        if (STACK_BYTES && pthread_attr_setstacksize(&a, STACK_BYTES) == 0)
+            pthread_setattr_default_np(&a);
+        pthread_attr_destroy(&a);
+    }
+    if (space != UINT64_MAX)
+        mallopt(M_ARENA_MAX, space / ARENA_SHARE > 1 ? (int)(space / ARENA_SHARE) : 1);
 }
 
 static const char **split_dimensions(char *list)
@@ -418,6 +440,14 @@ static bool print_only(const struct options *o)
     return true;
 }
 
+static void print_failure(int rc, const struct err *err)
+{
+    char limit[120];
+    memory_explain(rc, limit, sizeof limit);
+    fprintf(stderr, "dftracerd: %s%s%s\n", err->text[0] ? err->text : err_text(rc),
+            limit[0] ? "; " : "", limit);
+}
+
 int main(int argc, char **argv)
 {
     static struct daemon d;
@@ -435,13 +465,14 @@ int main(int argc, char **argv)
         return options_done(&d.options), 0;
     apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
+    use_little_address_space();
     d.background = -1;
     if (d.options.background && !d.options.check_only)
         rc = d.background = background_begin(&err);
     if (rc >= 0)
         rc = start(&d, &err);
     if (rc < 0)
-        fprintf(stderr, "dftracerd: %s\n", err.text[0] ? err.text : err_text(rc));
+        print_failure(rc, &err);
     else if (!d.options.check_only)
         rc = run(&d);
     else if (d.options.print_config)

@@ -236,9 +236,12 @@ static int start_carriers(struct http *h, bool tls, struct err *err)
     for (unsigned i = 0; i < threads; i++) {
         struct carrier *c = &h->carriers[h->carrier_count];
         *c = (struct carrier){.http = h, .tls = tls};
+        errno = EIO;
         c->daemon = callbacks_start(c);
-        if (!c->daemon)
-            return err_set(err, -EIO, "cannot start libmicrohttpd");
+        if (!c->daemon) {
+            int rc = -errno;
+            return err_set(err, rc, "cannot start libmicrohttpd: %s", err_text(rc));
+        }
         h->carrier_count++;
     }
     return 0;
