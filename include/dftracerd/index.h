@@ -294,10 +294,12 @@ struct column {
 /* Paths of the columns that every chunk has besides those of its objects:
  *   "@class" INT enum trace_class, "@gap" INT bytes between the end of the previous object (chunk start) and this one,
  *   "@len" INT bytes of the object, "@repaired" BOOL, "@bad_dur" BOOL true where a dur was there but
- *   beyond int64 (such an X event has none, not 0; only where any is), "size" INT or DOUBLE bytes moved, as chunk_size.c says
+ *   beyond int64 (such an X event has none, not 0; only where any is), "size" and "bytes" INT or DOUBLE, as chunk_size.c says
  *   (only where any is),
- *   "@other" TEXT {"path":value,...}: values of paths beyond the chunk's 512 (or whose path is "size" or begins with '@');
- *   a question on a path that chunk_find does not know looks into it where it exists */
+ *   "@other" TEXT {"path":value,...}: values of paths beyond the chunk's 512 (or whose path is "size" or "bytes", or begins with
+ *   '@'); a query of a path that chunk_find does not know looks into it where it exists, but not of "size" and "bytes" */
+/* Names of the calls that move bytes, NULL at the end. */
+extern const char *const index_transfer_calls[];
 
 struct chunk_view;                  /* opaque */
 /* Opens chunk `i` of a file of the snapshot: starts a read transaction. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */
@@ -307,6 +309,8 @@ void chunk_close(struct chunk_view *v);
  * out some by itself.) Any thread. */
 void index_tell_damaged(struct index *ix);
 uint32_t chunk_rows(const struct chunk_view *v);
+/* `bytes` of an fread or fwrite of STDIO is among the rows: it counts unless a transfer lies inside (query/covered.h). */
+bool chunk_counts_items(const struct chunk_view *v);
 uint32_t chunk_column_count(const struct chunk_view *v);
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);
 /* By path; -ENOENT when no row of the chunk has it. */

@@ -92,7 +92,11 @@ struct query_env {
     const char *const *root_paths, *const *root_labels; /* to understand absolute dir/file; labels "" with one root */
     size_t root_count;
     uint64_t max_groups;                      /* 0 = 10 M; more is ERR_ROW_LIMIT                          */
+    struct covered_cache *covered;            /* see below; NULL = found again by each query             */
 };
+/* Which calls of a file the column bytes leaves out, from query to query: at most 16 MiB. *new*; NULL without memory. */
+struct covered_cache *covered_cache_new(void);
+void covered_cache_free(struct covered_cache *c);
 
 struct query;
 /* Takes a reference to the snapshot. ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM (err.param),

@@ -200,7 +200,7 @@ const char openapi_schemas[] =
     "'nodes':{'type':'array','items':{'$ref':'#/components/schemas/CompareNode'}}}},"
 "'CompareMeta':{'type':'object','additionalProperties':false,'required':['files','processes','threads','events','total_bytes','total_io_time_us',"
     "'makespan_us','skewed_hosts'],'properties':{'files':" COUNT ",'processes':" COUNT ",'threads':" COUNT ",'events':" COUNT ","
-    "'total_bytes':{'type':'number'},'total_io_time_us':{'type':'number'},'makespan_us':{'type':'number'},'skewed_hosts':{'type':'array','items':"
+    "'total_bytes':{'type':['number','null']},'total_io_time_us':{'type':'number'},'makespan_us':{'type':'number'},'skewed_hosts':{'type':'array','items':"
     "{'type':'object','additionalProperties':false,'required':['host','distance_us'],'properties':{'host':{'type':'string'},"
     "'distance_us':{'type':'number'}}}}}},"
 "'CompareNode':{'type':'object','additionalProperties':false,'required':['name','query','summary','groups','children'],'properties':{'name':" ANY ","

@@ -212,7 +212,8 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
                 .pool = h->pool,
                 .root_paths = o->root_paths,
                 .root_labels = o->root_labels,
-                .root_count = o->root_count},
+                .root_count = o->root_count,
+                .covered = covered_cache_new()},
         .started_ns = clock_mono_ns(),
         .started_real_ns = clock_real_ns(),
         .metrics = &h->metrics,
@@ -222,7 +223,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
         .server = h,
     };
     h->clients = clients_new(h->options.limits.client_memory, &h->memory);
-    return h->context.stored && h->clients ? 0 : -ENOMEM;
+    return h->context.stored && h->clients && h->context.env.covered ? 0 : -ENOMEM;
 }
 
 /* Where there is a socket for them: some with TLS, some without. On two processors one thread gives out as much as can be
@@ -408,6 +409,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     if (h->accept_wake >= 0)
         close(h->accept_wake);
     cache_free(h->context.cache);
+    covered_cache_free(h->context.env.covered);
     stored_free(h->context.stored);
     clients_free(h->clients);
     listen_close(h);

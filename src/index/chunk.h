@@ -14,7 +14,7 @@
 
 #include "dftracerd/index.h"
 
-#define CHUNK_VERSION 2             /* of the value's layout: part of the schema version of the store       */
+#define CHUNK_VERSION 3             /* of the value's layout: part of the schema version of the store       */
 #define CHUNK_PATHS_MAX 512         /* further paths of a chunk go into the TEXT column "@other"            */
 
 /* ---- making a value -------------------------------------------------------------------------------------- */

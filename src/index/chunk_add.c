@@ -278,24 +278,32 @@ static int put_shape(struct chunk_builder *b, const struct shape *s,
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static int put_size(struct chunk_builder *b, uint8_t cat, uint8_t name,
-                    const struct size_args *args)
+static int put_number(struct chunk_builder *b, struct column_build *c, struct size_value v)
 {
-    struct size_value s = size_of_object(cat, name, args);
-
-    if (s.type == TRACE_DOUBLE)
-        memcpy(&s.i, &s.d, sizeof(s.i));
-    return s.type ? put_special(b, &b->column[BUILD_SIZE], s.type, s.i) : 0;
+    if (v.type == TRACE_DOUBLE)
+        memcpy(&v.i, &v.d, sizeof(v.i));
+    return v.type ? put_special(b, c, v.type, v.i) : 0;
 }
 
-static int put_shape_size(struct chunk_builder *b, const struct shape *s,
-                          const struct trace_event *event)
+static int put_sizes(struct chunk_builder *b, uint8_t class, uint8_t cat, uint8_t name,
+                     const struct size_args *args)
+{
+    struct size_value bytes = bytes_of_object(class, cat, name, args);
+    int rc = put_number(b, &b->column[BUILD_SIZE], size_of_object(cat, name, args));
+
+    b->counts_items |= bytes.type && class == TRACE_EVENT && cat == SIZE_STDIO;
+    return rc | put_number(b, &b->column[BUILD_BYTES], bytes);
+}
+
+static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
+                           const struct trace_event *event)
 {
 #define ARG(x) (s->x >= 0 ? &event->values[s->x] : NULL)
-    struct size_args args = {ARG(ret), ARG(size), ARG(image_size), ARG(size_sum), ARG(ret_sum)};
+    struct size_args args = {ARG(ret),        ARG(size),     ARG(requested),
+                             ARG(image_size), ARG(size_sum), ARG(ret_sum)};
 #undef ARG
-    return put_size(b, s->cat ? s->cat->mark : s->cat_mark, s->name ? s->name->mark : s->name_mark,
-                    &args);
+    return put_sizes(b, (uint8_t)event->class, s->cat ? s->cat->mark : s->cat_mark,
+                     s->name ? s->name->mark : s->name_mark, &args);
 }
 
 /* The mark of an event's text: it was put last into its column. */
@@ -306,7 +314,7 @@ static uint8_t text_mark(const struct chunk_builder *b, const struct trace_value
     return slot == BUILD_TO_OTHER ? 0 : b->column[slot - 1].mark;
 }
 
-static int put_loose_size(struct chunk_builder *b, const struct trace_event *event)
+static int put_loose_sizes(struct chunk_builder *b, const struct trace_event *event)
 {
     struct size_args args = {0};
     uint8_t cat = 0, name = 0;
@@ -328,6 +336,9 @@ static int put_loose_size(struct chunk_builder *b, const struct trace_event *eve
         case TRACE_FIELD_SIZE:
             args.size = number;
             break;
+        case TRACE_FIELD_COUNT:
+            args.requested = number;
+            break;
         case TRACE_FIELD_IMAGE_SIZE:
             args.image_size = number;
             break;
@@ -339,8 +350,8 @@ static int put_loose_size(struct chunk_builder *b, const struct trace_event *eve
             break;
         }
     }
-    if (args.ret || args.size || args.image_size || args.size_sum || args.ret_sum)
-        return put_size(b, cat, name, &args);
+    if (args.ret || args.size || args.requested || args.image_size || args.size_sum || args.ret_sum)
+        return put_sizes(b, (uint8_t)event->class, cat, name, &args);
     return 0;
 }
 
@@ -382,9 +393,9 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
     if (unlikely(event->bad_dur))
         rc |= put_special(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);
     if (*row_shape == 0)
-        rc |= put_loose_size(b, event);
+        rc |= put_loose_sizes(b, event);
     else if (s->sized)
-        rc |= put_shape_size(b, s, event);
+        rc |= put_shape_sizes(b, s, event);
     if (unlikely(b->other.len > 0))
         rc |= end_other(b);
     return rc;

@@ -5,7 +5,7 @@
  *   chunk_stage.c     a column's values until the chunk is finished
  *   chunk_shape.c     events of one shape: what to do with their values is decided once
  *   chunk_other.c     values of paths beyond the limit, as JSON text
- *   chunk_size.c      bytes moved
+ *   chunk_size.c      the columns size and bytes
  *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
  *   density.h         what is told of all objects together, beside the columns
  */
@@ -16,7 +16,7 @@
 #include "column.h"
 
 /* The first four have a value in every row. */
-enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_BAD_DUR, BUILD_SIZE, BUILD_OTHER, BUILD_SPECIALS };
+enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_BAD_DUR, BUILD_SIZE, BUILD_BYTES, BUILD_OTHER, BUILD_SPECIALS };
 enum {
     BUILD_COLUMNS_MAX = CHUNK_PATHS_MAX + BUILD_SPECIALS,
     BUILD_MANY = 255,                /* column_build.type: several types, see types[] */
@@ -77,9 +77,9 @@ struct shape {
     uint8_t number;                  /* what its rows have in row_shape */
     bool regular;                    /* false: its values are put one by one */
     bool sure;                       /* the scanner vouches for fields and types */
-    bool sized;                      /* a value that `size` may come from is there */
+    bool sized;                      /* a value that `size` or `bytes` may come from is there */
     uint8_t name_mark, cat_mark;     /* of fixed texts */
-    int16_t ret, size, image_size, size_sum, ret_sum; /* of the values, -1 = absent or no number */
+    int16_t ret, size, requested, image_size, size_sum, ret_sum; /* of the values, -1 = absent or no number */
     struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
 };
 
@@ -101,6 +101,7 @@ struct chunk_builder {
     uint32_t rows, row_cap, columns;
     uint32_t end;                    /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
+    bool counts_items;               /* `bytes` of an fread or fwrite event is among the rows */
     int error;
     uint8_t *row_shape;              /* row_cap of them */
     uint32_t shape_count, step_count;
@@ -195,18 +196,26 @@ int build_bitmaps(struct chunk_builder *b);
 
 int build_other(struct chunk_builder *b, const struct trace_value *v);      /* 0 or -ENOMEM */
 
-/* ---- chunk_size.c: bytes moved ---------------------------------------------------------------------------- */
+/* ---- chunk_size.c: the columns size and bytes --------------------------------------------------------------- */
 
-enum { SIZE_POSIX = 1, SIZE_STDIO = 2,                     /* marks of categories */
+enum { SIZE_POSIX = 1, SIZE_STDIO, SIZE_SYS,               /* marks of categories */
        SIZE_TRANSFER = 1, SIZE_COUNTED = 2 };              /* marks of names: a transfer; one of size * count */
 uint8_t size_mark_cat(struct text cat);
 uint8_t size_mark_name(struct text name);
 struct size_value { uint8_t type; int64_t i; double d; };  /* type 0 = null, TRACE_INT or TRACE_DOUBLE */
-/* The arguments that matter, NULL where absent or no number. */
-struct size_args { const struct trace_value *ret, *size, *image_size, *size_sum, *ret_sum; };
+/* The arguments that matter, `requested` being args.count; NULL where absent or no number. */
+struct size_args { const struct trace_value *ret, *size, *requested, *image_size, *size_sum, *ret_sum; };
 /* Of objects without sums. */
-static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark) { return cat_mark != 0 && !(name_mark & SIZE_TRANSFER); }
+static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark)
+{
+    return (cat_mark == SIZE_POSIX || cat_mark == SIZE_STDIO) && !(name_mark & SIZE_TRANSFER);
+}
+static inline bool bytes_are_null(uint8_t cat_mark, uint8_t name_mark)
+{
+    return cat_mark == 0 || !(name_mark & (cat_mark == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
+}
 struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
+struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns --------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 const char *const chunk_default_dimensions[] = {"name",       "cat",        "pid",        "tid",
                                                 "args.hhash", "args.fhash", "args.shash", NULL};
 
-static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@len",  "@repaired",
-                                                          "@bad_dur", "size", "@other"};
+static const char *const special_paths[BUILD_SPECIALS] = {
+    "@class", "@gap", "@len", "@repaired", "@bad_dur", "size", "bytes", "@other"};
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
 
@@ -103,7 +103,8 @@ size_t chunk_builder_bytes(const struct chunk_builder *b)
 static bool is_hot(struct text path)
 {
     static const char *const paths[] = {"ts",  "dur", "name",   "cat",  "pid",
-                                        "tid", "ph",  "@class", "size", "args.offset"};
+                                        "tid", "ph",  "@class", "size", "bytes",
+                                        "args.offset"};
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (text_eq(path, text_of(paths[i])))
@@ -199,6 +200,7 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
     b->scanner = scanner;
     b->rows = b->end = b->bad_ts = b->bad_dur = b->other_values = 0;
     b->shape_count = b->step_count = 0;
+    b->counts_items = false;
     b->error = 0;
     buf_done(&b->other);
     if (b->scratch.error != 0)
@@ -212,6 +214,12 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
 }
 
 /* Paths that would be taken for ours go to "@other". */
+static bool is_special(struct text path)
+{
+    return (path.len > 0 && path.ptr[0] == '@') || text_eq(path, TEXT("size")) ||
+           text_eq(path, TEXT("bytes"));
+}
+
 uint16_t build_slot(struct chunk_builder *b, uint16_t field)
 {
     struct text path, kept;
@@ -221,8 +229,7 @@ uint16_t build_slot(struct chunk_builder *b, uint16_t field)
     if (b->slot[field] != 0)
         return b->slot[field];
     path = trace_field_path(b->scanner, field);
-    if (b->columns == BUILD_COLUMNS_MAX || (path.len > 0 && path.ptr[0] == '@') ||
-        text_eq(path, TEXT("size")) || path.len > UINT16_MAX)
+    if (b->columns == BUILD_COLUMNS_MAX || is_special(path) || path.len > UINT16_MAX)
         return b->slot[field] = BUILD_TO_OTHER;
     kept = (struct text){arena_strdup(&b->arena, path), path.len};
     if (kept.ptr == NULL || column_start(b, b->columns, kept) < 0) {

@@ -180,6 +180,37 @@ static void put_column(struct finish *f, const struct column_build *c, struct co
         put_values(f, c, values, dir);
 }
 
+static bool same_bytes(const struct buf *x, const struct buf *y)
+{
+    return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
+}
+
+static bool same_values(const struct column_build *x, const struct column_build *y)
+{
+    size_t last = (size_t)(x->next - x->fill);
+
+    return x->type == y->type && stage_count(x) == stage_count(y) &&
+           same_bytes(&x->types, &y->types) && same_bytes(&x->ranges, &y->ranges) &&
+           same_bytes(&x->kept, &y->kept) && memcmp(x->fill, y->fill, last * sizeof(*x->fill)) == 0;
+}
+
+/* Where all objects moved what they say, `size` is stored once and has two names: it takes no space as `bytes`. */
+static bool put_as_bytes(struct finish *f, unsigned size)
+{
+    const struct column_build *bytes = &f->b->column[BUILD_BYTES];
+    struct section filter = f->dirs[size].filter;
+    unsigned i = 0;
+
+    while (i < size && f->columns[i] != bytes)
+        i++;
+    if (i == size || f->dirs[i].bitmap != f->dirs[size].bitmap ||
+        !same_values(bytes, f->columns[size]))
+        return false;
+    f->dirs[size] = f->dirs[i];
+    f->dirs[size].filter = filter;
+    return true;
+}
+
 /* Bloom filters come first: with the directory they are what pruning reads. Few entries need none (chunk_may_have looks
  * at them), constants and flags neither. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
@@ -295,6 +326,7 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         .rows = f->b->rows,
         .number = number,
         .bitmaps = (uint16_t)f->bitmaps,
+        .flags = f->b->counts_items ? CHUNK_COUNTS_ITEMS : 0,
         .dir_len = dir_len,
         .density = f->density,
     };
@@ -334,7 +366,8 @@ static int put_value(struct finish *f, uint32_t number)
     for (unsigned i = 0; i < f->bitmaps; i++)
         put_bitmap(f, i);
     for (unsigned i = 0; i < f->count && f->out->error == 0; i++)
-        put_column(f, f->columns[i], &f->dirs[i]);
+        if (f->columns[i] != &f->b->column[BUILD_SIZE] || !put_as_bytes(f, i))
+            put_column(f, f->columns[i], &f->dirs[i]);
     if (f->out->error == 0 &&
         density_put(f->b, f->columns, f->count, f->start, f->out, &f->density) < 0)
         return -ENOMEM;

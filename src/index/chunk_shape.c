@@ -34,7 +34,7 @@ static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint
     return 0;
 }
 
-/* Which values the size of the object is made from. */
+/* Which values size and bytes of the object are made from. */
 static void plan_size(struct shape *s, struct column_build *c, const struct trace_value *v,
                       uint16_t index)
 {
@@ -53,6 +53,9 @@ static void plan_size(struct shape *s, struct column_build *c, const struct trac
         break;
     case TRACE_FIELD_SIZE:
         s->size = at;
+        break;
+    case TRACE_FIELD_COUNT:
+        s->requested = at;
         break;
     case TRACE_FIELD_IMAGE_SIZE:
         s->image_size = at;
@@ -110,6 +113,7 @@ static struct shape *new_shape(struct chunk_builder *b, const struct trace_event
                         .first = b->step_count,
                         .ret = -1,
                         .size = -1,
+                        .requested = -1,
                         .image_size = -1,
                         .size_sum = -1,
                         .ret_sum = -1};
@@ -183,7 +187,7 @@ static int fix_texts(struct chunk_builder *b, const struct trace_event *event, s
         s->texts--;
     }
     if (s->name == NULL && s->cat == NULL && s->size_sum < 0 && s->ret_sum < 0 &&
-        size_is_null(s->cat_mark, s->name_mark))
+        size_is_null(s->cat_mark, s->name_mark) && bytes_are_null(s->cat_mark, s->name_mark))
         s->sized = false;
     return rc;
 }

@@ -1,33 +1,45 @@
-/* chunk_size.c - column size: bytes moved by an object. The first that applies:
+/* chunk_size.c - columns size and bytes of an object. Of each, the first rule that applies.
+ *
+ * size, what the object says of itself:
  *   1. args.size_sum, else args.ret_sum;
  *   2. cat POSIX or STDIO: null unless the name is a transfer call; then args.ret if > 0 (a failed call is null), times args.size for
  *      STDIO fread and fwrite; without args.ret, args.size;
- *   3. any other cat: args.size, else args.image_size, if > 0. */
+ *   3. any other cat: args.size, else args.image_size, if > 0.
+ * bytes, what was moved, each byte once however many layers report it:
+ *   1. aggregated objects and counters of cat POSIX, STDIO and sys: args.size_sum, else args.ret_sum;
+ *   2. cat POSIX or sys, a transfer call: args.ret if > 0; without args.ret, args.size, else args.count, if > 0 (args.count of
+ *      aggregated objects and counters is a number of calls: not that);
+ *   3. cat STDIO, fread and fwrite: args.ret times args.size, if > 0. Queries leave out calls with a transfer inside (covered.h);
+ *   4. any other object: null. */
 #include "chunk_build.h"
 
 #include <math.h>
 
-static const char *const transfers[] = {
-    "read",     "write",  "pread",   "pwrite",  "pread64",  "pwrite64", "readv",
-    "writev",   "preadv", "pwritev", "preadv2", "pwritev2", "recv",     "send",
-    "recvfrom", "sendto", "recvmsg", "sendmsg", "splice",   "sendfile", "copy_file_range",
+/* The first two count items. */
+enum { COUNT_ITEMS = 2 };
+const char *const index_transfer_calls[] = {
+    "fread",    "fwrite",   "read",   "write",   "pread",    "pwrite",   "pread64", "pwrite64",
+    "readv",    "writev",   "preadv", "pwritev", "preadv2",  "pwritev2", "recv",    "send",
+    "recvfrom", "sendto",   "recvmsg", "sendmsg", "splice",  "sendfile", "copy_file_range", NULL,
 };
 
 uint8_t size_mark_name(struct text name)
 {
-    if (text_eq(name, TEXT("fread")) || text_eq(name, TEXT("fwrite")))
-        return SIZE_TRANSFER | SIZE_COUNTED;
-    for (size_t i = 0; i < sizeof(transfers) / sizeof(*transfers); i++)
-        if (text_eq(name, text_of(transfers[i])))
-            return SIZE_TRANSFER;
+    for (size_t i = 0; index_transfer_calls[i]; i++)
+        if (text_eq(name, text_of(index_transfer_calls[i])))
+            return i < COUNT_ITEMS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
     return 0;
 }
 
 uint8_t size_mark_cat(struct text cat)
 {
-    if (text_eq_nocase(cat, TEXT("POSIX")))
-        return SIZE_POSIX;
-    return text_eq_nocase(cat, TEXT("STDIO")) ? SIZE_STDIO : 0;
+    static const char *const cats[] = {
+        [SIZE_POSIX] = "POSIX", [SIZE_STDIO] = "STDIO", [SIZE_SYS] = "sys"};
+
+    for (uint8_t i = SIZE_POSIX; i <= SIZE_SYS; i++)
+        if (text_eq_nocase(cat, text_of(cats[i])))
+            return i;
+    return 0;
 }
 
 static struct size_value of_number(const struct trace_value *v)
@@ -69,7 +81,7 @@ struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const stru
         return of_number(args->size_sum ? args->size_sum : args->ret_sum);
     if (size_is_null(cat_mark, name_mark))
         return (struct size_value){0, 0, 0};
-    if (cat_mark == 0)
+    if (cat_mark == 0 || cat_mark == SIZE_SYS)
         return positive_or_null(positive(args->size) ? args->size : args->image_size);
     if (args->ret == NULL)
         return positive_or_null(args->size);
@@ -77,4 +89,22 @@ struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const stru
         positive(args->size))
         return product(args->ret, args->size);
     return positive_or_null(args->ret);
+}
+
+struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
+                                  const struct size_args *args)
+{
+    if (cat_mark == 0)
+        return (struct size_value){0, 0, 0};
+    bool summed = class == TRACE_AGGREGATED || class == TRACE_COUNTER;
+    if (summed && (args->size_sum != NULL || args->ret_sum != NULL))
+        return of_number(args->size_sum ? args->size_sum : args->ret_sum);
+    if (bytes_are_null(cat_mark, name_mark))
+        return (struct size_value){0, 0, 0};
+    if (cat_mark == SIZE_STDIO)
+        return positive(args->ret) && positive(args->size) ? product(args->ret, args->size)
+                                                           : (struct size_value){0, 0, 0};
+    if (args->ret != NULL)
+        return positive_or_null(args->ret);
+    return positive_or_null(positive(args->size) || summed ? args->size : args->requested);
 }

@@ -192,6 +192,10 @@ uint32_t chunk_rows(const struct chunk_view *v)
 {
     return v->head.rows;
 }
+bool chunk_counts_items(const struct chunk_view *v)
+{
+    return v->head.flags & CHUNK_COUNTS_ITEMS;
+}
 uint32_t chunk_column_count(const struct chunk_view *v)
 {
     return v->head.columns;

@@ -21,6 +21,8 @@
 #define COLUMN_NO_BITMAP 0xFFFFu
 #define COLUMN_SCALE_RAW 255u            /* DOUBLE: the stream is the bits of the doubles */
 
+enum { CHUNK_COUNTS_ITEMS = 1 };         /* chunk_counts_items() */
+
 struct section { uint32_t offset, len; };
 
 struct chunk_head {
@@ -28,7 +30,7 @@ struct chunk_head {
     uint16_t version, columns;
     uint64_t length;                     /* of the value */
     uint32_t rows, number;
-    uint16_t bitmaps, unused;
+    uint16_t bitmaps, flags;             /* CHUNK_ */
     uint32_t dir_len;                    /* the directory follows the head */
     uint64_t dir_hash;                   /* chunk_hash */
     struct section density;              /* density.h; len 0: none */

@@ -59,7 +59,7 @@ struct aggregate_plan {
     bool exact, shape, split, intervals;
     __int128 interval_ns, origin_ns;
     enum aggregate_time time_format;
-    const struct source *class, *ts, *te, *dur, *size;
+    const struct source *class, *ts, *te, *dur, *size, *bytes;
     const struct source *dft_cnt, *freq, *count, *time, *args_dur, *dur_sum, *dur_min, *dur_max; /* of counters */
     const struct source *size_sum, *size_min, *size_max, *ret_sum, *ret_min, *ret_max, *cat;
     struct aggregate_key keys[GROUP_KEYS_MAX];

@@ -1,6 +1,6 @@
 /* aggregate_split.c - events shared out over the buckets that they cover (bucket=split).
  *
- * The part of an event in a bucket has the time that it spends there, and of its size the share of that time: sizes are
+ * The part of an event in a bucket has the time that it spends there, and of its size and bytes the share of that time: they are
  * cut at whole bytes so that the parts add up to the whole. An event is counted where it starts.
  */
 #include "aggregate.h"
@@ -49,14 +49,15 @@ static int piece_value(struct aggregate_worker *w, const struct piece *p, unsign
 {
     const struct measure *m = &w->plan->measures[measure];
     bool whole = p->from == 0 && p->to == p->dur;
+    bool shared = m->source == w->plan->size || m->source == w->plan->bytes;
 
     if (!(lane->i || lane->d) || !batch_is_valid(lane->valid, p->row))
         return 0;
     if (m->source == w->plan->dur)
         return value_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
-    if (m->source != w->plan->size && !p->first)
+    if (!shared && !p->first)
         return 0; /* other values belong to the start */
-    if (m->source != w->plan->size || whole)
+    if (!shared || whole)
         return lane->i ? value_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
                        : value_add_f64(w, set, measure, p->group, lane->d[p->row]);
     if (lane->d)

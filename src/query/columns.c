@@ -1,7 +1,7 @@
 /* columns.c - the table of columns: every name that a query knows in all traces.
  *
  * To add one: a row here. If it is computed by queries: a kind in path.h and its case in bind_kind() of source.c (the compiler names a
- * missing case). If it is computed while indexing, as size is: a stored column in src/index/chunk_builder.c. /suggest, /event and
+ * missing case). If it is computed while indexing, as size and bytes are: a stored column in src/index/chunk_builder.c. /suggest, /event and
  * /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the page, the oracle, docs/API.md. */
 #include "path.h"
 #include "dftracerd/query.h"
@@ -20,7 +20,8 @@ static const struct known_column known[] = {
     {{.name = "ph", .type = "mixed", .event = true, .help = "phase: X for an event, C for a counter, M for metadata"}, .stored = "ph"},
     {{.name = "id", .type = "int", .event = true, .help = "number that the tracer gave the event"}, .stored = "id"},
     {{.name = "rank", .type = "int", .derived = true, .event = true, .help = "MPI rank of the process"}, .kind = PATH_RANK},
-    {{.name = "size", .type = "int", .unit = UNIT_BYTES, .derived = true, .event = true, .help = "bytes that the call transferred"}, .stored = "size"},
+    {{.name = "size", .type = "int", .unit = UNIT_BYTES, .derived = true, .event = true, .help = "bytes that the object reports; calls around it may report them, too"}, .stored = "size"},
+    {{.name = "bytes", .type = "int", .unit = UNIT_BYTES, .derived = true, .event = true, .help = "bytes that the call moved, counted in no other object"}, .kind = PATH_BYTES, .stored = "bytes"},
     {{.name = "file", .type = "string", .derived = true, .event = true, .help = "path of the file that the call is about"}, .kind = PATH_FILE},
     {{.name = "cmd", .type = "string", .derived = true, .event = true, .help = "command line that args.cmd_hash refers to"}, .kind = PATH_CMD},
     {{.name = "exec", .type = "string", .derived = true, .event = true, .help = "executable that args.exec_hash refers to"}, .kind = PATH_EXEC},
@@ -47,6 +48,13 @@ bool column_is_computed(struct text stored)
     const struct known_column *c = known_column(stored);
 
     return c && c->stored && c->shown.derived;
+}
+
+bool column_is_derived(struct text name)
+{
+    const struct known_column *c = known_column(name);
+
+    return c && c->shown.derived;
 }
 
 size_t query_column_count(void)

@@ -18,7 +18,7 @@ struct side_group {
     struct value *keys;
     uint32_t number;                  /* in the scan                                                      */
     struct moments_f64 peaks[PEAKS];  /* over the windows: the most of a thread                            */
-    double sized_us;                  /* duration of the events that have a size                           */
+    struct moved moved;
 };
 struct side {
     struct query *query;
@@ -64,7 +64,7 @@ struct part {
     const struct moments_f64 *dur_f64, *size_f64;
     struct moments_f64 peaks[PEAKS];
     bool no_peak_std;                 /* the mean over groups                                             */
-    double sized_us;
+    struct moved moved;
     struct compare_meta *head;        /* told first, gets bytes and io_time; NULL                          */
 };
 

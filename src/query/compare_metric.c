@@ -51,10 +51,32 @@ static struct value counted(uint64_t n)
     return (struct value){.type = VALUE_UINT, .u = n};
 }
 
-static void put_head(struct sheet *s, struct compare_meta *m)
+static double moved_bytes(const struct moved *m)
+{
+    return ldexp((double)m->bytes, -MOVED_BITS);
+}
+
+static double moved_rate(const struct moved *m)
+{
+    double us = (double)(m->ns / 1000) + (double)(m->ns % 1000) / 1000;
+
+    return us > 0 ? moved_bytes(m) * 1e6 / us : 0;
+}
+
+/* Null where no event moved any. */
+static struct value moved_value(const struct moved *m)
+{
+    if (!m->any)
+        return (struct value){.type = VALUE_NULL};
+    if (m->bytes & (((__int128)1 << MOVED_BITS) - 1))
+        return value_of_f64(moved_bytes(m));
+    return (struct value){.type = VALUE_WIDE, .wide = m->bytes >> MOVED_BITS};
+}
+
+static void put_head(struct sheet *s, const struct moved *moved, struct compare_meta *m)
 {
     m->io_time = s->all[OF_DUR].sum;
-    m->bytes = s->all[OF_SIZE].sum;
+    m->bytes = moved_value(moved);
     put(s, "files", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->files));
     put(s, "processes", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->processes));
     put(s, "threads", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->threads));
@@ -119,7 +141,7 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     int rc = 0;
 
     if (p->head)
-        put_head(s, p->head);
+        put_head(s, &p->moved, p->head);
     if (wanted & COMPARE_COUNT) {
         put(s, "count", AGGREGATE_PLAIN, WORSE_MORE, counted(p->count));
         put_peak(s, "count_peak_mean", AGGREGATE_PLAIN, p, PEAK_COUNT);
@@ -133,9 +155,9 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (wanted & COMPARE_TRANSFER_SIZE)
         put(s, "transfer_size", AGGREGATE_BYTES, WORSE_MORE, or_zero(&size->mean, false))
             ->optional = true;
-    double rate = p->sized_us > 0 ? value_double(&size->sum, 0) * 1e6 / p->sized_us : 0;
     if (wanted & COMPARE_BANDWIDTH)
-        put(s, "bandwidth", AGGREGATE_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional = true;
+        put(s, "bandwidth", AGGREGATE_BYTES_PER_S, WORSE_LESS, value_of_f64(moved_rate(&p->moved)))
+            ->optional = true;
     return rc;
 }
 
@@ -165,18 +187,23 @@ static void sheet_done(struct sheet *s)
 
 /* ---- differences ------------------------------------------------------------------------------------------------ */
 
+/* No bytes count as 0 beside some. */
 static bool is_whole(const struct value *v)
 {
-    return v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
+    return v->type == VALUE_NULL || v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
 }
 
 static __int128 whole(const struct value *v)
 {
+    if (v->type == VALUE_NULL)
+        return 0;
     return v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
 }
 
 static struct value difference(const struct value *from, const struct value *to)
 {
+    if (from->type == VALUE_NULL && to->type == VALUE_NULL)
+        return *to;
     if (is_whole(from) && is_whole(to))
         return (struct value){.type = VALUE_WIDE, .wide = whole(to) - whole(from)};
     if (from->type == VALUE_TIME && to->type == VALUE_TIME)

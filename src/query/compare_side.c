@@ -34,7 +34,7 @@ static int make_plan(struct node_work *w, struct side *s)
     const struct {
         const char *path;
         const struct source **at;
-    } sources[] = {{"ts", &p->ts}, {"dur", &p->dur}, {"size", &p->size}};
+    } sources[] = {{"ts", &p->ts}, {"dur", &p->dur}, {"size", &p->size}, {"bytes", &p->bytes}};
     int rc = 0;
 
     *p = (struct stats_plan){.query = s->query,
@@ -63,10 +63,8 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
         g->number = order[i];
         memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
-        if (order[i] < s->found.groups.sized_cap) {
-            __int128 ns = s->found.groups.sized_ns[order[i]];
-            g->sized_us = (double)(ns / 1000) + (double)(ns % 1000) / 1000;
-        }
+        if (order[i] < s->found.groups.moved_cap)
+            g->moved = s->found.groups.moved[order[i]];
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
         if (!g->keys)
             return -ENOMEM;

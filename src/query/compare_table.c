@@ -89,7 +89,7 @@ static void group_part(struct side *s, const struct side_group *g, struct part *
     ret->dur_f64 = doubles_find(&s->doubles, keys, Q_DURATION);
     ret->size_f64 = doubles_find(&s->doubles, keys, Q_SIZE);
     memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
-    ret->sized_us = g->sized_us;
+    ret->moved = g->moved;
 }
 
 /* Of several groups: `dur`, `size` and what hangs on them are in w->memory. */
@@ -105,7 +105,7 @@ static int sum_add(struct node_work *w, struct sum *sum, const struct part *p, s
     int rc = 0;
 
     ret->count += p->count;
-    ret->sized_us += p->sized_us;
+    moved_add(&ret->moved, &p->moved);
     for (unsigned i = 0; i < 2 && rc == 0; i++) {
         if (tallies[i])
             rc = tally_merge(&w->memory, &sum->tally[i], tallies[i]);

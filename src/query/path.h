@@ -8,6 +8,7 @@ enum path_kind {
     PATH_COLUMN, /* stored: `column`, and where a row has none of it `other`          */
     PATH_DUR,    /* the column dur, 0 where an X event has none                       */
     PATH_TE,     /* ts + dur, ts where there is no dur                                */
+    PATH_BYTES,  /* the column bytes, but for calls that covered.h leaves out         */
     PATH_HOST,
     PATH_FILE,
     PATH_CMD,
@@ -33,8 +34,10 @@ struct known_column {
 };
 /* NULL: the table has none of this name. */
 const struct known_column *known_column(struct text name);
-/* A stored column that the index computes from others, so that no field of a line is in it: "size". */
+/* A stored column that the index computes from others, so that no field of a line is in it: "size", "bytes". */
 bool column_is_computed(struct text stored);
+/* A name that no field of a line can be selected by: it means what the index or queries compute. */
+bool column_is_derived(struct text name);
 /* `path` is borrowed by ret, as is what is made in the arena. 0 or -ENOMEM. */
 int path_resolve(struct text path, struct arena *arena, struct path_info *ret);
 

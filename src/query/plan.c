@@ -31,11 +31,11 @@ static const struct {
 };
 
 /* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as written. */
-static void ignore_case_of_cat(struct dsl_node *n)
+void query_ignore_case_of_cat(struct dsl_node *n)
 {
     n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));
     for (struct dsl_node *c = n->op <= DSL_NOT ? n->child : NULL; c; c = c->next)
-        ignore_case_of_cat(c);
+        query_ignore_case_of_cat(c);
 }
 
 static int parse_preset(struct query *q, const char *name, struct err *err)
@@ -45,7 +45,7 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
             continue;
         int rc = dsl_parse(text_of(presets[i].query), err, &q->preset);
         if (rc == 0)
-            ignore_case_of_cat(q->preset.root);
+            query_ignore_case_of_cat(q->preset.root);
         return rc;
     }
     return err_set_param(err, ERR_PARAM, "preset",
@@ -76,7 +76,7 @@ static int and_node(struct query *q, const struct dsl_node *node, bool window)
     return rc < 0 ? rc : and_test(q, t, window);
 }
 
-static int and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
+int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
 {
     struct dsl_node *n = arena_alloc(&q->arena, sizeof(*n));
     struct literal *l = arena_alloc(&q->arena, sizeof(*l));
@@ -95,13 +95,13 @@ static int and_ranges(struct query *q, const struct selection *s)
     int rc = 0;
 
     if (s->has_time_range)
-        rc = and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
+        rc = query_and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
     if (rc == 0 && s->has_time_range)
-        rc = and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
+        rc = query_and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
     if (rc == 0 && s->has_min_duration)
-        rc = and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
+        rc = query_and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
     if (rc == 0 && s->has_max_duration)
-        rc = and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
+        rc = query_and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
     return rc;
 }
 
@@ -181,20 +181,46 @@ void query_disable_pruning(struct query *q)
 
 /* ---- open and close ------------------------------------------------------------------------------------------------------------ */
 
-int query_open(const struct query_env *env, struct snapshot *snapshot,
-               const struct selection *selection, struct budget *budget, struct err *err,
-               struct query **ret)
+/* Without files. Also where it fails *ret is to be closed. */
+static int open_empty(const struct query_env *env, struct snapshot *snapshot, struct budget *budget,
+                      unsigned phases, struct query **ret)
 {
     struct query *q = calloc(1, sizeof(*q));
 
     if (!q)
-        return err_set(err, -ENOMEM, "out of memory");
+        return -ENOMEM;
     q->env = *env;
     q->snapshot = snapshot_ref(snapshot);
     q->budget = budget ? budget : &q->own_budget;
-    q->phases = selection->phases & PHASE_ANY;
+    q->phases = phases;
     pthread_mutex_init(&q->lock, NULL);
-    int rc = keys_init(q);
+    *ret = q;
+    return keys_init(q);
+}
+
+int query_open_file(const struct query *of, uint32_t file, struct query **ret)
+{
+    struct query *q = NULL;
+    int rc = open_empty(&of->env, of->snapshot, of->budget, PHASE_ANY, &q);
+
+    *ret = q;
+    if (rc < 0)
+        return rc;
+    q->files = malloc(sizeof(*q->files));
+    if (!q->files)
+        return -ENOMEM;
+    q->files[0] = file;
+    q->file_count = 1;
+    return 0;
+}
+
+int query_open(const struct query_env *env, struct snapshot *snapshot,
+               const struct selection *selection, struct budget *budget, struct err *err,
+               struct query **ret)
+{
+    struct query *q = NULL;
+    int rc = open_empty(env, snapshot, budget, selection->phases & PHASE_ANY, &q);
+
     if (rc == 0)
         rc = query_select_files(env, snapshot, selection, err, &q->files, &q->file_count);
     if (rc == 0)
@@ -219,6 +245,7 @@ void query_close(struct query *q)
     within_free(q->within, q->budget);
     keys_done(q);
     rank_table_free(atomic_load(&q->ranks));
+    covered_files_free(q->covered, q->budget);
     dsl_done(&q->dsl);
     dsl_done(&q->preset);
     free(q->files);

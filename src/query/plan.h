@@ -164,6 +164,7 @@ struct query {
     pthread_mutex_t lock; /* counters                                                       */
     struct query_counters counters;
     struct rank_table *_Atomic ranks; /* see source_rank.c; NULL until asked for */
+    struct covered_files *covered;    /* see covered_files.c; NULL until it is used */
     struct key_shard keys[KEY_SHARDS];
 };
 
@@ -216,6 +217,12 @@ int source_of(struct query *q, struct text path, struct source **ret);
 /* A source of its own beside `stored`; te of two such. Only within.c knows them. */
 int source_clipped(struct query *q, struct source *stored, int clip, struct source **ret);
 int source_clipped_te(struct query *q, struct source *ts, struct source *dur, struct source **ret);
+/* A query of one file of the same snapshot, with the same budget and environment, that has no test yet. */
+int query_open_file(const struct query *of, uint32_t file, struct query **ret);
+/* Of each `cat in [...]`. */
+void query_ignore_case_of_cat(struct dsl_node *n);
+/* Of the objects that q->root selects, those whose time `path` compares so with ns. window: it is one of time_range. */
+int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);
 /* All chunks of the selected files which the catalog does not rule out, for q->root. */
 int query_make_places(struct query *q);
 /* For tests of this room: nothing is ruled out before a row is looked at. */
@@ -265,6 +272,8 @@ uint32_t process_host(struct query *q, const struct index_file *file,
 uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid);
 struct rank_table;
 void rank_table_free(struct rank_table *t);
+struct covered_files;
+void covered_files_free(struct covered_files *f, struct budget *budget);
 int bind_rank(struct scan_worker *w, struct bound *b);
 bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret); /* FORM_RANK, of a pid that rows have; false: none */
 /* FORM_PROCESS: of each row, and a bit in `valid`, which is empty, where it has one. */
@@ -277,6 +286,11 @@ int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t 
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
                struct text path);                      /* "@other" */
 int bind_both(struct scan_worker *w, struct bound *b); /* top-level and argument in one chunk */
+/* The parts of a source but for the rows whose bit is set. */
+int bind_without(struct scan_worker *w, struct bound *b, const uint64_t *without);
+int bind_null(struct bound *b);
+int bind_column(struct scan_worker *w, struct bound *b, const struct column *c);
+int bind_bytes(struct scan_worker *w, struct bound *b);
 /* A new source in the query's list. */
 int source_add(struct query *q, struct text path, struct source **ret);
 /* The key by which the source groups; and, where it tells powers of two of integers, codes of these. */

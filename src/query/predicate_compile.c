@@ -64,7 +64,8 @@ static bool is_set_test(const struct dsl_node *n)
 /* How much work a test is for a chunk, roughly. */
 static unsigned leaf_cost(const struct test *t)
 {
-    unsigned cost = t->source->info.kind == PATH_COLUMN || t->source->info.kind == PATH_DUR ? 0 : 4;
+    enum path_kind kind = t->source->info.kind;
+    unsigned cost = kind == PATH_COLUMN || kind == PATH_DUR || kind == PATH_BYTES ? 0 : 4;
 
     if (t->node->op == DSL_LIKE || t->node->op == DSL_CONTAINS)
         return cost + 2;

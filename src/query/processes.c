@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { BY_HOST, BY_PID, BY_TID, BY_CAT, KEYS };
-enum { OF_COUNT = KEYS, OF_DUR, OF_SIZE, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
+enum { OF_COUNT = KEYS, OF_DUR, OF_BYTES, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
 
 struct walk {
     struct process_list *list;
@@ -130,7 +130,7 @@ static int add_row(struct walk *w, const struct value *row)
     p->events += row[OF_COUNT].u;
     if (is_io(&row[BY_CAT]) && row[OF_DUR].type == VALUE_TIME)
         p->io_time.wide += row[OF_DUR].wide;
-    add_bytes(w, &row[OF_SIZE]);
+    add_bytes(w, &row[OF_BYTES]);
     see_time(&p->first, &row[OF_FIRST], -1);
     see_time(&p->last, &row[OF_LAST_TS], 1);
     see_time(&p->last, &row[OF_LAST_TE], 1);
@@ -140,7 +140,7 @@ static int add_row(struct walk *w, const struct value *row)
 static int read_rows(struct query *q, struct process_list *l, struct err *err)
 {
     static const char *const keys[KEYS] = {"host", "pid", "tid", "cat"};
-    static const char *const told[] = {"@count=count",  "@dur=sum:dur", "@size=sum:size",
+    static const char *const told[] = {"@count=count",  "@dur=sum:dur", "@bytes=sum:bytes",
                                        "@first=min:ts", "@ts=max:ts",   "@te=max:te"};
     struct aggregate_options o = {.group_by = keys,
                                   .group_by_count = KEYS,

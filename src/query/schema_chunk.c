@@ -1,6 +1,6 @@
 /* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows and extents, and
  * dictionaries the distinct values; only numbers are decoded, to count different ones. */
-#include "plan.h"
+#include "covered.h"
 #include "schema.h"
 
 #include <errno.h>
@@ -193,6 +193,12 @@ static int visit_constant(struct visit *v)
     return rc < 0 ? rc : extent_i64(v, c->min, c->max);
 }
 
+/* Fields of lines whose names mean what queries compute. */
+static bool is_hidden(struct text path)
+{
+    return text_starts(path, TEXT("@")) || (column_is_derived(path) && !column_is_computed(path));
+}
+
 static int visit_column(struct visit *v)
 {
     static const struct text other_path = {"@other", 6};
@@ -200,7 +206,7 @@ static int visit_column(struct visit *v)
     bool other = text_eq(v->column.path, other_path);
     int rc = 0;
 
-    if (v->column.nulls >= v->column.rows || (!other && text_starts(v->column.path, TEXT("@"))))
+    if (v->column.nulls >= v->column.rows || (!other && is_hidden(v->column.path)))
         return 0;
     if (other)
         v->seen = &scratch; /* its rows are counted, and not told */
@@ -213,6 +219,27 @@ static int visit_column(struct visit *v)
     return v->column.constant && !v->mask ? visit_constant(v) : visit_numbers(v);
 }
 
+/* `bytes` is null in some of the rows that the stored column has. */
+static int visit_bytes(struct visit *v)
+{
+    size_t words = (size_t)v->chunk->rows / 64 + 1 + SCAN_WORDS;
+    const uint64_t *covered, *all = v->mask;
+    int rc = covered_rows(v->chunk->worker, &covered);
+
+    if (rc < 0 || !covered)
+        return rc < 0 ? rc : visit_column(v);
+    uint64_t *mask = calloc(words, sizeof(*mask));
+    if (!mask)
+        return -ENOMEM;
+    for (size_t i = 0; i < (v->chunk->rows + 63) / 64; i++)
+        mask[i] = (all ? all[i] : ~0ull) & ~covered[i];
+    v->mask = mask;
+    rc = visit_column(v);
+    v->mask = all;
+    free(mask);
+    return rc;
+}
+
 int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask)
 {
     struct visit v = {.columns = cs, .chunk = c, .mask = mask};
@@ -221,7 +248,8 @@ int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *
     for (uint32_t i = 0; rc == 0 && i < chunk_column_count(c->view); i++) {
         chunk_column(c->view, i, &v.column);
         rc = budget_check(cs->budget);
-        rc = rc < 0 ? rc : visit_column(&v);
+        if (rc == 0)
+            rc = text_eq(v.column.path, TEXT("bytes")) ? visit_bytes(&v) : visit_column(&v);
     }
     return rc;
 }

@@ -96,6 +96,8 @@ static int add_parts(struct query *q, struct source *s)
         rc = source_stored(q, TEXT("pid"), &s->part[0]);
         if (rc == 0)
             rc = source_of(q, TEXT("host"), &s->part[1]);
+    } else if (s->info.kind == PATH_BYTES) {
+        rc = source_stored(q, s->info.column, &s->part[0]);
     } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0 && s->info.column.len < 500) {
         rc = source_stored(q, s->info.column, &s->part[0]);
         if (rc == 0)
@@ -201,7 +203,7 @@ static enum scan_shape shape_of(enum column_type type)
     return shapes[type];
 }
 
-static int bind_column(struct scan_worker *w, struct bound *b, const struct column *c)
+int bind_column(struct scan_worker *w, struct bound *b, const struct column *c)
 {
     b->form = FORM_STORED;
     b->column = *c;
@@ -220,7 +222,7 @@ static int bind_column(struct scan_worker *w, struct bound *b, const struct colu
     return c->type == COLUMN_TEXT ? column_entry_ids(w->chunk.view, &b->column, &b->ids) : 0;
 }
 
-static int bind_null(struct bound *b)
+int bind_null(struct bound *b)
 {
     b->form = FORM_NULL;
     b->shape = SHAPE_NULL;
@@ -241,7 +243,7 @@ static int bind_stored(struct scan_worker *w, struct bound *b)
         return bind_column(w, b, &first);
     if (has_second)
         return bind_column(w, b, &second);
-    if (info->column.len > 0 && info->column.ptr[0] != '@' &&
+    if (info->column.len > 0 && info->column.ptr[0] != '@' && !column_is_computed(info->column) &&
         chunk_find(w->chunk.view, TEXT("@other"), &other) == 0)
         return bind_other(w, b, &other, info->other.len > 0 ? info->other : info->column);
     return bind_null(b);
@@ -422,6 +424,8 @@ static int bind_kind(struct scan_worker *w, struct bound *b)
         return bind_dur(w, b);
     case PATH_TE:
         return bind_te(w, b);
+    case PATH_BYTES:
+        return bind_bytes(w, b);
     case PATH_HOST:
     case PATH_FILE:
     case PATH_CMD:

@@ -1,5 +1,5 @@
-/* source_other.c - two rare cases: paths that a chunk keeps in "@other", and a bare name that is both a top-level field and
- * an argument in one chunk.
+/* source_other.c - rare cases: paths that a chunk keeps in "@other", a bare name that is both a top-level field and an
+ * argument in one chunk, and a column of which some rows are left out.
  */
 #include "members.h"
 #include "plan.h"
@@ -117,7 +117,9 @@ static void entry_of_key(struct scan_worker *w, uint64_t key, struct column_entr
     }
 }
 
-static int code_both(struct scan_worker *w, struct bound *b, struct distinct *d, uint32_t *codes)
+/* The value of the first part, else of the second; null where a bit of `without` (may be NULL) is set. */
+static int code_rows(struct scan_worker *w, struct bound *b, const uint64_t *without,
+                     struct distinct *d, uint32_t *codes)
 {
     const struct source *s = b->source;
     const uint64_t *first, *second;
@@ -126,10 +128,13 @@ static int code_both(struct scan_worker *w, struct bound *b, struct distinct *d,
     for (uint32_t at = 0; at < w->chunk.rows; at += SCAN_BATCH) {
         batch_at(w, at, &batch);
         int rc = batch_keys(&batch, s->part[0], &first);
-        if (rc == 0)
+        second = first;
+        if (rc == 0 && s->part[1])
             rc = batch_keys(&batch, s->part[1], &second);
         for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
             uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
+            if (without && without[(at + i) / 64] >> (at + i) % 64 & 1)
+                key = QUERY_KEY_NULL;
             codes[at + i] = UINT32_MAX;
             if (key != QUERY_KEY_NULL)
                 rc = distinct_code(d, key, &codes[at + i]);
@@ -140,14 +145,14 @@ static int code_both(struct scan_worker *w, struct bound *b, struct distinct *d,
     return 0;
 }
 
-int bind_both(struct scan_worker *w, struct bound *b)
+int bind_without(struct scan_worker *w, struct bound *b, const uint64_t *without)
 {
     struct distinct d = {0};
     uint32_t n = w->chunk.rows, *codes = grow_to(&b->rows_memory, (n + 64) * sizeof(*codes));
     int rc = codes ? distinct_init(&d, n) : -ENOMEM;
 
     if (rc == 0)
-        rc = code_both(w, b, &d, codes);
+        rc = code_rows(w, b, without, &d, codes);
     b->entry = rc == 0 ? grow_to(&b->entry_memory, (d.count + 1) * sizeof(*b->entry)) : NULL;
     if (rc == 0 && !b->entry)
         rc = -ENOMEM;
@@ -161,4 +166,9 @@ int bind_both(struct scan_worker *w, struct bound *b)
     b->nulls = true;
     distinct_done(&d);
     return rc;
+}
+
+int bind_both(struct scan_worker *w, struct bound *b)
+{
+    return bind_without(w, b, NULL);
 }

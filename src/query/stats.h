@@ -32,9 +32,9 @@ struct stats_plan {
     bool count[COUNT_TABLES];
     bool total_duration;               /* of all objects, with histogram                             */
     bool groups;
-    bool no_rates;                     /* neither bandwidths nor offsets of groups, but sized_ns      */
+    bool no_rates;                     /* neither bandwidths nor offsets of groups, but what they moved */
     const struct stats_finer *finer;   /* finds the groups of rows; NULL: by their keys              */
-    const struct source *ts, *dur, *size, *offset;
+    const struct source *ts, *dur, *size, *bytes, *offset; /* bytes: where no_rates is set           */
     const struct source *count_keys[COUNT_TABLES][3];
     unsigned count_width[COUNT_TABLES];
     const struct source *group_keys[GROUP_KEYS_MAX];
@@ -42,13 +42,16 @@ struct stats_plan {
 };
 
 struct count_table { struct group_map map; uint64_t *counts; uint32_t cap; };
+/* The bytes of objects, exact in any order as a fixed-point number, and the duration of those that have some. */
+enum { MOVED_BITS = 32 };
+struct moved { __int128 bytes, ns; bool any; };
 /* Groups with their measured quantities; an array of tallies is there only where some value was met. */
 struct group_tallies {
     struct group_map map;
     uint64_t *counts;
     struct tally *tally[QUANTITIES];
-    __int128 *sized_ns;                /* duration of the objects that have a size                   */
-    uint32_t cap, tally_cap[QUANTITIES], sized_cap;
+    struct moved *moved;
+    uint32_t cap, tally_cap[QUANTITIES], moved_cap;
     size_t charged;
 };
 struct time_span { bool any; __int128 min_ts, max_te; };  /* ns */
@@ -67,8 +70,9 @@ int found_init(struct stats_found *f, const struct stats_plan *plan);
 void found_done(struct stats_found *f);
 /* Tallies of a quantity for groups [0, count) at least. */
 int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count);
-/* sized_ns of groups [0, count) at least. */
-int sized_need(struct stats_found *f, uint32_t count);
+/* `moved` of groups [0, count) at least. */
+int moved_need(struct stats_found *f, uint32_t count);
+void moved_add(struct moved *to, const struct moved *m);
 int found_merge(struct stats_found *into, const struct stats_found *from);
 
 /* Moments of doubles of groups, merged in (file, chunk) order. */

@@ -50,7 +50,7 @@ void found_done(struct stats_found *f)
     }
     group_map_done(&f->groups.map);
     free(f->groups.counts);
-    free(f->groups.sized_ns);
+    free(f->groups.moved);
     for (unsigned i = 0; i < QUANTITIES; i++)
         free(f->groups.tally[i]);
     budget_release(f->plan->budget, f->groups.charged);
@@ -102,27 +102,34 @@ int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
     return 0;
 }
 
-int sized_need(struct stats_found *f, uint32_t count)
+int moved_need(struct stats_found *f, uint32_t count)
 {
     struct group_tallies *g = &f->groups;
-    uint32_t cap = g->sized_cap;
+    uint32_t cap = g->moved_cap;
 
     if (count <= cap)
         return 0;
     while (cap < count)
         cap = cap ? cap * 2 : 64;
-    size_t more = (size_t)(cap - g->sized_cap) * sizeof(*g->sized_ns);
+    size_t more = (size_t)(cap - g->moved_cap) * sizeof(*g->moved);
     int rc = budget_charge(f->plan->budget, more);
     if (rc < 0)
         return rc;
     g->charged += more;
-    __int128 *grown = realloc(g->sized_ns, cap * sizeof(*grown));
+    struct moved *grown = realloc(g->moved, cap * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
-    memset(grown + g->sized_cap, 0, more);
-    g->sized_ns = grown;
-    g->sized_cap = cap;
+    memset(grown + g->moved_cap, 0, more);
+    g->moved = grown;
+    g->moved_cap = cap;
     return 0;
+}
+
+void moved_add(struct moved *to, const struct moved *m)
+{
+    to->bytes += m->bytes;
+    to->ns += m->ns;
+    to->any |= m->any;
 }
 
 static int merge_counts(struct stats_found *into, struct count_table *t,
@@ -159,10 +166,10 @@ static int merge_groups(struct stats_found *into, const struct group_tallies *fr
             rc = tallies_need(into, q, (uint32_t)group + 1);
             rc = rc < 0 ? rc : tally_merge(&into->memory, &t->tally[q][group], &from->tally[q][g]);
         }
-        if (rc == 0 && g < from->sized_cap) {
-            rc = sized_need(into, (uint32_t)group + 1);
+        if (rc == 0 && g < from->moved_cap) {
+            rc = moved_need(into, (uint32_t)group + 1);
             if (rc == 0)
-                t->sized_ns[group] += from->sized_ns[g];
+                moved_add(&t->moved[group], &from->moved[g]);
         }
         if (rc < 0)
             return rc;

@@ -3,6 +3,7 @@
 #include "stats_together.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -347,7 +348,7 @@ static int add_f64(struct worker *w, struct scan_batch *b, const struct source *
     return add_picked_f64(w, quantity, n);
 }
 
-/* Rows that have a size, which is NULL or a whole number, and their durations; that of a null row is 0. */
+/* Rows that have a size or bytes (`whole` is NULL where some are no whole numbers), and their durations; that of a null row is 0. */
 struct sized {
     const int64_t *dur, *whole;
     const double *size;
@@ -357,32 +358,47 @@ struct sized {
 
 /* -EDOM: there are none. */
 static int pick_sized(struct worker *w, struct scan_batch *b, const struct stats_plan *plan,
-                      struct sized *s)
+                      const struct source *of, struct sized *s)
 {
     const uint64_t *ignored, *valid;
     int rc = batch_i64(b, plan->dur, &s->dur, &ignored, &s->nano);
 
     s->whole = NULL;
     if (rc == 0)
-        rc = scan_shape(b->chunk, plan->size) == SHAPE_INT
-                 ? batch_i64(b, plan->size, &s->whole, &valid, NULL)
-                 : batch_f64(b, plan->size, &s->size, &valid);
+        rc = scan_shape(b->chunk, of) == SHAPE_INT
+                 ? batch_i64(b, of, &s->whole, &valid, NULL)
+                 : batch_f64(b, of, &s->size, &valid);
     if (rc == 0)
-        s->count = pick_rows(w, b, plan->size, valid);
+        s->count = pick_rows(w, b, of, valid);
     return rc;
 }
 
-static int add_sized_times(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
+/* What is beyond 2^62 is no number of bytes. */
+static __int128 fixed_point(double bytes)
+{
+    bytes = fmin(fmax(bytes, -0x1p62), 0x1p62);
+    return (__int128)ldexp(bytes, MOVED_BITS);
+}
+
+static int add_moved(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
     struct sized s;
-    int rc = pick_sized(w, b, plan, &s);
+    int rc = scan_shape(b->chunk, plan->bytes) == SHAPE_NULL
+                 ? -EDOM
+                 : pick_sized(w, b, plan, plan->bytes, &s);
 
-    rc = rc < 0 ? rc : sized_need(&w->found, w->found.groups.map.table.count);
+    rc = rc < 0 ? rc : moved_need(&w->found, w->found.groups.map.table.count);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
-    __int128 *to = w->found.groups.sized_ns;
-    for (uint32_t i = 0; i < s.count; i++)
-        to[w->picked_group[i]] += (__int128)s.dur[w->picked_row[i]] * (s.nano ? 1 : 1000);
+    struct moved *to = w->found.groups.moved;
+    for (uint32_t i = 0; i < s.count; i++) {
+        uint32_t row = w->picked_row[i];
+        moved_add(&to[w->picked_group[i]],
+                  &(struct moved){.bytes = s.whole ? (__int128)s.whole[row] << MOVED_BITS
+                                                   : fixed_point(s.size[row]),
+                                  .ns = (__int128)s.dur[row] * (s.nano ? 1 : 1000),
+                                  .any = true});
+    }
     return 0;
 }
 
@@ -391,7 +407,7 @@ static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct st
 {
     struct sized s;
     uint32_t kept = 0;
-    int rc = pick_sized(w, b, plan, &s);
+    int rc = pick_sized(w, b, plan, plan->size, &s);
 
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
@@ -440,10 +456,9 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     w->picked_source = NULL; /* rows picked before now have groups of the batch before */
     rc = add_quantity(w, b, Q_DURATION, plan->dur);
     rc = rc < 0 ? rc : add_quantity(w, b, Q_SIZE, plan->size);
-    bool sized = scan_shape(b->chunk, plan->size) != SHAPE_NULL;
     if (rc < 0 || plan->no_rates)
-        return rc < 0 || !sized ? rc : add_sized_times(w, b, plan);
-    if (sized) {
+        return rc < 0 ? rc : add_moved(w, b, plan);
+    if (scan_shape(b->chunk, plan->size) != SHAPE_NULL) {
         rc = tallies_need(&w->found, Q_BANDWIDTH, g->map.table.count);
         rc = rc < 0 ? rc : add_bandwidth(w, b, plan);
     }

@@ -347,7 +347,7 @@ def share(whole, at, dur):
 
 class Row:
     def __init__(self):
-        self.objects, self.count, self.spans, self.durs, self.sizes = [], 0, [], [], []
+        self.objects, self.count, self.spans, self.durs, self.sizes, self.moved = [], 0, [], [], [], []
 
     @classmethod
     def joined(cls, many):
@@ -359,12 +359,13 @@ class Row:
             row.spans += other.spans
             row.durs += other.durs
             row.sizes += other.sizes
+            row.moved += other.moved
         row.objects.sort(key=lambda o: (o.file.name, o.line))
         return row if many else None
 
 
 def event_rows(rows, o, key_of, interval, origin, split):
-    bytes_moved = o.size()
+    amounts = [(o.size(), "sizes"), (o.bytes(), "moved")]
     for start, first, at, end in pieces(o, interval, origin, split):
         row = rows.setdefault(key_of(o, start), Row())
         row.count += first
@@ -374,10 +375,11 @@ def event_rows(rows, o, key_of, interval, origin, split):
             row.spans.append((o.ts + at, o.ts + (end or 0)))
         if o.dur is not None:
             row.durs.append(end - at)
-        if bytes_moved is not None:
-            dur = o.dur or 0
-            whole = at == 0 and end in (dur, None)
-            row.sizes.append(bytes_moved if whole else share(bytes_moved, end, dur) - share(bytes_moved, at, dur))
+        for amount, name in amounts:
+            if amount is not None:
+                dur = o.dur or 0
+                whole = at == 0 and end in (dur, None)
+                getattr(row, name).append(amount if whole else share(amount, end, dur) - share(amount, at, dur))
 
 
 def extra_readers(params):
@@ -480,7 +482,7 @@ def union(spans):
 
 def general_value(root, row, function, path):
     reader = dsl.Path(path) if path else None
-    values = [reader(root, o) for o in row.objects] if path and (function == "distinct" or path not in ("dur", "size")) else []
+    values = [reader(root, o) for o in row.objects] if path and (function == "distinct" or path not in ("dur", "size", "bytes")) else []
     time = path in ("ts", "te", "dur")
     if function == "count":
         return row.count
@@ -503,6 +505,8 @@ def general_value(root, row, function, path):
         values = row.durs
     elif path == "size":
         values = row.sizes
+    elif path == "bytes":
+        values = row.moved
     elif time:
         values = [round(v * 1000) for v in values if v is not None]
     numbers = [v for v in values if is_number(v) and INT_MIN <= v <= INT_MAX]

@@ -176,12 +176,12 @@ class Part:
         self.objects, self.interval = objects, interval
         if parts is not None:
             self.durations = [d for p in parts for d in p.durations]
-            self.sized = [s for p in parts for s in p.sized]
+            self.sizes = [s for p in parts for s in p.sizes]
+            self.moved = [m for p in parts for m in p.moved]
         else:
             self.durations = [o.dur for o in objects if o.dur is not None]  # ns
-            sized = [(o, o.size()) for o in objects]
-            self.sized = [(o, s) for o, s in sized if s is not None]
-        self.sizes = [s for _, s in self.sized]
+            self.sizes = [s for s in (o.size() for o in objects) if s is not None]
+            self.moved = [(b, o.dur or 0) for b, o in ((o.bytes(), o) for o in objects) if b is not None]
 
     def windows(self):
         """Lists of objects by thread by window."""
@@ -208,8 +208,8 @@ class Part:
         return counts, means
 
     def bandwidth(self):
-        time = sum(o.dur for o, _ in self.sized if o.dur is not None)
-        return float(Fraction(sum(self.sizes)) * 10**9 / time) if time else 0
+        time = sum(dur for _, dur in self.moved)
+        return float(Fraction(sum(b for b, _ in self.moved)) * 10**9 / time) if time > 0 else 0
 
 
 def mean(values, unit=1):
@@ -231,7 +231,7 @@ def meta(part, files):
     timed = [o for o in part.objects if o.ts is not None]
     span = max(o.te() for o in timed) - min(o.ts for o in timed) if timed else 0
     return {"files": files, "processes": len({t[:2] for t in threads}), "threads": len(threads), "events": len(part.objects),
-            "total_bytes": number(Fraction(sum(part.sizes))), "total_io_time_us": microseconds(sum(part.durations)),
+            "total_bytes": number(Fraction(sum(b for b, _ in part.moved))) if part.moved else None, "total_io_time_us": microseconds(sum(part.durations)),
             "makespan_us": microseconds(span)}
 
 

@@ -8,7 +8,7 @@ from .reader import Json, exactly, is_number
 
 DEPTH_MAX, TERMS_MAX = 256, 10000
 TOP_FIELDS = ("name", "cat", "pid", "tid", "ts", "dur", "ph", "id", "type", "te")
-DERIVED = ("host", "file", "cmd", "exec", "rank", "trace", "size")
+DERIVED = ("host", "file", "cmd", "exec", "rank", "trace", "size", "bytes")
 HASHES = ("hhash", "fhash", "shash")
 TIME_UNITS = {"ns": Fraction(1, 1000), "us": Fraction(1), "ms": Fraction(1000), "s": Fraction(10**6),
               "min": Fraction(60 * 10**6), "h": Fraction(3600 * 10**6), "d": Fraction(86400 * 10**6)}
@@ -125,7 +125,7 @@ class Path:
         self.is_time = name in ("ts", "te", "dur")
         last = name.removeprefix("args.")
         self.is_hash = "." not in last and (last in HASHES + ("cwd",) or last.endswith("_hash"))
-        self.is_size = name == "size" or name.endswith("size") or name in ("args.ret", "ret", "args.size_sum")
+        self.is_size = name in ("size", "bytes") or name.endswith("size") or name in ("args.ret", "ret", "args.size_sum")
 
         self.read = self.reader()
 
@@ -141,6 +141,8 @@ class Path:
             return lambda root, o: o.get(name)
         if name == "size":
             return lambda root, o: o.size()
+        if name == "bytes":
+            return lambda root, o: o.bytes()
         if name in DERIVED:
             return lambda root, o: root.derived(o, name)
         if name in HASHES:

@@ -120,14 +120,14 @@ def order(processes):
 
 
 def members(p):
-    sizes = [s for s in (o.size() for o in p.objects) if s is not None]
+    moved = [b for b in (o.bytes() for o in p.objects) if b is not None]
     stamps = [o.ts for o in p.objects if o.ts is not None]
     ends = [max(o.ts, o.te()) for o in p.objects if o.ts is not None]
     waited = sum(o.dur for o in p.objects if o.dur is not None and (o.cat or "").upper() in ("POSIX", "STDIO"))
     return {"host": p.host, "pid": p.pid, "parent_pid": p.parent_pid, "parent_by": p.parent_by, "depth": p.depth, "rank": p.rank,
             "command": p.command, "exec": p.exec, "cwd": p.cwd, "min_ts": microseconds(min(stamps, default=None)),
             "max_te": microseconds(max(ends, default=None)), "events": len(p.objects), "threads": len({o.tid for o in p.objects}),
-            "bytes": number(sum(sizes)) if sizes else None, "io_time": microseconds(waited), "files": p.files, "file": p.file,
+            "bytes": number(sum(moved)) if moved else None, "io_time": microseconds(waited), "files": p.files, "file": p.file,
             "finished": p.finished}
 
 

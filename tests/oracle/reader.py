@@ -1,5 +1,6 @@
 """A directory of traces to objects with normalised values, by docs/READING.md and docs/API.md."""
 
+import bisect
 import gc
 import json
 import os
@@ -168,13 +169,14 @@ class Object:
     """One object. Times are integers in ns. `line` and `text` say where it stands and what /view writes."""
 
     __slots__ = ("file", "line", "number", "cls", "repaired", "ph", "name", "cat", "pid", "tid", "id", "ts", "dur",
-                 "bad_dur", "values", "text", "host", "chunk", "moved", "thread")
+                 "bad_dur", "values", "text", "host", "chunk", "own_size", "moved", "thread")
 
     def __init__(self, raw):
         self.repaired = self.bad_dur = False
         self.values = {}
         self.host = None
-        self.moved, self.thread = UNKNOWN, None  # what size() and stats.thread_of() have found: asked for by each question
+        self.own_size = self.moved = UNKNOWN  # what size() and bytes() have found: asked for by each question
+        self.thread = None  # the same of stats.thread_of()
         self.read_top(raw)
 
     def read_top(self, raw):
@@ -217,7 +219,8 @@ class Object:
         o = Object.__new__(Object)
         o.file, o.line, o.number, o.cls, o.repaired, o.ph, o.name, o.cat, o.pid, o.tid, o.id, o.ts, o.dur, o.bad_dur = (
             self.file, self.line, self.number, self.cls, self.repaired, self.ph, self.name, self.cat, self.pid, self.tid, self.id, self.ts, self.dur, self.bad_dur)
-        o.values, o.text, o.host, o.chunk, o.moved, o.thread = self.values, self.text, self.host, self.chunk, self.moved, self.thread
+        o.values, o.text, o.host, o.chunk, o.thread = self.values, self.text, self.host, self.chunk, self.thread
+        o.own_size, o.moved = self.own_size, self.moved
         return o
 
     def te(self):
@@ -235,11 +238,11 @@ class Object:
         return value if is_number(value) and (isinstance(value, float) or INT_MIN <= value <= INT_MAX) else None
 
     def size(self):
-        if self.moved is UNKNOWN:
-            self.moved = self.bytes_moved()
-        return self.moved
+        if self.own_size is UNKNOWN:
+            self.own_size = self.size_of_itself()
+        return self.own_size
 
-    def bytes_moved(self):
+    def size_of_itself(self):
         """The first that applies: size_sum, ret_sum; of POSIX and STDIO transfer calls ret (fread and fwrite: times size), else size; of other
         categories size, else image_size. None where that is not above 0."""
         for key in ("args.size_sum", "args.ret_sum"):
@@ -258,6 +261,45 @@ class Object:
         elif size is None or size <= 0:
             size = self.measure("args.image_size")
         return size if size is not None and size > 0 else None
+
+    def layer(self):
+        """What layer below the application the object reports of: "system" calls, "stdio", or None."""
+        return {"posix": "system", "sys": "system", "stdio": "stdio"}.get(ascii_lower(self.cat or ""))
+
+    def is_transfer(self):
+        return self.layer() == "system" and self.name in TRANSFER_CALLS
+
+    def counts_items(self):
+        return self.layer() == "stdio" and self.name in ("fread", "fwrite")
+
+    def bytes(self):
+        """What was moved, counted once: not where a transfer call inside of an fread or fwrite counts it."""
+        if self.moved is UNKNOWN:
+            self.moved = self.bytes_moved()
+            if self.moved is not None and self.cls == EVENT and self.counts_items() and self.file.has_transfer_in(self):
+                self.moved = None
+        return self.moved
+
+    def has_sums(self):
+        return self.cls in (AGGREGATED, COUNTER) and any(self.measure("args." + k) is not None for k in ("size_sum", "ret_sum"))
+
+    def bytes_moved(self):
+        """As if nothing were inside."""
+        ret, size, count = (self.measure("args." + k) for k in ("ret", "size", "count"))
+        if self.layer() and self.has_sums():
+            sums = [self.measure("args." + k) for k in ("size_sum", "ret_sum")]
+            return sums[1] if sums[0] is None else sums[0]
+        if self.is_transfer():
+            candidates = [ret] if ret is not None else [size] if self.cls in (AGGREGATED, COUNTER) else [size, count]
+        elif self.counts_items() and ret is not None and size is not None and ret > 0 and size > 0:
+            candidates = [ret * size]
+        else:
+            candidates = []
+        return next((c for c in candidates if c is not None and c > 0), None)
+
+
+def ascii_lower(text):
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)
 
 
 class TraceFile:
@@ -281,6 +323,7 @@ class TraceFile:
         self.tracer_version = None
         self.time_unit = "US"
         self.line_too_long = False
+        self.transfers = None  # by thread: (ts, earliest end of it and of all later ones); see has_transfer_in
         self.chunk = 0                # that of the line at hand
         self.chunk_numbers = set()
         self.read(text)
@@ -375,6 +418,21 @@ class TraceFile:
                 setattr(o, key, None)
                 o.bad_dur |= key == "dur"
 
+    def has_transfer_in(self, outer):
+        """Is there an event that transfers, of the same thread, within the time of the object?"""
+        if self.transfers is None:
+            self.transfers = {}
+            for o in self.objects:
+                if o.cls == EVENT and o.is_transfer() and o.ts is not None:
+                    self.transfers.setdefault(calling_thread(o), []).append((o.ts, o.te()))
+            for spans in self.transfers.values():
+                spans.sort()
+                for i in range(len(spans) - 2, -1, -1):  # the earliest end of all that begin then or later
+                    spans[i] = spans[i][0], min(spans[i][1], spans[i + 1][1])
+        spans = self.transfers.get(calling_thread(outer), []) if outer.ts is not None else []
+        first = bisect.bisect_left(spans, (outer.ts,))
+        return first < len(spans) and spans[first][1] <= outer.te()
+
     def count(self, cls):
         return sum(o.cls == cls for o in self.objects)
 
@@ -383,6 +441,10 @@ class TraceFile:
 
     def damaged(self):
         return bool(self.damage) or self.line_too_long
+
+
+def calling_thread(o):
+    return o.pid, o.tid, o.values.get("args.hhash"), o.values.get("args.hostname")
 
 
 class Names:

@@ -1,5 +1,6 @@
 """/schema: the columns of the selected objects, all distinct values counted."""
 
+from .dsl import DERIVED
 from .reader import Json, is_number, to_double
 from .scan import Float
 from .selection import microseconds, objects_of
@@ -48,8 +49,9 @@ def values_of(o):
     yield "ts", microseconds(o.ts)
     yield "dur", microseconds(o.dur)
     yield "size", o.size()
+    yield "bytes", o.bytes()
     for path, value in o.values.items():
-        if path != "size":
+        if path not in DERIVED and path != "te":  # such a name means what is derived
             yield path, value
 
 

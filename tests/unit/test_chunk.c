@@ -255,6 +255,112 @@ static void size_rule(void)
     maker_end();
 }
 
+static void bytes_rule(void)
+{
+    static const struct {
+        const char *ph, *cat, *name, *args, *bytes;
+    } cases[] = {
+        {"X", "POSIX", "read", "\"ret\":100", "int 100"},
+        {"X", "posix", "pwrite64", "\"ret\":\"100\",\"size\":7,\"count\":8", "int 100"},
+        {"X", "sys", "read", "\"ret\":100", "int 100"},
+        {"X", "SYS", "write", "\"size\":7,\"count\":8", "int 7"},
+        {"X", "sys", "write", "\"count\":8", "int 8"},
+        {"X", "POSIX", "write", "\"size\":0,\"count\":8", "int 8"},
+        {"X", "POSIX", "write", "\"count\":-8", "null"},
+        {"X", "POSIX", "read", "\"ret\":0,\"size\":7,\"count\":8", "null"},
+        {"X", "POSIX", "read", "\"ret\":-1", "null"},
+        {"X", "POSIX", "lseek", "\"ret\":100,\"count\":5", "null"},
+        {"X", "POSIX", "READ", "\"ret\":100", "null"},
+        {"X", "POSIX", "fread", "\"ret\":10,\"size\":4", "int 10"},
+        {"X", "STDIO", "fread", "\"ret\":10,\"size\":4", "int 40"},
+        {"X", "Stdio", "fwrite", "\"ret\":10", "null"},
+        {"X", "STDIO", "fwrite", "\"size\":4,\"count\":10", "null"},
+        {"X", "STDIO", "fwrite", "\"ret\":-10,\"size\":-4", "null"},
+        {"X", "STDIO", "read", "\"ret\":10,\"size\":4", "null"},
+        {"X", "POSIX", "read", "\"size_sum\":9,\"ret\":1", "int 1"},
+        {"X", "sys", "read", "\"size_sum\":9", "null"},
+        {"A", "POSIX", "lseek", "\"size_sum\":9,\"ret_sum\":8,\"ret\":1", "int 9"},
+        {"C", "stdio", "fread", "\"ret_sum\":8,\"ret\":1,\"size\":2", "int 8"},
+        {"C", "sys", "close", "\"size_sum\":0", "int 0"},
+        {"C", "sys", "read", "\"count\":8", "null"}, /* calls, not bytes */
+        {"A", "POSIX", "read", "\"ret\":3,\"count\":8", "int 3"},
+        {"A", "c", "read", "\"size_sum\":9", "null"},
+        {"X", "reader", "read", "\"size\":9,\"image_size\":5,\"ret\":1,\"count\":2", "null"},
+        {"X", "vfs", "vfs_read", "\"ret\":1", "null"},
+    };
+    struct buf lines = {0}, value = {0};
+    struct chunk_built built;
+
+    maker_begin();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        buf_clear(&lines);
+        buf_clear(&value);
+        buf_printf(&lines, "{\"name\":\"%s\",\"cat\":\"%s\",\"ts\":1,\"ph\":\"%s\",\"args\":{%s}}\n",
+                   cases[i].name, cases[i].cat, cases[i].ph, cases[i].args);
+        buf_printf(&lines, "{\"name\":\"write\",\"cat\":\"sys\",\"ts\":1,\"ph\":\"X\",\"args\":{\"ret\":77}}");
+        buf_putc(&lines, 0);
+        struct chunk_view *v = build_text(lines.data, &value, &built);
+        if (!CHECK_STR(words(v, "bytes", 0), cases[i].bytes))
+            printf("  %s %s %s {%s}\n", cases[i].ph, cases[i].cat, cases[i].name, cases[i].args);
+        chunk_view_free(v);
+    }
+    buf_done(&lines);
+    buf_done(&value);
+    maker_end();
+}
+
+/* Where both are the same they take the space of one. */
+static void one_column_of_two_names(void)
+{
+    static const char same[] = "{\"name\":\"read\",\"cat\":\"%s\",\"ts\":%d,\"ph\":\"X\",\"args\":{\"ret\":%d}}\n";
+    size_t lens[2];
+
+    for (int k = 0; k < 2; k++) {
+        struct buf lines = {0}, value = {0};
+        struct chunk_built built;
+        maker_begin();
+        for (int i = 0; i < 5000; i++)
+            buf_printf(&lines, same, i == 7 && k ? "sys" : "POSIX", i, i * 7919 % 100003 + 1);
+        buf_putc(&lines, 0);
+        struct chunk_view *v = build_text(lines.data, &value, &built);
+        CHECK_STR(words(v, "bytes", 3), "int 23758");
+        CHECK_STR(words(v, "size", 3), "int 23758");
+        CHECK_STR(words(v, "bytes", 7), "int 55434");
+        CHECK_STR(words(v, "size", 7), k ? "null" : "int 55434");
+        CHECK(!chunk_counts_items(v));
+        lens[k] = value.len;
+        chunk_view_free(v);
+        buf_done(&lines);
+        buf_done(&value);
+        maker_end();
+    }
+    CHECK(lens[0] + 5000 < lens[1]); /* values up to 100,003: 17 bits each */
+}
+
+static void counted_items(void)
+{
+    static const struct {
+        const char *line;
+        bool counts;
+    } cases[] = {
+        {"{\"name\":\"fread\",\"cat\":\"stdio\",\"ts\":1,\"ph\":\"X\",\"args\":{\"ret\":1,\"size\":2}}", true},
+        {"{\"name\":\"fread\",\"cat\":\"stdio\",\"ts\":1,\"ph\":\"X\",\"args\":{\"ret\":0,\"size\":2}}", false},
+        {"{\"name\":\"fread\",\"cat\":\"stdio\",\"ts\":1,\"ph\":\"A\",\"args\":{\"ret\":1,\"size\":2}}", false},
+        {"{\"name\":\"fread\",\"cat\":\"posix\",\"ts\":1,\"ph\":\"X\",\"args\":{\"ret\":1,\"size\":2}}", false},
+    };
+
+    maker_begin();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct buf value = {0};
+        struct chunk_built built;
+        struct chunk_view *v = build_text(cases[i].line, &value, &built);
+        CHECK_INT(chunk_counts_items(v), cases[i].counts);
+        chunk_view_free(v);
+        buf_done(&value);
+    }
+    maker_end();
+}
+
 /* One field a line over many rows: every pattern of nulls at every length that matters. */
 static bool has_value(unsigned pattern, uint32_t row)
 {
@@ -542,7 +648,7 @@ static unsigned compare(struct chunk_view *v, const char *text, size_t len, enum
     wrong += row != chunk_rows(v);
     for (uint32_t i = 0; i < chunk_column_count(v); i++) {
         struct text p = d[i].c.path;
-        if (p.ptr[0] != '@' && !text_eq(p, TEXT("size")))
+        if (p.ptr[0] != '@' && !text_eq(p, TEXT("size")) && !text_eq(p, TEXT("bytes")))
             wrong += d[i].seen != d[i].c.rows - d[i].c.nulls;
         free(d[i].i);
         free(d[i].d);
@@ -687,6 +793,9 @@ static const struct check_test tests[] = {
     {"types_of_columns", types_of_columns},
     {"times_that_do_not_fit", times_that_do_not_fit},
     {"size_rule", size_rule},
+    {"bytes_rule", bytes_rule},
+    {"one_column_of_two_names", one_column_of_two_names},
+    {"counted_items", counted_items},
     {"null_patterns", null_patterns},
     {"nulls_read_as_zero", nulls_read_as_zero},
     {"too_many_paths", too_many_paths},

@@ -1,0 +1,456 @@
+/* covered.c - finds the calls of a file whose bytes a call inside of them counts. */
+#include "covered.h"
+#include "group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 4 };
+#define NO_ROWS SIZE_MAX
+
+struct covered {
+    atomic_uint owners;
+    uint32_t chunks;
+    size_t words, bytes;
+    size_t *first; /* by chunk: in `bits`, NO_ROWS: it has none */
+    uint64_t *bits;
+};
+
+/* An outer call. */
+struct span {
+    int64_t ts, te;
+    uint64_t row; /* in `bits` */
+    uint32_t thread;
+};
+
+struct search {
+    struct query *q; /* of the one file */
+    struct scan_worker *worker;
+    struct covered *found;
+    struct buf inner_text;
+    struct dsl outer_dsl, inner_dsl;
+    struct test *outer, *inner;
+    const struct source *keys[KEYS], *ts, *dur;
+    struct group_table threads;
+    struct span *spans;
+    size_t count, cap, most;
+    int64_t *tree; /* te of the spans in its second half, the largest below it at each other node */
+    size_t leaves;
+    size_t bits_cap, bits_charged, charged;
+};
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+struct columns {
+    const uint64_t *keys[KEYS];
+    const int64_t *ts, *dur; /* NULL: none */
+    const uint64_t *ts_valid, *dur_valid;
+    bool ts_nano, dur_nano;
+};
+
+static int read_times(struct scan_batch *b, const struct source *s, const int64_t **ret,
+                      const uint64_t **ret_valid, bool *ret_nano)
+{
+    int rc = batch_i64(b, s, ret, ret_valid, ret_nano);
+
+    if (rc == -EDOM)
+        *ret = NULL;
+    return rc == -EDOM ? 0 : rc;
+}
+
+static int read_columns(const struct search *s, struct scan_batch *b, struct columns *c)
+{
+    int rc = read_times(b, s->ts, &c->ts, &c->ts_valid, &c->ts_nano);
+
+    if (rc == 0)
+        rc = read_times(b, s->dur, &c->dur, &c->dur_valid, &c->dur_nano);
+    for (unsigned i = 0; rc == 0 && i < KEYS; i++)
+        rc = batch_keys(b, s->keys[i], &c->keys[i]);
+    return rc;
+}
+
+/* False: the row has no time. */
+static bool times_of(const struct columns *c, uint32_t row, int64_t *ret_ts, int64_t *ret_te)
+{
+    if (!c->ts || !batch_is_valid(c->ts_valid, row))
+        return false;
+    *ret_ts = *ret_te = time_in(c->ts[row], c->ts_nano, true);
+    if (c->dur && batch_is_valid(c->dur_valid, row) &&
+        __builtin_add_overflow(*ret_ts, time_in(c->dur[row], c->dur_nano, true), ret_te))
+        *ret_te = c->dur[row] < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        ret[i] = c->keys[i][row];
+}
+
+/* ---- outer calls ------------------------------------------------------------------------------------- */
+
+/* Bits for the rows of the chunk, and where they begin. */
+static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t *ret)
+{
+    struct covered *f = s->found;
+    size_t *first = &f->first[c->place.chunk], more = (c->rows + 63) / 64;
+
+    if (*first == NO_ROWS) {
+        int rc = budget_grow(s->q->budget, &s->bits_charged, (void **)&f->bits, sizeof(*f->bits),
+                             f->words + more, &s->bits_cap);
+        if (rc < 0)
+            return rc;
+        *first = f->words;
+        memset(f->bits + f->words, 0, more * sizeof(*f->bits));
+        f->words += more;
+    }
+    *ret = (uint64_t)*first * 64;
+    return 0;
+}
+
+static int collect_batch(void *arg, struct scan_batch *b)
+{
+    struct search *s = arg;
+    struct columns c = {0};
+    uint64_t keys[KEYS], first;
+    int64_t thread;
+    int rc = read_columns(s, b, &c);
+
+    rc = rc < 0 ? rc : bits_of_chunk(s, b->chunk, &first);
+    rc = rc < 0 ? rc
+                : budget_grow(s->q->budget, &s->charged, (void **)&s->spans, sizeof(*s->spans),
+                              s->count + b->count, &s->cap);
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        struct span *span = &s->spans[s->count];
+        if (!times_of(&c, row, &span->ts, &span->te))
+            continue;
+        keys_of(&c, row, keys);
+        thread = group_table_add(&s->threads, keys);
+        if (thread < 0)
+            return (int)thread;
+        span->thread = (uint32_t)thread;
+        span->row = first + batch_place(b, row);
+        s->count++;
+    }
+    return rc;
+}
+
+static int by_thread_and_ts(const void *a, const void *b, void *arg)
+{
+    const struct span *x = a, *y = b;
+
+    (void)arg;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->ts > y->ts) - (x->ts < y->ts);
+}
+
+/* ---- those around a transfer ------------------------------------------------------------------------- */
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int plant(struct search *s)
+{
+    size_t leaves = 1, bytes;
+
+    while (leaves < s->count)
+        leaves *= 2;
+    bytes = 2 * leaves * sizeof(*s->tree);
+    if (s->leaves < leaves) {
+        int rc = budget_charge(s->q->budget, bytes);
+        if (rc < 0)
+            return rc;
+        s->charged += bytes;
+        free(s->tree);
+        s->leaves = 0;
+        s->tree = malloc(bytes);
+        if (!s->tree)
+            return -ENOMEM;
+    }
+    s->leaves = leaves;
+    for (size_t i = 0; i < leaves; i++)
+        s->tree[leaves + i] = i < s->count ? s->spans[i].te : INT64_MIN;
+    for (size_t i = leaves - 1; i > 0; i--)
+        s->tree[i] = larger(s->tree[2 * i], s->tree[2 * i + 1]);
+    return 0;
+}
+
+/* The first span from `from` on that ends at `te` or later; some number from `to` on: there is none before. */
+static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t te)
+{
+    size_t node = from + s->leaves, width = 1, at = from;
+
+    while (at < to) {
+        while (node % 2 == 0 && s->tree[node / 2] < te) { /* it begins here, too */
+            node /= 2;
+            width *= 2;
+        }
+        if (s->tree[node] < te) {
+            at += width;
+            node++;
+        } else if (width > 1) {
+            node *= 2;
+            width /= 2;
+        } else {
+            return at;
+        }
+    }
+    return to;
+}
+
+static void mark(struct search *s, size_t i)
+{
+    uint64_t row = s->spans[i].row;
+    size_t node = s->leaves + i;
+
+    s->found->bits[row / 64] |= (uint64_t)1 << row % 64;
+    s->tree[node] = INT64_MIN;
+    for (node /= 2; node > 0; node /= 2)
+        s->tree[node] = larger(s->tree[2 * node], s->tree[2 * node + 1]);
+}
+
+/* The first span of a thread that begins after ts, or the first one of the next thread. */
+static size_t begins_after(const struct search *s, uint32_t thread, int64_t ts)
+{
+    size_t from = 0, to = s->count;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const struct span *span = &s->spans[middle];
+        if (span->thread < thread || (span->thread == thread && span->ts <= ts))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void cover(struct search *s, uint32_t thread, int64_t ts, int64_t te)
+{
+    size_t to = begins_after(s, thread, ts);
+    size_t from = thread ? begins_after(s, thread - 1, INT64_MAX) : 0;
+
+    te = te > INT64_MIN ? te : INT64_MIN + 1; /* what is marked ends before */
+    for (;;) {
+        from = ends_after(s, from, to, te);
+        if (from >= to)
+            return;
+        mark(s, from);
+    }
+}
+
+static int cover_batch(void *arg, struct scan_batch *b)
+{
+    struct search *s = arg;
+    struct columns c = {0};
+    uint64_t keys[KEYS];
+    int64_t ts, te;
+    int rc = read_columns(s, b, &c);
+
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!times_of(&c, row, &ts, &te))
+            continue;
+        keys_of(&c, row, keys);
+        int64_t thread = group_table_find(&s->threads, keys);
+        if (thread >= 0)
+            cover(s, (uint32_t)thread, ts, te);
+    }
+    return rc;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------ */
+
+/* A worker has room for the tests that there are when it is made. */
+static void begin_pass(struct search *s, struct test *root)
+{
+    scan_worker_free(s->worker);
+    s->worker = NULL;
+    s->q->root = s->q->timeless = root;
+}
+
+static int ready_pass(struct search *s)
+{
+    int rc = query_make_places(s->q);
+
+    rc = rc < 0 ? rc : scan_worker_new(s->q, &s->worker);
+    if (rc == 0)
+        scan_worker_gathers(s->worker);
+    return rc;
+}
+
+/* Outer calls of places from *at on, until there are enough. */
+static int collect(struct search *s, size_t *at, bool *ret_more)
+{
+    begin_pass(s, s->outer);
+    int rc = ready_pass(s);
+    s->count = 0;
+    while (rc == 0 && *at < s->q->place_count && s->count < s->most)
+        rc = scan_chunk(s->worker, (*at)++, collect_batch, s);
+    *ret_more = rc == 0 && *at < s->q->place_count;
+    return rc < 0 || s->count == 0
+               ? rc
+               : sort_items(s->spans, s->count, sizeof(*s->spans), by_thread_and_ts, NULL,
+                            s->q->budget);
+}
+
+static int mark_covered(struct search *s)
+{
+    int64_t from = INT64_MAX, to = INT64_MIN;
+    int rc = plant(s);
+
+    for (size_t i = 0; i < s->count; i++) {
+        from = s->spans[i].ts < from ? s->spans[i].ts : from;
+        to = larger(to, s->spans[i].te);
+    }
+    begin_pass(s, s->inner);
+    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_GE, from, true);
+    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_LE, to, true);
+    rc = rc < 0 ? rc : ready_pass(s);
+    for (size_t i = 0; rc == 0 && i < s->q->place_count; i++)
+        rc = scan_chunk(s->worker, i, cover_batch, s);
+    return rc;
+}
+
+/* ---- the inner query --------------------------------------------------------------------------------- */
+
+static int compile(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
+{
+    struct test *events, *calls;
+    int rc = dsl_parse(text, NULL, dsl);
+
+    if (rc < 0)
+        return rc;
+    query_ignore_case_of_cat(dsl->root);
+    rc = test_compile(s->q, dsl->root, &calls);
+    rc = rc < 0 ? rc : test_classes(s->q, PHASE_EVENTS, &events);
+    return rc < 0 ? rc : test_both(s->q, events, calls, ret);
+}
+
+static int compile_inner(struct search *s)
+{
+    struct buf *text = &s->inner_text;
+
+    buf_puts(text, "cat in ['POSIX','sys'] and name in [");
+    for (size_t i = 0; index_transfer_calls[i]; i++)
+        buf_printf(text, "%s'%s'", i ? "," : "", index_transfer_calls[i]);
+    buf_puts(text, "]");
+    return text->error ? text->error
+                       : compile(s, (struct text){text->data, text->len}, &s->inner_dsl, &s->inner);
+}
+
+static int open_search(struct search *s, struct query *of, uint32_t file)
+{
+    static const char *const keys[KEYS] = {"pid", "tid", "hhash", "args.hostname"};
+    int rc = query_open_file(of, file, &s->q);
+
+    for (unsigned i = 0; rc == 0 && i < KEYS; i++)
+        rc = query_source(s->q, text_of(keys[i]), &s->keys[i]);
+    rc = rc < 0 ? rc : query_source(s->q, TEXT("ts"), &s->ts);
+    rc = rc < 0 ? rc : query_source(s->q, TEXT("dur"), &s->dur);
+    rc = rc < 0 ? rc
+                : compile(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"),
+                          &s->outer_dsl, &s->outer);
+    return rc < 0 ? rc : compile_inner(s);
+}
+
+static void close_search(struct search *s)
+{
+    scan_worker_free(s->worker);
+    group_table_done(&s->threads);
+    if (s->q)
+        budget_release(s->q->budget, s->charged);
+    free(s->spans);
+    free(s->tree);
+    query_close(s->q);
+    dsl_done(&s->outer_dsl);
+    dsl_done(&s->inner_dsl);
+    buf_done(&s->inner_text);
+}
+
+static int search(struct search *s)
+{
+    bool more = true;
+    int rc = 0;
+
+    for (size_t at = 0; rc == 0 && more;) {
+        group_table_init(&s->threads, KEYS, 0, s->q->budget);
+        rc = collect(s, &at, &more);
+        if (rc == 0 && s->count > 0)
+            rc = mark_covered(s);
+        group_table_done(&s->threads);
+    }
+    return rc;
+}
+
+static int new_covered(struct query *q, uint32_t chunks, struct covered **ret)
+{
+    size_t bytes = sizeof(struct covered) + chunks * sizeof(size_t);
+    int rc = budget_charge(q->budget, bytes);
+    struct covered *c = rc == 0 ? calloc(1, sizeof(*c)) : NULL;
+    size_t *first = c ? malloc(((size_t)chunks + 1) * sizeof(*first)) : NULL;
+
+    if (!first) {
+        free(c);
+        if (rc == 0)
+            budget_release(q->budget, bytes);
+        return rc < 0 ? rc : -ENOMEM;
+    }
+    for (uint32_t i = 0; i < chunks; i++)
+        first[i] = NO_ROWS;
+    atomic_init(&c->owners, 1);
+    c->chunks = chunks;
+    c->bytes = bytes;
+    c->first = first;
+    *ret = c;
+    return 0;
+}
+
+int covered_find(struct query *q, uint32_t file, size_t most, struct covered **ret)
+{
+    struct search s = {.most = most};
+    int rc = new_covered(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
+
+    if (rc < 0)
+        return rc;
+    rc = open_search(&s, q, file);
+    rc = rc < 0 ? rc : search(&s);
+    close_search(&s);
+    s.found->bytes += s.bits_charged;
+    if (rc < 0) {
+        budget_release(q->budget, s.found->bytes);
+        covered_drop(s.found);
+        return rc;
+    }
+    *ret = s.found;
+    return 0;
+}
+
+size_t covered_bytes(const struct covered *c)
+{
+    return c->bytes;
+}
+
+const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
+{
+    return chunk < c->chunks && c->first[chunk] != NO_ROWS ? c->bits + c->first[chunk] : NULL;
+}
+
+void covered_keep(struct covered *c)
+{
+    atomic_fetch_add(&c->owners, 1);
+}
+
+void covered_drop(struct covered *c)
+{
+    if (!c || atomic_fetch_sub(&c->owners, 1) > 1)
+        return;
+    free(c->first);
+    free(c->bits);
+    free(c);
+}

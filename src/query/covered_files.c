@@ -1,0 +1,172 @@
+/* covered_files.c - what covered.c finds, by file: for one query, and from one query to the next. */
+#include "covered.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SLOTS = 1024, LOCKS = 16 };
+#define KEPT_BYTES (16u << 20)
+
+/* ---- from query to query ------------------------------------------------------------------------------ */
+
+struct covered_slot {
+    uint32_t file;    /* index_file.id */
+    uint64_t version; /* of its chunks */
+    struct covered *covered;
+};
+struct covered_cache {
+    pthread_mutex_t lock;
+    struct covered_slot slots[SLOTS]; /* by file % SLOTS */
+    unsigned next;                    /* to be given up if there is no room */
+    size_t bytes;
+};
+
+struct covered_cache *covered_cache_new(void)
+{
+    struct covered_cache *c = calloc(1, sizeof(*c));
+
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void clear_slot(struct covered_cache *c, struct covered_slot *slot)
+{
+    if (!slot->covered)
+        return;
+    c->bytes -= covered_bytes(slot->covered);
+    covered_drop(slot->covered);
+    slot->covered = NULL;
+}
+
+void covered_cache_free(struct covered_cache *c)
+{
+    if (!c)
+        return;
+    for (unsigned i = 0; i < SLOTS; i++)
+        clear_slot(c, &c->slots[i]);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Chunks are added to a growing file, and its last one is replaced. */
+static uint64_t version_of(const struct index_file *file)
+{
+    return text_hash(
+        (struct text){(const char *)file->chunks, file->chunk_count * sizeof(*file->chunks)});
+}
+
+static struct covered *get_kept(struct covered_cache *c, const struct index_file *file)
+{
+    struct covered_slot *slot = &c->slots[file->id % SLOTS];
+    struct covered *found = NULL;
+
+    pthread_mutex_lock(&c->lock);
+    if (slot->covered && slot->file == file->id && slot->version == version_of(file)) {
+        found = slot->covered;
+        covered_keep(found);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+static void keep(struct covered_cache *c, const struct index_file *file, struct covered *found)
+{
+    struct covered_slot *slot = &c->slots[file->id % SLOTS];
+    size_t bytes = covered_bytes(found);
+
+    if (bytes > KEPT_BYTES)
+        return;
+    pthread_mutex_lock(&c->lock);
+    clear_slot(c, slot);
+    while (c->bytes + bytes > KEPT_BYTES)
+        clear_slot(c, &c->slots[c->next++ % SLOTS]);
+    *slot = (struct covered_slot){file->id, version_of(file), found};
+    covered_keep(found);
+    c->bytes += bytes;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- of one query --------------------------------------------------------------------------------------- */
+
+struct covered_files {
+    pthread_mutex_t lock[LOCKS]; /* of file % LOCKS: one worker finds, the others wait */
+    uint32_t count;
+    struct covered *of[]; /* by position in the snapshot; NULL: not used yet */
+};
+
+static struct covered_files *files_new(uint32_t count)
+{
+    struct covered_files *f = calloc(1, sizeof(*f) + count * sizeof(*f->of));
+
+    for (unsigned i = 0; f && i < LOCKS; i++)
+        pthread_mutex_init(&f->lock[i], NULL);
+    if (f)
+        f->count = count;
+    return f;
+}
+
+void covered_files_free(struct covered_files *f, struct budget *budget)
+{
+    if (!f)
+        return;
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (f->of[i])
+            budget_release(budget, covered_bytes(f->of[i]));
+        covered_drop(f->of[i]);
+    }
+    for (unsigned i = 0; i < LOCKS; i++)
+        pthread_mutex_destroy(&f->lock[i]);
+    free(f);
+}
+
+static struct covered_files *files_of(struct query *q)
+{
+    pthread_mutex_lock(&q->lock);
+    if (!q->covered)
+        q->covered = files_new(snapshot_file_count(q->snapshot));
+    pthread_mutex_unlock(&q->lock);
+    return q->covered;
+}
+
+static int find(struct query *q, uint32_t position, struct covered **ret)
+{
+    const struct index_file *file = snapshot_file(q->snapshot, position);
+    struct covered_cache *cache = q->env.covered;
+    struct covered *found = cache ? get_kept(cache, file) : NULL;
+    int rc = 0;
+
+    if (found) {
+        rc = budget_charge(q->budget, covered_bytes(found));
+        if (rc < 0)
+            covered_drop(found);
+    } else {
+        rc = covered_find(q, position, COVERED_MOST, &found);
+        if (rc == 0 && cache)
+            keep(cache, file, found);
+    }
+    if (rc == 0)
+        *ret = found;
+    return rc;
+}
+
+int covered_rows(struct scan_worker *w, const uint64_t **ret)
+{
+    uint32_t file = w->chunk.place.file;
+    struct covered_files *files;
+    int rc = 0;
+
+    *ret = NULL;
+    if (!chunk_counts_items(w->chunk.view))
+        return 0;
+    files = files_of(w->query);
+    if (!files)
+        return -ENOMEM;
+    pthread_mutex_lock(&files->lock[file % LOCKS]);
+    if (!files->of[file])
+        rc = find(w->query, file, &files->of[file]);
+    if (rc == 0)
+        *ret = covered_bits(files->of[file], w->chunk.place.chunk);
+    pthread_mutex_unlock(&files->lock[file % LOCKS]);
+    return rc;
+}
