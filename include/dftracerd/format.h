@@ -130,10 +130,14 @@ int format_compare(const struct comparison *c, const struct format_compare_optio
 /* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
  * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */
 enum aggregate_events { AGGREGATE_COUNTER, AGGREGATE_ASYNC, AGGREGATE_REGULAR };
+/* How times are written for Perfetto, which reads doubles of microseconds: as they are, unless one of them would lose its
+ * fraction by that, else relative to the first; as they are, whole microseconds where need be; relative. */
+enum perfetto_times { PERFETTO_FITTING, PERFETTO_ABSOLUTE, PERFETTO_RELATIVE };
 struct format_aggregate_options {
     enum format format;
     bool pretty, summary;            /* summary: a last line {"summary":{...}} (NDJSON)                  */
     enum aggregate_events events;    /* PERFETTO                                                         */
+    enum perfetto_times times;       /* likewise                                                         */
     int64_t started_ns;              /* of the request, for the summary                                  */
     struct budget *budget;           /* borrowed                                                         */
 };
@@ -149,8 +153,8 @@ void format_aggregate_free(struct format_aggregate *f);
  * a slice, counters and aggregated records are counters of their numbers, all else instants; objects without ts are not in it.
  * query and budget are borrowed; options as of view_open, without follow. ERR_CORRUPT, ERR_MEMORY_LIMIT ... */
 struct perfetto_view;
-int perfetto_view_new(struct query *q, const struct view_options *options, struct budget *budget, struct err *err,
-                      struct perfetto_view **ret);
+int perfetto_view_new(struct query *q, const struct view_options *options, enum perfetto_times times, struct budget *budget,
+                      struct err *err, struct perfetto_view **ret);
 int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out);       /* 0 more, ERR_END: that was all */
 void perfetto_view_rest(struct perfetto_view *v);                                        /* as view_rest */
 void perfetto_view_free(struct perfetto_view *v);                                        /* NULL-safe */

@@ -549,6 +549,8 @@ struct call_tree_event {
     int64_t ts_ns, dur_ns;
 };
 int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);     /* 0, ERR_END, -ENOMEM, ... */
+/* Before that: the start of each of them, and of those that max_depth leaves out, in any order. */
+int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg);
 /* Threads in order of host, pid, tid. */
 struct call_tree_thread { struct value host, pid, tid; uint64_t events; size_t chain; /* events of its critical path */ };
 void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret);

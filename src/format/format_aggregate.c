@@ -52,7 +52,7 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     if (o->format == FORMAT_TEXT)
         rc = make_table(f);
     else if (o->format == FORMAT_PERFETTO)
-        rc = perfetto_new(a, q, o->budget, o->events, err, &f->perfetto);
+        rc = perfetto_new(a, q, o->budget, o->events, o->times, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
         rc = arrow_rows_new(a, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
     else if (o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)

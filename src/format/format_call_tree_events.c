@@ -138,6 +138,11 @@ static int look_at_threads(struct format_call_tree *f)
     return perfetto_name_processes(f->perfetto);
 }
 
+static void see_start(void *arg, int64_t ts_ns)
+{
+    perfetto_note_time(arg, ts_ns);
+}
+
 static int begin_perfetto(struct format_call_tree *f, struct buf *out)
 {
     f->perfetto = calloc(1, sizeof(*f->perfetto));
@@ -145,9 +150,12 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
         return -ENOMEM;
     f->perfetto->budget = f->o.budget;
     int rc = look_at_threads(f);
-    if (rc == 0)
-        perfetto_begin(f->perfetto, out);
-    return rc;
+    rc = rc < 0 ? rc : call_tree_starts(f->tree, see_start, f->perfetto);
+    if (rc < 0)
+        return rc;
+    perfetto_set_times(f->perfetto, PERFETTO_FITTING);
+    perfetto_begin(f->perfetto, out);
+    return 0;
 }
 
 /* A further lane of the thread at hand is named where it is met. */
@@ -169,18 +177,17 @@ static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, 
     return f->scratch.error;
 }
 
-static void put_slice(const struct call_tree_event *e, int64_t pid, int64_t tid, struct buf *out)
+static void put_slice(const struct call_tree_event *e, __int128 ts, __int128 dur, int64_t pid,
+                      int64_t tid, struct buf *out)
 {
     struct value name = {.type = VALUE_TEXT, .text = perfetto_text(&e->name)},
                  cat = {.type = VALUE_TEXT, .text = perfetto_text(&e->cat)},
                  told_pid = {.type = VALUE_INT, .i = pid}, told_tid = {.type = VALUE_INT, .i = tid};
-    __int128 from = perfetto_time(e->ts_ns, false),
-             to = perfetto_time((__int128)e->ts_ns + e->dur_ns, true);
 
     put_member(out, ",\n{\"name\":", &name);
     put_member(out, ",\"cat\":", &cat);
-    put_time(out, ",\"ph\":\"X\",\"ts\":", from);
-    put_time(out, ",\"dur\":", to - from);
+    put_time(out, ",\"ph\":\"X\",\"ts\":", ts);
+    put_time(out, ",\"dur\":", dur);
     put_member(out, ",\"pid\":", &told_pid);
     put_member(out, ",\"tid\":", &told_tid);
     put_uint(out, ",\"args\":{\"id\":", e->id, false);
@@ -195,8 +202,10 @@ static void put_slice(const struct call_tree_event *e, int64_t pid, int64_t tid,
 static int write_slice(struct format_call_tree *f, const struct call_tree_event *e, struct buf *out)
 {
     struct call_tree_thread t;
+    __int128 from = e->ts_ns, to = from + e->dur_ns;
     uint32_t lane, known;
 
+    perfetto_slice(f->perfetto, &from, &to);
     if (f->thread != e->thread + 1) {
         f->thread = e->thread + 1;
         perfetto_thread_done(&f->lanes);
@@ -204,16 +213,13 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
     call_tree_thread(f->tree, e->thread, &t);
     int64_t process = perfetto_process_of(f->perfetto, int_of(&t.pid), perfetto_text(&t.host));
     known = f->lanes.count;
-    int rc = process < 0
-                 ? (int)process
-                 : perfetto_find_lane(&f->lanes, perfetto_time(e->ts_ns, false),
-                                      perfetto_time((__int128)e->ts_ns + e->dur_ns, true), &lane);
+    int rc = process < 0 ? (int)process : perfetto_find_lane(&f->lanes, from, to, &lane);
     if (rc == 0 && f->lanes.count > known) {
         struct perfetto_lane l = {(uint32_t)process, int_of(&t.tid), int_of(&t.tid), lane};
         rc = name_lane(f, &l, out);
     }
     if (rc == 0)
-        put_slice(e, f->perfetto->processes[process].told, f->told[lane], out);
+        put_slice(e, from, to - from, f->perfetto->processes[process].told, f->told[lane], out);
     return rc;
 }
 

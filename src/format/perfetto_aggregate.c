@@ -12,7 +12,23 @@ static int64_t int_of(const struct value *v)
     return v->type == VALUE_INT ? v->i : 0;
 }
 
+static const struct value *start_of(const struct perfetto *p, const struct value *values)
+{
+    return perfetto_cell(p, values, p->events == AGGREGATE_COUNTER ? C_BUCKET : C_TS);
+}
+
 /* ---- the first pass --------------------------------------------------------------------------------------------- */
+
+static void note_times(struct perfetto *p, const struct value *values)
+{
+    const struct value *ts = start_of(p, values), *te = perfetto_cell(p, values, C_TE);
+
+    if (ts->type != VALUE_TIME)
+        return;
+    perfetto_note_time(p, ts->wide);
+    if (p->events == AGGREGATE_ASYNC)
+        perfetto_note_time(p, te->wide);
+}
 
 static int read_row(struct perfetto *p, const struct value *values, uint64_t row)
 {
@@ -27,14 +43,17 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
             return (int)root;
         p->processes[root].root = true;
     }
-    if (process < 0 || p->events != AGGREGATE_REGULAR || ts->type != VALUE_TIME)
-        return process < 0 ? (int)process : 0;
+    if (process < 0)
+        return (int)process;
+    note_times(p, values);
+    if (p->events != AGGREGATE_REGULAR || ts->type != VALUE_TIME)
+        return 0;
     int rc = perfetto_grow(p, (void **)&p->items, sizeof(*p->items), p->item_count, p->item_cap,
                            &p->item_cap);
     if (rc == 0)
         p->items[p->item_count++] =
-            (struct perfetto_item){.from = perfetto_time(ts->wide, false),
-                                   .to = perfetto_time(te->wide, true),
+            (struct perfetto_item){.from = ts->wide,
+                                   .to = te->wide,
                                    .row = row,
                                    .tid = int_of(perfetto_cell(p, values, C_TID)),
                                    .process = (uint32_t)process};
@@ -52,8 +71,8 @@ static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
     memset(left_out, true, sizeof(left_out));
     for (unsigned k = 0; k < C_KNOWN; k++)
         if (p->known[k] >= 0)
-            left_out[p->known[k]] =
-                k != C_PID && k != C_HHASH && k != C_TID && k != C_TS && k != C_TE && k != C_ROOT;
+            left_out[p->known[k]] = k != C_PID && k != C_HHASH && k != C_TID && k != C_TS &&
+                                    k != C_TE && k != C_ROOT && k != C_BUCKET;
     aggregate_leave_out(a, left_out);
     while ((rc = aggregate_next(a, 1024, err, &values, &n)) == 0) {
         for (size_t i = 0; i < n && rc == 0; i++, values += p->count)
@@ -67,7 +86,8 @@ static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
 }
 
 int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
-                 enum aggregate_events events, struct err *err, struct perfetto **ret)
+                 enum aggregate_events events, enum perfetto_times times, struct err *err,
+                 struct perfetto **ret)
 {
     struct perfetto *p = calloc(1, sizeof(*p));
 
@@ -79,6 +99,8 @@ int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
     int rc = perfetto_look_at_columns(p);
     rc = rc < 0 ? rc : read_rows(p, a, err);
     rc = rc < 0 ? rc : perfetto_name_processes(p);
+    if (rc == 0)
+        perfetto_set_times(p, times);
     rc = rc < 0 ? rc : perfetto_make_lanes(p);
     if (rc == 0)
         perfetto_name_hosts(p, q);
@@ -189,14 +211,14 @@ static void put_range(struct perfetto *p, const struct aggregate_boundary *b)
     jw_key_text(&p->jw, b->value);
     jw_begin(&p->jw, '{');
     jw_key(&p->jw, "ts");
-    jw_time_ns(&p->jw, b->from_ns);
+    jw_time_ns(&p->jw, b->from_ns - p->origin_ns);
     jw_key(&p->jw, "te");
-    jw_time_ns(&p->jw, b->to_ns);
+    jw_time_ns(&p->jw, b->to_ns - p->origin_ns);
     jw_end(&p->jw, '}');
 }
 
 /* What the old commands told of boundary events: which values each column may have, and when. */
-static void put_boundaries(struct perfetto *p, struct buf *out)
+static void put_boundaries(struct perfetto *p)
 {
     const struct aggregate_boundary *all = p->boundaries;
     size_t n = p->boundary_count;
@@ -206,7 +228,6 @@ static void put_boundaries(struct perfetto *p, struct buf *out)
         from = all[i].from_ns < from ? all[i].from_ns : from;
         to = all[i].to_ns > to ? all[i].to_ns : to;
     }
-    begin_metadata(p, out, "trace_metadata", "metadata", 0, 0);
     jw_key(&p->jw, "trace_duration");
     jw_time_ns(&p->jw, to - from);
     jw_key(&p->jw, "boundary_ranges");
@@ -223,6 +244,20 @@ static void put_boundaries(struct perfetto *p, struct buf *out)
     }
     jw_end(&p->jw, '}');
     jw_end(&p->jw, '}');
+}
+
+/* Where times are relative, the one that is written as 0. */
+static void put_trace_metadata(struct perfetto *p, struct buf *out)
+{
+    if (!p->relative && !p->boundary_count)
+        return;
+    begin_metadata(p, out, "trace_metadata", "metadata", 0, 0);
+    if (p->relative) {
+        jw_key(&p->jw, "first_ts");
+        jw_time_ns(&p->jw, p->origin_ns);
+    }
+    if (p->boundary_count)
+        put_boundaries(p);
     end_metadata(p);
 }
 
@@ -234,8 +269,7 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
     jw_begin(&p->jw, '{');
     jw_key(&p->jw, "traceEvents");
     jw_begin(&p->jw, '[');
-    if (p->boundary_count)
-        put_boundaries(p, out);
+    put_trace_metadata(p, out);
     for (uint32_t i = 0; i < p->process_count; i++)
         perfetto_put_process(p, &p->processes[i], &name, out);
     for (uint32_t i = 0; i < p->lane_count; i++)
@@ -293,20 +327,20 @@ static void put_args(struct perfetto *p, const struct value *values, bool flat)
 static void put_pair(struct perfetto *p, const struct value *values, struct buf *out, int64_t pid,
                      int64_t tid, struct text id)
 {
-    put_head(p, values, out, "b", perfetto_time(perfetto_cell(p, values, C_TS)->wide, false), pid,
-             tid);
+    __int128 from = perfetto_ts(p, perfetto_cell(p, values, C_TS)->wide),
+             to = perfetto_ts(p, perfetto_cell(p, values, C_TE)->wide);
+
+    put_head(p, values, out, "b", from, pid, tid);
     put_key(&p->jw, "id", id);
     put_args(p, values, false);
-    put_head(p, values, out, "e", perfetto_time(perfetto_cell(p, values, C_TE)->wide, true), pid,
-             tid);
+    put_head(p, values, out, "e", to, pid, tid);
     put_key(&p->jw, "id", id);
     jw_end(&p->jw, '}');
 }
 
 void perfetto_row(struct perfetto *p, const struct value *values, struct buf *out)
 {
-    const struct value *at =
-        perfetto_cell(p, values, p->events == AGGREGATE_COUNTER ? C_BUCKET : C_TS);
+    const struct value *at = start_of(p, values);
     int64_t process = perfetto_process_of(p, int_of(perfetto_cell(p, values, C_PID)),
                                           perfetto_text(perfetto_cell(p, values, C_HHASH)));
     struct buf id = {0};
@@ -325,7 +359,7 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
     } else if (p->events == AGGREGATE_ASYNC) {
         put_pair(p, values, out, pid, tid, (struct text){id.data, id.len});
     } else {
-        put_head(p, values, out, "C", perfetto_time(at->wide, false), pid, tid);
+        put_head(p, values, out, "C", perfetto_ts(p, at->wide), pid, tid);
         put_key(&p->jw, "id", (struct text){id.data, id.len});
         put_args(p, values, true);
     }

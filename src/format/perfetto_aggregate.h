@@ -1,7 +1,7 @@
 /* perfetto_aggregate.h - between the parts of the writer of traces for Perfetto. Private to perfetto_*.c.
  *
  * perfetto_aggregate.c reads all rows once, then writes them, perfetto_view.c the columns of events and then their lines;
- * perfetto_processes.c tells processes apart and names them;
+ * perfetto_processes.c tells processes apart and names them; perfetto_times.c says how times are written;
  * perfetto_lanes.c puts slices into lanes in which they nest; perfetto_args.c writes ids and arguments.
  */
 #ifndef DFTRACERD_PERFETTO_AGGREGATE_H
@@ -35,6 +35,8 @@ struct perfetto {
     uint32_t lane_count, lane_cap;
     struct perfetto_item *items;     /* of rows with times, in row order                                 */
     size_t item_count, item_cap, row;
+    __int128 first_ns, origin_ns;    /* of the times that were noted; that is written as 0                */
+    bool timed, inexact, relative;   /* there are some; one that a double does not hold; origin_ns counts */
     struct aggregate_boundary *boundaries;
     size_t boundary_count;
     struct budget *budget;
@@ -60,9 +62,12 @@ void perfetto_name_hosts(struct perfetto *p, struct query *q);
 /* When all are known: what each is told as. */
 int perfetto_name_processes(struct perfetto *p);
 
-/* A time as it is told: one that a double does not hold to the nanosecond is widened to whole microseconds; from 0 to 2261,
- * since Perfetto drops what is outside. */
-__int128 perfetto_time(__int128 ns, bool up);
+/* perfetto_times.c. First each time that is to be written as `ts`, then how; from then on they are from 0 to 2261, since Perfetto
+ * drops what is outside. perfetto_set_times changes all items. */
+void perfetto_note_time(struct perfetto *p, __int128 ns);
+void perfetto_set_times(struct perfetto *p, enum perfetto_times times);
+__int128 perfetto_ts(const struct perfetto *p, __int128 ns);
+void perfetto_slice(const struct perfetto *p, __int128 *from, __int128 *to);    /* *to: *from and the written `dur` */
 /* When all items are known: lane of each, and what each lane is told as. */
 int perfetto_make_lanes(struct perfetto *p);
 

@@ -3,15 +3,6 @@
 
 #include <stdlib.h>
 
-#define FINE_NS (((int64_t)1 << 42) * 1000) /* below this a double of microseconds tells 1/1000 */
-#define LAST_NS 9200000000000000000         /* Perfetto has 63 bits of nanoseconds */
-
-__int128 perfetto_time(__int128 ns, bool up)
-{
-    ns = ns < 0 ? 0 : ns > LAST_NS ? LAST_NS : ns;
-    return ns < FINE_NS ? ns : (ns + (up ? 999 : 0)) / 1000 * 1000;
-}
-
 static int compare_items(const void *a, const void *b, void *arg)
 {
     const struct perfetto_item *x = a, *y = b;

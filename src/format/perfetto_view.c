@@ -74,11 +74,11 @@ static int read_row(struct perfetto_view *v, const struct value *row)
         return (int)process;
     if (timed) {
         __int128 from = row[V_TS].wide, to = from + (lasts ? row[V_DUR].wide : 0);
-        struct perfetto_item item = {.from = perfetto_time(from, false),
-                                     .to = perfetto_time(to, lasts),
+        struct perfetto_item item = {.from = from,
+                                     .to = to < from ? from : to,
                                      .tid = row[V_TID].type == VALUE_INT ? row[V_TID].i : 0,
                                      .process = (uint32_t)process};
-        item.to = item.to < item.from ? item.from : item.to;
+        perfetto_note_time(&v->p, from);
         rc = add_item(v, kind, &item);
     }
     v->kinds[v->kind_count++] = (uint8_t)kind;
@@ -108,18 +108,22 @@ static int read_rows(struct perfetto_view *v, const struct view_options *o, stru
     return rc == ERR_END ? 0 : rc;
 }
 
-static int prepare(struct perfetto_view *v, const struct view_options *o, struct err *err)
+static int prepare(struct perfetto_view *v, const struct view_options *o, enum perfetto_times times,
+                   struct err *err)
 {
     v->hosts = intern_new();
     int rc = v->hosts ? trace_scanner_new(NULL, &v->scanner) : -ENOMEM;
     rc = rc < 0 ? rc : read_rows(v, o, err);
     rc = rc < 0 ? rc : perfetto_name_processes(&v->p);
+    if (rc == 0)
+        perfetto_set_times(&v->p, times);
     rc = rc < 0 ? rc : perfetto_make_lanes(&v->p);
     return rc < 0 ? rc : view_open(v->query, o, err, &v->view);
 }
 
-int perfetto_view_new(struct query *q, const struct view_options *options, struct budget *budget,
-                      struct err *err, struct perfetto_view **ret)
+int perfetto_view_new(struct query *q, const struct view_options *options,
+                      enum perfetto_times times, struct budget *budget, struct err *err,
+                      struct perfetto_view **ret)
 {
     struct perfetto_view *v = calloc(1, sizeof(*v));
     struct view_options o = *options;
@@ -129,7 +133,7 @@ int perfetto_view_new(struct query *q, const struct view_options *options, struc
     o.no_metadata = true;
     v->query = q;
     v->p.budget = budget;
-    int rc = prepare(v, &o, err);
+    int rc = prepare(v, &o, times, err);
     if (rc < 0) {
         perfetto_view_free(v);
         return err_set(err, rc, "%s", err_text(rc));
@@ -343,7 +347,8 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
                    counter              ? "C"
                    : kind == KIND_SLICE ? "X"
                                         : "i",
-                   item->from, pid, process ? pid : p->lanes[item->lane].told);
+                   process ? perfetto_ts(p, item->from) : item->from, pid,
+                   process ? pid : p->lanes[item->lane].told);
     if (kind == KIND_SLICE) {
         jw_key(j, "dur");
         jw_time_ns(j, item->to - item->from);

@@ -17,7 +17,9 @@ static const struct param_spec own_params[] = {
     {"time_format", PARAM_CHOICE, false, "us", "us|ms|iso",
      "us: buckets are in the column time_bucket; ms, iso: in the column time instead, in "
      "milliseconds or as 2026-01-31T12:00:00.000Z"},
-    {"relative", PARAM_BOOL, false, "false", NULL, "return times relative to the first event"},
+    {"relative", PARAM_BOOL, false, NULL, NULL,
+     "return times relative to the first event; default: only with format=perfetto, if Perfetto "
+     "would round them"},
     {"bucket", PARAM_CHOICE, false, "start", "start|split",
      "start: an event belongs to the bucket in which it starts; split: durations and sizes are "
      "divided among the buckets that the event covers"},
@@ -205,15 +207,17 @@ static int read_options(struct request *rq, struct aggregate_options *o)
 static int open_writer(struct request *rq, struct state *s)
 {
     const char *events = request_text(rq, "event_format");
-    struct format_aggregate_options o = {.format = rq->format,
-                                         .pretty = rq->pretty,
-                                         .summary = request_flag(rq, "summary"),
-                                         .events = strcmp(events, "async") == 0 ? AGGREGATE_ASYNC
-                                                   : strcmp(events, "regular") == 0
-                                                       ? AGGREGATE_REGULAR
-                                                       : AGGREGATE_COUNTER,
-                                         .started_ns = rq->started_ns,
-                                         .budget = &rq->budget};
+    struct format_aggregate_options o = {
+        .format = rq->format,
+        .pretty = rq->pretty,
+        .summary = request_flag(rq, "summary"),
+        .events = strcmp(events, "async") == 0     ? AGGREGATE_ASYNC
+                  : strcmp(events, "regular") == 0 ? AGGREGATE_REGULAR
+                                                   : AGGREGATE_COUNTER,
+        .times = request_param(rq, "relative")->given ? PERFETTO_ABSOLUTE /* of the aggregate */
+                                                      : PERFETTO_FITTING,
+        .started_ns = rq->started_ns,
+        .budget = &rq->budget};
     int rc = format_aggregate_new(s->aggregate, s->query, &o, &rq->err, &s->writer);
     rq->least_bytes = rc < 0 ? 0 : format_aggregate_least(s->writer);
     return rc;

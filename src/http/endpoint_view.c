@@ -22,6 +22,9 @@ static const struct param_spec own_params[] = {
     {"recipe", PARAM_TEXT, false, NULL, NULL,
      "view as JSON, as returned by format=recipe; ANDed with the other parameters"},
     {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
+    {"relative", PARAM_BOOL, false, NULL, NULL,
+     "perfetto: write times relative to the first event (true), or as they are (false); default: "
+     "relative only if Perfetto would round them"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
@@ -74,6 +77,13 @@ static int open_rows(struct request *rq, struct state *s)
     return rc < 0 ? rc : rows_open(s->query, &o, &rq->err, &s->rows);
 }
 
+static enum perfetto_times times_of(const struct request *rq)
+{
+    return !request_param(rq, "relative")->given ? PERFETTO_FITTING
+           : request_flag(rq, "relative")        ? PERFETTO_RELATIVE
+                                                 : PERFETTO_ABSOLUTE;
+}
+
 static int open_lines(struct request *rq, struct state *s)
 {
     struct view_options o = {.order_ts = order_ts(rq),
@@ -82,7 +92,7 @@ static int open_lines(struct request *rq, struct state *s)
                              .offset = request_uint(rq, "offset"),
                              .follow = s->follow};
     if (rq->format == FORMAT_PERFETTO)
-        return perfetto_view_new(s->query, &o, &rq->budget, &rq->err, &s->perfetto);
+        return perfetto_view_new(s->query, &o, times_of(rq), &rq->budget, &rq->err, &s->perfetto);
     return view_open(s->query, &o, &rq->err, &s->view);
 }
 
@@ -144,6 +154,8 @@ static int choose_mode(struct request *rq, struct state *s)
               : select->set  ? MODE_ROWS
                              : MODE_LINES;
     int rc = check_follow(rq, s->mode);
+    if (rc == 0 && request_param(rq, "relative")->given && rq->format != FORMAT_PERFETTO)
+        rc = err_set_param(&rq->err, ERR_PARAM, "relative", "`relative` requires format=perfetto");
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 

@@ -75,6 +75,23 @@ int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret)
     return ERR_END;
 }
 
+int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg)
+{
+    struct call_tree_event e;
+    int rc = 0;
+
+    for (uint32_t lane = 0; lane < t->lane_count && rc == 0; lane++) {
+        const struct call_lane *l = &t->lanes[lane];
+        size_t near = 0;
+        for (size_t i = 0; i < l->count && rc == 0; i++) {
+            rc = i % 4096 ? 0 : budget_check(t->budget);
+            tell(t, l, &near, &t->items[l->first + i], &e);
+            see(arg, e.ts_ns);
+        }
+    }
+    return rc;
+}
+
 void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret)
 {
     const struct call_lane *l = &t->lanes[thread];

@@ -54,12 +54,30 @@ def check_event(e):
         check(e["args"] and all(number(v) for v in e["args"].values()), "a counter of no number: %s" % str(e)[:300])
 
 
+def ns(us):
+    """Nanoseconds as Perfetto reads microseconds: whole ones exactly, others as a double."""
+    return us * 1000 if isinstance(us, int) else round(us * 1000)
+
+
+def slices_of(events):
+    """(pid, tid, start, duration, name) of each slice, in nanoseconds as Perfetto has them."""
+    begun, found = {}, []
+    for e in events:
+        if e["ph"] in "be":
+            key = (e["pid"], e["cat"], e["id"])
+            if e["ph"] == "b":
+                begun[key] = e
+            else:
+                found.append((e["pid"], e["tid"], ns(begun[key]["ts"]), ns(e["ts"]) - ns(begun[key]["ts"]), e["name"]))
+        elif e["ph"] in "Xi":
+            found.append((e["pid"], e["tid"], ns(e["ts"]), ns(e["dur"]) if e["ph"] == "X" else 0, e["name"]))
+    return found
+
+
 def check_nesting(events):
     lanes = {}
-    for e in events:
-        if e["ph"] == "X":
-            start = round(e["ts"] * 1000)
-            lanes.setdefault((e["pid"], e["tid"]), []).append((start, -(round((e["ts"] + e["dur"]) * 1000) if isinstance(e["ts"], float) else start + round(e["dur"] * 1000))))
+    for pid, tid, start, dur, _ in slices_of([e for e in events if e["ph"] == "X"]):
+        lanes.setdefault((pid, tid), []).append((start, -(start + dur)))
     for slices in lanes.values():
         ends = []
         for start, end in sorted(slices):
@@ -98,7 +116,7 @@ def validate(body):
 SQL = {
     "slices": "SELECT count(*) FROM slice", "counters": "SELECT count(*) FROM counter", "depth": "SELECT ifnull(max(depth) + 1, 0) FROM slice",
     "open": "SELECT count(*) FROM slice WHERE dur < 0", "processes": "SELECT count(*) FROM process WHERE pid > 0",
-    "names": "SELECT count(DISTINCT name) FROM slice", "by_process":
+    "names": "SELECT count(DISTINCT name) FROM slice", "times": "SELECT ifnull(sum(ts % 1000000007 + dur % 1000000009), 0) FROM slice", "by_process":
     "SELECT pid, count(*) FROM slice JOIN thread_track ON slice.track_id = thread_track.id JOIN thread USING (utid) JOIN process USING (upid) GROUP BY pid",
     "counters_by_process":
     "SELECT pid, count(*) FROM counter JOIN process_counter_track t ON counter.track_id = t.id JOIN process USING (upid) GROUP BY pid",
@@ -133,6 +151,7 @@ def check_import(events, found):
     slices, pairs, counters = count(events, "Xi"), count(events, "b"), count(events, "C", lambda e: len(e["args"]))
     wanted = {"slices": sum(slices.values()) + sum(pairs.values()) + alone, "counters": sum(counters.values()), "open": 0,
               "names": len({e["name"].split("\0")[0] for e in events if e["ph"] in "Xbi"}),
+              "times": sum(start % 1000000007 + dur % 1000000009 for _, _, start, dur, _ in slices_of(events)),
               "processes": len([e for e in events if e["name"] == "process_name"])}  # fmt: skip
     for what, n in wanted.items():
         check(found[what] == [[n]], "%s: %s, not %d" % (what, found[what], n))
