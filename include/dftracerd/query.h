@@ -104,7 +104,7 @@ struct query;
 int query_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
                struct budget *budget, struct err *err, struct query **ret);
 void query_close(struct query *q);
-struct snapshot *query_snapshot(struct query *q);                 /* borrowed */
+struct snapshot *query_snapshot(const struct query *q);           /* borrowed */
 struct index *query_index(const struct query *q);
 /* Files selected, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
@@ -348,7 +348,7 @@ struct aggregate_options {
 enum aggregate_unit { AGGREGATE_PLAIN, AGGREGATE_US, AGGREGATE_BYTES, AGGREGATE_BYTES_PER_S };
 struct aggregate_column {
     const char *name;
-    enum value_type type;            /* of all its values but null; VALUE_NULL: of several types           */
+    enum value_type type;            /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
     enum aggregate_unit unit;
     bool key;
     bool row_class;                  /* of the pipeline: event, profile, system                             */
@@ -509,7 +509,7 @@ struct call_tree_host { struct value name; int64_t min_ts, max_te, gap_ns; };
 struct call_tree_totals {
     uint64_t events;                 /* objects selected                                                 */
     uint64_t in_tree, other_phases;  /* of them: nested; not ph X                                        */
-    uint64_t untimed;                /* ph X without ts, or with a dur that is missing, too large or below 0 */
+    uint64_t untimed;                /* ph X without ts, or with a dur that is too large or below 0         */
     uint64_t partial_overlaps;       /* begin within an event and end after it; known when all are told  */
     uint64_t threads, levels;        /* levels: of the deepest                                           */
     const struct call_tree_host *hosts_apart; /* whose times do not meet those of the most: their clocks may differ */

@@ -1,6 +1,6 @@
 /* arrow_columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c of rows.
  *
- * Way: arrow_types.c finds the type of each column and its texts (from keys and sums, or in a first reading of all rows), then
+ * Way: arrow_types.c finds the unit of times and the texts of columns (from keys and sums, or in a first reading of all rows), then
  *      arrow_fill.c puts block after block of rows into columns, with the bits of single values from arrow_values.c;
  *      arrow_rows.c is the door: it makes all this, and tells it batch by batch.
  */
@@ -14,12 +14,6 @@
 
 enum { ARROW_BATCH = 65536, ARROW_RECENT = 256 }; /* rows of a batch */
 
-/* What values were seen in a column. */
-enum {
-    SAW_NUMBER = COLUMN_NUMBER, SAW_FRACTION = COLUMN_FRACTION, SAW_NEGATIVE = COLUMN_NEGATIVE,
-    SAW_TEXT = 8, SAW_BOOL = 16, SAW_LARGE = 32, SAW_HUGE = 64  /* beyond int64, beyond both of 64 bits     */
-};
-
 /* A column that is a key: what a batch has for each rank of the part at hand, once it was met. */
 enum { NOT_MET, MET, MET_NULL };
 struct arrow_ranks {
@@ -32,9 +26,8 @@ struct arrow_ranks {
 };
 
 struct arrow_staged {
-    unsigned saw;
-    bool class, key;            /* class: batch_type, told as 0, 1, 2; key: any other                       */
-    bool sure;                  /* what is needed for its type is known                                     */
+    bool key;                   /* but batch_type                                                           */
+    bool sure;                  /* its texts, or that its times have no fraction, are known                 */
     struct arrow_ranks ranks;   /* of a key                                                                 */
     struct intern *texts;
     uint32_t recent[ARROW_RECENT]; /* by address of a text: its code, most likely                           */
@@ -55,6 +48,7 @@ struct arrow_rows {
     struct buf scratch;
     struct aggregate_vector vector;
     int64_t numbers[AGGREGATE_BLOCK]; /* of a vector whose column is no number                             */
+    bool nano;                  /* times are told in ns, else in us                                         */
     unsigned parts;             /* of which all keys are told; 0: only some of them                          */
     bool begun;
     size_t dictionary, part, rows; /* next dictionary, next column of the batch, rows of the batch          */
@@ -62,16 +56,13 @@ struct arrow_rows {
 
 /* ---- arrow_values.c: one value ---- */
 
-bool value_is_text(const struct value *v);
 bool value_is_none(const struct value *v);      /* null, or no number                                       */
-/* False: it has a fraction. */
-bool value_is_whole(const struct value *v, __int128 *ret);
-double arrow_double(const struct value *v);
-/* A value that is no text, in a column of texts, is told as JSON tells it. Borrowed until the next call. */
+bool value_has_fraction(const struct value *v); /* a time: of a microsecond                                 */
+/* A value that is no text is told as JSON tells it. Borrowed until the next call. */
 struct text arrow_text(struct arrow_rows *r, const struct value *v);
 /* Of a text in the dictionary of its column; negative: -ENOMEM. */
 int64_t arrow_code(struct arrow_staged *c, struct text t);
-/* What a batch has of a value that is not null. */
+/* What a batch has of a value. 1: null, and *ret is 0. */
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret);
 /* Charges the query, until arrow_rows_free. */
 int arrow_charge(struct arrow_rows *r, size_t bytes);
@@ -81,8 +72,8 @@ void arrow_ranks_forget(struct arrow_rows *r);
 
 /* ---- arrow_types.c ---- */
 
-/* r->types, and all texts of columns that have numbers, too. The cursor is at its start again then. */
-int arrow_types_find(struct arrow_rows *r, struct err *err);
+/* r->types, r->nano and the texts of all columns. The cursor is at its start again then. */
+int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err);
 
 /* ---- arrow_fill.c ---- */
 

@@ -7,8 +7,6 @@ static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, u
 {
     if (type == ARROW_TEXT)
         ((int32_t *)c->values)[row] = (int32_t)bits;
-    else if (type == ARROW_BOOL)
-        ((uint64_t *)c->values)[row / 64] |= bits << row % 64;
     else
         ((uint64_t *)c->values)[row] = bits;
 }
@@ -20,16 +18,6 @@ static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
     c->valid[row / 64] &= ~bits;
 }
 
-/* It is 0 to those who look nevertheless. */
-static void put_null(struct arrow_staged *c, enum arrow_type type, size_t row)
-{
-    mark_nulls(c, row, (uint64_t)1 << row % 64);
-    if (type == ARROW_TEXT)
-        ((int32_t *)c->values)[row] = 0;
-    else if (type != ARROW_BOOL) /* bits were cleared */
-        ((uint64_t *)c->values)[row] = 0;
-}
-
 /* ---- keys ---- */
 
 /* What a batch has of a key. */
@@ -39,12 +27,10 @@ static int meet(struct arrow_rows *r, size_t column, uint64_t key, uint32_t rank
     struct value v;
     int rc = aggregate_key_value(r->aggregate, column, key, &v);
 
-    if (rc < 0)
-        return rc;
-    k->met[rank] = value_is_none(&v) ? MET_NULL : MET;
-    k->bits[rank] = 0;
-    k->nulls |= value_is_none(&v);
-    return value_is_none(&v) ? 0 : arrow_bits(r, column, &v, &k->bits[rank]);
+    rc = rc < 0 ? rc : arrow_bits(r, column, &v, &k->bits[rank]);
+    k->met[rank] = rc == 1 ? MET_NULL : MET;
+    k->nulls |= rc == 1;
+    return rc < 0 ? rc : 0;
 }
 
 /* Where all keys are told, all at once, and never again. */
@@ -81,12 +67,6 @@ static int meet_block(struct arrow_rows *r, size_t column, const struct aggregat
     return rc;
 }
 
-static void put_bools(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
-{
-    for (size_t i = 0; i < n; i++) /* what is null has no bit */
-        ((uint64_t *)c->values)[(row + i) / 64] |= c->ranks.bits[ranks[i]] << (row + i) % 64;
-}
-
 /* There is room for a whole block; what is too much is written over, or not told. */
 static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t rank, size_t row)
 {
@@ -114,9 +94,7 @@ static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_
     int32_t *codes = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
-    if (type == ARROW_BOOL) {
-        put_bools(c, ranks, row, n);
-    } else if (are_alike(ranks, n)) {
+    if (are_alike(ranks, n)) {
         put_alike(c, type, ranks[0], row);
     } else if (type == ARROW_TEXT) {
         for (size_t i = 0; i < n; i++)
@@ -153,26 +131,43 @@ static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate
     return 0;
 }
 
-/* ---- numbers ---- */
+/* ---- numbers: they stand where they belong, but some in another unit or type ---- */
 
-static double vector_double(const struct aggregate_vector *v, size_t i)
+static void turn_doubles(const struct aggregate_vector *v, bool nano, size_t n)
 {
-    struct value value = {.type = VALUE_TIME, .wide = v->i[i]};
-
-    return v->kind == VECTOR_NS     ? arrow_double(&value)
-           : v->kind == VECTOR_UINT ? (double)(uint64_t)v->i[i]
-                                    : (double)v->i[i];
-}
-
-/* They stand where they belong, but in another unit or type. */
-static void turn_numbers(const struct aggregate_vector *v, enum arrow_type type, size_t n)
-{
-    for (size_t i = 0; i < n && type == ARROW_DOUBLE; i++) {
-        double d = vector_double(v, i);
+    for (size_t i = 0; i < n; i++) {
+        double d = v->kind == VECTOR_UINT ? (double)(uint64_t)v->i[i] : (double)v->i[i];
+        if (v->kind == VECTOR_NS && !nano)
+            d /= 1000;
+        else if (v->kind == VECTOR_US && nano)
+            d *= 1000;
         memcpy(&v->i[i], &d, sizeof(d));
     }
-    for (size_t i = 0; i < n && type != ARROW_DOUBLE && v->kind == VECTOR_NS; i++)
-        v->i[i] /= 1000;
+}
+
+/* Null is what is negative, or too large in nanoseconds. */
+static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
+{
+    int64_t *values = r->vector.i;
+    const bool larger = r->vector.kind == VECTOR_US && r->nano,
+               smaller = r->vector.kind == VECTOR_NS && !r->nano;
+    const int64_t most = larger ? (int64_t)(UINT64_MAX / 1000) : INT64_MAX;
+    size_t outside = 0;
+
+    if (r->vector.kind == VECTOR_UINT)
+        return;
+    for (size_t i = 0; i < n; i++)
+        outside += (values[i] < 0) | (values[i] > most);
+    for (size_t i = 0; i < n && outside; i++) {
+        if (values[i] >= 0 && values[i] <= most)
+            continue;
+        mark_nulls(c, r->rows + i, (uint64_t)1 << (r->rows + i) % 64);
+        values[i] = 0;
+    }
+    for (size_t i = 0; i < n && larger; i++)
+        values[i] = (int64_t)((uint64_t)values[i] * 1000);
+    for (size_t i = 0; i < n && smaller; i++)
+        values[i] /= 1000;
 }
 
 static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
@@ -180,9 +175,12 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
     struct arrow_staged *c = &r->columns[column];
     const struct aggregate_vector *v = &r->vector;
 
-    turn_numbers(v, r->types[column].type, n);
     for (size_t i = 0; i < n && v->nulls; i++)
         mark_nulls(c, r->rows + i, (uint64_t)v->null[i] << (r->rows + i) % 64);
+    if (r->types[column].type == ARROW_DOUBLE)
+        turn_doubles(v, r->nano, n);
+    else
+        turn_uints(r, c, n);
 }
 
 /* ---- blocks ---- */
@@ -192,7 +190,7 @@ static int put_vector(struct arrow_rows *r, size_t column, const struct aggregat
                       bool *ret)
 {
     enum arrow_type type = r->types[column].type;
-    bool number = type != ARROW_TEXT && type != ARROW_BOOL;
+    bool number = type != ARROW_TEXT;
 
     r->vector.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
     *ret = aggregate_block_column(r->aggregate, column, &r->vector);
@@ -209,14 +207,14 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
     struct arrow_staged *c = &r->columns[column];
     uint64_t bits;
 
-    if (value_is_none(v)) {
-        put_null(c, r->types[column].type, row);
-        return 0;
-    }
     int rc = arrow_bits(r, column, v, &bits);
-    if (rc == 0)
-        put_bits(c, r->types[column].type, row, bits);
-    return rc;
+
+    if (rc < 0)
+        return rc;
+    put_bits(c, r->types[column].type, row, bits);
+    if (rc == 1)
+        mark_nulls(c, row, (uint64_t)1 << row % 64);
+    return 0;
 }
 
 int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)

@@ -27,7 +27,7 @@ static int make_room(struct arrow_rows *r)
     return 0;
 }
 
-static int prepare(struct arrow_rows *r, bool file, struct err *err)
+static int prepare(struct arrow_rows *r, const struct query *q, bool file, struct err *err)
 {
     r->columns = calloc(r->count + 1, sizeof(*r->columns));
     r->types = calloc(r->count + 1, sizeof(*r->types));
@@ -36,13 +36,13 @@ static int prepare(struct arrow_rows *r, bool file, struct err *err)
         return -ENOMEM;
     r->vector.i = r->numbers;
     aggregate_leave_out(r->aggregate, r->left_out);
-    int rc = arrow_types_find(r, err);
+    int rc = arrow_types_find(r, q, err);
     rc = rc < 0 ? rc : make_room(r);
     return rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
 }
 
-int arrow_rows_new(struct aggregate *a, struct budget *budget, bool file, struct err *err,
-                   struct arrow_rows **ret)
+int arrow_rows_new(struct aggregate *a, const struct query *q, struct budget *budget, bool file,
+                   struct err *err, struct arrow_rows **ret)
 {
     struct arrow_rows *r = calloc(1, sizeof(*r));
 
@@ -51,7 +51,7 @@ int arrow_rows_new(struct aggregate *a, struct budget *budget, bool file, struct
     r->aggregate = a;
     r->budget = budget;
     r->count = aggregate_columns(a, &r->told);
-    int rc = prepare(r, file, err);
+    int rc = prepare(r, q, file, err);
     if (rc < 0)
         arrow_rows_free(r);
     else
@@ -84,7 +84,7 @@ size_t arrow_rows_width(const struct arrow_rows *r)
     size_t bytes = 0;
 
     for (size_t i = 0; i < r->count; i++)
-        bytes += r->types[i].type == ARROW_BOOL ? 0 : r->types[i].type == ARROW_TEXT ? 4 : 8;
+        bytes += r->types[i].type == ARROW_TEXT ? 4 : 8;
     return bytes;
 }
 
@@ -113,8 +113,6 @@ static void clear_batch(struct arrow_rows *r)
 {
     r->rows = 0;
     for (size_t i = 0; i < r->count; i++) {
-        if (r->types[i].type == ARROW_BOOL)
-            memset(r->columns[i].values, 0, ARROW_BATCH / 8);
         memset(r->columns[i].valid, 0xff, ARROW_BATCH / 8);
         r->columns[i].nulls = 0;
     }

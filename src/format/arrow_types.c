@@ -1,55 +1,32 @@
-/* arrow_types.c - the type of each column, and texts of columns that have numbers, too.
+/* arrow_types.c - the type of each column, the unit of times, and the texts of columns of texts.
  *
- * Types: whole numbers are uint64, int64 where one is negative, and double where one has a fraction or fits neither; a
- * column of numbers and texts tells all of them as text. So the same question on other data may have other types, but
- * nothing is cut off. batch_type is 0, 1, 2.
+ * A column has one type whatever its values, so that answers on other data can be put together: uint64, double or text. Times are
+ * whole microseconds, or whole nanoseconds where a file has this unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
  */
 #include "arrow_columns.h"
 
 #include <errno.h>
 
-static unsigned saw(const struct value *v)
+static enum arrow_type type_of(const struct aggregate_column *told)
 {
-    __int128 n;
-
-    if (value_is_none(v))
-        return 0;
-    if (value_is_text(v))
-        return SAW_TEXT;
-    if (v->type == VALUE_BOOL)
-        return SAW_BOOL;
-    if (!value_is_whole(v, &n))
-        return SAW_NUMBER | SAW_FRACTION;
-    return SAW_NUMBER | (n < 0 ? SAW_NEGATIVE : 0) | (n > INT64_MAX ? SAW_LARGE : 0) |
-           (n > UINT64_MAX || n < INT64_MIN ? SAW_HUGE : 0);
-}
-
-static enum arrow_type type_of(const struct arrow_staged *c, const struct aggregate_column *told)
-{
-    unsigned kinds = c->saw & (SAW_TEXT | SAW_BOOL | SAW_NUMBER);
-
-    if (c->class)
+    if (told->row_class)
         return ARROW_INT64;
-    if (kinds == 0 &&
-        (told->type == VALUE_TEXT || told->type == VALUE_JSON || told->type == VALUE_NULL))
-        return ARROW_TEXT;
-    if (kinds == SAW_BOOL || (kinds == 0 && told->type == VALUE_BOOL))
-        return ARROW_BOOL;
-    if (kinds && kinds != SAW_NUMBER)
-        return ARROW_TEXT;
-    bool both = (c->saw & SAW_NEGATIVE) && (c->saw & SAW_LARGE);
-    if (told->type == VALUE_DOUBLE || (c->saw & (SAW_FRACTION | SAW_HUGE)) || both)
-        return ARROW_DOUBLE;
-    return c->saw & SAW_NEGATIVE ? ARROW_INT64 : ARROW_UINT64;
+    if (told->type == VALUE_UINT || told->type == VALUE_TIME)
+        return ARROW_UINT64;
+    return told->type == VALUE_DOUBLE ? ARROW_DOUBLE : ARROW_TEXT;
 }
 
 /* ---- a first reading ---- */
 
-static int look_at_value(struct arrow_rows *r, struct arrow_staged *c, const struct value *v,
-                         bool mixed)
+static int look_at_value(struct arrow_rows *r, size_t column, const struct value *v)
 {
-    c->saw |= saw(v);
-    if (c->class || value_is_none(v) || !(mixed || value_is_text(v)))
+    struct arrow_staged *c = &r->columns[column];
+
+    if (r->types[column].type != ARROW_TEXT) {
+        r->nano |= value_has_fraction(v);
+        return 0;
+    }
+    if (value_is_none(v))
         return 0;
     if (!c->texts && !(c->texts = intern_new()))
         return -ENOMEM;
@@ -69,17 +46,17 @@ static int charge_texts(struct arrow_rows *r)
     return rc;
 }
 
-static int look_at_key(struct arrow_rows *r, size_t column, uint64_t key, bool mixed)
+static int look_at_key(struct arrow_rows *r, size_t column, uint64_t key)
 {
     struct value v;
     int rc = aggregate_key_value(r->aggregate, column, key, &v);
 
-    return rc < 0 ? rc : look_at_value(r, &r->columns[column], &v, mixed);
+    return rc < 0 ? rc : look_at_value(r, column, &v);
 }
 
 /* Keys of the block, those that were not met yet. False in *ret: they are told as values. */
 static int look_at_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
-                         bool mixed, bool *ret)
+                         bool *ret)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
     const uint64_t *keys;
@@ -90,15 +67,14 @@ static int look_at_ranks(struct arrow_rows *r, size_t column, const struct aggre
     for (size_t row = 0; *ret && row < b->count && rc == 0; row++) {
         uint32_t rank = r->vector.ranks[row];
         if (k->met[rank] == NOT_MET)
-            rc = look_at_key(r, column, keys[rank], mixed);
+            rc = look_at_key(r, column, keys[rank]);
         k->met[rank] = MET;
     }
     return rc;
 }
 
-/* Columns of the block whose types are not known yet. */
-static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, bool mixed,
-                         struct err *err)
+/* Columns of the block of which all is not known yet. */
+static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)
 {
     const struct value *values;
     bool all = true;
@@ -107,7 +83,7 @@ static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, 
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         r->left_out[i] = r->columns[i].sure;
         if (!r->columns[i].sure && r->columns[i].key)
-            rc = look_at_ranks(r, i, b, mixed, &r->left_out[i]);
+            rc = look_at_ranks(r, i, b, &r->left_out[i]);
         all &= r->left_out[i];
     }
     if (rc < 0 || all)
@@ -115,12 +91,12 @@ static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, 
     rc = aggregate_block_values(r->aggregate, err, &values);
     for (size_t i = 0; i < r->count; i++) {
         for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
-            rc = look_at_value(r, &r->columns[i], &values[row * r->count + i], mixed);
+            rc = look_at_value(r, i, &values[row * r->count + i]);
     }
     return rc;
 }
 
-static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
+static int look_at_rows(struct arrow_rows *r, struct err *err)
 {
     struct aggregate_block block;
     bool all = true;
@@ -131,7 +107,7 @@ static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
     if (all)
         return 0;
     while ((rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
-        rc = look_at_block(r, &block, mixed, err);
+        rc = look_at_block(r, &block, err);
         rc = rc < 0 ? rc : charge_texts(r);
         if (rc < 0)
             return rc;
@@ -141,14 +117,14 @@ static int look_at_rows(struct arrow_rows *r, bool mixed, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-static int look_at_part(struct arrow_rows *r, size_t column, unsigned part, bool mixed)
+static int look_at_part(struct arrow_rows *r, size_t column, unsigned part)
 {
     const uint64_t *keys;
     uint32_t n = aggregate_part_keys(r->aggregate, part, column, &keys);
     int rc = 0;
 
     for (uint32_t k = 0; k < n && rc == 0; k++) {
-        rc = look_at_key(r, column, keys[k], mixed);
+        rc = look_at_key(r, column, keys[k]);
         if (rc == 0 && k % 0x1000 == 0)
             rc = budget_check(r->budget);
     }
@@ -156,41 +132,32 @@ static int look_at_part(struct arrow_rows *r, size_t column, unsigned part, bool
 }
 
 /* Where all groups are told, their keys are looked at instead of rows. */
-static int look_at_parts(struct arrow_rows *r, bool mixed)
+static int look_at_parts(struct arrow_rows *r)
 {
     int rc = 0;
 
     for (size_t i = 0; i < r->count && r->parts && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
         for (unsigned part = 0; part < r->parts && c->key && !c->sure && rc == 0; part++)
-            rc = look_at_part(r, i, part, mixed);
+            rc = look_at_part(r, i, part);
         c->sure |= c->key;
         rc = rc < 0 ? rc : charge_texts(r);
     }
     return rc;
 }
 
-/* mixed: columns of texts that have numbers, too, which get their codes now. */
-static int look(struct arrow_rows *r, bool mixed, struct err *err)
-{
-    for (size_t i = 0; i < r->count && mixed; i++)
-        r->columns[i].sure = r->types[i].type != ARROW_TEXT;
-    int rc = look_at_parts(r, mixed);
-    return rc < 0 ? rc : look_at_rows(r, mixed, err);
-}
+/* ---- the unit of times ---- */
 
-static bool choose_types(struct arrow_rows *r)
+static bool has_nano_file(const struct query *q)
 {
-    static const char *const units[] = {
-        [AGGREGATE_US] = "us", [AGGREGATE_BYTES] = "bytes", [AGGREGATE_BYTES_PER_S] = "bytes/s"};
-    bool mixed = false;
+    const struct snapshot *s = query_snapshot(q);
+    const uint32_t *files;
+    size_t n = query_files(q, &files);
 
-    for (size_t i = 0; i < r->count; i++) {
-        r->types[i] = (struct arrow_column){r->told[i].name, type_of(&r->columns[i], &r->told[i]),
-                                            units[r->told[i].unit]};
-        mixed |= r->types[i].type == ARROW_TEXT && (r->columns[i].saw & ~(unsigned)SAW_TEXT);
-    }
-    return mixed;
+    for (size_t i = 0; i < n; i++)
+        if (snapshot_file(s, files[i])->unit == TRACE_NS)
+            return true;
+    return false;
 }
 
 /* What is known without a look at rows. */
@@ -200,27 +167,38 @@ static int survey(struct arrow_rows *r)
     bool *known = calloc(r->count + 1, sizeof(*known));
     int rc = seen && known ? aggregate_survey(r->aggregate, known, seen) : -ENOMEM;
 
+    for (size_t i = 0; i < r->count && rc == 0; i++)
+        r->nano |= r->told[i].type == VALUE_TIME && known[i] && (seen[i] & COLUMN_FRACTION);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
-        const struct aggregate_column *told = &r->told[i];
-        c->saw = known[i] ? seen[i] : 0;
-        c->class = told->row_class;
-        c->key = told->key && !c->class;
-        c->sure = known[i] || c->class || told->type == VALUE_DOUBLE || told->type == VALUE_UINT;
+        bool time = r->told[i].type == VALUE_TIME;
+        c->key = r->told[i].key && !r->told[i].row_class;
+        c->sure = r->types[i].type != ARROW_TEXT && (!time || r->nano || known[i]);
     }
     free(seen);
     free(known);
     return rc;
 }
 
-int arrow_types_find(struct arrow_rows *r, struct err *err)
+static const char *unit_name(const struct arrow_rows *r, enum aggregate_unit unit)
 {
-    int rc = survey(r);
+    static const char *const names[] = {
+        [AGGREGATE_US] = "us", [AGGREGATE_BYTES] = "bytes", [AGGREGATE_BYTES_PER_S] = "bytes/s"};
 
+    return unit == AGGREGATE_US && r->nano ? "ns" : names[unit];
+}
+
+int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err)
+{
+    for (size_t i = 0; i < r->count; i++)
+        r->types[i] = (struct arrow_column){.name = r->told[i].name, .type = type_of(&r->told[i])};
+    r->nano = has_nano_file(q);
+    int rc = survey(r);
     r->parts = aggregate_whole_parts(r->aggregate);
     arrow_ranks_forget(r);
-    rc = rc < 0 ? rc : look(r, false, err);
-    if (rc == 0 && choose_types(r))
-        rc = look(r, true, err);
+    rc = rc < 0 ? rc : look_at_parts(r);
+    rc = rc < 0 ? rc : look_at_rows(r, err);
+    for (size_t i = 0; i < r->count; i++)
+        r->types[i].unit = unit_name(r, r->told[i].unit);
     return rc;
 }

@@ -5,53 +5,81 @@
 #include <errno.h>
 #include <math.h>
 
-bool value_is_text(const struct value *v)
-{
-    return v->type == VALUE_TEXT || v->type == VALUE_JSON;
-}
-
-/* False: it has a fraction. */
-bool value_is_whole(const struct value *v, __int128 *ret)
-{
-    int64_t ns = (int64_t)v->wide;
-
-    *ret = v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
-    if (v->type == VALUE_TIME && ns == v->wide) { /* a division of 128 bits takes long */
-        *ret = ns / 1000;
-        return ns % 1000 == 0;
-    }
-    if (v->type == VALUE_TIME) {
-        *ret = v->wide / 1000;
-        return v->wide % 1000 == 0;
-    }
-    return v->type != VALUE_DOUBLE;
-}
-
 bool value_is_none(const struct value *v)
 {
     return v->type == VALUE_NULL || (v->type == VALUE_DOUBLE && !isfinite(v->d));
 }
 
-double arrow_double(const struct value *v)
+/* A time in nanoseconds, any other number rounded. False: it is none, or far beyond 64 bits. */
+static bool whole_of(const struct value *v, bool time, __int128 *ret)
 {
-    bool negative = v->wide < 0;
-    __int128 n;
-    double d;
+    const int unit = time ? 1000 : 1;
 
-    if (v->type == VALUE_DOUBLE)
-        return v->d;
-    if (value_is_whole(v, &n))
-        return (double)n;
-    __int128 size = negative ? -v->wide : v->wide;
-    if (size <= UINT64_MAX && num_make_double((uint64_t)size, -3, negative, &d))
-        return d;
-    return (double)v->wide / 1000;
+    switch (v->type) {
+    case VALUE_INT:
+        *ret = (__int128)v->i * unit;
+        return true;
+    case VALUE_UINT:
+        *ret = (__int128)v->u * unit;
+        return true;
+    case VALUE_TIME:
+    case VALUE_WIDE:
+        *ret = v->wide;
+        return true;
+    case VALUE_DOUBLE:
+        *ret = fabs(v->d) < 1e20 ? (__int128)rint(v->d * unit) : 0;
+        return fabs(v->d) < 1e20;
+    default:
+        return false;
+    }
 }
 
-/* A value that is no text, in a column of texts, is told as JSON tells it. */
+bool value_has_fraction(const struct value *v)
+{
+    __int128 ns;
+
+    if (v->type == VALUE_TIME &&
+        v->wide == (int64_t)v->wide) /* a division of 128 bits takes long */
+        return (int64_t)v->wide % 1000 != 0;
+    return whole_of(v, true, &ns) && ns % 1000 != 0;
+}
+
+static bool uint_of(const struct value *v, bool time, bool nano, uint64_t *ret)
+{
+    __int128 n;
+
+    if (!whole_of(v, time, &n))
+        return false;
+    n = time && !nano ? n / 1000 : n;
+    *ret = (uint64_t)n;
+    return n >= 0 && n <= UINT64_MAX;
+}
+
+/* `time`: of ns in ns, else in us. */
+static bool double_of(const struct value *v, bool nano, uint64_t *ret)
+{
+    __int128 n;
+    double d = v->d;
+
+    if (v->type == VALUE_TIME) {
+        bool negative = v->wide < 0;
+        __int128 size = negative ? -v->wide : v->wide;
+        if (nano || size > UINT64_MAX || !num_make_double((uint64_t)size, -3, negative, &d))
+            d = (double)v->wide / (nano ? 1 : 1000);
+    } else if (v->type == VALUE_DOUBLE) {
+        d = nano ? d * 1000 : d;
+    } else if (whole_of(v, nano, &n)) {
+        d = (double)n;
+    } else {
+        return false;
+    }
+    memcpy(ret, &d, sizeof(d));
+    return true;
+}
+
 struct text arrow_text(struct arrow_rows *r, const struct value *v)
 {
-    if (value_is_text(v))
+    if (v->type == VALUE_TEXT || v->type == VALUE_JSON)
         return v->text;
     buf_clear(&r->scratch);
     value_json(&r->scratch, v);
@@ -75,31 +103,31 @@ static int64_t class_of(struct text t)
     return text_eq(t, TEXT("event")) ? 0 : text_eq(t, TEXT("profile")) ? 1 : 2;
 }
 
-/* What a batch has of a value that is not null. */
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
-    struct arrow_staged *c = &r->columns[column];
+    const struct aggregate_column *told = &r->told[column];
+    bool time = told->unit == AGGREGATE_US, some;
     int64_t code;
-    __int128 n;
-    double d;
 
+    *ret = 0;
+    if (value_is_none(v))
+        return 1;
     switch (r->types[column].type) {
     case ARROW_TEXT:
-        code = arrow_code(c, arrow_text(r, v));
+        code = arrow_code(&r->columns[column], arrow_text(r, v));
         *ret = (uint64_t)code;
         return code < 0 ? (int)code : r->scratch.error;
-    case ARROW_BOOL:
-        *ret = v->i != 0;
-        return 0;
     case ARROW_DOUBLE:
-        d = arrow_double(v);
-        memcpy(ret, &d, sizeof(d));
+        some = double_of(v, time && r->nano, ret);
+        break;
+    case ARROW_INT64:
+        *ret = (uint64_t)class_of(v->text);
         return 0;
     default:
-        (void)value_is_whole(v, &n);
-        *ret = c->class ? (uint64_t)class_of(v->text) : (uint64_t)n;
-        return 0;
+        some = uint_of(v, time, r->nano, ret);
     }
+    *ret = some ? *ret : 0;
+    return !some;
 }
 
 int arrow_charge(struct arrow_rows *r, size_t bytes)

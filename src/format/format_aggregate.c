@@ -54,7 +54,7 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     else if (o->format == FORMAT_PERFETTO)
         rc = perfetto_new(a, q, o->budget, o->events, o->times, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
-        rc = arrow_rows_new(a, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
+        rc = arrow_rows_new(a, q, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
     else if (o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)
         rc = row_cells_new(a, o->format, o->budget, &f->cells);
     else

@@ -28,6 +28,7 @@ struct measure {
     const struct source *also;  /* counted only where this is there, too; NULL                    */
     const struct source *sum, *plain, *min, *max; /* what counters have instead (fields)            */
     bool time, sample, system;  /* system: an argument of system rows only                        */
+    enum value_type type;       /* of columns that have such values: see aggregate_column         */
 };
 
 /* What has to be kept by value: the first, the last, or all different values of a column in each group. */
@@ -38,6 +39,7 @@ struct aggregate_key {
     const char *name;
     const struct source *source;
     enum key_part part;         /* of a text                                                      */
+    enum value_type type;       /* see aggregate_column                                           */
 };
 
 enum tell {
@@ -56,7 +58,7 @@ struct aggregate_plan {
     struct arena *arena;
     uint64_t max_groups;
     bool general, classes;      /* classes: three sets; else all objects are one                  */
-    bool exact, shape, split, intervals;
+    bool exact, shape, split, intervals, other_row; /* other_row: "(other)" may be one             */
     __int128 interval_ns, origin_ns;
     enum aggregate_time time_format;
     const struct source *class, *ts, *te, *dur, *size, *bytes;
@@ -312,6 +314,8 @@ static inline const char *without_args(const char *path)
 {
     return strncmp(path, "args.", 5) == 0 ? path + 5 : path;
 }
+/* Type of a column of the query language; `other`: of arguments, which have any values. */
+enum value_type plan_type(const char *path, enum value_type other);
 int plan_measure(struct aggregate_plan *p, const char *name, const char *path, unsigned *ret);
 static inline int no_memory(struct err *err)
 {

@@ -176,17 +176,15 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used)
     static const struct {
         const char *suffix;
         enum tell what;
-        bool is_double;
-    } stats[] = {{"mean", TELL_MEAN, true}, {"min", TELL_MIN}, {"max", TELL_MAX}};
+    } stats[] = {{"mean", TELL_MEAN}, {"min", TELL_MIN}, {"max", TELL_MAX}};
     size_t taken = p->column_count;
 
     for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
         size_t before = p->column_count;
         int rc = used[m] ? 0 : -EEXIST;
         for (size_t i = 0; i < 3 && rc == 0; i++)
-            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix,
-                                  stats[i].is_double ? VALUE_DOUBLE : VALUE_NULL, AGGREGATE_PLAIN,
-                                  (struct teller){stats[i].what, m, 0});
+            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix, VALUE_DOUBLE,
+                                  AGGREGATE_PLAIN, (struct teller){stats[i].what, m, 0});
         if (rc == -EEXIST)
             p->column_count = before;
         else if (rc < 0)

@@ -10,13 +10,13 @@ static const struct function {
     const char *name;
     enum tell what;
     bool needs_path, numbers; /* of numbers only */
-    enum value_type type;     /* VALUE_TIME: that of the column */
+    enum value_type type;     /* VALUE_NULL: that of the column */
 } functions[] = {
     {"count", TELL_COUNT, false, false, VALUE_UINT},
-    {"sum", TELL_SUM, true, true, VALUE_TIME},
+    {"sum", TELL_SUM, true, true, VALUE_NULL},
     {"mean", TELL_MEAN, true, true, VALUE_DOUBLE},
-    {"min", TELL_MIN, true, true, VALUE_TIME},
-    {"max", TELL_MAX, true, true, VALUE_TIME},
+    {"min", TELL_MIN, true, true, VALUE_NULL},
+    {"max", TELL_MAX, true, true, VALUE_NULL},
     {"std", TELL_STD, true, true, VALUE_DOUBLE},
     {"skew", TELL_SKEW, true, true, VALUE_DOUBLE},
     {"kurtosis", TELL_KURTOSIS, true, true, VALUE_DOUBLE},
@@ -27,7 +27,7 @@ static const struct function {
     {"concurrency", TELL_CONCURRENCY, false, false, VALUE_DOUBLE},
     {"bandwidth", TELL_BANDWIDTH, false, false, VALUE_DOUBLE},
 };
-static const struct function quantile_function = {"pNN", TELL_QUANTILE, true, true, VALUE_TIME};
+static const struct function quantile_function = {"pNN", TELL_QUANTILE, true, true, VALUE_DOUBLE};
 
 /* One of the list: [name=]function[:path] */
 struct item {
@@ -190,10 +190,9 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
         rc = measure_of(p, "dur", NULL, &t.of);
     }
     p->intervals |= t.what == TELL_BUSY || t.what == TELL_CONCURRENCY;
-    enum value_type type = it->function->type != VALUE_TIME || t.what == TELL_BUSY
-                               ? it->function->type
-                           : m && m->time ? VALUE_TIME
-                                          : VALUE_NULL;
+    enum value_type type = it->function->type != VALUE_NULL ? it->function->type
+                           : m                              ? m->type
+                                                            : plan_type(it->path, VALUE_TEXT);
     rc = rc < 0 ? rc : plan_column(p, it->name, type, unit_of(it, m), t);
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "agg",
@@ -227,7 +226,7 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
 {
     char *copy = arena_strdup(p->arena, text_of(name));
     struct text path = text_of(copy);
-    enum value_type type = VALUE_NULL;
+    enum value_type type = VALUE_TEXT;
     int rc = 0;
 
     if (!copy)
@@ -246,15 +245,17 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
         k->name = copy;
     } else {
         rc = query_source(p->query, path, &k->source);
+        type = k->part == KEY_WHOLE ? plan_type(copy, VALUE_TEXT) : type;
     }
+    if (p->other_row && p->width == 0) /* its first key is a text */
+        type = VALUE_TEXT;
     if (rc < 0 || !copy)
         return no_memory(err);
     rc = query_check_column(p->query, k->source, "group_by", err);
     if (rc < 0)
         return rc;
     p->key_sources[p->width] = k->source;
-    rc = plan_column(p, copy, type, type == VALUE_TIME ? AGGREGATE_US : AGGREGATE_PLAIN,
-                     (struct teller){TELL_KEY, p->width++, 0});
+    rc = plan_column(p, copy, type, AGGREGATE_PLAIN, (struct teller){TELL_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);

@@ -51,7 +51,7 @@ static int measure_columns(struct aggregate_plan *p, unsigned measure, enum aggr
                  {"mean", TELL_MEAN, true},
                  {"std", TELL_STD, true}};
     const struct measure *m = &p->measures[measure];
-    enum value_type type = m->time ? VALUE_TIME : VALUE_NULL;
+    enum value_type type = m->type;
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(stats) / sizeof(*stats) && rc == 0; i++)
@@ -74,12 +74,12 @@ static int shape_columns(struct aggregate_plan *p, unsigned measure)
 
 static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum aggregate_unit unit)
 {
-    const struct measure *m = &p->measures[measure];
+    const char *name = p->measures[measure].name;
     int rc = 0;
 
     for (unsigned i = 0; i < p->quantile_count && rc == 0; i++)
-        rc = plan_stat_column(p, m->name, p->quantiles[i].name, m->time ? VALUE_TIME : VALUE_NULL,
-                              unit, (struct teller){TELL_QUANTILE, measure, i});
+        rc = plan_stat_column(p, name, p->quantiles[i].name, VALUE_DOUBLE, unit,
+                              (struct teller){TELL_QUANTILE, measure, i});
     return rc;
 }
 
@@ -114,6 +114,8 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
         const char *copy = arena_strdup(p->arena, text_of(o->group_keys[i]));
         rc = copy ? query_source(p->query, text_of(copy), &s) : -ENOMEM;
         rc = rc < 0 ? rc : plan_key(p, without_args(copy), s);
+        if (rc == 0)
+            p->keys[p->width - 1].type = plan_type(copy, VALUE_TEXT);
         int known = rc < 0 ? 0 : query_check_column(p->query, s, "group_keys", err);
         if (known < 0)
             return known;
@@ -171,7 +173,7 @@ static int base_columns(struct aggregate_plan *p)
     for (unsigned i = 0; i < 7 && rc == 0; i++)
         rc = plan_column(p, p->keys[i].name,
                          i == 6             ? bucket_type(p)
-                         : i == 2 || i == 3 ? VALUE_INT
+                         : i == 2 || i == 3 ? VALUE_UINT
                                             : VALUE_TEXT,
                          i == 6 ? AGGREGATE_US : AGGREGATE_PLAIN, (struct teller){TELL_KEY, i, 0});
     rc = rc < 0 ? rc
@@ -192,7 +194,7 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
 
     for (unsigned i = 7; i < p->width && rc == 0; i++)
         rc = clash(err,
-                   plan_column(p, p->keys[i].name, VALUE_NULL, AGGREGATE_PLAIN,
+                   plan_column(p, p->keys[i].name, p->keys[i].type, AGGREGATE_PLAIN,
                                (struct teller){TELL_KEY, i, 0}),
                    "group_keys", p->keys[i].name);
     rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, AGGREGATE_US), "percentiles", "dur");
@@ -210,12 +212,12 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
                    "boundary_events", p->boundaries[i].output);
     if (o->parents && rc == 0)
         rc = clash(err,
-                   plan_column(p, "parent_pid", VALUE_INT, AGGREGATE_PLAIN,
+                   plan_column(p, "parent_pid", VALUE_UINT, AGGREGATE_PLAIN,
                                (struct teller){TELL_PARENT, 0, 0}),
                    "boundary_events", "parent_pid");
     if (o->parents && rc == 0)
         rc = clash(err,
-                   plan_column(p, "root_pid", VALUE_INT, AGGREGATE_PLAIN,
+                   plan_column(p, "root_pid", VALUE_UINT, AGGREGATE_PLAIN,
                                (struct teller){TELL_ROOT, 0, 0}),
                    "boundary_events", "root_pid");
     return rc;

@@ -8,6 +8,16 @@
 
 /* ---- columns and measures ------------------------------------------------------------------------------------ */
 
+enum value_type plan_type(const char *path, enum value_type other)
+{
+    const struct query_column *c = query_column_find(text_of(path));
+
+    return !c                            ? other
+           : c->unit == UNIT_US          ? VALUE_TIME
+           : strcmp(c->type, "int") == 0 ? VALUE_UINT
+                                         : other;
+}
+
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,
                 enum aggregate_unit unit, struct teller t)
 {
@@ -32,7 +42,7 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
     p->columns[p->column_count++] =
         (struct aggregate_column){.name = copy,
                                   .type = type,
-                                  .unit = unit,
+                                  .unit = type == VALUE_TIME ? AGGREGATE_US : unit,
                                   .key = t.what == TELL_KEY || t.what == TELL_CLASS,
                                   .row_class = t.what == TELL_CLASS};
     return 0;
@@ -65,6 +75,7 @@ int plan_measure(struct aggregate_plan *p, const char *name, const char *path, u
     if (rc < 0)
         return rc;
     m->time = source_is_time(m->source);
+    m->type = plan_type(path, VALUE_DOUBLE);
     *ret = p->measure_count++;
     return 0;
 }
@@ -86,6 +97,7 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
     p->interval_ns = o->interval_ns;
     p->time_format = o->time_format;
     p->general = o->aggregate_count > 0;
+    p->other_row = o->top > 0;
     p->bucket_key = p->pid_key = p->hhash_key = -1;
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(p->query, text_of(sources[i].path), sources[i].at);

@@ -258,7 +258,7 @@ void query_close(struct query *q)
 
 /* ---- looking at a query ----------------------------------------------------------------------------------------------------------- */
 
-struct snapshot *query_snapshot(struct query *q)
+struct snapshot *query_snapshot(const struct query *q)
 {
     return q->snapshot;
 }

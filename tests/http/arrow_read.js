@@ -1,12 +1,13 @@
-// node arrow_read.js MODULES rows|formula|damage FILE: an Arrow IPC file or stream as Apache Arrow's own reader has it.
-// rows: a line with the types of the columns, then each row as a line of JSON, 64-bit integers as {"i":"digits"}.
+// node arrow_read.js MODULES rows|concat|formula|damage FILE [FILE]: an Arrow IPC file or stream as Apache Arrow's own reader has it.
+// rows: a line with the types of the columns, one with their units, then each row as a line of JSON, 64-bit integers as {"i":"digits"}.
+// concat: the same of the rows of both files, which must have the same columns.
 // formula: the rows that tests/unit/test_arrow.c writes, each looked at; prints how many there were.
 // damage: every proper beginning of the file in steps of 8 bytes; prints how many of them were taken for whole, or read as more
 // than a beginning of it.
 const fs = require("fs");
 const path = require("path");
 
-const [modules, mode, file] = process.argv.slice(2);
+const [modules, mode, file, second] = process.argv.slice(2);
 const arrow = require(path.join(modules, "apache-arrow"));
 
 // A stream that was cut between two messages is one without its closing words, which the reader does not miss.
@@ -24,6 +25,7 @@ function read(bytes) {
 function rows(table) {
   const told = (v) => (typeof v === "bigint" ? { i: String(v) } : v);
   console.log(JSON.stringify(Object.fromEntries(table.schema.fields.map((f) => [f.name, String(f.type)]))));
+  console.log(JSON.stringify(Object.fromEntries(table.schema.fields.map((f) => [f.name, f.metadata.get("unit") ?? null]))));
   for (const row of table) console.log(JSON.stringify(Object.fromEntries(Object.entries(row.toJSON()).map(([k, v]) => [k, told(v)]))));
 }
 
@@ -68,4 +70,5 @@ function damage() {
 
 if (mode === "formula") formula().catch((e) => (console.log(e), process.exit(1)));
 else if (mode === "damage") damage();
+else if (mode === "concat") rows(read(fs.readFileSync(file)).concat(read(fs.readFileSync(second))));
 else rows(read(fs.readFileSync(file)));
