@@ -118,7 +118,7 @@ merge -o --output FILE set:output write to FILE, which stays unchanged on failur
 merge -c --compress - set:compress=true compress with gzip, .gz is appended to the name
 merge -g --gzip-only - set:gzip_only=true skip uncompressed files
 merge - --order file|ts field:order one file after the other (default), or all events by time
-split -n --app-name NAME field:app_name name the files NAME-1.pfw.gz and so on (default: app)
+split -n --app-name NAME call:name_parts name the files NAME-1.pfw.gz and so on (default: app)
 split -o --output DIR set:output directory for the files (default: ./split)
 split -s --chunk-size MB set:chunk_size uncompressed size of each file (default: 4)
 split -c --compress [true|false] set:compress compress with gzip (default: true)
@@ -151,7 +151,8 @@ gen_fake_trace - --step-duration-ms COUNT field:step_duration_ms base duration o
 gen_fake_trace - --seed N field:seed random seed (default: 42)
 gen_fake_trace - --verify - set:verify=true index the traces, then report how many chunks each query skips
 gen_fake_trace - --checkpoint-size BYTES set:checkpoint_size uncompressed bytes per chunk, for --verify (default: 2097152)
-merge,split,pgzip,organize -f --force - set:force=true replace existing files, and rebuild the index of the selected traces
+merge,pgzip -f --force - set:force=true replace existing files, and rebuild the index of the selected traces
+split,organize -f --force - set:force=true replace the files that an earlier run has written there, and rebuild the index of the selected traces
 $reading,index -f --force - set:force=true rebuild the index of the selected files
 $asking - --force-rebuild - set:force=true same as --force
 $reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no do not build the index; exit status 1 if a selected file is not indexed

@@ -95,6 +95,13 @@ add_group() {
     add groups "$1"
 }
 
+# The name of the files that split writes.
+app=app
+name_parts() {
+    app=$1
+    add app_name "$1"
+}
+
 # add_side NAME PATH: $where makes it indexed, $fields compares it.
 add_side() {
     if [ -d "$2/" ]; then

@@ -205,7 +205,44 @@ settle() {
 
 # vacant DIRECTORY: stops where it is there already and has files, but for -f.
 vacant() {
-    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces files of the same names"
+    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces the files of an earlier run"
+}
+
+# for_each COMMAND...: with the lines of standard input as further arguments.
+for_each() {
+    tr '\n' '\0' | xargs -0 "$@"
+}
+
+# The files of an earlier split into $output, a line each.
+earlier_parts() {
+    set +f
+    for file in "$output/$app"-[0-9]*.pfw "$output/$app"-[0-9]*.pfw.gz; do
+        part_number=${file#"$output/$app-"}
+        part_number=${part_number%.gz}
+        case ${part_number%.pfw} in
+        *[!0-9]*) ;;
+        *) ! [ -f "$file" ] || printf '%s\n' "$file" ;;
+        esac
+    done
+    set -f
+}
+
+# Stops where there are such files, but for -f. Files of another size would remain beside the new ones.
+refuse_parts() {
+    first_part=$(earlier_parts | sed -n 1p)
+    [ -n "$force" ] || [ -z "$first_part" ] || die "$first_part already exists; -f replaces it and all other files of an earlier split"
+}
+
+# The traces that the manifest of an earlier organize in $target lists, relative to it, a line each.
+earlier_groups() {
+    [ -f "$target/manifest.json" ] || return 0
+    awk '/^  "/ { section = $1 }
+        /^  "tool": "dftracerd organize"/ { ours = 1 }
+        { sub(/,$/, "") }
+        ours && section == "\"groups\":" && /^          "path": "/ {
+            path = substr($0, 20, length - 20)
+            if (path ~ /^[^\/]+\/[^\/]+\.pfw(\.gz)?$/ && path !~ /^\./) print path
+        }' "$target/manifest.json" | sed 's/\\\(.\)/\1/g'
 }
 
 # Of find: names may have line breaks. To "look" is to make the directories, and to see that all has its place there.
@@ -220,12 +257,21 @@ for file; do
     fi || exit 1
 done'
 
+# place_all STEP LAST
+place_all() {
+    find "$part" -exec sh -c "$take_place" sh "$1" "$part" "$target" "$2" {} +
+}
+
 # settle_tree LAST: as settle, with directories. LAST comes last: a kill before that leaves what does not fit an older LAST.
+# Traces of an earlier organize would be read beside the new ones.
 settle_tree() {
     if [ -d "$target" ]; then
-        for step in look move; do
-            find "$part" -exec sh -c "$take_place" sh "$step" "$part" "$target" "$1" {} + || exit 1
-        done
+        place_all look "$1" || exit 1
+        earlier=
+        [ "$1" != manifest.json ] || earlier=$(earlier_groups)
+        [ -z "$earlier" ] || printf '%s\n' "$earlier" | (cd -- "$target" && for_each rm -f --) || exit 1
+        place_all move "$1" || exit 1
+        [ -z "$earlier" ] || printf '%s\n' "$earlier" | sed 's,/.*,,' | sort -u | (cd -- "$target" && for_each rmdir -- 2>/dev/null)
         mv -f -- "$part/$1" "$target/$1" && rm -rf -- "$part" || exit 1
     else
         mv -- "$part" "$target" || exit 1

@@ -231,6 +231,7 @@ split)
     case ${chunk_size:=4} in
     *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
     esac
+    refuse_parts
     prepare
     unpack "$output" manifest.json split "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MB" \
         --data "verify=${verify:-false}" --data "wait=$wait"
@@ -242,9 +243,8 @@ split)
     set -- "$part"/*
     set -f
     [ -e "$1" ] || die "there is nothing to split"
-    for file; do
-        unused "${output%/}/${file##*/}"
-    done
+    refuse_parts
+    earlier_parts | for_each rm -f --
     settle
     [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$(number files)" "$#" "$output"
     ;;
