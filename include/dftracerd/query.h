@@ -332,6 +332,8 @@ struct aggregate_options {
     bool split;                      /* durations and sizes are shared out over the buckets they cover    */
     const char *const *group_keys, *const *metric_fields;  /* pipeline: paths; a bare name is an argument */
     size_t group_key_count, metric_field_count;
+    const char *const *optional;                           /* of these, what no event needs to have: null then */
+    size_t optional_count;
     const char *const *percentiles;  /* decimal texts in [0, 1]: "0.999" is told as p99.9                 */
     size_t percentile_count;
     bool exact, shape;               /* percentiles from all values; skew and kurtosis, too               */

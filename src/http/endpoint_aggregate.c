@@ -26,6 +26,9 @@ static const struct param_spec own_params[] = {
     {"group_keys", PARAM_LIST, false, NULL, NULL, "additional key columns, for example epoch,step"},
     {"metric_fields", PARAM_LIST, false, NULL, NULL,
      "additional arguments to aggregate: sum, minimum, maximum, mean, standard deviation"},
+    {"optional", PARAM_LIST, false, NULL, NULL,
+     "names in group_keys and metric_fields that no event needs to have: their columns are then "
+     "null instead of an error"},
     {"compute_percentiles", PARAM_BOOL, false, "false", NULL,
      "compute percentiles of durations and sizes"},
     {"percentiles", PARAM_LIST, false, NULL, NULL,
@@ -142,8 +145,9 @@ static void read_percentiles(const struct request *rq, struct aggregate_options 
 static int check_form(struct request *rq, bool general)
 {
     static const char *const pipeline[] = {
-        "group_keys", "metric_fields",   "compute_percentiles", "percentiles",
-        "shape",      "boundary_events", "event_format",        NULL};
+        "group_keys",  "metric_fields", "optional",        "compute_percentiles",
+        "percentiles", "shape",         "boundary_events", "event_format",
+        NULL};
     static const char *const wide[] = {"sort", "having", "top", "by", NULL};
     for (const char *const *name = general ? pipeline : wide; *name; name++)
         if (request_param(rq, *name)->given)
@@ -187,6 +191,7 @@ static int read_options(struct request *rq, struct aggregate_options *o)
     o->shape = request_flag(rq, "shape");
     o->group_keys = items_of(rq, "group_keys", &o->group_key_count);
     o->metric_fields = items_of(rq, "metric_fields", &o->metric_field_count);
+    o->optional = items_of(rq, "optional", &o->optional_count);
     o->boundaries = items_of(rq, "boundary_events", &o->boundary_count);
     o->parents = request_flag(rq, "track_process_parents");
     o->limit = limit->set ? limit->number : UINT64_MAX;

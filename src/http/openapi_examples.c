@@ -44,6 +44,7 @@ static const struct {
     {NULL, "max_points", "500"},
     {NULL, "group_keys", "['host','rank']"},
     {NULL, "metric_fields", "['ret']"},
+    {NULL, "optional", "['rank','ret']"},
     {NULL, "percentiles", "['0.5','0.99']"},
     {NULL, "boundary_events", "['epoch.block:epoch:epoch_number']"},
     {NULL, "agg", "['count','total=sum:dur','p99:size']"},

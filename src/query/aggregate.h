@@ -303,7 +303,9 @@ struct value process_tell_boundary(const struct process_table *t, unsigned bound
 
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 /* One of metric_fields. */
-int plan_field(struct aggregate_plan *p, const char *path, struct err *err);
+int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, const char *path, struct err *err);
+/* Whether a column of this name may be one that no event has. */
+bool plan_is_optional(const struct aggregate_options *o, const char *path);
 /* Numeric arguments that counters have: measures of system rows. ERR_ROW_LIMIT: too many of them. */
 int plan_system_measures(struct aggregate_plan *p, struct err *err);
 /* Columns of those that have a value; `used` by measure. */

@@ -40,7 +40,16 @@ static int argument_source(struct aggregate_plan *p, const char *name, const cha
     return copy ? query_source(p->query, text_of(copy), ret) : -ENOMEM;
 }
 
-int plan_field(struct aggregate_plan *p, const char *path, struct err *err)
+bool plan_is_optional(const struct aggregate_options *o, const char *path)
+{
+    for (size_t i = 0; i < o->optional_count; i++)
+        if (strcmp(without_args(o->optional[i]), without_args(path)) == 0)
+            return true;
+    return false;
+}
+
+int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, const char *path,
+               struct err *err)
 {
     const char *name = without_args(path);
     unsigned measure;
@@ -54,7 +63,9 @@ int plan_field(struct aggregate_plan *p, const char *path, struct err *err)
     rc = rc < 0 ? rc : argument_source(p, name, "_min", &m->min);
     rc = rc < 0 ? rc : argument_source(p, name, "_max", &m->max);
     rc = rc < 0 ? rc : argument_source(p, name, "", &m->plain);
-    return rc < 0 ? no_memory(err) : plan_check_numeric(p, m, "metric_fields", err);
+    if (rc < 0)
+        return no_memory(err);
+    return plan_is_optional(o, path) ? 0 : plan_check_numeric(p, m, "metric_fields", err);
 }
 
 /* ---- arguments of system rows ------------------------------------------------------------------------------------ */

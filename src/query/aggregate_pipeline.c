@@ -116,7 +116,8 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
         rc = rc < 0 ? rc : plan_key(p, without_args(copy), s);
         if (rc == 0)
             p->keys[p->width - 1].type = plan_type(copy, VALUE_TEXT);
-        int known = rc < 0 ? 0 : query_check_column(p->query, s, "group_keys", err);
+        bool optional = plan_is_optional(o, o->group_keys[i]);
+        int known = rc < 0 || optional ? 0 : query_check_column(p->query, s, "group_keys", err);
         if (known < 0)
             return known;
     }
@@ -266,7 +267,7 @@ int plan_pipeline(struct aggregate_plan *p, const struct aggregate_options *o, s
         return no_memory(err);
     p->measures[M_DUR].sample = p->measures[M_SIZE].sample = p->quantile_count > 0;
     for (size_t i = 0; i < o->metric_field_count && rc == 0; i++)
-        rc = plan_field(p, o->metric_fields[i], err);
+        rc = plan_field(p, o, o->metric_fields[i], err);
     p->plain_measures = p->measure_count;
     rc = rc < 0 ? rc : base_columns(p) < 0 ? no_memory(err) : 0;
     rc = rc < 0 ? rc : more_columns(p, o, err);

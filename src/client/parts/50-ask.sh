@@ -73,13 +73,40 @@ has_ended() {
     case $status:$text in 7: | 22: | "22:the daemon is stopping") ;; *) return 1 ;; esac
 }
 
+# Whether the daemon refuses something that the old commands passed over; it is then named in the next request, and in a warning.
+# $ignored: what was named so far, as $ignoring is to have it.
+ignored='' ignoring=''
+passes_over() {
+    case $command,$status,$text in
+    aggregator,22,*'`: no event has "'*) ignoring=optional name=${text#*: no event has \"} name=${name%\"; see *} warning="no event has \"$name\": its column is empty" ;;
+    view,22,*' has an unknown member "'*) ignoring=ignore_members name=${text#* has an unknown member \"} name=${name%\"; it may *} warning="the recipe has an unknown member \"$name\": it is ignored" ;;
+    *) return 1 ;;
+    esac
+    case ,$ignored, in *",$name,"*) return 1 ;; esac
+    ignored=${ignored:+$ignored,}$name
+    printf 'dftracerctl: warning: %s\n' "$warning" >&2
+}
+
+# The reader of standard output has left: an end like that of other programs.
+end_by_sigpipe() {
+    is_main || exit 141
+    clean_up
+    trap - EXIT
+    kill -s PIPE "$$"
+    exit 141
+}
+
 # ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
 ask() {
+    [ -z "$ignored" ] || set -- "$@" --data-urlencode "$ignoring=$ignored"
     attempt "$@"
     if [ -n "$reached" ] && has_ended; then # nobody had asked the daemon for long
         reach
         attempt "$@"
     fi
+    while passes_over; do
+        attempt "$@" --data-urlencode "$ignoring=$ignored"
+    done
     case $status in
     0) return 0 ;;
     22) refused ;;
