@@ -264,8 +264,11 @@ static const char *set_number(struct options *o, const struct option_spec *s, co
     } else if (s->kind == OPTION_BYTES) {
         rc = num_parse_bytes(t, &n);
     } else {
-        rc = num_parse_duration(t, 1000000, &ns);
+        rc = num_parse_duration(t, 1, &ns);
         n = rc == 0 && ns > 0 ? (uint64_t)ns / 1000000 : 0;
+        /* 20: seconds, milliseconds? Only 0 is clear. */
+        if (rc == 0 && ns > 0 && !isalpha((unsigned char)value[t.len - 1]))
+            return "the unit is missing: ms, s, m or h";
     }
     if (rc < 0)
         return s->kind == OPTION_MS ? "not a duration" : "not a number";

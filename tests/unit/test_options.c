@@ -52,7 +52,7 @@ static void reads_options(void)
     CHECK_INT(got.port, 0);
     CHECK(got.check_only && got.version);
     CHECK_INT(
-        PARSE("--checkpoint-size", "1MiB", "--query-timeout", "2s", "--rescan", "50", "-t", "3"),
+        PARSE("--checkpoint-size", "1MiB", "--query-timeout", "2s", "--rescan", "50ms", "-t", "3"),
         0);
     CHECK_INT(got.checkpoint_size, 1 << 20);
     CHECK_INT(got.query_timeout_ms, 2000);
@@ -72,6 +72,10 @@ static void refuses(void)
     CHECK_INT(PARSE("-p", "8 0"), -EINVAL);
     CHECK_INT(PARSE("--checkpoint-size", "1"), -EINVAL);
     CHECK_INT(PARSE("--rescan", "1us"), -EINVAL);
+    CHECK_INT(PARSE("--idle-exit", "20"), -EINVAL);
+    CHECK(strstr(err.text, "--idle-exit 20: the unit is missing"));
+    CHECK_INT(PARSE("--query-timeout", "1.5"), -EINVAL);
+    CHECK_INT(PARSE("--drain-time", "0"), 0);
     err_done(&err);
 }
 

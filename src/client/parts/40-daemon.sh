@@ -96,7 +96,7 @@ reach() {
     until find_socket; do
         start_daemon
         case $? in
-        0) tries=$((tries + 5)) ;;
+        0) tries=$((tries + 5)) said="it exited before the first request, or its socket cannot be reached (DFTRACERD_IDLE_EXIT=${DFTRACERD_IDLE_EXIT:-10m})" ;;
         75) sleep 1 ;;
         *) tries=99 ;;
         esac
