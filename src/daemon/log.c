@@ -19,6 +19,7 @@ int log_set_level(const char *name)
         const char *name;
         int level;
     } levels[] = {
+        {"off", LOG_LEVEL_OFF},
         {"error", LOG_LEVEL_ERROR},
         {"warning", LOG_LEVEL_WARNING},
         {"info", LOG_LEVEL_INFO},
@@ -28,6 +29,11 @@ int log_set_level(const char *name)
         if (strcmp(name, levels[i].name) == 0)
             return atomic_store(&threshold, levels[i].level), 0;
     return -EINVAL;
+}
+
+bool log_is_off(void)
+{
+    return atomic_load(&threshold) == LOG_LEVEL_OFF;
 }
 
 static size_t plain_length(const char *line)

@@ -93,7 +93,7 @@ static void tell_status(struct loop *l)
         return;
     memcpy(l->status, now, sizeof now);
     notify_send("STATUS=%s", now);
-    if (l->options->as_server)
+    if (l->options->as_server && !log_is_off())
         fprintf(stderr, "%s\n", now);
 }
 

@@ -37,8 +37,8 @@ const struct option_spec option_table[] = {
      "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
      "number of CPUs", "number of threads for indexing, and the same number for queries", NULL},
-    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, 0, "BYTES", "4MiB",
-     NULL, "uncompressed bytes per chunk",
+    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, OPTION_OLD, "BYTES",
+     "4MiB", NULL, "uncompressed bytes per chunk",
      "A chunk is the unit of the index that a query reads or skips. Values above 32 MiB are "
      "reduced to 32 MiB. Changing the size rebuilds the whole index."},
     {"max-index-size", 0, OPTION_BYTES, AT(max_index_size), 16ull << 20, 1ull << 46, 0, "BYTES",
@@ -141,6 +141,9 @@ const struct option_spec option_table[] = {
      "The first line of the file is the token. Only the owner may be able to read the file (chmod "
      "600). If the file does not exist, it is created with a random token of 256 bits. Without "
      "this option, the systemd credential `token` (LoadCredential=) is used if there is one."},
+    {"token", 0, OPTION_TEXT, AT(token), 0, 0, OPTION_OLD | OPTION_ONLY_OLD | OPTION_ONLY_LINE,
+     "TOKEN", NULL, "no token",
+     "bearer token that lets other users query; they can see it in the list of processes", NULL},
     {"admin-token-file", 0, OPTION_TEXT, AT(admin_token_file), 0, 0, OPTION_LIVE, "FILE", NULL,
      "only the user who runs the daemon",
      "file with the bearer token of admins, who may also make changes",
@@ -182,9 +185,9 @@ const struct option_spec option_table[] = {
      "Such clients need no token. They may query, but not make changes. Other clients can still "
      "use a token."},
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
-     "error|warning|info|debug", "info", NULL,
+     "off|error|warning|info|debug", "info", NULL,
      "minimum severity of messages logged to standard error",
-     "With info, each request is a line. If standard error is a terminal, requests are logged only "
+     "critical, warn and trace are other names of error, warning and debug. With info, each request is a line. If standard error is a terminal, requests are logged only "
      "if this option is given."},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
      "configuration file; /dev/null for none", NULL},
@@ -289,11 +292,16 @@ static const char *set_flag(struct options *o, const struct option_spec *s, cons
 
 static const char *set_choice(struct options *o, const struct option_spec *s, const char *value)
 {
+    static const char *const names[][2] = {
+        {"critical", "error"}, {"warn", "warning"}, {"trace", "debug"}};
     struct text rest = text_of(s->argument), word;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i][0]) == 0)
+            value = names[i][1];
     while (text_split(&rest, '|', &word))
         if (text_eq(word, text_of(value)))
             return *(const char **)(void *)((char *)o + s->at) = value, NULL;
-    return "must be error, warning, info or debug";
+    return "must be off, error, warning, info or debug";
 }
 
 static const char *add_to_list(struct options *o, const struct option_spec *s, const char *value,

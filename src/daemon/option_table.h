@@ -24,6 +24,7 @@ enum {
     OPTION_NOT_IN_FILE = 32,
     OPTION_HOST = 64,    /* a list of names that requests are for                     */
     OPTION_ORIGIN = 128, /* a list of what browsers tell as Origin                    */
+    OPTION_ONLY_OLD = 256,/* only dftracer_server takes it                             */
 };
 struct option_spec {
     const char *name;
@@ -41,6 +42,11 @@ struct option_spec {
 extern const struct option_spec option_table[];
 extern const size_t option_count;
 
+/* Whether the program has the option under the name that it was started with. */
+static inline bool option_is_taken(const struct options *o, const struct option_spec *s)
+{
+    return !!(s->flags & (o->as_server ? OPTION_OLD : OPTION_ONLY_OLD)) == o->as_server;
+}
 /* Index in the table, -1 when there is none. */
 int option_find(struct text name);
 /* Takes a value over unless a higher level has spoken; a list of a lower level is replaced. `from` (kept) names the

@@ -24,9 +24,19 @@ static const char *without_it(const struct option_spec *s)
     return s->initial ? s->initial : s->otherwise;
 }
 
+/* The old command has no directory of its own, and one address. */
+static const char *default_of(const struct options *o, const struct option_spec *s)
+{
+    if (o->as_server && s->at == offsetof(struct options, directory))
+        return NULL;
+    if (o->as_server && s->at == offsetof(struct options, bind))
+        return "127.0.0.1";
+    return without_it(s);
+}
+
 /* ---- --help ---- */
 
-static void help_option(FILE *out, const struct option_spec *s)
+static void help_option(FILE *out, const struct options *o, const struct option_spec *s)
 {
     char left[64];
     snprintf(left, sizeof left, "--%s%s%s", s->name, s->argument ? " " : "",
@@ -38,8 +48,8 @@ static void help_option(FILE *out, const struct option_spec *s)
     if (strlen(left) > 28)
         fprintf(out, "\n%35s", "");
     fputs(s->help, out);
-    if (without_it(s))
-        fprintf(out, " (default: %s)", without_it(s));
+    if (default_of(o, s))
+        fprintf(out, " (default: %s)", default_of(o, s));
     fputc('\n', out);
 }
 
@@ -52,13 +62,15 @@ void options_help(FILE *out, const struct options *o)
             o->as_server ? "dftracer_server -d [LABEL=]DIR [OPTION]..."
                          : "dftracerd [-d [LABEL=]DIR]... [OPTION]...");
     for (size_t i = 0; i < option_count; i++)
-        if (is_shown(&option_table[i]) && (!o->as_server || option_table[i].flags & OPTION_OLD))
-            help_option(out, &option_table[i]);
-    if (o->as_server)
-        fputs("\nThis is dftracerd with the options of the old dftracer_server command. See also "
+        if (is_shown(&option_table[i]) && option_is_taken(o, &option_table[i]))
+            help_option(out, o, &option_table[i]);
+    if (o->as_server) {
+        fputs("\nAccepted, but without effect:", out);
+        options_without_effect(out);
+        fputs("\n\nThis is dftracerd with the options of the old dftracer_server command. See also "
               "dftracerd --help.\n",
               out);
-    else
+    } else {
         fprintf(
             out,
             "\nMost options can also be set in the configuration file (query-timeout = 1m) and in "
@@ -66,6 +78,7 @@ void options_help(FILE *out, const struct options *o)
             "environment, the\nenvironment overrides the file. The file is "
             "~/.config/dftracerd.conf; for root and the system\nservice it is %s.\n",
             option_system_file());
+    }
     fputs("The index is a cache: it can be deleted while no daemon uses it. The daemon never "
           "writes into a trace\ndirectory, unless --index-dir names a directory there.\n",
           out);
@@ -248,7 +261,7 @@ int options_document(FILE *out, const char *what)
         return -EINVAL;
     fputs(man8 ? man8_head : man5_head, out);
     for (size_t i = 0; i < option_count; i++) {
-        if (man8 && is_shown(&option_table[i]))
+        if (man8 && is_shown(&option_table[i]) && !(option_table[i].flags & OPTION_ONLY_OLD))
             roff_option(out, &option_table[i]);
         if (man5 && is_key(&option_table[i]))
             roff_key(out, &option_table[i]);

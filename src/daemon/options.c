@@ -16,9 +16,27 @@ struct given {
     } items[GIVEN_MAX];
 };
 
-static bool is_taken(const struct options *o, const struct option_spec *s)
+/* What the old command takes and means nothing here. */
+enum { WITHOUT_EFFECT = 255 };
+static const struct option without_effect[] = {
+    {"io-threads", required_argument, NULL, WITHOUT_EFFECT},
+    {"member-cache-size", required_argument, NULL, WITHOUT_EFFECT},
+    {"timeout", required_argument, NULL, WITHOUT_EFFECT},
+    {"time-profiling", no_argument, NULL, WITHOUT_EFFECT},
+    {"disable-watchdog", no_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-global-timeout", required_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-task-timeout", required_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-interval", required_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-warning-threshold", required_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-idle-timeout", required_argument, NULL, WITHOUT_EFFECT},
+    {"watchdog-deadlock-timeout", required_argument, NULL, WITHOUT_EFFECT},
+};
+enum { WITHOUT_EFFECT_COUNT = sizeof without_effect / sizeof *without_effect };
+
+void options_without_effect(FILE *out)
 {
-    return !o->as_server || s->flags & OPTION_OLD;
+    for (size_t i = 0; i < WITHOUT_EFFECT_COUNT; i++)
+        fprintf(out, " --%s", without_effect[i].name);
 }
 
 /* getopt's two forms of the table. A flag may be taken back: --no-auth=no. */
@@ -28,7 +46,7 @@ static void make_getopt(const struct options *o, struct option *longs, char *sho
     for (size_t i = 0; i < option_count; i++) {
         const struct option_spec *s = &option_table[i];
         bool argument = s->kind != OPTION_FLAG;
-        if (!is_taken(o, s))
+        if (!option_is_taken(o, s))
             continue;
         *longs++ = (struct option){s->name, argument ? required_argument : optional_argument, NULL,
                                    (int)(256 + i)};
@@ -38,6 +56,8 @@ static void make_getopt(const struct options *o, struct option *longs, char *sho
                 *shorts++ = ':';
         }
     }
+    for (size_t i = 0; o->as_server && i < WITHOUT_EFFECT_COUNT; i++)
+        *longs++ = without_effect[i];
     *longs = (struct option){0};
     *shorts = '\0';
 }
@@ -55,12 +75,14 @@ static int index_of(int c)
 static int read_line_options(const struct options *o, int argc, char **argv, struct given *g,
                              struct err *err)
 {
-    struct option longs[OPTIONS_MAX + 1];
+    struct option longs[OPTIONS_MAX + WITHOUT_EFFECT_COUNT + 1];
     char shorts[2 * OPTIONS_MAX + 2];
     make_getopt(o, longs, shorts);
     opterr = 0;
     optind = 0;
     for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        if (c == WITHOUT_EFFECT)
+            continue;
         int i = c == '?' || c == ':' ? -1 : index_of(c);
         if (i < 0)
             return err_set(err, -EINVAL, c == ':' ? "%s requires an argument" : "unknown option %s",

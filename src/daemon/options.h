@@ -19,6 +19,7 @@ struct options {
     struct option_list allow_user;             /* names or numbers                             */
     struct option_list allow_host, allow_origin;
     const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *tls_cert, *tls_key, *tls_client_ca, *log_level, *dimensions;
+    const char *token;                        /* of dftracer_server                           */
     const char *document;                     /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size, archive_traces;
     uint64_t query_timeout_ms, rescan_ms, settle_ms, keep_missing_ms, idle_exit_ms; /* idle_exit_ms 0 = never            */
@@ -53,6 +54,8 @@ void options_misspelt(void (*tell)(const char *name, const char *meant));
 void options_need_restart(const struct options *now, const struct options *next, struct buf *ret);
 
 void options_help(FILE *out, const struct options *o);
+/* The names of options that dftracer_server accepts without effect, each after a blank. */
+void options_without_effect(FILE *out);
 /* The effective configuration, as a file that can be read again, with the source of each value. */
 void options_print(FILE *out, const struct options *o);
 /* "man8", "man5" or "conf": the committed texts that are made from the table; -EINVAL for others. */

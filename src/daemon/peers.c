@@ -141,6 +141,8 @@ static int find_user(const char *name, uid_t *ret, struct err *err)
 
 static int find_tokens(struct peers *ret, const struct options *o, bool make, struct err *err)
 {
+    if (o->token && !ret->token && !(ret->token = strdup(o->token)))
+        return -ENOMEM;
     int rc =
         ret->token ? 0 : find_token("token-file", "token", o->token_file, make, &ret->token, err);
     if (rc == 0 && !ret->admin_token)

@@ -180,16 +180,16 @@ index,aggregator - --read-batch-size COUNT none
 aggregator - --chunk-size COUNT none
 index - --manifest - none
 index - --rebuild-summaries - none
-$all - --executor-threads COUNT none
-$all - --io-threads COUNT none
-$all - --time-profiling - none
-$all - --disable-watchdog - none
-$all - --watchdog-global-timeout N none
-$all - --watchdog-task-timeout N none
-$all - --watchdog-interval N none
-$all - --watchdog-warning-threshold N none
-$all - --watchdog-idle-timeout N none
-$all - --watchdog-deadlock-timeout N none
+$all - --executor-threads COUNT set:threads number of threads of the daemon, if this command starts one (default: number of CPUs)
+$all,server - --io-threads COUNT none
+$all,server - --time-profiling - none
+$all,server - --disable-watchdog - none
+$all,server - --watchdog-global-timeout N none
+$all,server - --watchdog-task-timeout N none
+$all,server - --watchdog-interval N none
+$all,server - --watchdog-warning-threshold N none
+$all,server - --watchdog-idle-timeout N none
+$all,server - --watchdog-deadlock-timeout N none
 get -o --output FILE set:output write to FILE, which stays unchanged on failure (default: standard output)
 get,requests -d --directory DIR call:add_directory use the daemon that serves this directory (default: the working directory)
 doctor -d --directory DIR call:add_examined check the traces in this directory (default: the working directory)
@@ -199,7 +199,11 @@ server -b --bind ADDRESS daemon loopback address to listen on (default: 127.0.0.
 server -p --port PORT daemon TCP port, 0 = a free one (default: 8080)
 server -i --index-dir DIR daemon directory of the index
 server -t --executor-threads COUNT daemon number of threads for indexing, and the same number for queries (default: number of CPUs)
-server - --log-level error|warning|info|debug daemon minimum severity of logged messages (default: info)
+server - --checkpoint-size BYTES daemon uncompressed bytes per chunk (default: 4MiB)
+server - --member-cache-size BYTES none
+server - --timeout N none
+server - --token TOKEN daemon bearer token that lets other users query; they can see it in the list of processes (default: no token)
+server - --log-level off|error|warning|info|debug daemon minimum severity of logged messages (default: info)
 server -V --version - daemon print the version of the daemon
 server -h --help - daemon print the options of dftracer_server"
 

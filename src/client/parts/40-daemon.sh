@@ -73,6 +73,7 @@ start_daemon() {
         mkdir -p -- "$index_dir" 2>/dev/null || die "cannot create the directory $index_dir"
         set -- "$@" --index-dir "$index_dir/$(printf '%s' "$roots" | cksum | tr ' ' -)"
     fi
+    [ -z "$threads" ] || set -- "$@" --executor-threads "$threads"
     said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null)
 }
 

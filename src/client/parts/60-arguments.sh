@@ -27,9 +27,9 @@ if [ "$command" = server ]; then
     exec "${DFTRACERD:-$program}" "$@"
 fi
 
-detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' wait=ready
+detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' threads='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
-directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build=''
+directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file=''
 [ "$command" != aggregator ] || output=aggregated_output.json
 literal=''
 case $command in
