@@ -17,7 +17,7 @@ call_tree INPUT   calls nested by time: a tree with durations and the critical p
 processes         the process tree: commands, ranks, times, I/O of each process
 comparator        compare the metrics of two or more runs, with effect sizes
 event_count       print the number of events
-reader FILE       print a part of a trace, by bytes or lines
+reader FILE       print a part of a trace, gzip file or archive, by bytes or lines
 index             build the index now
 merge             merge many traces into one
 split             split traces into files of a given size
@@ -103,9 +103,9 @@ comparator - --threshold PCT field:threshold leave out operations that change by
 comparator - --fail-on small|medium|large set:fail_on exit with status 3 if an operation is worse by this class of effect size (Cohen's d) or more
 comparator - --no-color - set:color=false no colors on a terminal
 comparator -o --output FILE set:output write to FILE, which stays unchanged on failure (default: standard output)
-reader -s --start N field:start first byte, or first line with --mode lines; -1 = from the start
-reader -e --end N field:end end byte (exclusive), or last line with --mode lines (inclusive); -1 = to the end
-reader - --mode bytes|line_bytes|lines field:mode exact bytes (default), the complete lines within the byte range, or lines by number
+reader -s --start N call:add_start first byte, or first line with --mode lines; -1 = from the start
+reader -e --end N call:add_end end byte (exclusive), or last line with --mode lines (inclusive); -1 = to the end
+reader - --mode bytes|line_bytes|lines call:add_mode exact bytes (default), the complete lines within the byte range, or lines by number
 reader - --check - set:check=true print nothing; exit status 0 if the index of the file is up to date, else 1
 tar - --list-files - set:members=true list the members of the archive with their sizes
 tar - --info - set:brief=true summarize the archive (default, unless --list-files is given)

@@ -46,6 +46,7 @@ no_operand() {
 
 take_file() {
     [ -z "$where" ] || no_operand "$1"
+    file=$1
     add_file "$1"
 }
 

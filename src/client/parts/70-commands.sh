@@ -41,6 +41,14 @@ fi
 case $where in
 *' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
 esac
+if [ -n "$file" ] && is_local "$file"; then
+    case $command,$check in
+    reader,) read_here ;;
+    reader,*) exit 1 ;; # there is no index of it
+    tar,*) tell_here ;;
+    esac
+    exit
+fi
 [ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
 named=$url$socket
 [ -n "$named" ] || reach
@@ -179,7 +187,16 @@ reader)
 tar)
     [ -n "$where" ] || wrong "FILE is required"
     prepare
+    about=$facts
     facts=$(ask tar "$where" --data list=false --data "wait=$wait") || exit 1
+    case $facts,$file in
+    *'"archives":[]'*,*.gz)
+        facts=$about
+        place=$(printf '%s\n' "$facts" | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
+        tell_gzip "${path%/}$rest" "${place:-none}" "$(number uncompressed_bytes)" "$(number lines)" "$(number chunks)"
+        exit 0
+        ;;
+    esac
     case $build,$facts in
     ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
     *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
