@@ -14,23 +14,10 @@ static void put_ruler(struct buf *out)
     buf_putc(out, '\n');
 }
 
-/* Cut to 27 characters and "..." where longer than 30. */
+/* A longer name moves the rest of its line: another operation may begin with the same characters. */
 static void put_name(struct buf *out, struct text name)
 {
-    size_t keep = 0, seen = 0;
-
-    if (text_width(name) <= NAME_WIDTH) {
-        put_padded(out, name, -NAME_WIDTH);
-        return;
-    }
-    while (keep < name.len) {
-        bool begins = ((unsigned char)name.ptr[keep] & 0xC0) != 0x80;
-        if (begins && seen++ == NAME_WIDTH - 3)
-            break;
-        keep++;
-    }
-    buf_text(out, (struct text){name.ptr, keep});
-    buf_puts(out, "...");
+    put_padded(out, name, -NAME_WIDTH);
 }
 
 /* Values joined by `separator`, null as "-". */

@@ -21,6 +21,8 @@ static const struct param_spec own_params[] = {
      "keep streaming matching events as they are indexed, until `limit` or `timeout`"},
     {"recipe", PARAM_TEXT, false, NULL, NULL,
      "view as JSON, as returned by format=recipe; ANDed with the other parameters"},
+    {"ignore_members", PARAM_LIST, false, NULL, NULL,
+     "names of unknown members of `recipe` that are ignored instead of an error"},
     {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {"relative", PARAM_BOOL, false, NULL, NULL,
      "perfetto: write times relative to the first event (true), or as they are (false); default: "

@@ -58,6 +58,7 @@ static const struct {
     {NULL, "min_total", "'1ms'"},
     {NULL, "select", "['ts','name','dur','args.ret']"},
     {"/q", "query", "'/aggregate?format=perfetto&time_interval=1s'"},
+    {NULL, "ignore_members", "['duql']"},
     {NULL, "recipe", "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
 };
 

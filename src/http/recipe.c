@@ -33,6 +33,15 @@ static int take_text(struct request *rq, const json_t *value, const char **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
+static bool is_ignored(const struct request *rq, const char *key)
+{
+    const struct param *ignored = request_param(rq, "ignore_members");
+    for (size_t i = 0; ignored->set && i < ignored->count; i++)
+        if (strcmp(ignored->items[i], key) == 0)
+            return true;
+    return false;
+}
+
 static int take_member(struct request *rq, struct recipe *r, const char *key, const json_t *value)
 {
     if (strcmp(key, "name") == 0)
@@ -41,6 +50,8 @@ static int take_member(struct request *rq, struct recipe *r, const char *key, co
         return take_text(rq, value, &r->description);
     if (strcmp(key, "query") == 0)
         return take_text(rq, value, &r->query);
+    if (strcmp(key, "include_metadata") != 0 && is_ignored(rq, key))
+        return 0;
     if (strcmp(key, "include_metadata") != 0)
         return err_set_param(&rq->err, ERR_PARAM, "recipe",
                              "`recipe` has an unknown member \"%.60s\"; it may have name, "

@@ -15,6 +15,7 @@ _dftracerctl() {
         [[ $short = - ]] || choices+=("$short")
         choices+=("$long")
     done < <("$program" --words "${command#dftracer_}")
+    [[ $takes != '['* ]] || takes=${takes//[][]/}'|'${choices[*]} # a value, or the next option
     case $takes,$word in
     *'|'*) mapfile -t COMPREPLY < <(compgen -W "${takes//|/ }" -- "$word") ;;
     ,-* | -,-*) mapfile -t COMPREPLY < <(compgen -W "${choices[*]}" -- "$word") ;;

@@ -113,7 +113,9 @@ ask() {
     18 | 56) # 56 also when there was none: a tunnel whose end nobody listens at
         call healthz '' -m 10 -o /dev/null && die "the answer was cut off"
         die "the answer was cut off: $(no_answer "$?")" ;;
-    23) die "cannot write the answer" ;;
+    23)
+        ! [ -p /dev/stdout ] && ! [ -S /dev/stdout ] || end_by_sigpipe
+        die "cannot write the answer" ;;
     *) die "$(no_answer "$status")" ;;
     esac
 }

@@ -13,10 +13,13 @@ while [ -z "$command" ]; do
     --unix-socket) socket=$2; shift 2 ;;
     -h | --help) usage; exit 0 ;;
     --version) version ;;
-    --words) command=${2-}; words; exit 0 ;;
+    --words) command=$(printf %s "${2-}" | tr - _); words; exit 0 ;;
     '') usage >&2; exit 2 ;;
     *) command=$1; shift ;;
     esac
+done
+while [ "${command#*-}" != "$command" ]; do # event-count is event_count
+    command=${command%%-*}_${command#*-}
 done
 case $newline$commands in
 *"$newline$command "*) ;;

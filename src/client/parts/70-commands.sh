@@ -2,7 +2,13 @@
 
 command -v curl >/dev/null || die "curl is required"
 [ "$command" != doctor ] || { doctor; exit; }
-trap 'end_getter; [ -z "$part" ] || rm -rf -- "$part"; unwatch; put_back' EXIT
+clean_up() {
+    end_getter
+    [ -z "$part" ] || rm -rf -- "$part"
+    unwatch
+    put_back
+}
+trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
 trapped=yes
 
