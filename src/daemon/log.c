@@ -19,11 +19,8 @@ int log_set_level(const char *name)
         const char *name;
         int level;
     } levels[] = {
-        {"off", LOG_LEVEL_OFF},
-        {"error", LOG_LEVEL_ERROR},
-        {"warning", LOG_LEVEL_WARNING},
-        {"info", LOG_LEVEL_INFO},
-        {"debug", LOG_LEVEL_DEBUG},
+        {"off", LOG_LEVEL_OFF},   {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING},
+        {"info", LOG_LEVEL_INFO}, {"debug", LOG_LEVEL_DEBUG},
     };
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (strcmp(name, levels[i].name) == 0)

@@ -37,8 +37,8 @@ const struct option_spec option_table[] = {
      "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
      "number of CPUs", "number of threads for indexing, and the same number for queries", NULL},
-    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, OPTION_OLD, "BYTES",
-     "4MiB", NULL, "uncompressed bytes per chunk",
+    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, OPTION_OLD,
+     "BYTES", "4MiB", NULL, "uncompressed bytes per chunk",
      "A chunk is the unit of the index that a query reads or skips. Values above 32 MiB are "
      "reduced to 32 MiB. Changing the size rebuilds the whole index."},
     {"max-index-size", 0, OPTION_BYTES, AT(max_index_size), 16ull << 20, 1ull << 46, 0, "BYTES",
@@ -187,7 +187,8 @@ const struct option_spec option_table[] = {
     {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
      "off|error|warning|info|debug", "info", NULL,
      "minimum severity of messages logged to standard error",
-     "critical, warn and trace are other names of error, warning and debug. With info, each request is a line. If standard error is a terminal, requests are logged only "
+     "critical, warn and trace are other names of error, warning and debug. With info, each "
+     "request is a line. If standard error is a terminal, requests are logged only "
      "if this option is given."},
     {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
      "configuration file; /dev/null for none", NULL},

@@ -207,11 +207,13 @@ static const char man8_head[] =
     "and in the environment as \\fBDFTRACERD_\\fINAME\\fR: the option's name in capitals, with\n"
     "underscores for hyphens, and commas between the values of a list. There is no variable for\n"
     "\\fB\\-\\-index\\-dir\\fR. The command line overrides the environment, the environment "
-    "overrides\nthe file. A \\fITIME\\fR has a unit: \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or \\fBh\\fR. "
+    "overrides\nthe file. A \\fITIME\\fR has a unit: \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or "
+    "\\fBh\\fR. "
     "A flag can be turned off: \\fB\\-\\-no\\-auth=no\\fR.\n"
     ".PP\nUnder the name \\fBdftracer_server\\fR it accepts only the options of the old command of "
     "that\nname, reads neither file nor environment, and reports the progress of indexing on "
-    "standard error.\nIts \\fB\\-\\-token\\fR is a bearer token that lets other users query. Options of the "
+    "standard error.\nIts \\fB\\-\\-token\\fR is a bearer token that lets other users query. "
+    "Options of the "
     "old command that have no\nmeaning here are accepted.\n"
     ".SH OPTIONS\n";
 static const char man8_tail[] =
@@ -245,7 +247,8 @@ static const char man5_head[] =
     "service read dftracerd.conf in the system's configuration directory; daemons of other users\n"
     "ignore that file, and therefore do not grant the access configured there.\n"
     ".PP\nA time is a number with the unit \\fBms\\fR, \\fBs\\fR, \\fBm\\fR or \\fBh\\fR, for "
-    "example 20s; without a\nunit it is an error. A size is a number of bytes, or has the unit \\fBKiB\\fR, "
+    "example 20s; without a\nunit it is an error. A size is a number of bytes, or has the unit "
+    "\\fBKiB\\fR, "
     "\\fBMiB\\fR or \\fBGiB\\fR.\n"
     ".SH KEYS\n";
 static const char man5_tail[] =

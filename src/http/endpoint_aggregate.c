@@ -144,10 +144,9 @@ static void read_percentiles(const struct request *rq, struct aggregate_options 
 /* Parameters of one form only, in the other. */
 static int check_form(struct request *rq, bool general)
 {
-    static const char *const pipeline[] = {
-        "group_keys",  "metric_fields", "optional",        "compute_percentiles",
-        "percentiles", "shape",         "boundary_events", "event_format",
-        NULL};
+    static const char *const pipeline[] = {"group_keys",          "metric_fields", "optional",
+                                           "compute_percentiles", "percentiles",   "shape",
+                                           "boundary_events",     "event_format",  NULL};
     static const char *const wide[] = {"sort", "having", "top", "by", NULL};
     for (const char *const *name = general ? pipeline : wide; *name; name++)
         if (request_param(rq, *name)->given)
