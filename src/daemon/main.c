@@ -11,6 +11,7 @@
 #include "options.h"
 #include "peers.h"
 #include "roots.h"
+#include "takeover.h"
 #include "tls_files.h"
 #include "watch.h"
 
@@ -23,15 +24,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define INHERITED_MAX 16 /* as http takes listeners */
-#define GRACE_MS 1000    /* for clients to be told that their answer was cut */
+#define INHERITED_MAX 16  /* as http takes listeners */
+#define GRACE_MS 1000     /* for clients to be told that their answer was cut */
+#define TAKEOVER_MS 15000 /* more than the daemons of the client wait for their requests */
+#define EXIT_BUSY 75      /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_BYTES 0 /* their frames are larger: the usual size */
 #else
 #define STACK_BYTES (1u << 20)
 #endif
 #define ARENA_SHARE (512ull << 20) /* of a limited address space, for each arena of malloc */
-#define EXIT_BUSY 75     /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 
 struct daemon {
     struct options options;
@@ -210,6 +212,8 @@ static int start_index(struct daemon *d, struct err *err)
     if (d->dimensions)
         o.dimensions = split_dimensions(d->dimensions);
     int rc = index_open(&o, err, &d->index);
+    if (rc == ERR_STORE_BUSY && !d->options.on_demand && takeover(d->index_path, TAKEOVER_MS))
+        rc = index_open(&o, err, &d->index);
     if (rc == 0)
         rc = watch_new(d->index, &d->roots, &d->watch);
     if (rc == 0)
@@ -360,8 +364,7 @@ static int start(struct daemon *d, struct err *err)
     if (rc == 0)
         rc = options_check_unix(d->options.unix_path, err);
     if (rc == 0)
-        rc = place_choose(&d->roots, d->options.index_dir, !d->options.check_only, &d->index_path,
-                          err);
+        rc = place_choose(&d->roots, &d->options, !d->options.check_only, &d->index_path, err);
     if (rc == 0)
         rc = place_output(&d->roots, d->index_path, d->options.output_dir, &d->output_dir, err);
     if (rc < 0 || d->options.check_only)

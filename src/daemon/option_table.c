@@ -35,6 +35,11 @@ const struct option_spec option_table[] = {
      "option, the daemon creates dftracerd-UID/HASH below the first usable directory of "
      "$DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The "
      "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
+    {"index-base", 0, OPTION_TEXT, AT(index_base), 0, 0, OPTION_NO_ENV, "DIR", NULL, NULL,
+     "directory for indexes, with a subdirectory for each set of directories",
+     "The index is in DIR/HASH, where HASH depends on the directories that are served. DIR and the "
+     "directories above it are created. The --index-dir of dftracerctl and dftracer_server is this "
+     "option. --index-dir overrides it."},
     {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
      "number of CPUs", "number of threads for indexing, and the same number for queries", NULL},
     {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, OPTION_OLD,

@@ -159,6 +159,10 @@ static int complete(struct options *o, struct err *err)
         rc = err_set_param(err, -EINVAL, "directory", "-d DIR is required");
     if (rc == 0 && !o->directory.count)
         rc = option_set(o, directory, LEVEL_DEFAULT, "default", ".", err);
+    if (o->as_server) { /* the place where the client looks, too */
+        o->index_base = o->index_dir;
+        o->index_dir = NULL;
+    }
     if (o->print_config)
         o->check_only = true;
     return rc;

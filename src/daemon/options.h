@@ -18,7 +18,7 @@ struct options {
     struct option_list bind;                   /* none: the default addresses                  */
     struct option_list allow_user;             /* names or numbers                             */
     struct option_list allow_host, allow_origin;
-    const char *config, *unix_path, *index_dir, *token_file, *admin_token_file, *tls_cert, *tls_key, *tls_client_ca, *log_level, *dimensions;
+    const char *config, *unix_path, *index_dir, *index_base, *token_file, *admin_token_file, *tls_cert, *tls_key, *tls_client_ca, *log_level, *dimensions;
     const char *token;                        /* of dftracer_server                           */
     const char *document;                     /* hidden: what options_document() is to write  */
     uint64_t port, executor_threads, checkpoint_size, max_index_size, map_size, archive_traces;

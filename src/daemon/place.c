@@ -166,12 +166,74 @@ static uint64_t roots_hash(const struct roots *r)
     return h;
 }
 
-int place_choose(const struct roots *r, const char *index_dir, bool make, char **ret,
+/* Those above it, too; what is there already may belong to anybody. */
+static int make_base(const char *base, struct err *err)
+{
+    char path[4096];
+    struct stat st;
+    size_t n = strlen(base);
+    if (n >= sizeof path)
+        return err_set_param(err, -ENAMETOOLONG, "index-base", "%.100s...: the path is too long",
+                             base);
+    for (size_t i = 1; i <= n; i++) {
+        if (base[i] != '/' && base[i] != '\0')
+            continue;
+        snprintf(path, sizeof path, "%.*s", (int)i, base);
+        if (mkdir(path, 0777) < 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+            return err_set_param(err, -errno, "index-base", "cannot create the directory %s: %s",
+                                 base, strerror(errno));
+    }
+    return 0;
+}
+
+/* The directory above a base, or above that, that is there already (*new*). */
+static char *existing_folder(const char *base)
+{
+    struct text name;
+    char *at = strdup(base);
+    while (at && access(at, F_OK) < 0 && errno == ENOENT) {
+        char *above = folder_of(at, &name);
+        free(at);
+        at = above;
+    }
+    return at;
+}
+
+static int place_in_base(const char *base, uint64_t hash, bool make, char **ret, struct err *err)
+{
+    char *path = NULL;
+    struct stat st;
+    int rc = make ? make_base(base, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (stat(base, &st) == 0) {
+        /* Others could put something else in the place of the index. */
+        if (st.st_mode & 002 && !(st.st_mode & S_ISVTX))
+            return err_set_param(err, -EPERM, "index-base", "%s is writable by other users", base);
+        if (asprintf(&path, "%s/%016llx", base, (unsigned long long)hash) < 0)
+            return -ENOMEM;
+        rc = explicit_place(path, make, ret, err);
+        free(path);
+        return rc;
+    }
+    char *folder = existing_folder(base);
+    if (!folder || access(folder, W_OK | X_OK) < 0)
+        rc = err_set_param(err, -errno, "index-base", "cannot create the directory %s: %s", base,
+                           strerror(errno));
+    free(folder);
+    if (rc == 0 && asprintf(ret, "%s/%016llx", base, (unsigned long long)hash) < 0)
+        rc = -ENOMEM;
+    return rc;
+}
+
+int place_choose(const struct roots *r, const struct options *o, bool make, char **ret,
                  struct err *err)
 {
-    if (index_dir)
-        return explicit_place(index_dir, make, ret, err);
+    if (o->index_dir)
+        return explicit_place(o->index_dir, make, ret, err);
     uint64_t hash = roots_hash(r);
+    if (o->index_base)
+        return place_in_base(o->index_base, hash, make, ret, err);
     const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"),
                            getenv("CACHE_DIRECTORY"),
                            getenv("XDG_CACHE_HOME"),

@@ -19,8 +19,8 @@ bool roots_inside(const char *path, const char *dir);
 
 /* The directory for the index (*new*), made 0700 if `make`, else perhaps not there: --index-dir itself, else the first local and writable one of
  * $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp, /tmp, as
- * dftracerd-<uid>/<hash of the roots>. */
-int place_choose(const struct roots *r, const char *index_dir, bool make, char **ret, struct err *err);
+ * dftracerd-<uid>/<hash of the roots>. With --index-base, it is <hash of the roots> there. */
+int place_choose(const struct roots *r, const struct options *o, bool make, char **ret, struct err *err);
 /* The directory for `output` (*new*; NULL where none is named): writable, and neither in a root or the index nor around one.
  * -errno with the reason. */
 int place_output(const struct roots *r, const char *index_path, const char *dir, char **ret, struct err *err);

@@ -156,7 +156,7 @@ split,organize -f --force - set:force=true replace the files that an earlier run
 $reading,index -f --force - set:force=true rebuild the index of the selected files
 $asking - --force-rebuild - set:force=true same as --force
 $reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no do not build the index; exit status 1 if a selected file is not indexed
-$any,doctor - --index-dir DIR set:index_dir index directory, if a daemon has to be started
+$any,doctor - --index-dir DIR set:index_dir directory for indexes, if a daemon has to be started; each set of directories has a subdirectory there
 $any,requests,doctor - --url URL set:url send the request to this daemon; without -d, for all directories it serves (default: \$DFTRACERD_URL)
 $any,requests,doctor - --unix-socket PATH set:socket like --url, through the Unix socket of the daemon
 $any,requests,doctor - --version - call:version print the version of this program
@@ -197,7 +197,7 @@ doctor -c --config FILE set:config_file configuration file of the daemon (defaul
 server -d --directory DIR daemon traces in this directory; required
 server -b --bind ADDRESS daemon loopback address to listen on (default: 127.0.0.1)
 server -p --port PORT daemon TCP port, 0 = a free one (default: 8080)
-server -i --index-dir DIR daemon directory of the index
+server -i --index-dir DIR daemon directory for indexes; each set of directories has a subdirectory there
 server -t --executor-threads COUNT daemon number of threads for indexing, and the same number for queries (default: number of CPUs)
 server - --checkpoint-size BYTES daemon uncompressed bytes per chunk (default: 4MiB)
 server - --member-cache-size BYTES none

@@ -69,12 +69,19 @@ start_daemon() {
         [ "${roots#*"$newline"}" = '' ] || label=$(printf '%s' "${unescaped#/}" | tr '/=' '__')=
         set -- "$@" --directory "$label$unescaped"
     done
-    if [ -n "$index_dir" ]; then # of several directories perhaps, so one below it
-        mkdir -p -- "$index_dir" 2>/dev/null || die "cannot create the directory $index_dir"
-        set -- "$@" --index-dir "$index_dir/$(printf '%s' "$roots" | cksum | tr ' ' -)"
-    fi
+    [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
     [ -z "$threads" ] || set -- "$@" --executor-threads "$threads"
-    said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null)
+    said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null) && started=yes
+}
+
+# Says so where --index-dir comes too late. (The index is below it: another command has started that daemon.)
+check_index_dir() {
+    place=$(call info '' -G -m 10 | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
+    base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
+    case $place in
+    "${base:-/ }"/*) ;;
+    *) printf 'dftracerctl: --index-dir %s is ignored: a daemon already serves this directory; its index is in %s\n' "$index_dir" "${place:-another place}" >&2 ;;
+    esac
 }
 
 # For what needs a daemon, but no traces.

@@ -114,7 +114,7 @@ ask() {
         call healthz '' -m 10 -o /dev/null && die "the answer was cut off"
         die "the answer was cut off: $(no_answer "$?")" ;;
     23)
-        ! [ -p /dev/stdout ] && ! [ -S /dev/stdout ] || end_by_sigpipe
+        if [ -p /dev/stdout ] || [ -S /dev/stdout ]; then end_by_sigpipe; fi
         die "cannot write the answer" ;;
     *) die "$(no_answer "$status")" ;;
     esac

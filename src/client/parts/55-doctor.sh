@@ -109,7 +109,7 @@ examine_configuration() {
     [ -n "$program" ] || return 0
     set -- --print-config
     [ -z "$config_file" ] || set -- "$@" --config "$config_file"
-    [ -z "$index_dir" ] || set -- "$@" --index-dir "$index_dir"
+    [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
     for name in $needed; do # labels as start_daemon has them
         label=
         [ "${needed#*"$newline"}" = '' ] || label=$(printf '%s' "${name#/}" | tr '/=' '__')=

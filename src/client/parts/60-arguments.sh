@@ -1,6 +1,6 @@
 # ---- the command line --------------------------------------------------------------------------------------
 
-command='' url='' socket='' reached=''
+command='' url='' socket='' reached='' started=''
 case ${0##*/} in
 dftracer_*) command=${0##*/dftracer_} ;;
 esac

@@ -60,6 +60,7 @@ named=$url$socket
 [ -n "$named" ] || reach
 [ -z "$socket" ] || url=http://localhost
 url=${url%/}
+[ -z "$index_dir" ] || [ -n "$started" ] || check_index_dir
 
 case $command in
 info)
