@@ -596,6 +596,7 @@ struct timeline_options {
     int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
     uint32_t width;                  /* columns, about: those of whole ns that fit best                  */
     uint32_t events;                 /* so many of the longest objects are told one by one               */
+    bool slices;                     /* timeline_slice() is called                                       */
 };
 struct timeline_facts {
     struct query_counters counters;
@@ -605,6 +606,9 @@ struct timeline_facts {
     uint32_t columns, lanes, colors, events; /* columns 0: nothing is selected and no window is given      */
     uint64_t objects, untimed;       /* in the window; selected ones without ts                          */
     __int128 busy_ns;                /* of all lanes                                                     */
+    uint32_t names, slice_files;     /* of slices                                                        */
+    bool slices_complete;            /* all objects were considered for slices ...                       */
+    uint64_t slices_least_ns;        /* ... else those that are at least so long                         */
 };
 /* count: objects; busy_ns: the time that they take within the window (nested ones count each). */
 /* before: those of `count` that began before the window. */
@@ -624,6 +628,15 @@ struct timeline_event {
     uint32_t file;                   /* position in the snapshot                                         */
     uint64_t object;                 /* of the file: how many stand before it                            */
 };
+/* An object as it is drawn. depth: how many objects of its lane are around it, the same in every window with `overlap`. column: the
+ * first in which it is the longest of its depth; it is in all up to the next slice or its end. others: objects of that depth that begin
+ * in these columns and are no slices. In windows of few objects each is a slice. */
+struct timeline_slice {
+    uint32_t depth, column, others, color, name, file; /* name, file: positions in timeline_names, timeline_files */
+    int64_t ts_ns;                   /* not cut at the window                                            */
+    uint64_t dur_ns, object;         /* dur: 0 where there is none                                       */
+};
+struct timeline_name { struct value name, cat; };
 struct timeline;
 /* ERR_PARAM (err.param), ERR_MEMORY_LIMIT: too many lanes, colors or columns; ... Borrows the query until close. */
 int timeline_open(struct query *q, const struct timeline_options *o, struct err *err, struct timeline **ret);
@@ -634,6 +647,11 @@ const struct timeline_color *timeline_colors(const struct timeline *t);
 const struct timeline_event *timeline_events(const struct timeline *t);
 /* Cells of a lane that are not empty, into room for `columns` of them; how many. */
 size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret);
+/* Slices of a lane, by depth, then column, then start; and what they refer to: names, and files by position in the snapshot. */
+size_t timeline_slice_count(const struct timeline *t, size_t lane);
+void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret);
+const struct timeline_name *timeline_names(const struct timeline *t);
+const uint32_t *timeline_files(const struct timeline *t);
 void timeline_close(struct timeline *t);
 
 /* ---- /histogram and /event --------------------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ static const struct param_spec own_params[] = {
      "one; at most 4096 strings, numbers or booleans"},
     {"events", PARAM_UINT, false, "1000", NULL,
      "number of longest objects listed individually (max 50000)"},
+    {"slices", PARAM_BOOL, false, "false", NULL,
+     "whether lanes have `slices`: by depth, the longest object of each column"},
     SELECTION_PARAMS("", "true", "overlap", "data"),
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -34,8 +36,13 @@ struct state {
     struct timeline_cell *cells;
     struct jw j;
     size_t lane, first, end; /* lanes to be told: from first to end */
-    bool began;
+    enum part { HEAD, LANES, NAMES, FILES, REST } part;
+    bool slices, in_lane;
+    size_t item; /* the next slice of the lane, name or file */
+    uint32_t depth;
 };
+
+enum { ITEMS_A_STEP = 4096 };
 
 static void read_lanes(const struct request *rq, struct state *s)
 {
@@ -63,6 +70,7 @@ static void read_options(const struct request *rq, const struct selection *chose
                                   .from_ns = chosen->time_from_ns,
                                   .to_ns = chosen->time_to_ns,
                                   .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,
+                                  .slices = s->slices,
                                   .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
 }
 
@@ -88,6 +96,7 @@ static int open_timeline(struct request *rq)
     if (!s)
         return -ENOMEM;
     read_lanes(rq, s);
+    s->slices = request_flag(rq, "slices");
     int rc = selection_read(rq, &chosen);
     if (rc < 0)
         return rc;
@@ -165,6 +174,10 @@ static void write_head(struct request *rq, const struct state *s, struct jw *j)
     jw_end(j, ']');
     jw_put_str(j, "color", request_text(rq, "color"));
     write_colors(s, j);
+    if (s->slices) {
+        jw_put_bool(j, "slices_complete", f->slices_complete);
+        put_time(j, "slices_min_dur", f->slices_least_ns);
+    }
     jw_put_uint(j, "lanes_total", f->lanes);
     jw_put_uint(j, "lanes_offset", s->first);
 }
@@ -194,7 +207,45 @@ static void write_cells(struct state *s, struct jw *j)
     }
 }
 
-static void write_lane(struct state *s, struct jw *j)
+/* [column, start from the window's, dur, color, name, file, object, others] */
+static void write_slice(const struct state *s, const struct timeline_slice *slice, struct jw *j)
+{
+    __int128 start = (__int128)slice->ts_ns - timeline_facts(s->timeline)->from_ns;
+    const struct value numbers[] = {{.type = VALUE_UINT, .u = slice->column},
+                                    {.type = VALUE_TIME, .wide = start},
+                                    {.type = VALUE_TIME, .wide = slice->dur_ns},
+                                    {.type = VALUE_UINT, .u = slice->color},
+                                    {.type = VALUE_UINT, .u = slice->name},
+                                    {.type = VALUE_UINT, .u = slice->file},
+                                    {.type = VALUE_UINT, .u = slice->object},
+                                    {.type = VALUE_UINT, .u = slice->others}};
+
+    jw_array(j, numbers, sizeof(numbers) / sizeof(*numbers));
+}
+
+/* An array for each depth. False: there are more. */
+static bool write_slices(struct state *s, struct jw *j)
+{
+    size_t n = timeline_slice_count(s->timeline, s->lane), end = s->item + ITEMS_A_STEP;
+
+    for (; s->item < n && s->item < end; s->item++) {
+        struct timeline_slice slice;
+        timeline_slice(s->timeline, s->lane, s->item, &slice);
+        if (s->item > 0 && slice.depth != s->depth)
+            jw_end(j, ']');
+        if (s->item == 0 || slice.depth != s->depth)
+            jw_begin(j, '[');
+        s->depth = slice.depth;
+        write_slice(s, &slice, j);
+    }
+    if (s->item < n)
+        return false;
+    if (n > 0)
+        jw_end(j, ']');
+    return true;
+}
+
+static void begin_lane(struct state *s, struct jw *j)
 {
     const struct timeline_lane *lane = &timeline_lanes(s->timeline)[s->lane];
 
@@ -211,7 +262,58 @@ static void write_lane(struct state *s, struct jw *j)
     jw_begin(j, '[');
     write_cells(s, j);
     jw_end(j, ']');
+    if (s->slices) {
+        jw_key(j, "slices");
+        jw_begin(j, '[');
+    }
+    s->in_lane = true;
+    s->item = 0;
+}
+
+/* A part of it, if it has many slices. */
+static void write_lane(struct state *s, struct jw *j)
+{
+    if (!s->in_lane)
+        begin_lane(s, j);
+    if (s->slices && !write_slices(s, j))
+        return;
+    if (s->slices)
+        jw_end(j, ']');
     jw_end(j, '}');
+    s->in_lane = false;
+    s->lane++;
+}
+
+static void write_name(const struct state *s, struct jw *j)
+{
+    const struct timeline_name *name = &timeline_names(s->timeline)[s->item];
+
+    jw_begin(j, '[');
+    jw_value(j, &name->name);
+    jw_value(j, &name->cat);
+    jw_end(j, ']');
+}
+
+/* Of names or files. False: there are more. */
+static bool write_table(const struct request *rq, struct state *s, struct jw *j)
+{
+    const struct timeline_facts *f = timeline_facts(s->timeline);
+    size_t n = s->part == NAMES ? f->names : f->slice_files, end = s->item + ITEMS_A_STEP;
+
+    if (s->item == 0) {
+        jw_key(j, s->part == NAMES ? "slice_names" : "slice_files");
+        jw_begin(j, '[');
+    }
+    for (; s->item < n && s->item < end; s->item++) {
+        if (s->part == NAMES)
+            write_name(s, j);
+        else
+            jw_str(j, snapshot_file(rq->snapshot, timeline_files(s->timeline)[s->item])->name);
+    }
+    if (s->item < n)
+        return false;
+    jw_end(j, ']');
+    return true;
 }
 
 static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
@@ -247,27 +349,48 @@ static void write_events(const struct request *rq, const struct state *s, struct
     jw_end(j, ']');
 }
 
-/* The head, then a lane a time, then the rest. */
+static void begin_part(struct state *s, enum part part)
+{
+    s->part = part;
+    s->item = 0;
+}
+
+static void write_lanes(struct state *s, struct jw *j)
+{
+    if (s->lane < s->end) {
+        write_lane(s, j);
+        return;
+    }
+    jw_end(j, ']');
+    begin_part(s, s->slices ? NAMES : REST);
+}
+
+/* The head, then a lane a time or a part of one, then the rest. */
 static int next_timeline(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    if (!s->began) {
+    s->j.out = out;
+    switch (s->part) {
+    case HEAD:
         jw_init(&s->j, out, rq->pretty);
         jw_begin(&s->j, '{');
         write_head(rq, s, &s->j);
         jw_key(&s->j, "lanes");
         jw_begin(&s->j, '[');
-        s->began = true;
+        begin_part(s, LANES);
         return 0;
-    }
-    s->j.out = out;
-    if (s->lane < s->end) {
-        write_lane(s, &s->j);
-        s->lane++;
+    case LANES:
+        write_lanes(s, &s->j);
         return 0;
+    case NAMES:
+    case FILES:
+        if (write_table(rq, s, &s->j))
+            begin_part(s, s->part + 1);
+        return 0;
+    case REST:
+        break;
     }
-    jw_end(&s->j, ']');
     write_events(rq, s, &s->j);
     jw_end(&s->j, '}');
     jw_finish(&s->j);

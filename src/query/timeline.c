@@ -1,5 +1,5 @@
 /* timeline.c - the door of /timeline: the window, single objects. */
-#include "timeline.h"
+#include "timeline_slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -176,12 +176,15 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
         return 0;
     }
     plan_columns(t, o->width);
-    t->plan.density = !o->has_window || o->overlap
+    t->plan.slices = o->slices;
+    t->plan.overlaps = !o->has_window || o->overlap;
+    t->plan.density = t->plan.overlaps
                           ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width)
                           : -ENOENT;
     rc = scan(t, o, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);
+    rc = rc < 0 || !o->slices ? rc : timeline_make_slices(t);
     f->objects = t->found.objects;
     return rc;
 }

@@ -4,7 +4,7 @@
  *       and offers the longest objects (timeline_offer.c, timeline_picks.c); of too many colors some are put together and
  *       it begins anew (timeline_colors.c); where columns allow it, a chunk is
  *       told from its densities instead (timeline_density.c); timeline_lanes.c puts lanes and colors in order and finds which color
- *       a cell has; timeline.c is the door.
+ *       a cell has; slices come from a scan of their own (timeline_slices.h); timeline.c is the door.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and color of each worker.
  */
 #ifndef DFTRACERD_QUERY_TIMELINE_H
@@ -49,11 +49,26 @@ struct timeline_cells {
     uint64_t touched;            /* bit of each block of columns in which something may be, see timeline_block */
     struct timeline_part *parts; /* `columns`, and one whose count are those that began before the window; NULL: none yet */
 };
+struct call_item;
+/* Of a chunk that was scanned. */
+struct timeline_slice_chunk {
+    uint64_t rows_before; /* of its file */
+    uint32_t file;
+};
+/* Objects that may be drawn as slices, see timeline_slices.h. */
+struct timeline_slices {
+    struct call_item *items;
+    struct timeline_slice_chunk *chunks;
+    size_t count, cap, charged;
+    uint64_t least_ns;                 /* shorter ones are not among them; 0: all are              */
+    bool each;                         /* there are few                                            */
+};
 struct timeline_found {
     struct group_table groups, tuples; /* keys of the lane and the color; name and cat             */
     struct timeline_cells *cells;      /* by group */
     size_t cells_cap, charged;
     struct timeline_picks picks;
+    struct timeline_slices slices;     /* of all workers                                           */
     uint64_t objects, untimed;
     bool crowded;                      /* it ended with more than plan->colors_most                */
 };
@@ -62,6 +77,7 @@ struct timeline_plan {
     struct budget *budget;
     const struct source *ts, *dur, *keys[TIMELINE_KEYS_MAX + 1], *names[2];
     unsigned width;                    /* keys with the color                                      */
+    bool slices, overlaps;             /* slices are wanted; what reaches into the window is in it   */
     uint32_t colors_most;              /* of more, timeline_scan fails; 0: there may be any number  */
     int64_t from, to;
     uint64_t step;
@@ -174,6 +190,12 @@ struct timeline {
     struct timeline_lane *lanes;
     struct timeline_color *colors;
     struct timeline_event *events;
+    struct call_item *items;            /* of slices: those of lane i from drawn_first[i] on                 */
+    struct timeline_drawn *drawn;       /* drawn_count[i] of them, likewise, by depth and column             */
+    size_t *drawn_first;                /* one more at the end                                               */
+    uint32_t *drawn_count;
+    struct timeline_name *names;        /* of slices */
+    uint32_t *files, *name_of, *number_of; /* by tuple, by file: 1 + its number, 0: it has none          */
     struct timeline_placed *placed;     /* sorted */
     uint32_t *lane_of, *color_of;       /* by group */
     uint32_t *first_of;                 /* by lane: its first in `placed`; one more at the end */

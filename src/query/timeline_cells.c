@@ -41,7 +41,9 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
         free(f->cells[i].parts);
     free(f->cells);
     free(f->picks.picks);
-    budget_release(plan->budget, f->charged);
+    free(f->slices.items);
+    free(f->slices.chunks);
+    budget_release(plan->budget, f->charged + f->slices.charged);
     memset(f, 0, sizeof(*f));
 }
 

@@ -121,12 +121,12 @@ static int read_time(struct scan_batch *b, const struct source *s, struct times 
     return rc == -EDOM ? 0 : rc;
 }
 
-int timeline_read_times(const struct worker *w, struct scan_batch *b, struct times *ts,
+int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts,
                         struct times *dur)
 {
-    int rc = read_time(b, w->job->plan->ts, ts);
+    int rc = read_time(b, p->ts, ts);
 
-    return rc < 0 ? rc : read_time(b, w->job->plan->dur, dur);
+    return rc < 0 ? rc : read_time(b, p->dur, dur);
 }
 
 static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
@@ -154,7 +154,7 @@ static int offer_few(struct worker *w, struct scan_batch *b, const struct times 
 int timeline_offer_few(struct worker *w, struct scan_batch *b)
 {
     struct times ts, dur;
-    int rc = timeline_read_times(w, b, &ts, &dur);
+    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
 
     return rc < 0 ? rc : offer_few(w, b, &ts, &dur);
 }

@@ -1,4 +1,5 @@
 /* timeline_scan.c - from columns to cells; workers. */
+#include "timeline_slices.h"
 #include "timeline_work.h"
 
 #include <errno.h>
@@ -126,7 +127,7 @@ static int batch(void *state, struct scan_batch *b)
 
     if (b->chunk->wanted)
         return w->job->again ? timeline_offer_few(w, b) : timeline_add_tuples(w, b);
-    int rc = timeline_read_times(w, b, &ts, &dur);
+    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
     if (!w->job->again) {
         rc = rc < 0 ? rc : find_groups(w, b);
         rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
@@ -323,6 +324,7 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
 
     group_table_init(&job.colors, 1, plan->colors_most, plan->budget);
     rc = rc < 0 ? rc : run(&job, err);
+    rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(plan, ret, err);
     rc = rc < 0 ? rc : run_again(&job, err);
     ret->crowded = atomic_load(&job.crowded);
     group_table_done(&job.colors);

@@ -71,7 +71,7 @@ static inline uint32_t group_of(const struct worker *w, const struct scan_batch 
 
 /* ---- timeline_offer.c ------------------------------------------------------------------------------------------ */
 
-int timeline_read_times(const struct worker *w, struct scan_batch *b, struct times *ts, struct times *dur);
+int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts, struct times *dur);
 /* Of all selected rows, those that may be picks. */
 int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
 /* The same where they were selected whatever the time range says. */

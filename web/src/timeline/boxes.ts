@@ -1,13 +1,11 @@
-// Single events as boxes: which of the loaded ones stand in a row, and how deep in each other.
+// Single events as boxes: which of the loaded ones a row has.
 import type { Box, Tile } from "./tiles";
 
-export interface Placed extends Box {
-  depth: number;
-}
 export interface RowBoxes {
-  boxes: Placed[];
+  /** By start, the longer first. */
+  boxes: Box[];
   levels: number;
-  /** No event of the row is left out. */
+  /** Each event of the row is a box or one of the others of a box. */
   complete: boolean;
 }
 
@@ -26,34 +24,22 @@ function boxesOf(tile: Tile, node: string): Box[] {
   return rows.get(node) ?? [];
 }
 
-/** Each event once, by start, the longer first: what contains another comes before it. */
-function inOrder(tiles: readonly Tile[], node: string): Box[] {
-  const seen = new Set<string>(), boxes: Box[] = [];
+/** Each event once: what reaches into two tiles is in both; and a coarser tile may lie over finer ones. */
+export function place(tiles: readonly Tile[], node: string): RowBoxes {
+  const seen = new Set<string>(), boxes: Box[] = [], over = tiles.some((t, i) => t.from < (tiles[i - 1]?.to ?? t.from));
+  let levels = 0;
   for (const tile of tiles) {
     for (const box of boxesOf(tile, node)) {
-      const id = `${box.object} ${box.file}`;
-      if (seen.has(id)) continue;
-      seen.add(id);
+      if (over || box.start < tile.from || box.end >= tile.to) {
+        const id = `${box.object} ${box.file}`;
+        if (seen.has(id)) continue;
+        seen.add(id);
+      }
       boxes.push(box);
+      levels = Math.max(levels, box.depth + 1);
     }
   }
-  return boxes.sort((a, b) => a.start - b.start || b.end - a.end || a.object - b.object);
-}
-
-/** An event stands below the last one that is not over when it begins. */
-export function place(tiles: readonly Tile[], node: string): RowBoxes {
-  const open: Box[] = [], boxes: Placed[] = [];
-  let levels = 0;
-  for (const box of inOrder(tiles, node)) {
-    let last = open[open.length - 1];
-    while (last && (last.end <= box.start && !(last.start === box.start && last.end === box.end))) {
-      open.pop();
-      last = open[open.length - 1];
-    }
-    boxes.push({ ...box, depth: open.length });
-    if (box.end > box.start) open.push(box);
-    levels = Math.max(levels, open.length, 1);
-  }
+  boxes.sort((a, b) => a.start - b.start || b.end - a.end || a.depth - b.depth);
   return { boxes, levels, complete: tiles.length > 0 && tiles.every((t) => t.complete) };
 }
 

@@ -2,11 +2,11 @@
 import { clock as clockText, count, label } from "../format";
 import { marks, markText } from "../marks";
 import { colour, dark } from "../theme";
-import { gapsOf, type Gap, type Placed, type RowBoxes } from "./boxes";
+import { gapsOf, type Gap, type RowBoxes } from "./boxes";
 import type { Point, Track } from "./counters";
 import type { Row } from "./model";
 import type { Palette } from "./palette";
-import type { Tile } from "./tiles";
+import type { Box, Tile } from "./tiles";
 
 export const RULER = 26;
 export const GUTTER = 196;
@@ -106,11 +106,11 @@ export interface BoxLook {
 const BELOW = 0.4, BEHIND = 0.25, LEAST_SPLIT = 30;
 export const MOST_BELOW = 16;
 const roomOf = (row: Row, all: RowBoxes): number => row.height - 3 - (all.complete ? 0 : Math.min(MOST_BELOW, (row.height - 3) * BELOW));
-const isWide = (s: Scene, b: Placed): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
+const isWide = (s: Scene, b: Box): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
 const roomAbove = (s: Scene, row: Row, all: RowBoxes): number =>
   !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round(roomOf(row, all)) : 0;
 
-export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Placed): BoxLook {
+export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Box): BoxLook {
   const each = Math.max(4, Math.min(22, roomOf(row, all) / Math.max(1, all.levels)));
   const y = Math.min(box.depth * each, Math.max(0, row.height - 3 - each));
   return { y: yOf(s, row) + 1 + y, height: Math.max(2, each - 1) };
@@ -120,30 +120,45 @@ function luminous([r, g, b]: [number, number, number]): boolean {
   return r * 0.299 + g * 0.587 + b * 0.114 > 150;
 }
 
+function drawBox(s: Scene, row: Row, all: RowBoxes, box: Box, palette: Palette): void {
+  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.start)), width = Math.min(s.width + 1, xOf(s, box.end)) - x0, look = lookOf(s, row, all, box);
+  g.fillStyle = palette.text(box.colour);
+  if (width < 1) g.fillRect(Math.floor(x0), look.y, 1, look.height);
+  else g.fillRect(x0, look.y, width - (width > 4 ? 1 : 0), look.height);
+  if (width < 34 || look.height < 11) return;
+  const text = clipped(g, label(box.name, 200), width - 8);
+  if (!text) return;
+  const low = look.height < 14; // the underscores of __xstat would be below it
+  g.font = low ? SMALL : FONT;
+  g.fillStyle = luminous(palette.parts(box.colour)) ? "#101318" : "#fff";
+  g.fillText(text, x0 + 4, look.y + look.height / 2 + (low ? -1 : 0.5));
+  g.font = FONT;
+}
+
+function drawPicked(s: Scene, row: Row, all: RowBoxes, box: Box): void {
+  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.start)), width = Math.min(s.width + 1, xOf(s, box.end)) - x0, look = lookOf(s, row, all, box);
+  g.strokeStyle = colour("text");
+  g.lineWidth = 2;
+  g.strokeRect(x0, look.y, Math.max(2, width), look.height);
+}
+
+/** Of those that are narrower than a pixel the longest of each pixel and depth is drawn. */
 function drawBoxes(s: Scene, row: Row, all: RowBoxes, palette: Palette, picked: string): void {
-  const { g } = s, least = all.complete ? 0 : 1.5;
+  const narrow: (Box | undefined)[] = [], pixel = (box: Box) => Math.floor(xOf(s, box.start)), one = (s.to - s.from) / (s.width - s.gutter), object = parseInt(picked);
+  let chosen: Box | null = null;
   for (const box of all.boxes) {
     if (box.start > s.to) break;
     if (box.end < s.from) continue;
-    const x0 = Math.max(s.gutter - 1, xOf(s, box.start)), x1 = Math.min(s.width + 1, xOf(s, box.end)), width = x1 - x0;
-    if (width < least) continue;
-    const look = lookOf(s, row, all, box);
-    g.fillStyle = palette.text(box.colour);
-    g.fillRect(x0, look.y, Math.max(1, width - (width > 4 ? 1 : 0)), look.height);
-    if (picked === `${box.object} ${box.file}`) {
-      g.strokeStyle = colour("text");
-      g.lineWidth = 2;
-      g.strokeRect(x0, look.y, Math.max(2, width), look.height);
-    }
-    if (width < 34 || look.height < 11) continue;
-    const text = clipped(g, label(box.name, 200), width - 8);
-    if (!text) continue;
-    const low = look.height < 14; // the underscores of __xstat would be below it
-    g.font = low ? SMALL : FONT;
-    g.fillStyle = luminous(palette.parts(box.colour)) ? "#101318" : "#fff";
-    g.fillText(text, x0 + 4, look.y + look.height / 2 + (low ? -1 : 0.5));
-    g.font = FONT;
+    if (box.object === object && picked === `${box.object} ${box.file}`) chosen = box;
+    const last = narrow[box.depth];
+    if (box.end - box.start >= one) drawBox(s, row, all, box, palette);
+    else if (!last || pixel(last) !== pixel(box)) {
+      if (last) drawBox(s, row, all, last, palette);
+      narrow[box.depth] = box;
+    } else if (box.end - box.start > last.end - last.start) narrow[box.depth] = box;
   }
+  for (const box of narrow) if (box) drawBox(s, row, all, box, palette);
+  if (chosen) drawPicked(s, row, all, chosen);
 }
 
 // ---- rows, ruler, what is chosen ----

@@ -114,7 +114,8 @@ function Tooltip({ stage, under, x, y }: { stage: Stage; under: Under; x: number
     <div class="timeline-tip" style={{ top: `${y + 14}px`, ...(right ? { right: `${(stage.shown?.width ?? 0) - x + 12}px` } : { left: `${x + 12}px` }) }}>
       {box ? <>
         <b>{label(box.name, 80)}</b> <span>{label(box.cat, 40)}</span>
-        <div>{box.dur == null ? "instant" : time(box.dur)} at {markText(Math.round(box.start - stage.zero), 1000)}</div>
+        <div>{box.dur ? time(box.dur) : "instant"} at {markText(Math.round(box.start - stage.zero), 1000)}</div>
+        {box.others > 0 && <div class="soft">and {many(box.others, "shorter event")} here: zoom in</div>}
       </> : <b>{under.row.node.title}</b>}
       {under.row.node.track && <Value track={under.row.node.track} point={under.point} />}
       {cell && <div class="soft">{many(cell.count, "event")} {cell.count === 1 ? "starts" : "start"} within {time((cell.to - cell.from) / 1000)}, busy {time(cell.busy)}

@@ -6,6 +6,8 @@ import type { Track } from "./counters";
 /** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
 export type Cell = [number, number, number, number, number?];
 export type Key = string | number | bigint | boolean | null;
+/** column, microseconds from the window's start on, dur, number of the colour, of slice_names, of slice_files, object, shorter ones there. */
+export type Slice = [number, number, number, number, number, number, number, number];
 /** A value of the column that gives the colour; or many: numbers from it to before `below` (null: all before, all behind), or so many
  *  `others` (null: nobody has counted). */
 export interface Color {
@@ -24,7 +26,10 @@ export interface Answer {
   untimed: number;
   colors: (Color & { count: number; busy: number })[];
   lanes_total: number;
-  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[] }[];
+  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[]; slices?: Slice[][] }[];
+  slices_complete?: boolean;
+  slice_names?: [string | null, string | null][];
+  slice_files?: string[];
   events_complete: boolean;
   events: Told[];
 }

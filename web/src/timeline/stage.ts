@@ -300,7 +300,7 @@ export class Stage {
     this.scene = { g, width, height, gutter: width < 600 ? 96 : draw.GUTTER, ...this.window, scroll: this.scroll, zero: this.zero, us: (ns) => this.clock.us(ns) };
     this.layRows();
     this.moved.value++;
-    this.redraw();
+    this.paint(); // a canvas is black until then
   }
 
   themed(): void {

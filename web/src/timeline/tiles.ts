@@ -2,7 +2,7 @@
 import { Cancelled, type Params } from "../api";
 import { both } from "../format";
 import { colored } from "./lanes";
-import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Told, type Tree } from "./model";
+import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Tree } from "./model";
 import type { Palette } from "./palette";
 
 export const COLUMNS = 1024;
@@ -12,19 +12,28 @@ export const BLOCK = 64;
 const KEPT = new Set(["cat", "host", "rank", "pid", "tid"]);
 const MANY = 4e6;
 const WIDER = 4;
-const EVENTS = 1000;
 const AT_ONCE = 4;
 /** What was refused is asked for again, but not at once. */
 const RETRY_MS = 2000;
 /** What all tiles may take, in bytes as counted by sizeOf. */
 export const MOST_BYTES = 48 << 20;
 
-export interface Box extends Told {
+/** An event; of a tile with many the longest of its depth and column. */
+export interface Box {
+  node: string;
+  depth: number;
   /** Nanoseconds from the origin on. */
   start: number;
   end: number;
-  node: string;
+  /** Microseconds. */
+  dur: number;
   colour: number;
+  name: string | null;
+  cat: string | null;
+  file: string;
+  object: number;
+  /** Shorter ones that begin in the same columns. */
+  others: number;
 }
 /** Cells of a lane that are not empty, by column. */
 export interface Lane {
@@ -44,6 +53,7 @@ export interface Tile {
   step: number;
   lanes: Map<string, Lane>;
   boxes: Box[];
+  /** Each event is a box or one of the others of a box; else those are that are longer than a column. */
   complete: boolean;
   image: HTMLCanvasElement | null;
   painted: number;
@@ -63,7 +73,7 @@ interface Wanted {
 }
 
 const sizeOf = (t: Tile): number => {
-  let bytes = 400 + t.boxes.length * 300 + t.lanes.size * COLUMNS * 4;
+  let bytes = 400 + t.boxes.length * 160 + t.lanes.size * COLUMNS * 4;
   for (const lane of t.lanes.values()) bytes += 300 + lane.columns.length * 20;
   return bytes;
 };
@@ -84,6 +94,17 @@ function laneOf(told: Answer["lanes"][number], node: string, slot: number, colou
     }
   }
   return lane;
+}
+
+function boxesOf(answer: Answer, from: number, ids: string[], colours: number[]): Box[] {
+  const boxes: Box[] = [], { slice_names: names = [], slice_files: files = [] } = answer;
+  answer.lanes.forEach((lane, i) => lane.slices?.forEach((slices, depth) => {
+    for (const [, us, dur, color, name, file, object, others] of slices) {
+      const start = from + Math.round(us * 1000), [title, cat] = names[name] ?? [null, null];
+      boxes.push({ node: ids[i] as string, depth, start, end: start + Math.round(dur * 1000), dur, colour: colours[color] as number, name: title, cat, file: files[file] as string, object, others });
+    }
+  }));
+  return boxes;
 }
 
 /** Of its block. */
@@ -179,7 +200,7 @@ export class Tiles {
 
   private params(w: Wanted, from: number, to: number, columns: number): Params {
     return { ...this.base, query: w.whole ? this.base["query"] : both(String(this.base["query"] ?? ""), filterOf(this.tree, w.nodes)),
-      group_by: columnsOf(this.tree.layout, w.level).join(","), ...colored(this.color, this.values), width: columns, events: EVENTS, time_range: this.clock.range(from, to) };
+      group_by: columnsOf(this.tree.layout, w.level).join(","), ...colored(this.color, this.values), width: columns, events: 0, slices: true, time_range: this.clock.range(from, to) };
   }
 
   private async fetch(w: Wanted): Promise<void> {
@@ -212,12 +233,9 @@ export class Tiles {
       const id = ids[i] as string, slot = slots.get(id);
       if (slot !== undefined) lanes.set(id, laneOf(told, id, slot, colours));
     });
-    const boxes = answer.events.map((e): Box => {
-      const start = this.clock.ns(e.ts);
-      return { ...e, start, end: start + (e.dur ?? 0) * 1000, node: ids[e.lane] ?? "", colour: colours[e.color] as number };
-    });
+    const boxes = boxesOf(answer, from, ids, colours), complete = answer.slices_complete === true;
     const span = COLUMNS * 2 ** w.k;
-    return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, boxes, complete: answer.events_complete, image: null, painted: -1, bytes: 0,
+    return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, boxes, complete, image: null, painted: -1, bytes: 0,
       used: ++this.clockwork };
   }
 

@@ -1,5 +1,5 @@
 // What is under the pointer.
-import type { Placed } from "./boxes";
+import type { Box } from "./tiles";
 import type { Point } from "./counters";
 import * as draw from "./draw";
 import type { Row } from "./model";
@@ -8,7 +8,7 @@ import type { Stage } from "./stage";
 export interface Under {
   row: Row;
   ns: number;
-  box: Placed | null;
+  box: Box | null;
   cell: { from: number; to: number; count: number; busy: number; colour: number } | null;
   /** Of a track: its last value before. */
   point: Point | null;
@@ -22,14 +22,18 @@ export function under(stage: Stage, x: number, y: number): Under | null {
   return { row, ns, box: boxAt(stage, s, row, ns, y), cell: cellAt(stage, row, ns), point: null };
 }
 
-/** What is narrow is hit from beside it, too. */
-function boxAt(stage: Stage, s: draw.Scene, row: Row, ns: number, y: number): Placed | null {
-  const all = stage.boxesOf(row), slack = (3 / (s.width - s.gutter)) * (s.to - s.from);
-  let box: Placed | null = null;
+/** What is narrow is hit from beside it, too; of several the nearest, then the longest. */
+function boxAt(stage: Stage, s: draw.Scene, row: Row, ns: number, y: number): Box | null {
+  const all = stage.boxesOf(row), pixel = (s.to - s.from) / (s.width - s.gutter), slack = 3 * pixel;
+  const away = (b: Box) => Math.floor(Math.max(0, b.start - ns, ns - b.end) / pixel);
+  let box: Box | null = null;
   for (const b of all.boxes) {
     if (b.start - slack > ns) break;
-    const look = draw.lookOf(s, row, all, b), wide = draw.xOf(s, b.end) - draw.xOf(s, b.start) >= 1.5, end = Math.max(b.end, b.start + slack);
-    if (ns >= b.start && ns <= end && y >= look.y && y <= look.y + look.height && (wide || all.complete)) box = b;
+    if (b.end + slack < ns) continue;
+    const look = draw.lookOf(s, row, all, b);
+    if (y < look.y || y > look.y + look.height) continue;
+    const nearer = box ? away(box) - away(b) : 1;
+    if (nearer > 0 || (nearer === 0 && b.end - b.start >= (box as Box).end - (box as Box).start)) box = b;
   }
   return box;
 }

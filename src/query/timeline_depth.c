@@ -1,0 +1,300 @@
+/* timeline_depth.c - from collected objects to slices: those of a lane are sorted and nested, then of each depth and column the
+ * longest is kept. Lanes are worked on by all threads. */
+#include "timeline_slices.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Arrays have the items of a lane from first[lane] on. */
+struct depth_job {
+    struct timeline *t;
+    uint32_t *depth;                   /* of an item                                                      */
+    uint32_t *order;                   /* items by depth, then start; before that the ones that are open  */
+    uint32_t *ends;                    /* by depth: where its items end in `order`                        */
+    atomic_uint next;
+    atomic_int error;
+};
+/* Of a depth of a lane. */
+struct depth_runs {
+    const struct timeline_plan *plan;
+    const struct call_item *items;
+    struct timeline_drawn *runs;       /* by column, side by side where they are                          */
+    uint32_t count;
+    uint32_t *others;                  /* by column: those that begin there and are drawn nowhere         */
+};
+
+static uint64_t length_of(const struct call_item *i)
+{
+    return (uint64_t)i->te - (uint64_t)i->ts;
+}
+
+static uint32_t column_of(const struct timeline_plan *p, int64_t at)
+{
+    int64_t inside = at < p->from ? p->from : at > p->to ? p->to : at;
+
+    return timeline_column(p, (uint64_t)inside - (uint64_t)p->from);
+}
+
+/* That of its last ns. */
+static uint32_t last_column(const struct timeline_plan *p, const struct call_item *i)
+{
+    return column_of(p, i->te > i->ts ? i->te - 1 : i->ts);
+}
+
+/* ---- nesting ---------------------------------------------------------------------------------------------------- */
+
+/* Of sorted items. What takes no time has nothing in it. Returns how many depths there are. */
+static uint32_t nest(const struct call_item *items, uint32_t n, uint32_t *open, uint32_t *depth)
+{
+    uint32_t height = 0, levels = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct call_item *item = &items[i];
+        while (height > 0 && (items[open[height - 1]].te < item->te ||
+                              items[open[height - 1]].te <= item->ts))
+            height--;
+        depth[i] = height;
+        levels = height + 1 > levels ? height + 1 : levels;
+        if (item->te > item->ts)
+            open[height++] = i;
+    }
+    return levels;
+}
+
+/* By depth, else in the order that they have. */
+static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, uint32_t *order,
+                           uint32_t *ends)
+{
+    memset(ends, 0, levels * sizeof(*ends));
+    for (uint32_t i = 0; i < n; i++)
+        ends[depth[i]]++;
+    for (uint32_t d = 0, sum = 0; d < levels; d++) {
+        uint32_t count = ends[d];
+        ends[d] = sum;
+        sum += count;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        order[ends[depth[i]]++] = i;
+}
+
+/* ---- the longest of each column --------------------------------------------------------------------------------- */
+
+static void drop(struct depth_runs *r, uint32_t item)
+{
+    r->others[column_of(r->plan, r->items[item].ts)]++;
+}
+
+/* In the order of starts. Columns in which it is the longest are side by side: what is longer and ends before it began before it. */
+static void add(struct depth_runs *r, uint32_t item, uint32_t depth)
+{
+    const struct call_item *i = &r->items[item];
+    uint32_t a = column_of(r->plan, i->ts), b = last_column(r->plan, i);
+
+    while (r->count > 0 && r->runs[r->count - 1].end >= a) {
+        struct timeline_drawn *last = &r->runs[r->count - 1];
+        if (length_of(i) <= length_of(&r->items[last->item])) {
+            a = last->end + 1;
+            break;
+        }
+        if (last->column < a) {
+            last->end = a - 1;
+            break;
+        }
+        drop(r, last->item);
+        r->count--;
+    }
+    if (a <= b)
+        r->runs[r->count++] =
+            (struct timeline_drawn){.item = item, .depth = depth, .column = a, .end = b};
+    else
+        drop(r, item);
+}
+
+static void count_others(struct depth_runs *r)
+{
+    for (uint32_t k = 0; k < r->count; k++)
+        for (uint32_t c = r->runs[k].column; c <= r->runs[k].end; c++) {
+            r->runs[k].others += r->others[c];
+            r->others[c] = 0;
+        }
+}
+
+/* Each of few. */
+static void add_each(struct depth_runs *r, uint32_t item, uint32_t depth)
+{
+    const struct call_item *i = &r->items[item];
+
+    r->runs[r->count++] = (struct timeline_drawn){.item = item,
+                                                  .depth = depth,
+                                                  .column = column_of(r->plan, i->ts),
+                                                  .end = last_column(r->plan, i)};
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+
+static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
+{
+    struct timeline *t = job->t;
+    const struct timeline_slices *s = &t->found.slices;
+    size_t first = t->drawn_first[lane];
+    uint32_t n = (uint32_t)(t->drawn_first[lane + 1] - first), drawn = 0;
+    uint32_t *depth = job->depth + first, *order = job->order + first, *ends = job->ends + first;
+    struct call_item *items = t->items + first;
+    int rc = call_sort(items, n, t->plan.budget);
+
+    if (rc < 0)
+        return rc;
+    uint32_t levels = nest(items, n, order, depth);
+    order_by_depth(depth, n, levels, order, ends);
+    for (uint32_t d = 0, i = 0; d < levels; d++) {
+        struct depth_runs r = {&t->plan, items, t->drawn + first + drawn, 0, others};
+        for (; i < ends[d]; i++) {
+            if (s->each)
+                add_each(&r, order[i], d);
+            else
+                add(&r, order[i], d);
+        }
+        count_others(&r);
+        drawn += r.count;
+    }
+    t->drawn_count[lane] = drawn;
+    return budget_check(t->plan.budget);
+}
+
+static void draw_some(void *arg, unsigned worker)
+{
+    struct depth_job *job = arg;
+    struct timeline *t = job->t;
+    size_t bytes = t->plan.columns * sizeof(uint32_t);
+    int rc = budget_charge(t->plan.budget, bytes);
+    (void)worker;
+
+    if (rc == 0) {
+        uint32_t *others = calloc(1, bytes);
+        rc = others ? 0 : -ENOMEM;
+        for (uint32_t lane; rc == 0 && (lane = atomic_fetch_add(&job->next, 1)) < t->facts.lanes;)
+            rc = draw_lane(job, lane, others);
+        free(others);
+        budget_release(t->plan.budget, bytes);
+    }
+    if (rc < 0)
+        atomic_store(&job->error, rc);
+}
+
+/* Items of a lane side by side. */
+static int by_lane(struct timeline *t)
+{
+    struct timeline_slices *s = &t->found.slices;
+    int rc;
+
+    t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first), &rc);
+    t->drawn_count = rc < 0 ? NULL
+                            : timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count), &rc);
+    t->items = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*t->items), &rc);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < s->count; i++)
+        t->drawn_first[t->lane_of[s->items[i].lane] + 1]++;
+    for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
+        t->drawn_first[lane + 1] += t->drawn_first[lane];
+    for (size_t i = 0; i < s->count; i++) { /* drawn_count: so far */
+        uint32_t lane = t->lane_of[s->items[i].lane];
+        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = s->items[i];
+    }
+    return 0;
+}
+
+/* Names and files of slices, numbered in the order in which they are met. */
+static int number_names(struct timeline *t)
+{
+    const struct timeline_slices *s = &t->found.slices;
+    const struct snapshot *snapshot = query_snapshot(t->plan.query);
+    int rc;
+
+    t->name_of = timeline_take_room(t, t->found.tuples.count, sizeof(*t->name_of), &rc);
+    t->names = rc < 0 ? NULL
+                      : timeline_take_room(t, t->found.tuples.count, sizeof(*t->names), &rc);
+    t->number_of = rc < 0 ? NULL
+                          : timeline_take_room(t, snapshot_file_count(snapshot),
+                                               sizeof(*t->number_of), &rc);
+    t->files = rc < 0 ? NULL
+                      : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files), &rc);
+    for (uint32_t lane = 0; rc == 0 && lane < t->facts.lanes; lane++)
+        for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
+            const struct call_item *item =
+                &t->items[t->drawn_first[lane] + t->drawn[t->drawn_first[lane] + i].item];
+            uint32_t file = s->chunks[slice_chunk(item)].file;
+            if (t->name_of[item->tuple] == 0) {
+                const uint64_t *keys = group_table_keys(&t->found.tuples, item->tuple);
+                struct timeline_name *name = &t->names[t->facts.names];
+                query_key_value(t->plan.query, keys[0], &name->name);
+                query_key_value(t->plan.query, keys[1], &name->cat);
+                t->name_of[item->tuple] = ++t->facts.names;
+            }
+            if (t->number_of[file] == 0) {
+                t->files[t->facts.slice_files] = file;
+                t->number_of[file] = ++t->facts.slice_files;
+            }
+        }
+    return rc;
+}
+
+int timeline_make_slices(struct timeline *t)
+{
+    const struct timeline_slices *s = &t->found.slices;
+    struct depth_job job = {.t = t};
+    struct pool *pool = query_environment(t->plan.query)->pool;
+    unsigned threads = pool ? pool_threads(pool) : 1;
+    int rc = by_lane(t);
+
+    t->drawn = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*t->drawn), &rc);
+    job.depth = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.depth), &rc);
+    job.order = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.order), &rc);
+    job.ends = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.ends), &rc);
+    if (rc < 0)
+        return rc;
+    if (threads > t->facts.lanes)
+        threads = t->facts.lanes;
+    if (threads < 2 || pool_run(pool, threads, draw_some, &job) < 0)
+        draw_some(&job, 0);
+    rc = atomic_load(&job.error);
+    t->facts.slices_complete = t->found.objects <= TIMELINE_SLICES_MOST;
+    t->facts.slices_least_ns = s->least_ns;
+    return rc < 0 ? rc : number_names(t);
+}
+
+/* ---- what is returned ------------------------------------------------------------------------------------------- */
+
+size_t timeline_slice_count(const struct timeline *t, size_t lane)
+{
+    return t->drawn ? t->drawn_count[lane] : 0;
+}
+
+void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret)
+{
+    const struct timeline_drawn *d = &t->drawn[t->drawn_first[lane] + i];
+    const struct call_item *item = &t->items[t->drawn_first[lane] + d->item];
+    const struct timeline_slice_chunk *chunk = &t->found.slices.chunks[slice_chunk(item)];
+
+    *ret = (struct timeline_slice){.depth = d->depth,
+                                   .column = d->column,
+                                   .others = d->others,
+                                   .color = t->color_of[item->lane],
+                                   .name = t->name_of[item->tuple] - 1,
+                                   .file = t->number_of[chunk->file] - 1,
+                                   .object = chunk->rows_before + slice_row(item),
+                                   .ts_ns = item->ts,
+                                   .dur_ns = length_of(item)};
+}
+
+const struct timeline_name *timeline_names(const struct timeline *t)
+{
+    return t->names;
+}
+
+const uint32_t *timeline_files(const struct timeline *t)
+{
+    return t->files;
+}

@@ -1,0 +1,328 @@
+/* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more than TIMELINE_SLICES_MOST those
+ * of at least one column's length; of two, four ... if these are too many as well. Which ones depends on neither chunks nor threads. */
+#include "timeline_slices.h"
+#include "timeline_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLASSES = 64 }; /* of durations from step << class on */
+
+struct slice_job {
+    const struct timeline_plan *plan;
+    struct timeline_found *found;
+    bool all;
+    atomic_uint least;              /* class: shorter ones are not collected; not if `all`          */
+    atomic_ulong counts[CLASSES];   /* of objects that were met                                     */
+};
+struct slice_worker {
+    struct slice_job *job;
+    struct group_map groups, tuples;
+    struct call_item *items;
+    size_t count, cap, charged;
+    unsigned least;                 /* items that are shorter were dropped                          */
+    uint64_t *wanted;               /* rows of the chunk that are long enough                       */
+    size_t words;
+    uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
+    int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
+};
+
+static uint64_t length_of(int64_t ts, int64_t te)
+{
+    return (uint64_t)te - (uint64_t)ts;
+}
+
+/* ---- the shortest that is collected ----------------------------------------------------------------------------- */
+
+static uint64_t least_of(const struct slice_job *job, unsigned class)
+{
+    uint64_t step = job->plan->step;
+
+    return class < (unsigned)__builtin_clzll(step) ? step << class : UINT64_MAX;
+}
+
+static unsigned class_of(const struct slice_job *job, uint64_t length)
+{
+    return 63 - (unsigned)__builtin_clzll(length / job->plan->step);
+}
+
+/* Leaves items of the class and above. */
+static void drop_short(struct call_item *items, size_t *count, uint64_t least)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *count; i++)
+        if (length_of(items[i].ts, items[i].te) >= least)
+            items[kept++] = items[i];
+    *count = kept;
+}
+
+/* The lowest class of which, with all above, no more than TIMELINE_SLICES_MOST were met so far: it only grows. */
+static void raise_least(struct slice_job *job)
+{
+    unsigned least = CLASSES, old = atomic_load(&job->least);
+    uint64_t sum = 0;
+
+    while (least > 0 && (sum += atomic_load(&job->counts[least - 1])) <= TIMELINE_SLICES_MOST)
+        least--;
+    while (least > old && !atomic_compare_exchange_weak(&job->least, &old, least))
+        ;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static bool is_in_window(const struct timeline_plan *p, int64_t ts, int64_t te)
+{
+    return ts <= p->to && te >= p->from;
+}
+
+/* The selected rows to be collected: their numbers among the selected ones, places and times. */
+static uint32_t choose_rows(struct slice_worker *w, struct scan_batch *b, const struct times *ts,
+                            const struct times *dur)
+{
+    const struct slice_job *job = w->job;
+    uint64_t least = job->all ? 0 : least_of(job, atomic_load(&job->least));
+    uint32_t n = 0;
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!time_of(ts, row, &w->ts[n]))
+            continue;
+        w->te[n] = end_of(ts, dur, row);
+        w->row[n] = j;
+        w->place[n] = batch_place(b, row);
+        n += length_of(w->ts[n], w->te[n]) >= least && is_in_window(job->plan, w->ts[n], w->te[n]);
+    }
+    return n;
+}
+
+/* Of the n chosen rows: groups and tuples, in their order. */
+static int name_rows(struct slice_worker *w, struct scan_batch *b, uint32_t n)
+{
+    if (!w->job->all) {
+        struct scan_batch few = batch_of_places(b->chunk, w->place, n);
+        int rc = group_map_few(&w->groups, &few, w->group);
+        return rc < 0 ? rc : group_map_few(&w->tuples, &few, w->tuple);
+    }
+    int rc = group_map_batch(&w->groups, b, w->group);
+    rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
+    for (uint32_t k = 0; k < n; k++) {
+        w->group[k] = w->group[w->row[k]];
+        w->tuple[k] = w->tuple[w->row[k]];
+    }
+    return rc;
+}
+
+static int add_rows(struct slice_worker *w, const struct scan_batch *b, uint32_t n)
+{
+    struct slice_job *job = w->job;
+    int rc = budget_grow(job->plan->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
+                         w->count + n, &w->cap);
+
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        uint64_t place = (uint64_t)b->chunk->position << 32 | w->place[k];
+        w->items[w->count++] = (struct call_item){.ts = w->ts[k],
+                                                  .te = w->te[k],
+                                                  .id = ~(int64_t)place,
+                                                  .tuple = w->tuple[k],
+                                                  .lane = w->group[k]};
+        if (!job->all)
+            atomic_fetch_add(&job->counts[class_of(job, length_of(w->ts[k], w->te[k]))], 1);
+    }
+    if (rc < 0 || job->all)
+        return rc;
+    raise_least(job);
+    if (w->least < atomic_load(&job->least)) {
+        w->least = atomic_load(&job->least);
+        drop_short(w->items, &w->count, least_of(job, w->least));
+    }
+    return 0;
+}
+
+static int batch(void *state, struct scan_batch *b)
+{
+    struct slice_worker *w = state;
+    struct times ts, dur;
+    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
+
+    if (rc < 0)
+        return rc;
+    uint32_t n = choose_rows(w, b, &ts, &dur);
+    if (n == 0)
+        return 0;
+    rc = name_rows(w, b, n);
+    return rc < 0 ? rc : add_rows(w, b, n);
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------------------------- */
+
+/* Rows of at least so many ns, from the list of the longest. False: others may be as long. */
+static bool want_listed(struct slice_worker *w, const struct density *d, int64_t least)
+{
+    if (d->rest_dur >= least)
+        return false;
+    for (uint32_t i = 0; i < d->longest_count; i++)
+        if (d->longest_dur[i] >= least)
+            w->wanted[d->longest[i] / 64] |= (uint64_t)1 << d->longest[i] % 64;
+    return true;
+}
+
+/* Of rows that are chosen by their length alone, no other column is read of those that are too short. */
+static int chunk_plan(void *state, struct scan_chunk *c)
+{
+    struct slice_worker *w = state;
+    const struct timeline_plan *p = w->job->plan;
+    struct density d;
+    struct column dur;
+
+    if (w->job->all || !p->overlaps)
+        return 0;
+    uint64_t least = least_of(w->job, atomic_load(&w->job->least));
+    size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
+    int rc = budget_grow(p->budget, &w->charged, (void **)&w->wanted, sizeof(*w->wanted), words,
+                         &w->words);
+    if (rc < 0 || least > INT64_MAX)
+        return rc;
+    memset(w->wanted, 0, words * sizeof(*w->wanted));
+    rc = chunk_density(c->view, &d);
+    if (rc == 0 && want_listed(w, &d, (int64_t)least)) {
+        c->wanted = w->wanted;
+        return 0;
+    }
+    if (rc < 0 && rc != -ENOENT)
+        return rc;
+    if (chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
+        return 0;
+    int64_t unit = dur.nano ? 1 : 1000;
+    rc = column_select_i64(c->view, &dur, (int64_t)((least + (uint64_t)unit - 1) / (uint64_t)unit),
+                           INT64_MAX, w->wanted);
+    c->wanted = w->wanted;
+    return rc;
+}
+
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct slice_worker *w = state;
+    int rc = w->job->all ? group_map_chunk(&w->groups, c) : 0;
+
+    return rc < 0 || !w->job->all ? rc : group_map_chunk(&w->tuples, c);
+}
+
+/* ---- workers ---------------------------------------------------------------------------------------------------- */
+
+static int worker_begin(void *arg, unsigned number, void **ret_state)
+{
+    struct slice_job *job = arg;
+    const struct timeline_plan *p = job->plan;
+    struct slice_worker *w = calloc(1, sizeof(*w));
+    (void)number;
+
+    if (!w)
+        return -ENOMEM;
+    w->job = job;
+    group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
+    group_map_init(&w->tuples, p->names, 2, 0, p->budget);
+    *ret_state = w;
+    return 0;
+}
+
+/* Numbers of the worker's groups in `all`. */
+static int number_all(struct group_table *all, const struct group_table *own, uint32_t *ret)
+{
+    for (uint32_t i = 0; i < own->count; i++) {
+        int64_t n = group_table_add(all, group_table_keys(own, i));
+        if (n < 0)
+            return (int)n;
+        ret[i] = (uint32_t)n;
+    }
+    return 0;
+}
+
+static int merge(struct slice_job *job, struct slice_worker *w, uint32_t *groups, uint32_t *tuples)
+{
+    struct timeline_slices *s = &job->found->slices;
+    int rc = number_all(&job->found->groups, &w->groups.table, groups);
+
+    rc = rc < 0 ? rc : number_all(&job->found->tuples, &w->tuples.table, tuples);
+    rc = rc < 0 ? rc
+                : budget_grow(job->plan->budget, &s->charged, (void **)&s->items, sizeof(*s->items),
+                              s->count + w->count, &s->cap);
+    for (size_t i = 0; i < w->count && rc == 0; i++) {
+        struct call_item item = w->items[i];
+        item.lane = groups[item.lane];
+        item.tuple = tuples[item.tuple];
+        s->items[s->count++] = item;
+    }
+    return rc;
+}
+
+static int worker_end(void *arg, unsigned number, void *state, bool failed)
+{
+    struct slice_job *job = arg;
+    struct slice_worker *w = state;
+    struct budget *budget = job->plan->budget;
+    size_t bytes = (w->groups.table.count + w->tuples.table.count + 1ul) * sizeof(uint32_t);
+    int rc = failed ? 0 : budget_charge(budget, bytes);
+    (void)number;
+
+    if (!failed && rc == 0) {
+        uint32_t *numbers = malloc(bytes);
+        rc = numbers ? merge(job, w, numbers, numbers + w->groups.table.count) : -ENOMEM;
+        free(numbers);
+        budget_release(budget, bytes);
+    }
+    group_map_done(&w->groups);
+    group_map_done(&w->tuples);
+    free(w->items);
+    free(w->wanted);
+    budget_release(budget, w->charged);
+    free(w);
+    return rc;
+}
+
+/* How many rows of its file are before each of the chunks: places may be fewer later. */
+static int keep_chunks(const struct timeline_plan *plan, struct timeline_slices *s)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(plan->query, &places), cap = 0;
+    int rc = budget_grow(plan->budget, &s->charged, (void **)&s->chunks, sizeof(*s->chunks), n + 1,
+                         &cap);
+    uint64_t before = 0;
+    uint32_t chunk = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct index_file *f = snapshot_file(query_snapshot(plan->query), places[i].file);
+        if (i > 0 && places[i].file != places[i - 1].file)
+            before = chunk = 0;
+        for (; chunk < places[i].chunk; chunk++)
+            before += f->chunks[chunk].rows;
+        s->chunks[i] = (struct timeline_slice_chunk){before, places[i].file};
+    }
+    return rc;
+}
+
+int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f,
+                            struct err *err)
+{
+    struct timeline_slices *s = &f->slices;
+    struct slice_job job = {
+        .plan = plan, .found = f, .all = f->objects <= TIMELINE_SLICES_MOST};
+    struct scan_sink sink = {.arg = &job,
+                             .gathers = true,
+                             .apart = true,
+                             .worker_begin = worker_begin,
+                             .chunk_plan = chunk_plan,
+                             .chunk_begin = chunk_begin,
+                             .batch = batch,
+                             .worker_end = worker_end};
+    int rc = keep_chunks(plan, s);
+
+    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
+    if (rc < 0)
+        return rc;
+    s->each = f->objects <= TIMELINE_SLICES_ALL;
+    s->least_ns = job.all ? 0 : least_of(&job, atomic_load(&job.least));
+    drop_short(s->items, &s->count, s->least_ns);
+    return 0;
+}
