@@ -173,6 +173,7 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
         f->from_ns = f->to_ns = 0;
         t->found.untimed = f->objects;
         f->objects = 0;
+        f->slices_complete = true;
         return 0;
     }
     plan_columns(t, o->width);

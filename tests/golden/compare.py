@@ -157,7 +157,7 @@ def compare_answer(expected, body):
 # ---- lines ---------------------------------------------------------------------------------------------------
 
 def timeline_answer(expected, body):
-    difference, got = Difference(), parse(body)
+    difference, got = Difference(), timeline.with_names(parse(body))
     for lane in got["lanes"]:
         timeline.spread(lane)
     difference.any("", expected, got)

@@ -15,11 +15,15 @@ GENERAL = [
     {"width": "7", "group_by": "", "color": "cat", "color_values": "[]"},
     {"width": "23", "group_by": "host,rank", "color": "host", "phase": "any", "events": "3"},
     {"query": "cat == 'no such category'"},
+    {"width": "300", "events": "0", "slices": "true"},
+    {"width": "41", "events": "3", "slices": "true", "group_by": "host", "color": "name", "colors": "3", "offset": "1"},
+    {"width": "60", "events": "0", "slices": "true", "group_by": "", "query": "dur > 3"},
 ]
 WINDOWED = [
     {"width": "100", "events": "12"},
     {"width": "8192", "limit": "2", "events": "300", "color": "name"},
     {"width": "7", "time": "start", "group_by": "cat", "preset": "io"},
+    {"width": "90", "events": "0", "slices": "true"},
 ]
 # Columns of powers of two of ns, beginning at multiples of it: large chunks are told from their densities.
 ALIGNED = [
@@ -28,9 +32,11 @@ ALIGNED = [
     {"width": "128", "events": "20", "group_by": "pid", "color": "name", "colors": "2"},
     {"width": "128", "events": "20", "group_by": "pid", "color": "name", "color_values": '["read","open64"]'},
     {"width": "32", "events": "20", "group_by": "host", "color": "size", "colors": "2"},
+    {"width": "256", "events": "9", "slices": "true"},
     {"width": "16", "events": "7", "group_by": "host,cat", "color": "rank", "query": "pid != 1 and not (name like 'f%')"},
 ]
 SYNTH = [
+    *({"dir": d, "width": "30", "phase": "any", "color": "name", "slices": "true"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
     *({"dir": d, "width": "50", "phase": "any", "color": "name"} for d in ("damage", "hosts", "units", "datacrumbs", "v4", "tree", "g0")),
     {"dir": "units", "group_by": "trace", "width": "9"},
     *({"dir": d, "width": "20", "phase": "any", "color": c, "color_values": '["a","read",0,1,2,0.25,true]'} for d in ("damage", "units", "v4", "tree", "g0")

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from . import dsl
-from .selection import microseconds, objects_of
+from .selection import is_true, microseconds, objects_of
 from .stats import number, sort_key
 
 
@@ -125,6 +125,67 @@ def put_together(seen, most):
     return keep(seen, kept, len(values) - most)
 
 
+# ---- slices -------------------------------------------------------------------------------------------------------
+
+EACH = 20000                            # of so many objects in a window each is a slice
+
+
+def dur_of(o):
+    return o.dur if o.dur is not None and o.dur > 0 else 0
+
+
+def depths_of(objects):
+    """Of the objects of a lane: (depth, object), in the order of starts, the longer first, then the later line. The parent is the last one before
+    that contains it; what takes no time contains nothing."""
+    objects = sorted(objects, key=lambda o: (o.file.name.encode("utf-8", "surrogateescape"), o.number), reverse=True)
+    around, told = [], []
+    for o in sorted(objects, key=lambda o: (o.ts, -dur_of(o))):
+        end = o.ts + dur_of(o)
+        while around and not (end <= around[-1] and o.ts < around[-1]):
+            around.pop()
+        told.append((len(around), o))
+        if end > o.ts:
+            around.append(end)
+    return told
+
+
+def longest_of(objects, w):
+    """Of a depth: (first column in which it is the longest, object), and the columns in which the others begin."""
+    best = {}
+    for o in objects:
+        first, last = min(max(o.ts, w.start), w.end), min(max(o.ts + max(dur_of(o) - 1, 0), w.start), w.end)
+        for column in range((first - w.start) // w.step, (last - w.start) // w.step + 1):
+            if column not in best or dur_of(o) > dur_of(best[column]):
+                best[column] = o
+    firsts = {}
+    for column in sorted(best):
+        firsts.setdefault(id(best[column]), (column, best[column]))
+    others = collections.Counter()
+    for o in objects:
+        if id(o) not in firsts:
+            others[id(best[(min(max(o.ts, w.start), w.end) - w.start) // w.step])] += 1
+    return [(column, o, others[id(o)]) for column, o in firsts.values()]
+
+
+def slices_of(objects, w, each):
+    """Of a lane: of each depth (column, object, others)."""
+    by_depth = {}
+    for depth, o in depths_of(objects):
+        by_depth.setdefault(depth, []).append(o)
+    if each:
+        return [[((max(o.ts, w.start) - w.start) // w.step, o, 0) for o in by_depth[depth]] for depth in sorted(by_depth)]
+    return [longest_of(by_depth[depth], w) for depth in sorted(by_depth)]
+
+
+def named(seen, w, lanes, colors, told):
+    """Names and files are told as such: their numbers are the daemon's affair."""
+    color_of, objects = {id(s.of): colors[s.color_key] for s in seen}, [[] for _ in lanes]
+    for s in seen:
+        objects[lanes[lane_key(s)]].append(s.of)
+    return [[[[column, microseconds(o.ts - w.start), microseconds(dur_of(o)), color_of[id(o)], o.name, o.cat, o.file.name, o.number, others] for column, o, others in depth]
+             for depth in slices_of(objects[lane], w, len(seen) <= EACH)] for lane in told]  # fmt: skip
+
+
 def timeline(root, params):
     files, objects = objects_of(root, {"time": "overlap", **params})
     window = window_of(params, objects)
@@ -148,14 +209,17 @@ def timeline(root, params):
     told = seen[: int(params.get("events", 1000))]
     first = min(int(params.get("offset", 0)), len(lanes))
     end = min(first + int(params.get("limit", len(lanes))), len(lanes))
+    slices = named(seen, w, lanes, colors, range(first, end)) if is_true(params.get("slices")) else None
     return {
+        **({} if slices is None else {"slices_complete": True, "slices_min_dur": 0}),
         "complete": True, "files": len(files), "damaged_files": sum(f.damaged() for f in files),
         "from": microseconds(w.start) if w else None, "to": microseconds(w.end) if w else None, "column": microseconds(w.step) if w else None,
         "columns": w.columns if w else 0, "count": len(seen), "busy": microseconds(sum(s.busy for s in lane_sums)),
         "untimed": len(objects) - len(seen), "group_by": paths, "color": params.get("color", "cat"),
         "colors": [{**of_color[i], "count": s.count, "busy": microseconds(s.busy)} for i, s in enumerate(color_sums)],
         "lanes_total": len(lanes), "lanes_offset": first,
-        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": before[i], "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i])}
+        "lanes": [{"keys": keys[i], "count": lane_sums[i].count, "before": before[i], "busy": microseconds(lane_sums[i].busy), "cells": cells_of(cells[i]),
+                   **({} if slices is None else {"slices": slices[i - first]})}
                   for i in range(first, end)],
         "events_complete": len(told) == len(seen),
         "events": [told_event(s, lanes, colors) for s in told if first <= lanes[lane_key(s)] < end],
@@ -166,3 +230,11 @@ def spread(lane):
     """Runs of equal cells one by one."""
     lane["cells"] = [[c[0] + i, *c[1:4]] for c in lane["cells"] for i in range(c[4] if len(c) > 4 else 1)]
     return lane
+
+
+def with_names(answer):
+    """An answer of the daemon, as the oracle tells slices."""
+    names, files = answer.pop("slice_names", None), answer.pop("slice_files", None)
+    for lane in answer["lanes"] if names is not None else ():
+        lane["slices"] = [[[*s[:4], *names[s[4]], files[s[5]], *s[6:]] for s in depth] for depth in lane["slices"]]
+    return answer
