@@ -227,32 +227,33 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
     return 0;
 }
 
-/* Numbers of the worker's groups in `all`. */
-static int number_all(struct group_table *all, const struct group_table *own, uint32_t *ret)
+/* Number of the worker's group *i in `all`. Groups of objects without ts alone are in no item, and have no cells. */
+static int renumber(struct group_table *all, const struct group_table *own, uint32_t *numbers,
+                    uint32_t *i)
 {
-    for (uint32_t i = 0; i < own->count; i++) {
-        int64_t n = group_table_add(all, group_table_keys(own, i));
+    if (numbers[*i] == GROUP_NONE) {
+        int64_t n = group_table_add(all, group_table_keys(own, *i));
         if (n < 0)
             return (int)n;
-        ret[i] = (uint32_t)n;
+        numbers[*i] = (uint32_t)n;
     }
+    *i = numbers[*i];
     return 0;
 }
 
 static int merge(struct slice_job *job, struct slice_worker *w, uint32_t *groups, uint32_t *tuples)
 {
-    struct timeline_slices *s = &job->found->slices;
-    int rc = number_all(&job->found->groups, &w->groups.table, groups);
+    struct timeline_found *f = job->found;
+    struct timeline_slices *s = &f->slices;
+    int rc = budget_grow(job->plan->budget, &s->charged, (void **)&s->items, sizeof(*s->items),
+                         s->count + w->count, &s->cap);
 
-    rc = rc < 0 ? rc : number_all(&job->found->tuples, &w->tuples.table, tuples);
-    rc = rc < 0 ? rc
-                : budget_grow(job->plan->budget, &s->charged, (void **)&s->items, sizeof(*s->items),
-                              s->count + w->count, &s->cap);
     for (size_t i = 0; i < w->count && rc == 0; i++) {
         struct call_item item = w->items[i];
-        item.lane = groups[item.lane];
-        item.tuple = tuples[item.tuple];
-        s->items[s->count++] = item;
+        rc = renumber(&f->groups, &w->groups.table, groups, &item.lane);
+        rc = rc < 0 ? rc : renumber(&f->tuples, &w->tuples.table, tuples, &item.tuple);
+        s->items[s->count] = item;
+        s->count += rc == 0;
     }
     return rc;
 }
@@ -268,6 +269,8 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
 
     if (!failed && rc == 0) {
         uint32_t *numbers = malloc(bytes);
+        if (numbers)
+            memset(numbers, 0xFF, bytes);
         rc = numbers ? merge(job, w, numbers, numbers + w->groups.table.count) : -ENOMEM;
         free(numbers);
         budget_release(budget, bytes);
