@@ -46,10 +46,6 @@ void compare_number(struct buf *out, const struct value *v, enum aggregate_unit 
 {
     double d = value_double(v, 0);
 
-    if (v->type == VALUE_NULL) {
-        buf_putc(out, '-');
-        return;
-    }
     if (d == 0) {
         buf_putc(out, '0');
         return;

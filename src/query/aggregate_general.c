@@ -9,25 +9,26 @@
 static const struct function {
     const char *name;
     enum tell what;
-    bool needs_path, numbers; /* of numbers only */
-    enum value_type type;     /* VALUE_NULL: that of the column */
+    enum { NO_PATH, A_PATH, MAY_PATH } path;
+    bool numbers;         /* of numbers only */
+    enum value_type type; /* VALUE_NULL: that of the column */
 } functions[] = {
-    {"count", TELL_COUNT, false, false, VALUE_UINT},
-    {"sum", TELL_SUM, true, true, VALUE_NULL},
-    {"mean", TELL_MEAN, true, true, VALUE_DOUBLE},
-    {"min", TELL_MIN, true, true, VALUE_NULL},
-    {"max", TELL_MAX, true, true, VALUE_NULL},
-    {"std", TELL_STD, true, true, VALUE_DOUBLE},
-    {"skew", TELL_SKEW, true, true, VALUE_DOUBLE},
-    {"kurtosis", TELL_KURTOSIS, true, true, VALUE_DOUBLE},
-    {"distinct", TELL_KEEP, true, false, VALUE_UINT},
-    {"first", TELL_KEEP, true, false, VALUE_NULL},
-    {"last", TELL_KEEP, true, false, VALUE_NULL},
-    {"busy", TELL_BUSY, false, false, VALUE_TIME},
-    {"concurrency", TELL_CONCURRENCY, false, false, VALUE_DOUBLE},
-    {"bandwidth", TELL_BANDWIDTH, false, false, VALUE_DOUBLE},
+    {"count", TELL_COUNT, NO_PATH, false, VALUE_UINT},
+    {"sum", TELL_SUM, A_PATH, true, VALUE_NULL},
+    {"mean", TELL_MEAN, A_PATH, true, VALUE_DOUBLE},
+    {"min", TELL_MIN, A_PATH, true, VALUE_NULL},
+    {"max", TELL_MAX, A_PATH, true, VALUE_NULL},
+    {"std", TELL_STD, A_PATH, true, VALUE_DOUBLE},
+    {"skew", TELL_SKEW, A_PATH, true, VALUE_DOUBLE},
+    {"kurtosis", TELL_KURTOSIS, A_PATH, true, VALUE_DOUBLE},
+    {"distinct", TELL_KEEP, A_PATH, false, VALUE_UINT},
+    {"first", TELL_KEEP, A_PATH, false, VALUE_NULL},
+    {"last", TELL_KEEP, A_PATH, false, VALUE_NULL},
+    {"busy", TELL_BUSY, NO_PATH, false, VALUE_TIME},
+    {"concurrency", TELL_CONCURRENCY, NO_PATH, false, VALUE_DOUBLE},
+    {"bandwidth", TELL_BANDWIDTH, MAY_PATH, false, VALUE_DOUBLE},
 };
-static const struct function quantile_function = {"pNN", TELL_QUANTILE, true, true, VALUE_DOUBLE};
+static const struct function quantile_function = {"pNN", TELL_QUANTILE, A_PATH, true, VALUE_DOUBLE};
 
 /* One of the list: [name=]function[:path] */
 struct item {
@@ -91,11 +92,11 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
         return bad_item(
             err, source,
             "is not one of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, pNN:x, "
-            "distinct:x, first:x, last:x, busy, concurrency, bandwidth");
-    if (ret->function->needs_path != (rest.len > 0))
+            "distinct:x, first:x, last:x, busy, concurrency, bandwidth, bandwidth:x");
+    if (ret->function->path != MAY_PATH && (ret->function->path == A_PATH) != (rest.len > 0))
         return bad_item(err, source,
-                        ret->function->needs_path ? "requires a column: function:column"
-                                                  : "takes no column");
+                        ret->function->path == A_PATH ? "requires a column: function:column"
+                                                      : "takes no column");
     if (rest.len > 1000)
         return bad_item(err, "...", "has a column of more than 1000 bytes");
     ret->path = rest.len ? arena_strdup(p->arena, rest) : NULL;
@@ -162,6 +163,17 @@ static enum aggregate_unit unit_of(const struct item *it, const struct measure *
     return c && c->unit == UNIT_BYTES ? AGGREGATE_BYTES : AGGREGATE_PLAIN;
 }
 
+/* Two measures: what is divided, and the duration of the events that have it. */
+static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struct teller *t,
+                          struct err *err)
+{
+    int rc = measure_of(p, it->path ? it->path : "size", NULL, &t->of);
+
+    if (rc == 0)
+        rc = plan_check_numeric(p, &p->measures[t->of], "agg", err);
+    return rc < 0 ? rc : measure_of(p, "dur", p->measures[t->of].source, &t->quantile);
+}
+
 static int plan_item(struct aggregate_plan *p, const struct item *it, struct err *err)
 {
     struct teller t = {.what = it->function->what};
@@ -184,8 +196,9 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
         if (rc < 0)
             return rc;
     } else if (t.what == TELL_BANDWIDTH) {
-        rc = measure_of(p, "size", NULL, &t.of);
-        rc = rc < 0 ? rc : measure_of(p, "dur", p->size, &t.quantile);
+        rc = plan_bandwidth(p, it, &t, err);
+        if (rc == ERR_PARAM)
+            return rc;
     } else if (t.what == TELL_CONCURRENCY) {
         rc = measure_of(p, "dur", NULL, &t.of);
     }

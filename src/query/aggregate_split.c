@@ -44,6 +44,11 @@ static __int128 share(__int128 whole, __int128 at, __int128 dur)
     return dur <= INT64_MAX ? whole * at / dur : (__int128)((__float128)whole * at / dur);
 }
 
+static bool is_whole(double v)
+{
+    return v == floor(v) && fabs(v) < 0x1p53;
+}
+
 static int piece_value(struct aggregate_worker *w, const struct piece *p, unsigned set,
                        unsigned measure, const struct lane_of *lane)
 {
@@ -60,10 +65,11 @@ static int piece_value(struct aggregate_worker *w, const struct piece *p, unsign
     if (!shared || whole)
         return lane->i ? value_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
                        : value_add_f64(w, set, measure, p->group, lane->d[p->row]);
-    if (lane->d)
+    /* Whole numbers may be among doubles because of other objects of the chunk. */
+    if (lane->d && !is_whole(lane->d[p->row]))
         return value_add_f64(w, set, measure, p->group,
                              lane->d[p->row] * (double)(p->to - p->from) / (double)p->dur);
-    __int128 size = lane->i[p->row];
+    __int128 size = lane->i ? lane->i[p->row] : (int64_t)lane->d[p->row];
     return value_add(w, set, measure, p->group,
                      (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
 }

@@ -82,7 +82,7 @@ static void put_head(struct sheet *s, const struct moved *moved, struct compare_
     put(s, "threads", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->threads));
     put(s, "time_pipeline", AGGREGATE_US, WORSE_NEVER, m->makespan);
     put(s, "time_io", AGGREGATE_US, WORSE_NEVER, m->io_time);
-    put(s, "total_bytes", AGGREGATE_BYTES, WORSE_NEVER, m->bytes);
+    put(s, "total_bytes", AGGREGATE_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
 }
 
 static void put_peak(struct sheet *s, const char *name, enum aggregate_unit unit,
@@ -187,23 +187,18 @@ static void sheet_done(struct sheet *s)
 
 /* ---- differences ------------------------------------------------------------------------------------------------ */
 
-/* No bytes count as 0 beside some. */
 static bool is_whole(const struct value *v)
 {
-    return v->type == VALUE_NULL || v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
+    return v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
 }
 
 static __int128 whole(const struct value *v)
 {
-    if (v->type == VALUE_NULL)
-        return 0;
     return v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
 }
 
 static struct value difference(const struct value *from, const struct value *to)
 {
-    if (from->type == VALUE_NULL && to->type == VALUE_NULL)
-        return *to;
     if (is_whole(from) && is_whole(to))
         return (struct value){.type = VALUE_WIDE, .wide = whole(to) - whole(from)};
     if (from->type == VALUE_TIME && to->type == VALUE_TIME)

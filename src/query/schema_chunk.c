@@ -4,6 +4,7 @@
 #include "schema.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,16 +95,21 @@ static int block_i64(struct visit *v, uint32_t first, uint32_t n)
     return rc == 0 && any ? extent_i64(v, min, max) : rc;
 }
 
+/* What the index computes is a double only where it is not whole, or beside one that is not. */
 static int block_f64(struct visit *v, uint32_t first, uint32_t n)
 {
     double values[SCAN_BATCH];
     int rc = column_read_f64(v->chunk->view, &v->column, first, n, values);
-    struct column_entry e = {.type = TRACE_DOUBLE};
+    bool computed = column_is_computed(v->column.path);
+    struct column_entry e;
 
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         if (!has_row(v, i))
             continue;
-        e.d = values[i];
+        bool whole = computed && fabs(values[i]) < 0x1p53 && values[i] == floor(values[i]);
+        e = (struct column_entry){.type = whole ? TRACE_INT : TRACE_DOUBLE, .d = values[i]};
+        if (whole)
+            e.i = (int64_t)values[i];
         rc = seen_entry(v->seen, &e, v->columns->budget);
     }
     return rc;

@@ -435,8 +435,35 @@ def family(out):
     out.text("family/old/two-310-311.pfw", call(310, "open", 5, None), call(311, "open", 6, None), call(312, "open", 7, None))
 
 
+def layers(out):
+    """Calls in calls: who counts the bytes. And fields that are named like columns, with and without calls that have a size beside them."""
+    rng = random.Random(13)
+
+    def call(name, cat, ts, dur, pid=1, tid=1, **args):
+        return line(name=name, cat=cat, pid=pid, tid=tid, ts=ts, dur=dur, ph="X", args=args)
+
+    def some(number, unit, **where):
+        for i in range(number):
+            stdio = rng.random() < 0.4
+            yield call(rng.choice(["fread", "fwrite"] if stdio else ["read", "pwrite64", "lseek", "fwrite"]),
+                       rng.choice(["STDIO", "stdio"] if stdio else ["POSIX", "sys", "Sys", "app"]), rng.randrange(20 * number) / unit,
+                       rng.choice([0, 3, 40, 40, 400]) / unit, tid=rng.randrange(3), ret=rng.randrange(-1, 50), size=rng.choice([1, 8, 0.5, 0]), **where)  # fmt: skip
+
+    nested = list(some(600, 1, hhash="a1a1a1a1a1a1a1a1")) + list(some(200, 1, hhash="b2b2b2b2b2b2b2b2"))
+    out.text("layers/nested.pfw.gz", *nested)
+    out.text("layers/backwards.pfw", *nested[::-1])
+    out.text("layers/old.pfw", *some(200, 8, hostname="node-1"), *some(100, 8, hostname="node-2"))
+    sums = [{"size_sum": 9, "ret_sum": 8, "ret": 1, "size": 2}, {"ret_sum": 8, "count": 3}, {"count": 3}, {"size": 5, "count": 3}, {"size_sum": 0}, {"ret": -1, "size": 5}]
+    out.text("layers/sums.pfw", *(line(name=name, cat=cat, pid=1, tid=1, ts=i, ph=ph, args=args) for i, args in enumerate(sums)
+                                  for name in ("read", "fread", "close") for cat in ("POSIX", "STDIO", "sys", "c") for ph in ("X", "C", "A")))  # fmt: skip
+    odd = {k: 1234567 if k in ("size", "bytes", "te", "rank") else "no " + k for k in ("size", "bytes", "te", "host", "rank", "file", "cmd", "exec", "trace")}
+    for name, more in (("alone", []), ("beside", [call("read", "POSIX", 7, 1, ret=26954)])):
+        out.text("layers/%s.pfw" % name, line(name="compute", cat="app", pid=1, tid=1, ts=5, dur=3, ph="X", args={"n": 1}, **odd), *more)
+
+
 def make(directory):
     out = Folder(directory)
+    layers(out)
     family(out)
     generations(out)
     damaged(out)

@@ -342,6 +342,7 @@ def pieces(o, interval, origin, split):
 
 
 def share(whole, at, dur):
+    whole = int(whole) if whole == int(whole) else whole
     return whole if at == dur else whole * at // dur if isinstance(whole, int) else whole * at / dur
 
 
@@ -498,7 +499,8 @@ def general_value(root, row, function, path):
     if function == "concurrency":
         return sum(row.durs) / busy if busy else None
     if function == "bandwidth":
-        sized = [(o.size(), o.dur or 0) for o in row.objects if o.size() is not None]
+        amount = dsl.Path(path or "size")
+        sized = [(amount(root, o), o.dur or 0) for o in row.objects if is_number(amount(root, o))]
         lasted = sum(d for _, d in sized)
         return float(Fraction(sum(s for s, _ in sized)) * 10**9 / lasted) if lasted > 0 else None
     if path == "dur":

@@ -338,7 +338,7 @@ HEAD = ("files", "processes", "threads", "time_pipeline", "time_io", "total_byte
 
 
 def head(m):
-    values = (m["files"], m["processes"], m["threads"], m["makespan_us"], m["total_io_time_us"], m["total_bytes"])
+    values = (m["files"], m["processes"], m["threads"], m["makespan_us"], m["total_io_time_us"], m["total_bytes"] or 0)
     return [(name, v, None, None) for name, v in zip(HEAD, values)]
 
 
@@ -347,7 +347,7 @@ def metrics(sides):
     result = []
     for i, entry in enumerate(sides[0]):
         name = entry[0]
-        if name in ("transfer_size", "bandwidth") and not any(s[i][1] for s in sides):
+        if name in ("total_bytes", "transfer_size", "bandwidth") and not any(s[i][1] for s in sides):
             continue
         columns = [metric(name, entry, s[i]) for s in sides[1:]]
         result.append((name, columns))

@@ -14,12 +14,12 @@ export interface Metric {
 
 export const METRICS: Record<string, Metric> = {
   count: { agg: "count", title: "operations", format: count, unit: "", adds: true },
-  bytes: { agg: "sum:size", title: "bytes", format: bytes, unit: " B", adds: true },
+  bytes: { agg: "sum:bytes", title: "bytes", format: bytes, unit: " B", adds: true },
   time: { agg: "sum:dur", title: "total time", format: time, unit: " µs", adds: true },
   mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
   max: { agg: "max:dur", title: "longest duration", format: time, unit: " µs" },
   p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },
-  bandwidth: { agg: "bandwidth", title: "bandwidth", format: rate, unit: " B/s" },
+  bandwidth: { agg: "bandwidth:bytes", title: "bandwidth", format: rate, unit: " B/s" },
   busy: { agg: "busy", title: "busy time", format: time, unit: " µs" },
   concurrency: { agg: "concurrency", title: "concurrency", format: count, unit: "" },
   files: { agg: "distinct:file", title: "distinct files", format: count, unit: "" },

@@ -12,19 +12,24 @@ import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
 
+const BYTES_MOVED = "Bytes that calls of POSIX, STDIO and sys transferred. Each byte counts once: the spans of libraries and readers around these calls add nothing.";
+const NOTHING_MOVED = "No selected event is a call that transfers data, such as read or fwrite.";
+const CALL_TIME = "Sum over all calls. Nested calls are counted at every level: for example a library call, and the POSIX reads inside it. Filter to one category to count each level alone.";
+
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
   const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " (all data)", events = sums.data?.rows[0];
   const sum = (name: string): number | null => (sums.error ? null : Number(events?.[name] ?? 0)); // none, where it was refused
+  const moved = events?.["bytes"] == null ? null : Number(events["bytes"]), none = events && moved == null;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [mixed ? (all ? "Events and counters" : "Selected events and counters") : all ? "Events" : "Selected events", sum("events"), count, ""],
-    ["Bytes moved", sum("bytes"), bytes, " B"],
+    ["Bytes moved", moved, (n) => (none ? "none" : bytes(n)), " B"],
     ["Total call time", sum("busy"), time, " µs"],
     [(mixed ? "Wall time of events" : "Wall time") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "Process" : "Processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "Host" : "Hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "File" : "Files") + whole, t.files, count, ""], [`Trace size${whole}`, t.compressed_bytes, bytes, " B"],
   ];
-  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name} title={name === "Bytes moved" || name === "Total call time" ? "Sum over all calls. Nested calls are counted at every level: for example a library call, and the POSIX reads inside it. Filter to one category to count each level alone." : undefined}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
+  return <dl class="totals" aria-busy={sums.loading}>{cells.map(([name, value, as, unit]) => <div key={name} title={name === "Bytes moved" ? (none ? NOTHING_MOVED : BYTES_MOVED) : name === "Total call time" ? CALL_TIME : undefined}><dt>{name}</dt><dd><Num value={value} as={as} unit={unit} /></dd></div>)}</dl>;
 }
 
 function Activity() {
@@ -36,7 +41,7 @@ function Activity() {
     <Panel title="Activity over time" wide busy={answer.loading}
       note={drawn && answer.data?.rows.length && Number.isFinite(drawn.step) ? `${time(drawn.step)} buckets from ${clock(origin)}; drag to select a time range` : ""}>
       <Shown answer={answer} empty={(d) => !d.rows.length}>
-        {() => drawn && <Chart title="Bandwidth and operations over time" times={drawn.times} origin={origin} series={drawn.series}
+        {() => drawn && <Chart title={drawn.moved ? "Bandwidth and operations over time" : "Operations over time"} times={drawn.times} origin={origin} series={drawn.series}
           onRange={(from, to) => setSelection({ from, to })} />}
       </Shown>
     </Panel>
@@ -56,11 +61,9 @@ function filled({ rows, time_interval }: Rows<Group>) {
     counts[i] = Number(r["count"]);
     rates[i] = (Number(r["bytes"] ?? 0) / (Number.isFinite(step) ? step : 1e6)) * 1e6;
   });
-  const series = [
-    { label: "bandwidth", values: rates, format: rate },
-    { label: "operations", values: counts, format: count, axis: "right" as const },
-  ];
-  return { times, series, step };
+  const operations = { label: "operations", values: counts, format: count, axis: "right" as const };
+  const moved = seen.some((r) => r["bytes"] != null);
+  return { times, series: moved ? [{ label: "bandwidth", values: rates, format: rate }, operations] : [operations], moved, step };
 }
 
 /** Its host is told where there are several. */
@@ -91,7 +94,7 @@ function Slowest() {
   );
 }
 
-const AGG = "count,time=sum:dur,bytes=sum:size,p99=p99:dur";
+const AGG = "count,time=sum:dur,bytes=sum:bytes,p99=p99:dur";
 
 function Top({ title, by, sort, none }: { title: string; by: string; sort: string; none?: JSX.Element }) {
   const answer = useAnswer<Rows<Group>>("/aggregate", { ...selectionParams(selection.value), group_by: by, agg: AGG, sort: `-${sort}`, time_interval: 0, limit: 8, format: "json" });
@@ -99,7 +102,7 @@ function Top({ title, by, sort, none }: { title: string; by: string; sort: strin
   if (none && rows?.length === 1 && rows[0]?.[by] == null) return none;
   return (
     <Panel title={title} busy={answer.loading}>
-      <Shown answer={answer} empty={(d) => !d.rows.length}>{(d) => (
+      <Shown answer={answer} empty={(d) => !d.rows.length || (sort === "bytes" && d.rows[0]?.["bytes"] == null)} nothing={answer.data?.rows.length ? NOTHING_MOVED : undefined}>{(d) => (
         <div class="scroll"><table class="top">
           <thead><tr><th>{by}</th><th class="r">count</th><th class="r">total time</th><th class="r" title="99th percentile of the durations, accurate to 1 %">p99</th><th class="r">bytes</th><th class="graph"><span class="hidden">share</span></th></tr></thead>
           <tbody>{d.rows.map((r) => (

@@ -48,6 +48,6 @@ export const perhapsApart = (t: Totals): boolean =>
 
 const POINTS = 200;
 export const activityParams = (chosen: Params): Params =>
-  ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:size", sort: "time_bucket", format: "json" });
+  ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:bytes", sort: "time_bucket", format: "json" });
 export const sumsParams = (chosen: Params): Params =>
-  ({ ...chosen, group_by: "", agg: "events=count,bytes=sum:size,busy=sum:dur", time_interval: 0, format: "json" });
+  ({ ...chosen, group_by: "", agg: "events=count,bytes=sum:bytes,busy=sum:dur", time_interval: 0, format: "json" });

@@ -4,7 +4,7 @@ import { getJson } from "../api";
 import { stamp } from "../live";
 
 /** Columns that queries know besides those that are stored. */
-const ALWAYS = ["rank", "name", "cat", "host", "pid", "tid", "file", "dirname(file)", "basename(file)", "cmd", "exec", "trace", "size", "dur", "ts", "te", "ph", "id"];
+const ALWAYS = ["rank", "name", "cat", "host", "pid", "tid", "file", "dirname(file)", "basename(file)", "cmd", "exec", "trace", "bytes", "size", "dur", "ts", "te", "ph", "id"];
 
 let known: { stamp: string; names: string[] } | null = null;
 

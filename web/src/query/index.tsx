@@ -52,13 +52,13 @@ function Cell({ column, value }: { column: string; value: unknown }) {
   if (typeof value === "number") {
     if (column === "ts" || column === "te") return <span class="num" title={`${clock(value)} (${exact(value)} µs)`}>{begin.value == null ? exact(value) : after(value - begin.value, 9)}</span>;
     if (column === "dur") return <Num value={value} as={time} unit=" µs" />;
-    if (column === "size") return <Num value={value} as={bytes} unit=" B" />;
+    if (column === "size" || column === "bytes") return <Num value={value} as={bytes} unit=" B" />;
   }
   if (typeof value === "number" || typeof value === "bigint") return <span class="num">{String(value)}</span>;
   return <Name value={value} most={200} />;
 }
 
-const ALWAYS_RIGHT = new Set(["ts", "te", "dur", "size"]);
+const ALWAYS_RIGHT = new Set(["ts", "te", "dur", "size", "bytes"]);
 
 function Table({ rows, names }: { rows: Row[]; names: string[] }) {
   const timed = (row: Row) => typeof row["ts"] === "number";

@@ -26,7 +26,7 @@ const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /** A power of two, or 0. */
 function power(column: string, n: number): string {
   if (["dur", "ts", "te"].includes(column)) return time(n);
-  const step = n < 1 ? 0 : Math.floor(Math.log2(n) / 10), bytes = /size$/.test(column) ? "B" : "";
+  const step = n < 1 ? 0 : Math.floor(Math.log2(n) / 10), bytes = /size$|^bytes$/.test(column) ? "B" : "";
   return UNITS[step] === undefined ? count(n) : `${n / 1024 ** step} ${UNITS[step]}${bytes}`.trim();
 }
 
