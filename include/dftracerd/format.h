@@ -117,6 +117,10 @@ int format_processes_next(struct format_processes *f, struct buf *out);  /* 0 mo
 void format_processes_free(struct format_processes *f);
 
 /* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN (a table). */
+/* One file with the keys of the old dftracer_stats --json, as a value; or why there are none. */
+void format_stats_file(const struct stats *s, const char *path, struct jw *j);
+void format_stats_failed(const char *path, const char *error, struct jw *j);
+
 struct format_compare_options {
     enum format format;
     bool pretty, terminal, color;    /* TEXT: box drawing, colours                                       */
@@ -129,7 +133,10 @@ int format_compare(const struct comparison *c, const struct format_compare_optio
 
 /* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
  * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */
-enum aggregate_events { AGGREGATE_COUNTER, AGGREGATE_ASYNC, AGGREGATE_REGULAR };
+enum aggregate_events {
+    AGGREGATE_COUNTER, AGGREGATE_ASYNC, AGGREGATE_REGULAR,
+    AGGREGATE_DFTRACER               /* counters with all columns, as the old command wrote them          */
+};
 /* How times are written for Perfetto, which reads doubles of microseconds: as they are, unless one of them would lose its
  * fraction by that, else relative to the first; as they are, whole microseconds where need be; relative. */
 enum perfetto_times { PERFETTO_FITTING, PERFETTO_ABSOLUTE, PERFETTO_RELATIVE };

@@ -1,6 +1,6 @@
 /* perfetto_aggregate.c - rows of /aggregate as a trace that Perfetto imports without one error.
  *
- * Counters carry numbers only, since Perfetto takes nothing else; the other two carry what the old commands wrote.
+ * Counters carry numbers only, since Perfetto takes nothing else; the others carry what the old commands wrote.
  */
 #include "perfetto_aggregate.h"
 
@@ -14,7 +14,9 @@ static int64_t int_of(const struct value *v)
 
 static const struct value *start_of(const struct perfetto *p, const struct value *values)
 {
-    return perfetto_cell(p, values, p->events == AGGREGATE_COUNTER ? C_BUCKET : C_TS);
+    bool counter = p->events == AGGREGATE_COUNTER || p->events == AGGREGATE_DFTRACER;
+
+    return perfetto_cell(p, values, counter ? C_BUCKET : C_TS);
 }
 
 /* ---- the first pass --------------------------------------------------------------------------------------------- */
@@ -141,9 +143,12 @@ static void put_int(struct jw *j, const char *key, int64_t value)
     jw_int(j, value);
 }
 
+/* The comma ends the line before: as in a trace, each event is a line of its own. */
 static void next_event(struct perfetto *p, struct buf *out)
 {
-    buf_putc(out, '\n');
+    uint64_t array = 1ull << p->jw.depth;
+    buf_puts(out, p->jw.nonempty & array ? ",\n" : "\n");
+    p->jw.nonempty &= ~array;
     p->jw.out = out;
 }
 
@@ -361,7 +366,7 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
     } else {
         put_head(p, values, out, "C", perfetto_ts(p, at->wide), pid, tid);
         put_key(&p->jw, "id", (struct text){id.data, id.len});
-        put_args(p, values, true);
+        put_args(p, values, p->events == AGGREGATE_COUNTER);
     }
     out->error = out->error ? out->error : id.error;
     buf_done(&id);

@@ -43,8 +43,9 @@ static const struct param_spec own_params[] = {
      "process"},
     {"track_process_parents", PARAM_BOOL, false, "true", NULL,
      "include the columns parent_pid and root_pid"},
-    {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular",
-     "type of the trace events in format=perfetto"},
+    {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular|dftracer",
+     "type of the trace events in format=perfetto; dftracer: counters with all columns, of which "
+     "Perfetto draws the numbers only"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
      "columns to group by: any columns, time_bucket, dirname(column), basename(column)"},
     {"agg", PARAM_LIST, false, NULL, NULL,
@@ -203,21 +204,30 @@ static int read_options(struct request *rq, struct aggregate_options *o)
     if (rc == 0 && o->interval_ns == 0 && o->split)
         return bad(rq, "time_interval", "must not be 0 with bucket=split");
     if (rc == 0 && o->interval_ns == 0 && rq->format == FORMAT_PERFETTO &&
-        strcmp(events, "counter") == 0)
-        return bad(rq, "time_interval", "must not be 0 with event_format=counter");
+        (strcmp(events, "counter") == 0 || strcmp(events, "dftracer") == 0))
+        return bad(rq, "time_interval", "must not be 0 with event_format=counter or dftracer");
     return rc;
+}
+
+static enum aggregate_events read_events(const struct request *rq)
+{
+    static const char *const names[] = {[AGGREGATE_COUNTER] = "counter",
+                                        [AGGREGATE_ASYNC] = "async",
+                                        [AGGREGATE_REGULAR] = "regular",
+                                        [AGGREGATE_DFTRACER] = "dftracer"};
+    unsigned i = 0;
+    while (strcmp(names[i], request_text(rq, "event_format")) != 0)
+        i++;
+    return (enum aggregate_events)i;
 }
 
 static int open_writer(struct request *rq, struct state *s)
 {
-    const char *events = request_text(rq, "event_format");
     struct format_aggregate_options o = {
         .format = rq->format,
         .pretty = rq->pretty,
         .summary = request_flag(rq, "summary"),
-        .events = strcmp(events, "async") == 0     ? AGGREGATE_ASYNC
-                  : strcmp(events, "regular") == 0 ? AGGREGATE_REGULAR
-                                                   : AGGREGATE_COUNTER,
+        .events = read_events(rq),
         .times = request_param(rq, "relative")->given ? PERFETTO_ABSOLUTE /* of the aggregate */
                                                       : PERFETTO_FITTING,
         .started_ns = rq->started_ns,

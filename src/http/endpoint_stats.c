@@ -18,6 +18,9 @@ static const struct param_spec own_params[] = {
      "compute percentiles from all values instead of from a sketch with an error of 1 %"},
     {"scan", PARAM_BOOL, false, "false", NULL,
      "read the columns even if summaries would suffice (the result is the same)"},
+    {"per_file", PARAM_BOOL, false, "false", NULL,
+     "with format=json: an array with an element per file, with the keys of the old dftracer_stats "
+     "--json"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
@@ -32,7 +35,11 @@ _Static_assert(STATS_SHARE >= ENDPOINT_SHARE, "all of them at once");
 
 struct state {
     struct query *query;
-    struct stats *stats;
+    struct stats *stats; /* NULL with per_file */
+    struct selection chosen;
+    struct stats_options options;
+    size_t file; /* the next one, with per_file */
+    struct jw j;
 };
 
 static void read_options(const struct request *rq, struct stats_options *o)
@@ -49,16 +56,18 @@ static void read_options(const struct request *rq, struct stats_options *o)
 
 static int open_stats(struct request *rq)
 {
-    struct stats_options options = {0};
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
     if (!s)
         return -ENOMEM;
-    read_options(rq, &options);
-    struct selection chosen;
-    int rc = selection_read(rq, &chosen);
+    read_options(rq, &s->options);
+    if (request_flag(rq, "per_file") && rq->format != FORMAT_JSON)
+        return err_set_param(&rq->err, ERR_PARAM, "per_file", "`per_file` requires format=json");
+    int rc = selection_read(rq, &s->chosen);
     if (rc == 0)
-        rc = selection_open(rq, &chosen, &s->query);
-    return rc < 0 ? rc : stats_open(s->query, &options, &rq->err, &s->stats);
+        rc = selection_open(rq, &s->chosen, &s->query);
+    if (rc < 0 || request_flag(rq, "per_file"))
+        return rc;
+    return stats_open(s->query, &s->options, &rq->err, &s->stats);
 }
 
 /* Windows of time have few chunks, and each its own; the events of `within` are looked for by open(), which may take long. */
@@ -66,7 +75,8 @@ static bool can_share(const struct request *rq)
 {
     const struct state *s = rq->state;
 
-    if (request_param(rq, "time_range")->set || request_param(rq, "within")->set)
+    if (request_param(rq, "time_range")->set || request_param(rq, "within")->set ||
+        request_flag(rq, "per_file"))
         return false;
     return !s || stats_rows_to_scan(s->stats) <= SHARE_ROWS;
 }
@@ -84,9 +94,89 @@ static void share_stats(struct request **all, size_t count, bool *ret_done)
         ret_done[i] = stats_rows_to_scan(((struct state *)all[i]->state)->stats) == 0;
 }
 
+/* ---- a file at a time ---- */
+
+/* A pattern that only this name matches. */
+static const char *exact_name(struct request *rq, const char *name)
+{
+    struct buf pattern = {0};
+    for (const char *c = name; *c; c++)
+        buf_printf(&pattern, strchr("[]*?", *c) ? "[%c]" : "%c", *c);
+    const char *kept =
+        pattern.error ? NULL : arena_strdup(&rq->arena, (struct text){pattern.data, pattern.len});
+    buf_done(&pattern);
+    return kept;
+}
+
+/* Where the file is on this machine. */
+static const char *absolute_path(struct request *rq, const char *name)
+{
+    const struct query_env *env = &rq->http->env;
+    struct buf path = {0};
+    for (size_t i = 0; i < env->root_count && !path.len; i++) {
+        size_t n = strlen(env->root_labels[i]);
+        if (n == 0 || (strncmp(name, env->root_labels[i], n) == 0 && name[n] == '/'))
+            buf_printf(&path, "%s/%s", env->root_paths[i], n ? name + n + 1 : name);
+    }
+    const char *kept =
+        path.error ? NULL : arena_strdup(&rq->arena, (struct text){path.data, path.len});
+    buf_done(&path);
+    return kept ? kept : name;
+}
+
+static int put_file(struct request *rq, struct state *s, const struct index_file *f)
+{
+    struct query *query = NULL;
+    struct stats *stats = NULL;
+    struct selection one = s->chosen;
+    const char *const names[] = {exact_name(rq, f->name)};
+    one.files = names;
+    one.file_count = 1;
+    one.dir_count = 0;
+    one.may_vanish = true;
+    int rc = !names[0]
+                 ? -ENOMEM
+                 : query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
+    rc = rc < 0 ? rc : stats_open(query, &s->options, &rq->err, &stats);
+    rc = rc < 0 ? rc : stats_find(stats, &rq->err);
+    if (rc == 0)
+        format_stats_file(stats, absolute_path(rq, f->name), &s->j);
+    stats_free(stats);
+    query_close(query);
+    return rc;
+}
+
+static int next_file(struct request *rq, struct state *s, struct buf *out)
+{
+    const uint32_t *files;
+    size_t count = query_files(s->query, &files);
+    int rc = 0;
+    if (s->file == 0) {
+        jw_init(&s->j, out, rq->pretty);
+        jw_begin(&s->j, '[');
+    }
+    s->j.out = out;
+    if (s->file < count) {
+        const struct index_file *f = snapshot_file(rq->snapshot, files[s->file++]);
+        bool nothing = f->damaged && f->text_bytes == 0;
+        if (index_file_is_unread(f) || f->state == INDEX_FAILED || nothing)
+            format_stats_failed(absolute_path(rq, f->name),
+                                f->error ? f->error : index_state_name(f->state), &s->j);
+        else
+            rc = put_file(rq, s, f);
+    }
+    if (rc < 0 || s->file < count)
+        return rc < 0 ? rc : out->error;
+    jw_end(&s->j, ']');
+    jw_finish(&s->j);
+    return out->error ? out->error : ERR_END;
+}
+
 static int next_stats(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
+    if (!s->stats)
+        return next_file(rq, s, out);
     const char *query = request_text(rq, "query");
     int rc = stats_find(s->stats, &rq->err);
     rc = rc < 0 ? rc : format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);

@@ -81,7 +81,7 @@ aggregator - --format json|arrow|arrow-stream|ndjson|csv|text set:format json (d
 aggregator -t --time-interval MS field:time_interval length of a time interval, in milliseconds or with a unit (default: 5000)
 aggregator -g --group-keys LIST field:group_keys additional key columns: arguments, comma-separated, for example epoch,step
 aggregator -m --metric-fields LIST field:metric_fields numeric arguments to aggregate as well, comma-separated
-aggregator - --event-format counter|async|regular field:event_format type of the trace events with --format json (default: counter)
+aggregator - --event-format counter|async|regular|perfetto set:event_format type of the trace events with --format json (default: counter); perfetto: counters that Perfetto draws completely
 aggregator - --compute-percentiles - set:percentiles=true compute percentiles of durations and sizes
 aggregator - --percentiles LIST field:percentiles percentiles to compute, from 0 to 1; implies --compute-percentiles (default: 0.25,0.5,0.75,0.9)
 aggregator - --relative-accuracy RATE field:relative_accuracy relative error of the percentiles, from 0 to 1; below 0.004 they are exact (default: 0.01)

@@ -1,8 +1,8 @@
 # ---- the command line --------------------------------------------------------------------------------------
 
-command='' url='' socket='' reached='' started=''
+command='' url='' socket='' reached='' started='' old_name=''
 case ${0##*/} in
-dftracer_*) command=${0##*/dftracer_} ;;
+dftracer_*) command=${0##*/dftracer_} old_name=yes ;;
 esac
 while [ -z "$command" ]; do
     case ${1-} in
@@ -32,7 +32,7 @@ fi
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' threads='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
-directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file=''
+directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file='' event_format=''
 [ "$command" != aggregator ] || output=aggregated_output.json
 literal=''
 case $command in

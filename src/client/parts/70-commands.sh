@@ -73,6 +73,7 @@ info)
 stats)
     [ -z "$groups" ] || add group_by "$groups"
     prepare
+    [ "$old_name$format" != yesjson ] || add per_file true
     ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
     ;;
 get)
@@ -118,7 +119,14 @@ aggregator)
         *) output=$output$ending ;;
         esac
     done
-    [ "$format" != json ] || format=perfetto
+    if [ "$format" = json ]; then
+        format=perfetto
+        case ${event_format:=counter} in
+        counter) event_format=dftracer ;;
+        perfetto) event_format=counter ;;
+        esac
+    fi
+    [ -z "$event_format" ] || add event_format "$event_format"
     [ -z "$percentiles" ] || add compute_percentiles true
     [ -z "$parents" ] || add track_process_parents false
     prepare
