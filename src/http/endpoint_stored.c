@@ -33,6 +33,15 @@ static int bad(struct request *rq, const char *param, const char *why)
     return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
 }
 
+/* What only POST accepts; /openapi.json goes by the same words. */
+static const char *posted_param(const struct request *rq)
+{
+    for (size_t i = 0; i < rq->param_count; i++)
+        if (rq->params[i].given && strncmp(rq->params[i].spec->help, "POST:", 5) == 0)
+            return rq->params[i].spec->name;
+    return NULL;
+}
+
 /* What the question itself would be refused for. */
 static int try_query(struct request *rq, const struct endpoint *e, struct text form)
 {
@@ -41,7 +50,11 @@ static int try_query(struct request *rq, const struct endpoint *e, struct text f
     rc = rc < 0 ? rc : params_add_form(&probe, form);
     rc = rc < 0 ? rc : params_finish(&probe);
     rc = rc < 0 ? rc : negotiate_format(&probe, NULL);
-    if (rc == 0 && request_flag(&probe, "follow"))
+    const char *posted = rc == 0 ? posted_param(&probe) : NULL;
+    if (posted)
+        rc = err_set_param(&rq->err, ERR_PARAM, "query",
+                           "`query` must not use `%s`, which requires POST", posted);
+    else if (rc == 0 && request_flag(&probe, "follow"))
         rc = bad(rq, "query", "must not use `follow`: such a response has no end");
     else if (rc < 0 && rc != -ENOMEM)
         rc = err_set_param(&rq->err, ERR_PARAM, "query", "`query`: %.300s", probe.err.text);

@@ -45,6 +45,7 @@ struct exchange {
     char *path;                       /* decoded, for logs and routing                                */
     bool http10, head, refused;       /* refused: an error answer is queued, the body is ignored      */
     bool past, delivered;             /* answered past libmicrohttpd; all of it has gone                */
+    bool draining;                    /* ... and its body, which is still coming, is dropped            */
     unsigned own_status;              /* what libmicrohttpd has answered by itself, as far as known     */
     size_t head_bytes;                /* of libmicrohttpd's memory that the request takes               */
     const char *sent_uri;             /* where libmicrohttpd has it: only for its position             */

@@ -154,7 +154,16 @@ static void keep_body(struct exchange *x, const char *data, size_t n)
     buf_done(&x->body);
 }
 
-/* A body that is too long is read and forgotten for a while: a client that is still sending would not see the answer. */
+/* The request was answered before its body; a client that is still sending would not see that if the connection was closed. */
+static int drain_body(struct exchange *x, size_t *len)
+{
+    bool more = *len > 0;
+    x->body_bytes += *len;
+    *len = 0;
+    return more && x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+}
+
+/* A body that is too long is read and forgotten for a while, likewise. */
 static int take_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
 {
     size_t n = *len;
@@ -302,6 +311,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 {
     struct exchange *x = *state;
     (void)arg, (void)url;
+    if (x && x->draining)
+        return (enum MHD_Result)drain_body(x, len);
     if (!x || x->past)
         return MHD_NO;
     if (!x->connection)
@@ -376,13 +387,35 @@ static bool is_too_heavy(const struct connection *k)
     return weight > HTTP_HEAD_MAX;
 }
 
-static struct connection *find_heavy(struct carrier *carrier)
+/* Why libmicrohttpd refuses its length, as a status; 0: it does not. */
+static int refuses_length(const struct connection *k)
+{
+    uint64_t length;
+    const char *given = MHD_lookup_connection_value(k->mhd, MHD_HEADER_KIND, "Content-Length");
+    if (!given)
+        return 0;
+    if (!*given || given[strspn(given, "0123456789")])
+        return 400;
+    return num_parse_u64(text_of(given), &length) < 0 ? 413 : 0;
+}
+
+static struct connection *find_refused(struct carrier *carrier, int *ret_status,
+                                       const char **ret_detail)
 {
     struct http *h = carrier->http;
+    struct connection *k;
     pthread_mutex_lock(&h->connections_lock);
-    struct connection *k = h->connections;
-    while (k && !(k->carrier == carrier && k->arriving && is_too_heavy(k)))
-        k = k->next;
+    for (k = h->connections; k; k = k->next) {
+        if (k->carrier != carrier || !k->arriving)
+            continue;
+        bool heavy = is_too_heavy(k);
+        *ret_status = heavy ? 431 : refuses_length(k);
+        *ret_detail = heavy                ? "the headers are longer than 36 KiB"
+                      : *ret_status == 400 ? "Content-Length must be a decimal number"
+                                           : "the body is longer than 1 MiB";
+        if (*ret_status)
+            break;
+    }
     pthread_mutex_unlock(&h->connections_lock);
     return k;
 }
@@ -405,17 +438,19 @@ static void note_own_status(struct carrier *carrier, unsigned status)
 }
 
 /* What libmicrohttpd has to say is told to nobody, but shows what it is about to answer without having asked. Where it has no memory
- * to copy a cookie, 0.9.75 answers twice, or not at all: that request is answered here before. It does not tell which one that is;
- * every one on this thread that has come so far and is so heavy would be refused likewise. */
+ * to copy a cookie, or does not understand Content-Length, 0.9.75 sends two heads, or nothing: that request is answered here before.
+ * It does not tell which one that is; every one on this thread that has come so far and is like that would be refused likewise. */
 static void on_message(void *arg, const char *format, va_list values)
 {
     static const char answers[] = "Error processing request (HTTP response code is %u";
     struct connection *k;
+    const char *detail;
+    int status;
     bool any = false;
     if (strncmp(format, answers, sizeof answers - 1) != 0)
         return;
-    for (; (k = find_heavy(arg)); any = true)
-        refuse_early(k->arriving, k, 431, "the headers are longer than 36 KiB");
+    for (; (k = find_refused(arg, &status, &detail)); any = true)
+        refuse_early(k->arriving, k, status, detail);
     if (!any)
         note_own_status(arg, va_arg(values, unsigned));
 }

@@ -248,11 +248,12 @@ static bool check_body(struct exchange *x, struct MHD_Connection *c, const struc
     uint64_t most = tar ? x->http->spools.limit : HTTP_BODY_MAX;
     bool too_long =
         h->length && (num_parse_u64(text_of(h->length), &length) < 0 || (most && length > most));
-    if (expect && too_long && tar)
+    r->before_body = too_long && !expect;
+    if (too_long && tar)
         return refuse_closing(r, 413,
                               "the tar archive exceeds the disk space that the daemon may use for "
                               "it (option spool-size)");
-    if (expect && too_long)
+    if (too_long)
         return refuse_closing(r, 413, "the body is longer than 1 MiB");
     if (coding && strcasecmp(coding, "identity") != 0)
         return refuse_closing(r, 415, "a request body must not have a Content-Encoding");

@@ -33,12 +33,49 @@ static int queue(struct exchange *x, struct MHD_Connection *c, int status, struc
     return rc;
 }
 
+static void tell_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+{
+    struct buf body = {0}, out = {0};
+    if (!x->method || strcmp(x->method, "HEAD") != 0)
+        problem_write(&body, status, NULL, detail, x->id);
+    buf_printf(&out,
+               "HTTP/1.1 %d %s\r\nConnection: close\r\nX-Request-Id: %s\r\n"
+               "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
+               status, problem_reason(status), x->id, body.len);
+    buf_append(&out, body.data, body.len);
+    x->delivered =
+        !out.error && !body.error && tls_tell(c, x->fd, (struct text){out.data, out.len});
+    x->sent = x->delivered ? body.len : 0;
+    x->refused = x->past = true;
+    x->status = status;
+    buf_done(&body);
+    buf_done(&out);
+}
+
+int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+{
+    tell_past(x, c, status, detail);
+    shutdown(x->fd, SHUT_RDWR);
+    return MHD_NO;
+}
+
+/* libmicrohttpd would answer now and close, or read the whole body first. */
+static int response_before_body(struct exchange *x, struct MHD_Connection *c, int status,
+                                const char *detail)
+{
+    tell_past(x, c, status, detail);
+    x->draining = true;
+    return MHD_YES;
+}
+
 int response_refuse(struct exchange *x, struct MHD_Connection *c,
                     const struct exchange_refusal *why)
 {
     struct buf out = {0};
     if (why->no_room)
         return response_past(x, c, why->status, why->detail);
+    if (why->before_body)
+        return response_before_body(x, c, why->status, why->detail);
     x->refused = true;
     problem_write(&out, why->status, &why->err, why->detail, x->id);
     size_t len = out.error ? 0 : out.len;
@@ -59,27 +96,6 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
     if (why->close)
         MHD_add_response_header(r, "Connection", "close");
     return queue(x, c, why->status, r);
-}
-
-int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
-{
-    struct buf body = {0}, out = {0};
-    if (!x->method || strcmp(x->method, "HEAD") != 0)
-        problem_write(&body, status, NULL, detail, x->id);
-    buf_printf(&out,
-               "HTTP/1.1 %d %s\r\nConnection: close\r\nX-Request-Id: %s\r\n"
-               "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
-               status, problem_reason(status), x->id, body.len);
-    buf_append(&out, body.data, body.len);
-    x->delivered =
-        !out.error && !body.error && tls_tell(c, x->fd, (struct text){out.data, out.len});
-    x->sent = x->delivered ? body.len : 0;
-    shutdown(x->fd, SHUT_RDWR);
-    x->refused = x->past = true;
-    x->status = status;
-    buf_done(&body);
-    buf_done(&out);
-    return MHD_NO;
 }
 
 static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)

@@ -129,8 +129,8 @@ int tick_start(struct http *h);
 void tick_stop(struct http *h);
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-/* `no_room`: libmicrohttpd has no memory to answer with. */
-struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close, no_room; };
+/* `no_room`: libmicrohttpd has no memory to answer with. `before_body`: the client learns it while it sends. */
+struct exchange_refusal { int status; struct err err; const char *detail, *allow; bool close, no_room, before_body; };
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version, enum access_role peer,
                    struct exchange_refusal *ret);
 /* After the body: parameters and format. */

@@ -32,9 +32,10 @@ static bool has_changed(struct query *q, size_t position, int rc)
     if (file->state != INDEX_READY ||
         index_text_open(query_index(q), query_snapshot(q), file, &text, &fd) < 0)
         return true;
+    bool same = index_text_check(file, fd) == 0;
     trace_text_close(text);
     close(fd);
-    return false;
+    return !same;
 }
 
 static int make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
