@@ -60,9 +60,11 @@ size_t chunk_builder_hashes(const struct chunk_builder *b, unsigned dimension, c
 struct chunk_texts {
     struct text (*text)(void *arg, uint32_t id);  /* of a global id; ptr NULL when there is none (column_entry: ERR_CORRUPT) */
     void *arg;
+    bool just_built;                /* the value is in memory since it was built: checksums are not compared */
 };
 /* `value` is borrowed until chunk_view_free (chunk_close). `texts` is copied; text may be NULL if column_entry is not
- * asked for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and its checksum; columns when read. */
+ * asked for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and its checksum; columns and
+ * their checksums when read. */
 int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts, struct chunk_view **ret);
 void chunk_view_free(struct chunk_view *v);      /* NULL is fine; does not touch the owner */
 /* One pointer for chunk_open/chunk_close to keep (transaction, struct index): NULL at first. */

@@ -15,9 +15,15 @@ struct finish {
     struct column_dir *dirs;
     unsigned count, bitmaps;
     uint16_t *bitmap_owner; /* bitmap -> a column whose valid bits it is */
-    struct section *bitmap_sections;
+    struct bitmap_dir *bitmap_dirs;
     struct section density;
 };
+
+/* Of what has just been written: it is in the cache. */
+static uint32_t sum_of(const struct finish *f, struct section s)
+{
+    return f->out->error ? 0 : chunk_sum(f->out->data + f->start + s.offset, s.len);
+}
 
 /* ---- types --------------------------------------------------------------------------------------------------- */
 
@@ -178,6 +184,7 @@ static void put_column(struct finish *f, const struct column_build *c, struct co
         dir->flags |= COLUMN_CONSTANT;
     if (f->out->error == 0)
         put_values(f, c, values, dir);
+    dir->sum = sum_of(f, column_body(dir));
 }
 
 static bool same_bytes(const struct buf *x, const struct buf *y)
@@ -236,6 +243,7 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
         bloom_add((uint8_t *)bits, len, l->hashes[i]);
     f->out->len += len;
     dir->filter = section_end(f->out, f->start, begin);
+    dir->filter_sum = sum_of(f, dir->filter);
 }
 
 /* ---- bitmaps ------------------------------------------------------------------------------------------------------- */
@@ -281,7 +289,8 @@ static void put_bitmap(struct finish *f, unsigned i)
     /* That of dur is read by nearly every question. */
     pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);
-    f->bitmap_sections[i] = section_end(f->out, f->start, begin);
+    f->bitmap_dirs[i].section = section_end(f->out, f->start, begin);
+    f->bitmap_dirs[i].sum = sum_of(f, f->bitmap_dirs[i].section);
 }
 
 /* ---- the value -------------------------------------------------------------------------------------------------------- */
@@ -294,7 +303,7 @@ static int by_path(const void *a, const void *b)
 
 static uint32_t directory_bytes(const struct finish *f)
 {
-    size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct section);
+    size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct bitmap_dir);
 
     for (unsigned i = 0; i < f->count; i++)
         bytes += f->columns[i]->path.len;
@@ -329,9 +338,10 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         .flags = f->b->counts_items ? CHUNK_COUNTS_ITEMS : 0,
         .dir_len = dir_len,
         .density = f->density,
+        .density_sum = sum_of(f, f->density),
     };
     char *at = f->out->data + f->start, *dir = at + sizeof(head);
-    uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct section));
+    uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct bitmap_dir));
 
     for (unsigned i = 0; i < f->count; i++) {
         struct text name = f->columns[i]->path;
@@ -341,8 +351,8 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         path += (uint32_t)name.len;
     }
     memcpy(dir, f->dirs, f->count * sizeof(*f->dirs));
-    memcpy(dir + f->count * sizeof(*f->dirs), f->bitmap_sections,
-           f->bitmaps * sizeof(struct section));
+    memcpy(dir + f->count * sizeof(*f->dirs), f->bitmap_dirs,
+           f->bitmaps * sizeof(struct bitmap_dir));
     head.dir_hash = chunk_hash(&head, dir);
     memcpy(at, &head, sizeof(head));
 }
@@ -389,8 +399,8 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     f.columns = calloc(b->columns, sizeof(*f.columns));
     f.dirs = calloc(b->columns, sizeof(*f.dirs));
     f.bitmap_owner = calloc(b->columns, sizeof(*f.bitmap_owner));
-    f.bitmap_sections = calloc(b->columns, sizeof(*f.bitmap_sections));
-    if (!f.columns || !f.dirs || !f.bitmap_owner || !f.bitmap_sections)
+    f.bitmap_dirs = calloc(b->columns, sizeof(*f.bitmap_dirs));
+    if (!f.columns || !f.dirs || !f.bitmap_owner || !f.bitmap_dirs)
         rc = -ENOMEM;
     for (unsigned i = 0; i < b->dimensions; i++)
         b->hashes[i].count = 0;
@@ -404,7 +414,7 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     free(f.columns);
     free(f.dirs);
     free(f.bitmap_owner);
-    free(f.bitmap_sections);
+    free(f.bitmap_dirs);
     return rc;
 }
 

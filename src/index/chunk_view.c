@@ -26,7 +26,7 @@ static int check_head(const struct chunk_head *h, const uint8_t *value, size_t l
 
     if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != len ||
         h->rows > CHUNK_ROWS_MAX || h->dir_len > len - sizeof(*h) - CHUNK_TAIL ||
-        h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct section))
+        h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct bitmap_dir))
         return ERR_CORRUPT;
     blank.dir_hash = 0;
     return chunk_hash(&blank, value + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
@@ -81,9 +81,9 @@ static int check_directory(struct chunk_view *v)
     }
     for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++) {
         v->bitmaps[i] = (struct bitmap_view){0};
-        memcpy(&v->bitmaps[i].section, bitmaps + i * sizeof(struct section),
-               sizeof(struct section));
-        if (!view_section_ok(v, &v->bitmaps[i].section))
+        memcpy(&v->bitmaps[i].dir, bitmaps + i * sizeof(struct bitmap_dir),
+               sizeof(struct bitmap_dir));
+        if (!view_section_ok(v, &v->bitmaps[i].dir.section))
             rc = ERR_CORRUPT;
     }
     return rc;
@@ -266,6 +266,9 @@ bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t
 {
     const struct column_dir *d = &view_of(c)->dir;
 
+    if (d->filter.len > 0 && !view_sum_ok(v, VIEW_PART_FILTERS + (uint64_t)(view_of(c) - v->columns),
+                                          &d->filter, d->filter_sum))
+        return true;
     if (d->filter.len > 0)
         return bloom_may_have(v->data + d->filter.offset, d->filter.len, hash);
     switch (c->type) {
@@ -301,8 +304,9 @@ int chunk_view_check(struct chunk_view *v)
 {
     struct column c;
     struct column_entry e;
-    int rc = density_check(v);
+    int rc = view_check_sums(v);
 
+    rc = rc < 0 ? rc : density_check(v);
     for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
         chunk_column(v, i, &c);
         for (uint32_t first = 0; rc == 0 && first < c.rows; first += PACK_BLOCK)

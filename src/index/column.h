@@ -1,8 +1,10 @@
 /* column.h - how a chunk value is laid out, and the texts of a column while it is built.
  *
  *   struct chunk_head | directory | sections ... | 64 zero bytes
- *   directory: struct column_dir for each column, ascending by path bytes; struct section for each bitmap; paths
+ *   directory: struct column_dir for each column, ascending by path bytes; struct bitmap_dir for each bitmap; paths
  *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes where they are of 1 KiB or more, else to 8
+ *
+ * Checksums: chunk_head has that of itself and the directory, and these have those of columns, filters, bitmaps and densities.
  *
  * Nulls: a column keeps its non-null values only, without gaps. Which rows they are tells one of the chunk's bitmaps (a
  * stream of 64-bit words); args of the same calls are null in the same rows, so columns share them.
@@ -34,6 +36,7 @@ struct chunk_head {
     uint32_t dir_len;                    /* the directory follows the head */
     uint64_t dir_hash;                   /* chunk_hash */
     struct section density;              /* density.h; len 0: none */
+    uint32_t density_sum, reserved;
 };
 
 enum { COLUMN_NANO = 1, COLUMN_CONSTANT = 2 };
@@ -54,12 +57,16 @@ struct column_dir {
     uint16_t bitmap;
     uint8_t scale;
     uint8_t unused;
+    uint32_t sum, filter_sum;            /* of column_body, of the filter */
 };
-_Static_assert(sizeof(struct chunk_head) == 48 && sizeof(struct column_dir) == 80, "on disk");
+struct bitmap_dir { struct section section; uint32_t sum; };
+_Static_assert(sizeof(struct chunk_head) == 56 && sizeof(struct column_dir) == 88 && sizeof(struct bitmap_dir) == 12, "on disk");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are little-endian and read in place");
 
 /* XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir);
+uint32_t chunk_sum(const void *data, size_t len);                 /* chunk_sum.c: 32 bits of XXH3 */
+struct section column_body(const struct column_dir *d);           /* from its first section to its last, without the filter */
 
 /* ---- texts of one path (chunk_dictionary.c) ------------------------------------------------------------------ */
 

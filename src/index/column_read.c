@@ -17,6 +17,9 @@ int view_values(struct chunk_view *v, struct column_view *c)
 
     if (c->opened)
         return 0;
+    rc = view_check_column(v, c);
+    if (rc < 0)
+        return rc;
     rc = pack_open(&c->values, v->data + c->dir.values.offset, c->dir.values.len, v->head.rows - c->dir.nulls);
     c->opened = rc == 0;
     return rc;
@@ -34,9 +37,13 @@ static int check_bitmap(const struct chunk_view *v, const struct bitmap_view *b,
 static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
 {
     size_t words = ((size_t)v->head.rows + 63) / 64;
+    const struct section *section = &b->dir.section;
     struct pack_stream s;
-    int rc = pack_open(&s, v->data + b->section.offset, b->section.len, (uint32_t)words);
+    int rc;
 
+    if (!view_sum_ok(v, VIEW_PART_BITMAPS + (uint64_t)(b - v->bitmaps), section, b->dir.sum))
+        return ERR_CORRUPT;
+    rc = pack_open(&s, v->data + section->offset, section->len, (uint32_t)words);
     if (rc < 0)
         return rc;
     b->words = calloc(words + 1, sizeof(*b->words));

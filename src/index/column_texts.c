@@ -33,8 +33,10 @@ static int read_section(struct chunk_view *v, const struct section *section, uin
 static int read_ids(struct chunk_view *v, struct column_view *c)
 {
     struct pack_stream s;
-    int rc;
+    int rc = view_check_column(v, c);
 
+    if (rc < 0)
+        return rc;
     c->ids = malloc(c->dir.entries * sizeof(*c->ids));
     if (c->ids == NULL)
         return -ENOMEM;
@@ -111,6 +113,9 @@ int view_dictionary(struct chunk_view *v, struct column_view *c)
 
     if (c->local != NULL)
         return 0;
+    rc = view_check_column(v, c);
+    if (rc < 0)
+        return rc;
     rc = c->dir.type == COLUMN_MIXED ? read_types(v, c) : c->ids ? 0 : read_ids(v, c);
     if (rc == 0)
         rc = read_ends(v, c);

@@ -8,7 +8,7 @@
 /* A column's parts as they are first needed. */
 struct column_view {
     struct column_dir dir;
-    bool opened;
+    bool opened, checked;            /* checked: its checksum is right */
     struct pack_stream values;
     int64_t *whole;                  /* columns with nulls: all values, without gaps */
     uint32_t *whole_codes;           /* the same of codes */
@@ -19,7 +19,7 @@ struct column_view {
     char *bytes;
 };
 struct bitmap_view {
-    struct section section;
+    struct bitmap_dir dir;
     uint64_t *words;                 /* NULL until needed; one word more than rows take */
     uint32_t *ranks;                 /* set bits before each word, and all of them */
 };
@@ -38,6 +38,11 @@ struct chunk_view {
 static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
 /* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are fine. */
 bool view_section_ok(const struct chunk_view *v, const struct section *s);
+/* chunk_sum.c. Whether a part has its checksum: computed when this process first reads it. */
+enum { VIEW_PART_COLUMNS = 0, VIEW_PART_FILTERS = 1 << 16, VIEW_PART_BITMAPS = 2 << 16, VIEW_PART_DENSITY = 3 << 16 };
+bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section *s, uint32_t sum);
+int view_check_sums(const struct chunk_view *v);                               /* of all parts, whatever was read: 0, ERR_CORRUPT */
+int view_check_column(const struct chunk_view *v, struct column_view *c);      /* 0, ERR_CORRUPT */
 int view_values(struct chunk_view *v, struct column_view *c);          /* column_read.c: opens c->values, once */
 /* The bitmap of a column with nulls; its set bits are as many as the column has values. 0, ERR_CORRUPT, -ENOMEM. */
 int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret);

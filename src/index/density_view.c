@@ -92,6 +92,8 @@ static int open_density(struct chunk_view *v)
              : view_section_ok(v, s) && s->len >= sizeof(d->dir) ? 0
                                                                  : ERR_CORRUPT;
 
+    if (rc == 0 && !view_sum_ok(v, VIEW_PART_DENSITY, s, v->head.density_sum))
+        rc = ERR_CORRUPT;
     if (rc == 0) {
         memcpy(&d->dir, v->data + s->offset, sizeof(d->dir));
         rc = check_dir(v, &d->dir);

@@ -277,7 +277,7 @@ void index_tell_damaged(struct index *ix)
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
-    struct chunk_texts texts = {text_by_id, ix->texts};
+    struct chunk_texts texts = {text_by_id, ix->texts, false};
     struct kv_key key;
     struct kv_read *r;
     struct text value;

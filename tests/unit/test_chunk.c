@@ -747,13 +747,11 @@ static void repair_hash(struct buf *value)
     memcpy(value->data, &head, sizeof(head));
 }
 
-static void damage(void)
+static void build_varied(struct buf *value)
 {
-    struct buf lines = {0}, value = {0};
+    struct buf lines = {0};
     struct chunk_built built;
-    uint64_t state = 12345;
 
-    maker_begin();
     for (unsigned i = 0; i < 2500; i++)
         buf_printf(&lines,
                    "{\"name\":\"n%u\",\"cat\":\"POSIX\",\"pid\":%u,\"tid\":3,\"ts\":%u.5,\"args\":{"
@@ -762,7 +760,19 @@ static void damage(void)
                    i % 9, 1000 + i % 70, i * 40 + i % 7, i * 7 % 500, i % 3 ? "ret" : "off",
                    i % 1000, i % 5 ? "1" : "\"one\"", i);
     buf_putc(&lines, 0);
-    chunk_view_free(build_text(lines.data, &value, &built));
+    chunk_view_free(build_text(lines.data, value, &built));
+    buf_done(&lines);
+}
+
+static void damage(void)
+{
+    /* Checksums would find nearly all of it. */
+    const struct chunk_texts texts = {maker_chunk_texts.text, NULL, true};
+    struct buf value = {0};
+    uint64_t state = 12345;
+
+    maker_begin();
+    build_varied(&value);
     for (unsigned round = 0; round < check_count(6000, 1500); round++) {
         struct chunk_view *v;
         struct buf bad = {malloc(value.len), value.len, value.len, 0};
@@ -773,8 +783,7 @@ static void damage(void)
             bad.data[(state >> 33) % range] = (char)(state >> 20);
         }
         repair_hash(&bad);
-        if (chunk_view_new(bad.data, round % 7 ? bad.len : bad.len / 2, &maker_chunk_texts, &v) ==
-            0) {
+        if (chunk_view_new(bad.data, round % 7 ? bad.len : bad.len / 2, &texts, &v) == 0) {
             struct column c;
             chunk_view_check(v);
             if (chunk_find(v, TEXT("name"), &c) == 0)
@@ -783,7 +792,63 @@ static void damage(void)
         }
         free(bad.data);
     }
-    buf_done(&lines);
+    buf_done(&value);
+    maker_end();
+}
+
+static bool within(size_t at, const struct section *s)
+{
+    return s->len > 0 && at >= s->offset && at < s->offset + s->len;
+}
+
+/* All but what fills the space between sections. */
+static bool has_checksum(const struct buf *value, size_t at)
+{
+    struct chunk_head head;
+    bool found;
+
+    memcpy(&head, value->data, sizeof(head));
+    found = at < sizeof(head) + head.dir_len || within(at, &head.density);
+    const char *dir = value->data + sizeof(head);
+    for (unsigned i = 0; i < head.columns; i++) {
+        struct column_dir d;
+        memcpy(&d, dir + i * sizeof(d), sizeof(d));
+        struct section body = column_body(&d);
+        found = found || within(at, &body) || within(at, &d.filter);
+    }
+    for (unsigned i = 0; i < head.bitmaps; i++) {
+        struct bitmap_dir b;
+        memcpy(&b, dir + head.columns * sizeof(struct column_dir) + i * sizeof(b), sizeof(b));
+        found = found || within(at, &b.section);
+    }
+    return found;
+}
+
+static void flipped_bits(void)
+{
+    struct buf value = {0};
+    uint64_t state = 54321;
+    unsigned found = 0;
+
+    maker_begin();
+    build_varied(&value);
+    for (unsigned round = 0; round < check_count(20000, 2000); round++) {
+        struct chunk_view *v;
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        size_t at = (state >> 33) % (round % 2 ? value.len : 4000);
+        char bit = (char)(1 << (state >> 29 & 7));
+        value.data[at] ^= bit;
+        int rc = chunk_view_new(value.data, value.len, &maker_chunk_texts, &v);
+        if (rc == 0) {
+            rc = chunk_view_check(v);
+            chunk_view_free(v);
+        }
+        value.data[at] ^= bit;
+        if (!CHECK_INT(rc, has_checksum(&value, at) ? ERR_CORRUPT : 0))
+            printf("  at %zu\n", at);
+        found += rc == ERR_CORRUPT;
+    }
+    CHECK(found > 1500);
     buf_done(&value);
     maker_end();
 }
@@ -803,6 +868,7 @@ static const struct check_test tests[] = {
     {"refused_texts_stay", refused_texts_stay},
     {"real_traces", real_traces},
     {"damage", damage},
+    {"flipped_bits", flipped_bits},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
