@@ -50,6 +50,8 @@ void index_close(struct index *ix);
 const char *index_network_name(const char *path);
 const char *index_path(const struct index *ix);
 bool index_is_dimension(const struct index *ix, struct text path);  /* one of the paths with bloom filters in every file */
+/* Why the index that was there has been removed when it was opened, or NULL. Borrowed until index_close. */
+const char *index_rebuilt(const struct index *ix);
 uint64_t index_bytes(const struct index *ix);        /* size of data.mdb in use */
 #define INDEX_TABLES_MAX 16
 struct index_store {
@@ -106,6 +108,7 @@ struct index_progress {
                                      * again, after a second and then less and less often (up to 10 minutes)  */
     uint64_t read_again;            /* so often since index_open                                         */
     uint64_t directories_unreadable;/* as index_hold has named them                                      */
+    uint64_t files_corrupt;         /* whose values in the store were wrong since index_open: they are indexed again */
     uint64_t upkeeps;               /* how often missing and growing files have been looked at           */
     uint64_t pieces_ahead;          /* of text that idle workers inflated and a reader used               */
     int store_error;                /* 0, or why indexing stopped (ERR_STORE_FULL, ERR_ADDRESS_SPACE, -ENOSPC ...; -ENOMEM: a
@@ -305,9 +308,10 @@ struct chunk_view;                  /* opaque */
 /* Opens chunk `i` of a file of the snapshot: starts a read transaction. 0, ERR_STORE, ERR_CORRUPT, -ENOMEM. */
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file, uint32_t i, struct chunk_view **ret);
 void chunk_close(struct chunk_view *v);
-/* What a chunk holds makes no sense: indexing ends with ERR_CORRUPT, and the index is made anew when it is opened next. (chunk_open finds
- * out some by itself.) Any thread. */
-void index_tell_damaged(struct index *ix);
+/* What the index has of a file is corrupt: the file is indexed again, and counted in index_progress.files_corrupt. chunk_open finds
+ * some by itself. Where pages of LMDB make no sense, indexing ends with ERR_CORRUPT, and the next index_open rebuilds all. Not under
+ * locks of the index; any thread. */
+void index_file_corrupt(struct index *ix, const struct index_file *file);
 uint32_t chunk_rows(const struct chunk_view *v);
 /* `bytes` of an fread or fwrite of STDIO is among the rows: it counts unless a transfer lies inside (query/covered.h). */
 bool chunk_counts_items(const struct chunk_view *v);

@@ -71,6 +71,11 @@ static void log_troubles(struct loop *l, const struct index_progress *p)
         log_line(LOG_LEVEL_WARNING, "files_failed count=%" PRIu64 " see=\"dftracerctl info -v\"",
                  p->files_failed);
     l->files_failed = p->files_failed;
+    if (p->files_corrupt > l->files_corrupt)
+        log_line(LOG_LEVEL_WARNING,
+                 "index_corrupt files=%" PRIu64 " effect=\"they are indexed again\"",
+                 p->files_corrupt - l->files_corrupt);
+    l->files_corrupt = p->files_corrupt;
 }
 
 /* What is being indexed: to the service manager; the old command prints it. */

@@ -18,7 +18,7 @@ struct loop {
     void *arg;
     char status[128];                    /* told last: to the service manager */
     int store_error;                     /* in the log */
-    uint64_t files_failed;
+    uint64_t files_failed, files_corrupt;
     bool idle;                           /* nobody had asked for long: why it ended */
     uint64_t watchdog_us;                /* a service manager waits so long for a sign of life; 0 = it does not */
 };

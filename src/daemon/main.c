@@ -324,6 +324,8 @@ static void announce(const struct daemon *d)
         log_line(LOG_LEVEL_INFO, "directory path=%s label=%s", d->roots.paths[i],
                  d->roots.labels[i]);
     log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
+    if (index_rebuilt(d->index))
+        log_line(LOG_LEVEL_WARNING, "index_rebuilt reason=\"%s\"", index_rebuilt(d->index));
 }
 
 /* Where that is all that is asked: http_start asks it itself. */

@@ -188,6 +188,10 @@ static void write_index(const struct http_context *c, struct buf *out)
     head(out, "dftracerd_index_read_again_total", "counter",
          "Retries of files that could not be read.");
     buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);
+    head(out, "dftracerd_index_corrupt_files_total", "counter",
+         "Files that are indexed again because the index of them was corrupt.");
+    buf_printf(out, "dftracerd_index_corrupt_files_total %llu\n",
+               (unsigned long long)p.files_corrupt);
     gauge(out, "dftracerd_index_ready", "1 if every file found at startup is indexed, otherwise 0.",
           metrics_ready(c->metrics, &p));
     gauge(out, "dftracerd_index_stopped",

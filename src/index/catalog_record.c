@@ -129,6 +129,8 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     rec_put_u(out, f->text_bytes);
     rec_put_u(out, f->members);
     rec_put_u(out, f->index_bytes);
+    rec_put_u(out, f->chunk_count);
+    rec_put_u(out, f->name_count);
     part_put_counts(f->counts, out);
     if (f->has_time) {
         rec_put_i128(out, f->min_ts);
@@ -326,6 +328,8 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     f->text_bytes = rec_u(r);
     f->members = rec_u(r);
     f->index_bytes = rec_u(r);
+    f->chunk_count = (uint32_t)rec_u(r); /* they are loaded later; decode_again() has them */
+    f->name_count = (uint32_t)rec_u(r);
     part_read_counts(r, &f->counts);
     if (f->has_time) {
         f->min_ts = rec_i128(r);
@@ -407,6 +411,8 @@ static int load_chunks(struct kv_read *r, struct body *b)
         memcpy(copy, list, count * sizeof *copy);
     free(list);
     b->pub.chunks = copy;
+    if (c.error == 0 && copy && count != b->pub.chunk_count)
+        return ERR_CORRUPT;
     b->pub.chunk_count = count;
     return c.error ? c.error : copy ? 0 : -ENOMEM;
 }
@@ -463,7 +469,8 @@ static int load_names(struct index *ix, struct kv_read *r, struct body *b)
         return rc ? rc : -ENOMEM;
     names_sort(copy, count);
     b->pub.names = copy;
-    b->pub.name_count = count;
+    if (count != b->pub.name_count)
+        return ERR_CORRUPT;
     return 0;
 }
 
@@ -495,17 +502,31 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
     return 0;
 }
 
+/* A file whose values do not fit is found again by the next scan, and indexed anew. */
+static int lose_file(struct index *ix, uint32_t id)
+{
+    if (!ARRAY_ROOM(ix->lost, ix->lost_count, ix->lost_cap))
+        return -ENOMEM;
+    ix->lost[ix->lost_count++] = id;
+    ix->files_corrupt++;
+    if (id >= ix->next_file)
+        ix->next_file = id + 1;
+    return 0;
+}
+
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err)
 {
     struct kv_cursor c;
+    bool fits;
     int rc = 0;
 
     kv_begin(r, KV_FILE, NULL, &c);
-    while (rc == 0 && kv_next(&c)) {
-        if (c.key.len != 4)
-            rc = ERR_CORRUPT;
-        else
-            rc = load_file(ix, r, kv_get_u32((const uint8_t *)c.key.ptr), c.value);
+    while (rc == 0 && ((fits = kv_next(&c)) || kv_skip(&c))) {
+        uint32_t id = c.key.len == 4 ? kv_get_u32((const uint8_t *)c.key.ptr) : 0;
+
+        rc = !fits || c.key.len != 4 ? ERR_CORRUPT : load_file(ix, r, id, c.value);
+        if (rc == ERR_CORRUPT && c.key.len == 4 && !kv_is_broken(ix->kv))
+            rc = lose_file(ix, id);
     }
     kv_end(&c);
     rc = rc ? rc : c.error;

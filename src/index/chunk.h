@@ -61,6 +61,8 @@ struct chunk_texts {
     struct text (*text)(void *arg, uint32_t id);  /* of a global id; ptr NULL when there is none (column_entry: ERR_CORRUPT) */
     void *arg;
     bool just_built;                /* the value is in memory since it was built: checksums are not compared */
+    void (*corrupt)(void *file);    /* called where a checksum is wrong; may be NULL                           */
+    void *file;
 };
 /* `value` is borrowed until chunk_view_free (chunk_close). `texts` is copied; text may be NULL if column_entry is not
  * asked for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and its checksum; columns and

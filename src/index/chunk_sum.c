@@ -45,8 +45,11 @@ bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section
     if (v->texts.just_built || s->len == 0 ||
         atomic_load_explicit(slot, memory_order_relaxed) == key)
         return true;
-    if (chunk_sum(v->data + s->offset, s->len) != sum)
+    if (chunk_sum(v->data + s->offset, s->len) != sum) {
+        if (v->texts.corrupt)
+            v->texts.corrupt(v->texts.file);
         return false;
+    }
     atomic_store_explicit(slot, key, memory_order_relaxed);
     return true;
 }

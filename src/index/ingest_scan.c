@@ -170,7 +170,7 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
 
 static int encode(struct worker *w, struct result *r)
 {
-    struct chunk_texts texts = {text_by_id, w->ix->texts, true};
+    struct chunk_texts texts = {text_by_id, w->ix->texts, true, NULL, NULL};
     struct chunk_view *view;
     struct chunk_built built;
     struct column column;

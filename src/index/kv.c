@@ -100,8 +100,10 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         if (!kv->read_only)
             mdb_env_set_mapsize(kv->env, map_size);
         rc = failpoint("kv.open") ? errno : mdb_env_open(kv->env, kv->path, flags, 0600);
-        if (rc == 0)
+        if (rc == 0) {
+            kv_find_map(kv);
             return 0;
+        }
         mdb_env_close(kv->env);
         kv->env = NULL;
         if ((rc == ENOMEM || rc == EINVAL) && !kv->read_only && map_size / 2 >= MAP_MIN)
@@ -206,6 +208,8 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
     rc = check_mark(kv, err);
     if (rc == 0)
+        kv_watch_faults(kv);
+    if (rc == 0)
         rc = open_env(kv, first_map_size(kv, options->map_size), err);
     if (rc == 0)
         rc = check_length(kv, err);
@@ -227,6 +231,7 @@ void kv_close(struct kv *kv)
 {
     if (!kv)
         return;
+    kv_ignore_faults(kv);
     kv_drain(kv);
     if (kv->env)
         mdb_env_close(kv->env);
@@ -278,14 +283,29 @@ static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
+static int put_value(struct kv *kv, MDB_txn *txn, const struct op *op)
+{
+    size_t head = kv_has_sum(op->table) ? KV_SUM_BYTES : 0;
+    MDB_val key = {op->key.len, (void *)op->key.data}, value = {head + op->len, NULL};
+    uint64_t sum = kv_sum(op->table, op->key.data, op->key.len, op->data, op->len);
+    int rc = mdb_put(txn, kv->dbi[op->table], &key, &value, MDB_RESERVE);
+
+    if (rc)
+        return rc;
+    memcpy(value.mv_data, &sum, head);
+    if (op->len)
+        memcpy((char *)value.mv_data + head, op->data, op->len);
+    return 0;
+}
+
 static int apply_op(struct kv *kv, MDB_txn *txn, const struct op *op)
 {
-    MDB_val key = {op->key.len, (void *)op->key.data}, value = {op->len, op->data};
+    MDB_val key = {op->key.len, (void *)op->key.data};
     int rc;
 
     switch (op->kind) {
     case OP_PUT:
-        return failpoint("kv.put") ? errno : mdb_put(txn, kv->dbi[op->table], &key, &value, 0);
+        return failpoint("kv.put") ? errno : put_value(kv, txn, op);
     case OP_DELETE:
         rc = failpoint("kv.delete") ? errno : mdb_del(txn, kv->dbi[op->table], &key, NULL);
         return rc == MDB_NOTFOUND ? 0 : rc;
@@ -390,6 +410,7 @@ static int grow_map(struct kv *kv)
     rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
     if (rc)
         kv_reopen(kv, old);
+    kv_find_map(kv);
     open_gate(kv);
     return rc == 0 ? 0 : rc == ENOMEM ? ERR_ADDRESS_SPACE : ERR_STORE_FULL;
 }
@@ -479,7 +500,9 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         !kv->env)
         return rc; /* else MAP_FULL is returned below, if there is no room */
     for (int tries = 0;; tries++) {
+        kv_writing = kv;
         rc = apply_batch(kv, b);
+        kv_writing = NULL;
         if (rc != MDB_MAP_FULL || tries == 20)
             break;
         rc = grow_map(kv);
@@ -491,6 +514,8 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
             kv); /* at once: nobody can read meanwhile. Without success the next commit tries again */
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;
+    if (kv_code(rc) == ERR_CORRUPT)
+        atomic_store(&kv->broken, true);
     if (rc)
         return kv_code(rc);
     kv_batch_clear(b);

@@ -8,6 +8,8 @@
  *            A batch carries its first error; later calls do nothing and kv_commit tells it.
  * Reads:     a kv_read pins one state of the store. Its data are borrowed from the map until kv_read_end. The map cannot
  *            grow while one is open, so keep them short. The same thread must begin and end.
+ * Checksums: a value is stored behind its XXH3, and checked whenever it is read: ERR_CORRUPT. A chunk has its own, checked by
+ *            chunk_view.c; the texts have one in all (texts.c). A key that has gone is noticed by who counts the values.
  * Limit:     with map_max the file stays within it. A part of it is kept for batches that make room: to delete, too, needs
  *            pages, which are free only after the commit.
  * Caveats:   keys are at most KV_KEY_MAX bytes, big-endian, so that byte order is sort order.
@@ -18,6 +20,7 @@
 #include "dftracerd/base.h"
 
 #define KV_KEY_MAX 511
+#define KV_CHUNK_HEAD 56 /* of a chunk only these bytes are checked here */
 
 enum kv_table {
     KV_META, /* name                          -> bytes                                        */
@@ -60,6 +63,8 @@ void kv_close(struct kv *kv);
 /* What was read makes no sense: kv_open says ERR_CORRUPT from now on, until the file "damaged" beside data.mdb is removed. Also done where
  * LMDB ends the process, as it does on pages that make none. Any thread. */
 void kv_mark_damaged(struct kv *kv);
+/* Whether LMDB has met pages that make no sense: more than one value is wrong. Any thread. */
+bool kv_is_broken(const struct kv *kv);
 uint64_t kv_bytes(struct kv *kv); /* of data.mdb in use */
 uint64_t kv_map_size(struct kv *kv);
 struct kv_stat {
@@ -104,13 +109,15 @@ bool kv_may_grow(struct kv *kv);
 struct kv_read;
 int kv_read_begin(struct kv *kv, struct kv_read **ret);
 void kv_read_end(struct kv_read *r); /* NULL is fine */
-/* 0, -ENOENT, ERR_STORE */
+/* 0, -ENOENT, ERR_CORRUPT, ERR_STORE */
 int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret);
 uint64_t kv_count(struct kv_read *r, enum kv_table t);
 
 /* Walks the keys that begin with a prefix, in order. The cursor is sticky: error is 0 at the normal end. */
 struct kv_cursor {
+    struct kv_read *read;
     void *cursor;
+    enum kv_table table;
     struct kv_key prefix;
     struct text key, value;
     int error;
@@ -119,8 +126,11 @@ struct kv_cursor {
 void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix /* NULL: all */,
               struct kv_cursor *c);
 bool kv_next(struct kv_cursor *c);
+/* After an end with ERR_CORRUPT: whether only the value of c->key is wrong. Then kv_next continues behind it. */
+bool kv_skip(struct kv_cursor *c);
 void kv_end(struct kv_cursor *c);
-/* The greatest key <= `key` that has the first `prefix_len` bytes of it. 0, -ENOENT, ERR_STORE. */
+/* The greatest key <= `key` that has the first `prefix_len` bytes of it. 0, -ENOENT, ERR_CORRUPT,
+ * ERR_STORE. */
 int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
                   struct text *ret_key, struct text *ret_value);
 

@@ -26,6 +26,8 @@ struct kv {
     MDB_txn *pool[KV_POOL_MAX];
     unsigned pooled;
     atomic_uint reads; /* open now */
+    const char *map_at, *map_end; /* NULL: not known. They change while the gate is held for writing */
+    atomic_bool broken;           /* pages of LMDB that make no sense have been met */
 };
 
 struct kv_read {
@@ -37,6 +39,18 @@ struct kv_read {
 
 /* What kv.h tells of what LMDB returns. */
 int kv_code(int rc);
+/* The checksum of a value, seeded with its place; of a chunk only its head counts, which has the checksums of the rest. */
+#define KV_SUM_BYTES 8
+uint64_t kv_sum(enum kv_table t, const void *key, size_t key_len, const void *value, size_t len);
+bool kv_has_sum(enum kv_table t);
+
+/* ---- kv_fault.c ---- */
+
+extern _Thread_local struct kv *kv_writing; /* while the calling thread applies a batch */
+void kv_find_map(struct kv *kv);            /* after the environment was opened, or its map has moved */
+void kv_watch_faults(struct kv *kv);
+void kv_ignore_faults(struct kv *kv);
+
 /* Closes the environment and opens it again with a map of `size`, or less where that is not possible. Without success kv->env is
  * NULL. The caller has the gate for writing. 0, or an error as kv_open's. */
 int kv_reopen(struct kv *kv, uint64_t size);

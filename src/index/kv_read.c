@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <xxhash.h>
 
 #define TURNSTILE_NS 100000000
 #define REOPEN_NS \
@@ -94,6 +95,7 @@ static int follow_map(struct kv *kv, MDB_txn **ret)
     kv_drain(kv);
     if (kv->env && mdb_env_set_mapsize(kv->env, 0))
         kv_reopen(kv, 0);
+    kv_find_map(kv);
     pthread_rwlock_unlock(&kv->gate);
     pthread_rwlock_rdlock(&kv->gate);
     return kv->env ? txn_renew(kv, ret) : ENOMEM;
@@ -233,15 +235,73 @@ bool kv_stat(struct kv *kv, struct kv_stat *ret)
 
 /* ---- values ---- */
 
+bool kv_has_sum(enum kv_table t)
+{
+    return t != KV_TEXT;
+}
+
+uint64_t kv_sum(enum kv_table t, const void *key, size_t key_len, const void *value, size_t len)
+{
+    if (t == KV_CHUNK && len > KV_CHUNK_HEAD)
+        len = KV_CHUNK_HEAD;
+    return XXH3_64bits_withSeed(value, len, XXH3_64bits_withSeed(key, key_len, t));
+}
+
+/* What LMDB returned; pages that make no sense are remembered. */
+static int read_code(struct kv *kv, int rc)
+{
+    int code = kv_code(rc);
+
+    if (code == ERR_CORRUPT)
+        atomic_store(&kv->broken, true);
+    return code;
+}
+
+bool kv_is_broken(const struct kv *kv)
+{
+    return atomic_load(&kv->broken);
+}
+
+/* A corrupt page may say anything of where a value is and how long. */
+static bool is_in_file(struct kv *kv, const MDB_val *v)
+{
+    const char *at = v->mv_data, *end = kv->map_end;
+    MDB_envinfo info;
+    MDB_stat st;
+
+    if (!kv->map_at)
+        return true;
+    if (mdb_env_info(kv->env, &info) == 0 && mdb_env_stat(kv->env, &st) == 0 &&
+        (uint64_t)(end - kv->map_at) > (info.me_last_pgno + 1) * st.ms_psize)
+        end = kv->map_at + (info.me_last_pgno + 1) * st.ms_psize;
+    return at >= kv->map_at && at <= end && v->mv_size <= (size_t)(end - at);
+}
+
+static int take_value(struct kv *kv, enum kv_table t, const MDB_val *key, const MDB_val *value,
+                      struct text *ret)
+{
+    const char *data = value->mv_data;
+    uint64_t sum;
+
+    if (!is_in_file(kv, value))
+        return ERR_CORRUPT;
+    if (!kv_has_sum(t)) {
+        *ret = (struct text){data, value->mv_size};
+        return 0;
+    }
+    if (value->mv_size < KV_SUM_BYTES)
+        return ERR_CORRUPT;
+    *ret = (struct text){data + KV_SUM_BYTES, value->mv_size - KV_SUM_BYTES};
+    memcpy(&sum, data, sizeof sum);
+    return kv_sum(t, key->mv_data, key->mv_size, ret->ptr, ret->len) == sum ? 0 : ERR_CORRUPT;
+}
+
 int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)
 {
     MDB_val k = {key->len, (void *)key->data}, v;
     int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
 
-    if (rc)
-        return kv_code(rc);
-    *ret = (struct text){v.mv_data, v.mv_size};
-    return 0;
+    return rc ? read_code(r->kv, rc) : take_value(r->kv, t, &k, &v, ret);
 }
 
 uint64_t kv_count(struct kv_read *r, enum kv_table t)
@@ -255,16 +315,17 @@ void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix, s
 {
     MDB_cursor *cursor = NULL;
 
-    *c = (struct kv_cursor){0};
+    *c = (struct kv_cursor){.read = r, .table = t};
     if (prefix)
         c->prefix = *prefix;
-    c->error = kv_code(mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor));
+    c->error = read_code(r->kv, mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor));
     c->cursor = cursor;
 }
 
 bool kv_next(struct kv_cursor *c)
 {
     MDB_val k = {c->prefix.len, c->prefix.data}, v;
+    struct kv *kv = c->read->kv;
     int rc;
 
     if (c->error || !c->cursor)
@@ -274,13 +335,25 @@ bool kv_next(struct kv_cursor *c)
     else
         rc = mdb_cursor_get(c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
     c->begun = true;
+    c->key = (struct text){NULL, 0};
     if (rc == MDB_NOTFOUND)
         return false;
-    c->error = kv_code(rc);
-    if (rc || k.mv_size < c->prefix.len || memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
+    c->error = read_code(kv, rc);
+    if (rc == 0 && !is_in_file(kv, &k))
+        c->error = ERR_CORRUPT;
+    if (c->error || k.mv_size < c->prefix.len ||
+        memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
         return false;
     c->key = (struct text){k.mv_data, k.mv_size};
-    c->value = (struct text){v.mv_data, v.mv_size};
+    c->error = take_value(kv, c->table, &k, &v, &c->value);
+    return c->error == 0;
+}
+
+bool kv_skip(struct kv_cursor *c)
+{
+    if (c->error != ERR_CORRUPT || !c->key.ptr)
+        return false;
+    c->error = 0;
     return true;
 }
 
@@ -299,18 +372,20 @@ int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, 
     int rc = mdb_cursor_open(r->txn, r->kv->dbi[t], &cursor);
 
     if (rc)
-        return kv_code(rc);
+        return read_code(r->kv, rc);
     rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
     if (rc == MDB_NOTFOUND)
         rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
-    else if (rc == 0 && (k.mv_size != key->len || memcmp(k.mv_data, key->data, key->len) != 0))
+    else if (rc == 0 && (k.mv_size != key->len || !is_in_file(r->kv, &k) ||
+                         memcmp(k.mv_data, key->data, key->len) != 0))
         rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
     mdb_cursor_close(cursor);
     if (rc)
-        return kv_code(rc);
+        return read_code(r->kv, rc);
+    if (!is_in_file(r->kv, &k))
+        return ERR_CORRUPT;
     if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
         return -ENOENT;
     *ret_key = (struct text){k.mv_data, k.mv_size};
-    *ret_value = (struct text){v.mv_data, v.mv_size};
-    return 0;
+    return take_value(r->kv, t, &k, &v, ret_value);
 }

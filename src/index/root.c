@@ -70,7 +70,10 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
     part_free(tail);
     if (rc) {
         summary_free(s);
-        return rc == -ENOENT ? ERR_CORRUPT : rc;
+        rc = rc == -ENOENT ? ERR_CORRUPT : rc;
+        if (rc == ERR_CORRUPT)
+            index_file_corrupt(ix, &v->pub);
+        return rc;
     }
     *ret = s;
     return 0;

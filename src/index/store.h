@@ -23,7 +23,7 @@
 #include <pthread.h>
 
 #define STORE_SCHEMA \
-    10 /* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of the schema text, too */
+    11 /* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of the schema text, too */
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
@@ -189,6 +189,9 @@ struct index {
     int store_error;
     uint64_t read_again; /* how often files were looked at again after failures of the system */
     uint64_t upkeeps;    /* of index_progress */
+    uint64_t files_corrupt;         /* whose values in the store were wrong, since it was opened */
+    uint32_t *lost, lost_count, lost_cap; /* ids of those that were found so when it was opened */
+    char *rebuilt;       /* why the store that was there has been removed, or NULL */
     uint64_t generation, generation_stored, generation_opened;
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
@@ -450,6 +453,8 @@ void *ingest_worker_main(void *ingest_worker);
 void result_free(struct result *r);
 /* ingest_commit.c */
 void set_store_error(struct index *ix, int error);
+/* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
+void index_tell_damaged(struct index *ix);
 /* ingest_write.c */
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);

@@ -1,6 +1,7 @@
 /* store_files.c - files in: what the watcher says of them, how far they are, and reading what is stored of them. */
 #include "archive_members.h"
 #include "bloom.h"
+#include "column.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,11 +110,25 @@ int index_forget(struct index *ix, const char *name)
     return rc;
 }
 
+/* Visible at once: a client that waits for the index from now on waits for this. */
+static void rebuild_entry(struct index *ix, struct entry *e)
+{
+    struct view *v;
+
+    e->rebuild = true;
+    e->asked = true;
+    if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
+        catalog_publish(ix, e, v);
+    if (e->run)
+        e->again = true;
+    else
+        catalog_queue(ix, e, false);
+}
+
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct terms *terms = NULL;
     struct entry *e;
-    struct view *v;
     int rc = 0;
 
     if (!ix->ingest)
@@ -132,15 +147,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     if (e) {
         terms_release(e->terms);
         e->terms = terms;
-        e->rebuild = true;
-        e->asked = true;
-        /* Told at once: who waits for the index from now on waits for this. */
-        if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
-            catalog_publish(ix, e, v);
-        if (e->run)
-            e->again = true;
-        else
-            catalog_queue(ix, e, false);
+        rebuild_entry(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (!e)
@@ -248,6 +255,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->store_error = ix->store_error;
     ret->read_again = ix->read_again;
     ret->upkeeps = ix->upkeeps;
+    ret->files_corrupt = ix->files_corrupt;
     ret->directories_unreadable = held_count(ix->held);
     for (uint32_t i = 0; i < ix->entry_count; i++)
         add_progress(ix, ret, ix->entries[i]);
@@ -274,10 +282,37 @@ void index_tell_damaged(struct index *ix)
     set_store_error(ix, ERR_CORRUPT);
 }
 
+void index_file_corrupt(struct index *ix, const struct index_file *file)
+{
+    struct entry *e;
+
+    if (!ix->ingest)
+        return;
+    if (kv_is_broken(ix->kv)) {
+        index_tell_damaged(ix);
+        return;
+    }
+    pthread_mutex_lock(&ix->lock);
+    e = catalog_entry(ix, file->name, NULL, false);
+    if (e && file->id && e->view->pub.id == file->id && !e->rebuild) {
+        ix->files_corrupt++;
+        rebuild_entry(ix, e);
+    }
+    pthread_mutex_unlock(&ix->lock);
+}
+
+_Static_assert(sizeof(struct chunk_head) == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
+
+static void on_corrupt_part(void *file)
+{
+    index_file_corrupt(view_of_file(file)->body->ix, file);
+}
+
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
-    struct chunk_texts texts = {text_by_id, ix->texts, false};
+    struct chunk_texts texts = {
+        text_by_id, ix->texts, false, on_corrupt_part, (void *)(uintptr_t)file};
     struct kv_key key;
     struct kv_read *r;
     struct text value;
@@ -297,7 +332,7 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
         kv_read_end(r);
         /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
         if (rc == ERR_CORRUPT)
-            index_tell_damaged(ix);
+            index_file_corrupt(ix, file);
         return rc == -ENOENT ? ERR_CORRUPT : rc;
     }
     chunk_view_set_owner(*ret, r);
@@ -341,8 +376,11 @@ static _Thread_local char window_bytes[40 << 10];
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
+    int rc = checkpoint_copy(b->ix, b->pub.id, text_offset, window_bytes, sizeof window_bytes, ret);
 
-    return checkpoint_copy(b->ix, b->pub.id, text_offset, window_bytes, sizeof window_bytes, ret);
+    if (rc == ERR_CORRUPT)
+        index_file_corrupt(b->ix, &b->pub);
+    return rc;
 }
 
 /* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of. */

@@ -111,6 +111,18 @@ static uint64_t meta_u(struct kv_read *r, const char *name)
     return rec_u(&rec);
 }
 
+/* The next one is found from the files, where a commit has none yet; generations must not come again. */
+static int meta_check(struct kv_read *r)
+{
+    struct kv_key generation = meta_key("generation"), next = meta_key("next_file");
+    struct text value;
+    int rc = kv_get(r, KV_META, &generation, &value);
+
+    if (rc == 0 && (rc = kv_get(r, KV_META, &next, &value)) == -ENOENT)
+        rc = 0;
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
+}
+
 /* The store is as a clean end, or a crash, has left it. From now on a crash jumps over the generations that are told: ahead of
  * the first change. */
 static void leave_generations(struct index *ix, struct kv_batch *b)
@@ -213,6 +225,9 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
     rc = texts_load(ix->texts, r);
     if (rc)
         return err_set(err, rc, "%s: cannot load the string table: %s", ix->path, err_text(rc));
+    rc = meta_check(r);
+    if (rc)
+        return err_set(err, rc, "%s: %s", ix->path, err_text(rc));
     ix->generation = meta_u(r, "generation");
     ix->generation_stored = ix->generation;
     ix->next_file = (uint32_t)meta_u(r, "next_file");
@@ -258,6 +273,12 @@ static int clean_up(struct index *ix)
     if (rc == 0) {
         rc = collect_garbage(ix, r, b);
         kv_read_end(r);
+    }
+    for (uint32_t i = 0; rc == 0 && i < ix->lost_count; i++) {
+        struct kv_key key = kv_key_of_u32(ix->lost[i]);
+
+        kv_delete(b, KV_FILE, &key);
+        garbage_delete(b, &(struct garbage){.kind = GARBAGE_FILE, .file = ix->lost[i]});
     }
     if (rc == 0) {
         leave_generations(ix, b);
@@ -325,6 +346,26 @@ static void drop_state(struct index *ix)
     ix->line_count = ix->line_range_count = ix->line_range_cap = 0;
     texts_free(ix->texts);
     ix->texts = NULL;
+    free(ix->lost);
+    ix->lost = NULL;
+    ix->lost_count = ix->lost_cap = 0;
+    ix->files_corrupt = 0;
+}
+
+/* The mark is there while the tables are loaded: a process that ended there may do so at every start. */
+static int open_marked(struct index *ix, struct err *err)
+{
+    int rc;
+
+    if (ix->read_only)
+        return open_tables(ix, err);
+    if (place_is_opening(ix->path))
+        return err_set(err, ERR_CORRUPT, "%s: the last process ended while it opened the index",
+                       ix->path);
+    place_set_opening(ix->path, true);
+    rc = open_tables(ix, err);
+    place_set_opening(ix->path, false);
+    return rc;
 }
 
 /* A cache: what is damaged, or was made by another version, is removed and made anew. */
@@ -334,15 +375,16 @@ static int open_store(struct index *ix, struct err *err)
     int rc = new_state(ix);
 
     if (rc == 0)
-        rc = open_tables(ix, &first);
+        rc = open_marked(ix, &first);
     if (rc == ERR_CORRUPT && !ix->read_only) {
+        ix->rebuilt = strdup(first.text[0] ? first.text : err_text(rc));
         drop_state(ix);
         rc = place_clear(ix->path);
         if (rc == 0)
             rc = new_state(ix);
         if (rc == 0) {
             err_done(&first);
-            rc = open_tables(ix, &first);
+            rc = open_marked(ix, &first);
         }
     }
     if (rc)
@@ -406,11 +448,17 @@ void index_close(struct index *ix)
         close(ix->lock_fd);
     terms_release(ix->terms);
     free(ix->path);
+    free(ix->rebuilt);
     pthread_mutex_destroy(&ix->lock);
     pthread_mutex_destroy(&ix->root_lock);
     pthread_cond_destroy(&ix->files_cond);
     pthread_rwlock_destroy(&ix->lines_lock);
     free(ix);
+}
+
+const char *index_rebuilt(const struct index *ix)
+{
+    return ix->rebuilt;
 }
 
 const char *index_path(const struct index *ix)

@@ -136,9 +136,38 @@ int place_lock(const char *path, struct err *err, int *ret_fd)
     return 0;
 }
 
+static bool opening_name(const char *path, char *name, size_t size)
+{
+    return snprintf(name, size, "%s/opening", path) < (int)size;
+}
+
+bool place_is_opening(const char *path)
+{
+    char name[4096];
+
+    return opening_name(path, name, sizeof name) && access(name, F_OK) == 0;
+}
+
+void place_set_opening(const char *path, bool opening)
+{
+    char name[4096];
+    int fd;
+
+    if (!opening_name(path, name, sizeof name))
+        return;
+    if (!opening) {
+        unlink(name);
+        return;
+    }
+    /* On a full disk there is none: all else works. */
+    fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 int place_clear(const char *path)
 {
-    static const char *const files[] = {"data.mdb", "lock.mdb", "damaged"};
+    static const char *const files[] = {"data.mdb", "lock.mdb", "damaged", "opening"};
     char name[4096];
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -44,6 +44,7 @@ struct texts {
     struct block *blocks;
     uint64_t stored_bytes;
     uint32_t flushed, committed; /* ids below are in a batch or the store; in the store */
+    uint64_t flushed_sum, committed_sum; /* of these */
 };
 
 struct texts *texts_new(void)
@@ -294,26 +295,70 @@ uint32_t texts_find(struct texts *t, struct text text)
     return id;
 }
 
+/* One checksum of all texts, in table `meta`: eight bytes for each would be a tenth of the table. */
+static uint64_t sum_of(struct text text, uint32_t id)
+{
+    return text_hash(text) * (2ull * id + 1);
+}
+
+static struct kv_key sum_key(void)
+{
+    struct kv_key key = {0};
+
+    kv_key_bytes(&key, "texts", 5);
+    return key;
+}
+
+static void put_sum(const struct texts *t, struct kv_batch *b)
+{
+    struct kv_key key = sum_key();
+    struct buf value = {0};
+
+    rec_put_u(&value, t->flushed);
+    rec_put_u(&value, t->flushed_sum);
+    kv_put_buf(b, KV_META, &key, &value);
+    buf_done(&value);
+}
+
+static bool sum_is_right(const struct texts *t, struct kv_read *r)
+{
+    struct kv_key key = sum_key();
+    struct text value;
+    struct rec rec;
+    int rc = kv_get(r, KV_META, &key, &value);
+
+    if (rc)
+        return rc == -ENOENT && t->flushed == 0;
+    rec = rec_of(value);
+    return rec_u(&rec) == t->flushed && rec_u(&rec) == t->flushed_sum && !rec.bad;
+}
+
 void texts_flush(struct texts *t, struct kv_batch *b)
 {
     uint32_t count = texts_count(t);
+    bool any = t->flushed < count;
 
     for (; t->flushed < count; t->flushed++) {
         struct kv_key key = kv_key_of_u32(t->flushed);
         struct text text = texts_get(t, t->flushed);
 
         kv_put(b, KV_TEXT, &key, text.ptr, text.len);
+        t->flushed_sum += sum_of(text, t->flushed);
     }
+    if (any)
+        put_sum(t, b);
 }
 
 void texts_stored(struct texts *t)
 {
     t->committed = t->flushed;
+    t->committed_sum = t->flushed_sum;
 }
 
 void texts_lost(struct texts *t)
 {
     t->flushed = t->committed;
+    t->flushed_sum = t->committed_sum;
 }
 
 int texts_load(struct texts *t, struct kv_read *r)
@@ -328,11 +373,12 @@ int texts_load(struct texts *t, struct kv_read *r)
             c.error = c.error ? c.error : ERR_CORRUPT;
             break;
         }
-        next++;
+        t->flushed_sum += sum_of(c.value, next++);
     }
     kv_end(&c);
     t->flushed = t->committed = next;
-    return c.error;
+    t->committed_sum = t->flushed_sum;
+    return c.error ? c.error : sum_is_right(t, r) ? 0 : ERR_CORRUPT;
 }
 
 /* 0 = no text, 2 * id + 1 = of the store, 2 * (len + 1) = the text follows */

@@ -42,6 +42,7 @@ struct runner {
 /* The error of the first chunk is told; what others say after the stop does not count. */
 static void fail(struct scan_run *r, size_t position, int code)
 {
+    const struct scan_place *places;
     pthread_mutex_lock(&r->lock);
     bool stopped = code == ERR_CANCELLED && r->error != 0;
     if (!stopped && (r->error == 0 || position < r->error_position)) {
@@ -50,8 +51,9 @@ static void fail(struct scan_run *r, size_t position, int code)
     }
     pthread_mutex_unlock(&r->lock);
     atomic_store(&r->stop, true);
-    if (code == ERR_CORRUPT)
-        index_tell_damaged(r->query->env.index);
+    if (code == ERR_CORRUPT && position < scan_places(r->query, &places))
+        index_file_corrupt(r->query->env.index,
+                           snapshot_file(query_snapshot(r->query), places[position].file));
 }
 
 /* ---- merging ---------------------------------------------------------------------------------------------------------------- */
@@ -457,7 +459,7 @@ int scan_end(struct scan_run *r, bool drop)
 int scan_tell(struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
-        return err_set(err, rc, "index is corrupt; it will be rebuilt on next start");
+        return err_set(err, rc, "the index of a file is corrupt; the file is indexed again");
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 

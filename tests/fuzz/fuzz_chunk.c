@@ -75,7 +75,7 @@ static void edit(uint8_t *value, size_t value_len, const uint8_t *data, size_t l
 
 static void read_all(const uint8_t *value, size_t len)
 {
-    struct chunk_texts texts = {any_text, NULL, true};
+    struct chunk_texts texts = {any_text, NULL, true, NULL, NULL};
     struct chunk_view *v = NULL;
     struct column c;
     const uint32_t *ids;

@@ -21,7 +21,7 @@ static struct text maker_text_by_id(void *arg, uint32_t id)
     return id < intern_count(maker_texts) ? intern_text(maker_texts, id) : (struct text){0};
 }
 
-static const struct chunk_texts maker_chunk_texts = {maker_text_by_id, NULL, false};
+static const struct chunk_texts maker_chunk_texts = {maker_text_by_id, NULL, false, NULL, NULL};
 static struct chunk_options maker_options = {.intern = maker_give_id};
 static struct trace_scanner *maker_scanner;
 static struct chunk_builder *maker_builder;

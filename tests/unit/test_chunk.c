@@ -767,7 +767,7 @@ static void build_varied(struct buf *value)
 static void damage(void)
 {
     /* Checksums would find nearly all of it. */
-    const struct chunk_texts texts = {maker_chunk_texts.text, NULL, true};
+    const struct chunk_texts texts = {maker_chunk_texts.text, NULL, true, NULL, NULL};
     struct buf value = {0};
     uint64_t state = 12345;
 
