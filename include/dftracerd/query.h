@@ -647,6 +647,8 @@ const struct timeline_color *timeline_colors(const struct timeline *t);
 const struct timeline_event *timeline_events(const struct timeline *t);
 /* Cells of a lane that are not empty, into room for `columns` of them; how many. */
 size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret);
+/* The same of objects that are shorter than slices_least_ns. */
+size_t timeline_rest(const struct timeline *t, size_t lane, struct timeline_cell *ret);
 /* Slices of a lane, by depth, then column, then start; and what they refer to: names, and files by position in the snapshot. */
 size_t timeline_slice_count(const struct timeline *t, size_t lane);
 void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret);

@@ -189,11 +189,12 @@ static bool repeats(const struct timeline_cell *a, const struct timeline_cell *b
 }
 
 /* [column, count, busy, color], and how many columns are alike where it is not one. */
-static void write_cells(struct state *s, struct jw *j)
+static void write_cells(const char *key, const struct state *s, size_t n, struct jw *j)
 {
-    size_t n = timeline_cells(s->timeline, s->lane, s->cells);
     uint32_t run;
 
+    jw_key(j, key);
+    jw_begin(j, '[');
     for (size_t i = 0; i < n; i += run) {
         const struct timeline_cell *c = &s->cells[i];
         for (run = 1; i + run < n && repeats(c, &s->cells[i + run], run);)
@@ -205,6 +206,7 @@ static void write_cells(struct state *s, struct jw *j)
                                         {.type = VALUE_UINT, .u = run}};
         jw_array(j, numbers, run > 1 ? 5 : 4);
     }
+    jw_end(j, ']');
 }
 
 /* [column, start from the window's, dur, color, name, file, object, others] */
@@ -258,10 +260,9 @@ static void begin_lane(struct state *s, struct jw *j)
     jw_put_uint(j, "count", lane->count);
     jw_put_uint(j, "before", lane->before);
     put_time(j, "busy", lane->busy_ns);
-    jw_key(j, "cells");
-    jw_begin(j, '[');
-    write_cells(s, j);
-    jw_end(j, ']');
+    write_cells("cells", s, timeline_cells(s->timeline, s->lane, s->cells), j);
+    if (s->slices && !timeline_facts(s->timeline)->slices_complete)
+        write_cells("rest", s, timeline_rest(s->timeline, s->lane, s->cells), j);
     if (s->slices) {
         jw_key(j, "slices");
         jw_begin(j, '[');

@@ -122,6 +122,9 @@ int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint3
 int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups);
 /* An object from ts to te (ns), wherever it lies, to a group that has room. */
 int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, int64_t ts, int64_t te);
+/* An object of the group is in its cells no more; or (back) is again. In between `busy` may be negative. */
+void timeline_take_out(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group, int64_t ts, int64_t te,
+                       bool back);
 /* The group, which has room, has parts after it. */
 int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group);
 /* Where 64 bits of ns are not enough, whole columns of it count as covered. */
@@ -200,6 +203,7 @@ struct timeline {
     uint32_t *lane_of, *color_of;       /* by group */
     uint32_t *first_of;                 /* by lane: its first in `placed`; one more at the end */
     bool *folded;                       /* by lane: its first group's parts are its cells: busy, count, and the color in `cover` */
+    struct timeline_part *rest;         /* by lane and column: cells of what is too short for slices, as in `folded`; NULL: none */
     struct column_sum *sums;            /* of the lane at hand, where it is not folded */
     size_t charged;
     struct arena arena;

@@ -105,6 +105,30 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
     return 0;
 }
 
+void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
+                       int64_t ts, int64_t te, bool back)
+{
+    struct timeline_part *parts = f->cells[group].parts;
+    int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
+    int64_t last = te < first ? first : te > p->to ? p->to : te;
+    uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
+    uint32_t a = timeline_column(p, from), b = timeline_column(p, from + ns);
+    uint64_t room = p->step - (from - a * p->step), rest = from + ns - b * p->step;
+    int sign = back ? 1 : -1;
+
+    f->cells[group].touched |= timeline_block(p, a) | timeline_block(p, b);
+    parts[a].count += (uint32_t)sign;
+    if (a == b) {
+        parts[a].busy += back ? ns : -ns;
+        return;
+    }
+    parts[a].busy += back ? room : -room;
+    parts[b].busy += back ? rest : -rest;
+    parts[a + 1].cover += sign;
+    parts[b].cover -= sign;
+    f->cells[group].touched |= timeline_block(p, a + 1);
+}
+
 /* ---- workers ----------------------------------------------------------------------------------------------- */
 
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,

@@ -1,5 +1,5 @@
 /* timeline_lanes.c - from groups to lanes: their order, what each has in all, and cells. */
-#include "timeline.h"
+#include "timeline_slices.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -139,7 +139,7 @@ static inline void add_part(struct column_sum *sum, uint32_t color, uint64_t cou
 
 /* The last column may end behind the window, but nothing covers it. */
 static struct total add_group(const struct timeline *t, const struct timeline_placed *g,
-                              struct column_sum *sums)
+                              struct column_sum *sums, bool rest)
 {
     const struct timeline_plan *p = &t->plan;
     const struct timeline_cells *cells = &t->found.cells[g->group];
@@ -153,7 +153,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
         cover += parts[c].cover;
         if (!parts[c].count && !parts[c].busy && !cover)
             continue;
-        __int128 busy = parts[c].busy;
+        __int128 busy = rest ? (__int128)(int64_t)parts[c].busy : (__int128)parts[c].busy;
         if (cover)
             busy += (__int128)cover * p->step;
         add_part(&sums[c], g->color, parts[c].count, busy);
@@ -167,6 +167,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
 
 struct fold {
     struct timeline *t;
+    bool rest; /* of slices only */
     atomic_uint next;
     atomic_int error;
     pthread_mutex_t lock; /* the colors of t */
@@ -177,10 +178,10 @@ struct folder {
     struct total *colors;
 };
 
-/* The cells take the place of the first group's parts, if they fit there. */
-static bool keep_cells(const struct timeline *t, uint32_t lane, const struct column_sum *sums)
+/* False: they do not fit there. */
+static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
+                       struct timeline_part *parts)
 {
-    struct timeline_part *parts = t->found.cells[t->placed[t->first_of[lane]].group].parts;
 
     for (uint32_t c = 0; c < t->plan.columns; c++)
         if (sums[c].busy > UINT64_MAX || sums[c].count > UINT32_MAX)
@@ -192,22 +193,38 @@ static bool keep_cells(const struct timeline *t, uint32_t lane, const struct col
     return true;
 }
 
+/* What is left of the cells once slices were taken out. */
+static void fold_rest(struct folder *f, uint32_t number)
+{
+    struct timeline *t = f->fold->t;
+
+    for (uint32_t i = t->first_of[number]; i < t->first_of[number + 1]; i++)
+        add_group(t, &t->placed[i], f->sums, true);
+    keep_cells(t, f->sums, t->rest + (size_t)number * t->plan.columns);
+}
+
+/* The cells take the place of the first group's parts, if they fit there. */
 static void fold_lane(struct folder *f, uint32_t number)
 {
     struct timeline *t = f->fold->t;
     struct timeline_lane *lane = &t->lanes[number];
 
     memset(f->sums, 0, t->plan.columns * sizeof(*f->sums));
+    if (f->fold->rest) {
+        fold_rest(f, number);
+        return;
+    }
     for (uint32_t i = t->first_of[number]; i < t->first_of[number + 1]; i++) {
         const struct timeline_placed *g = &t->placed[i];
-        struct total total = add_group(t, g, f->sums);
+        struct total total = add_group(t, g, f->sums, false);
         lane->count += total.count;
         lane->busy_ns += total.busy;
         lane->before += t->found.cells[g->group].parts[t->plan.columns].count;
         f->colors[g->color].count += total.count;
         f->colors[g->color].busy += total.busy;
     }
-    t->folded[number] = keep_cells(t, number, f->sums);
+    uint32_t first = t->placed[t->first_of[number]].group;
+    t->folded[number] = keep_cells(t, f->sums, t->found.cells[first].parts);
 }
 
 static void add_colors(struct fold *all, const struct total *colors)
@@ -249,9 +266,9 @@ static void fold_some(void *arg, unsigned worker)
         atomic_store(&all->error, rc);
 }
 
-static int fold_lanes(struct timeline *t)
+static int fold_lanes(struct timeline *t, bool rest)
 {
-    struct fold all = {.t = t};
+    struct fold all = {.t = t, .rest = rest};
     struct pool *pool = query_environment(t->plan.query)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
 
@@ -262,6 +279,30 @@ static int fold_lanes(struct timeline *t)
         fold_some(&all, 0);
     pthread_mutex_destroy(&all.lock);
     return atomic_load(&all.error);
+}
+
+static void take_slices_out(struct timeline *t, bool back)
+{
+    const struct timeline_slices *s = &t->found.slices;
+
+    for (size_t i = 0; i < s->count; i++)
+        timeline_take_out(&t->found, &t->plan, s->items[i].lane, s->items[i].ts, s->items[i].te,
+                          back);
+}
+
+/* Cells of what is too short for slices. */
+static int make_rest(struct timeline *t)
+{
+    int rc;
+
+    t->rest =
+        timeline_take_room(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest), &rc);
+    if (rc < 0)
+        return rc;
+    take_slices_out(t, false);
+    rc = fold_lanes(t, true);
+    take_slices_out(t, true);
+    return rc;
 }
 
 int timeline_make_lanes(struct timeline *t)
@@ -295,14 +336,15 @@ int timeline_make_lanes(struct timeline *t)
         t->first_of[t->placed[i].lane + 1] = i + 1;
     t->facts.lanes = lanes;
     t->facts.colors = colors;
-    return fold_lanes(t);
+    rc = t->found.slices.least_ns > 0 ? make_rest(t) : 0;
+    return rc < 0 ? rc : fold_lanes(t, false);
 }
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-static size_t tell_kept(const struct timeline *t, size_t lane, struct timeline_cell *ret)
+static size_t tell_kept(const struct timeline *t, const struct timeline_part *parts,
+                        struct timeline_cell *ret)
 {
-    const struct timeline_part *parts = t->found.cells[t->placed[t->first_of[lane]].group].parts;
     size_t n = 0;
 
     for (uint32_t c = 0; c < t->plan.columns; c++) {
@@ -318,14 +360,19 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
     size_t n = 0;
 
     if (t->folded[lane])
-        return tell_kept(t, lane, ret);
+        return tell_kept(t, t->found.cells[t->placed[t->first_of[lane]].group].parts, ret);
     memset(t->sums, 0, t->plan.columns * sizeof(*t->sums));
     for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++)
-        add_group(t, &t->placed[i], t->sums);
+        add_group(t, &t->placed[i], t->sums, false);
     for (uint32_t c = 0; c < t->plan.columns; c++) {
         if (t->sums[c].count || t->sums[c].busy)
             ret[n++] =
                 (struct timeline_cell){c, t->sums[c].color, t->sums[c].count, t->sums[c].busy};
     }
     return n;
+}
+
+size_t timeline_rest(const struct timeline *t, size_t lane, struct timeline_cell *ret)
+{
+    return t->rest ? tell_kept(t, t->rest + lane * t->plan.columns, ret) : 0;
 }

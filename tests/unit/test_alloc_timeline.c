@@ -35,6 +35,7 @@ struct question {
     bool again; /* more rows are looked at, for events or colors */
     uint32_t colors;
     const struct value *chosen; /* color */
+    bool slices;
 };
 
 static void put_answer(const struct question *a, struct timeline *t, struct buf *answer)
@@ -50,6 +51,8 @@ static void put_answer(const struct question *a, struct timeline *t, struct buf 
                    timeline_colors(t)[i].others);
     for (uint32_t i = 0; i < f->events; i++)
         buf_printf(answer, " %" PRId64, (int64_t)timeline_events(t)[i].dur_ns);
+    for (uint32_t i = 0; i < f->lanes; i++)
+        buf_printf(answer, " %zu", timeline_slice_count(t, i));
     if (!CHECK((f->counters.rows_selected > f->objects / 4) == a->again))
         printf("  %s: %" PRIu64 " rows of %" PRIu64 "\n", a->name, f->counters.rows_selected,
                f->objects);
@@ -74,7 +77,8 @@ static int ask(void *arg, struct buf *answer)
                                        .overlap = true,
                                        .to_ns = a->to,
                                        .width = a->width,
-                                       .events = a->events};
+                                       .events = a->events,
+                                       .slices = a->slices};
 
     selection_init(&selection);
     selection.has_time_range = selection.overlap = true;
@@ -99,6 +103,7 @@ static void all(void)
         {"the most frequent name", "name", (1 << 24) - 1, 2, 20, true, 1},
         {"a chosen name", "name", (1 << 24) - 1, 2, 20, false, 1, &read},
         {"powers of two", "args.ret", (1 << 24) - 1, 2, 20, true, 5},
+        {"slices", "cat", (1 << 24) - 1, 2, 20, true, .slices = true},
     };
 
     for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++)

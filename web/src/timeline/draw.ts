@@ -46,12 +46,12 @@ export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasEl
   if (tile.image && tile.painted === theme) return tile.image;
   const image = tile.image ?? document.createElement("canvas");
   let slots = 1;
-  for (const lane of tile.lanes.values()) slots = Math.max(slots, lane.slot + 1);
+  for (const lane of tile.rest.values()) slots = Math.max(slots, lane.slot + 1);
   image.width = tile.columns;
   image.height = slots;
   const g = image.getContext("2d") as CanvasRenderingContext2D, pixels = g.createImageData(tile.columns, slots), words = new Uint32Array(pixels.data.buffer);
   const all = tile.step / 1000, tints: number[] = [], faint = FAINT[dark.peek() ? 1 : 0] as number;
-  for (const { slot, columns, busy, colours } of tile.lanes.values()) {
+  for (const { slot, columns, busy, colours } of tile.rest.values()) {
     for (let i = 0; i < columns.length; i++) {
       const n = colours[i] as number, alpha = faint + Math.round((255 - faint) * Math.sqrt(Math.min(1, (busy[i] as number) / all)));
       const tint = (tints[n] ??= tintOf(palette.parts(n)));
@@ -65,7 +65,7 @@ export function paint(tile: Tile, palette: Palette, theme: number): HTMLCanvasEl
 }
 
 function density(s: Scene, tile: Tile, node: string, y: number, height: number, palette: Palette, theme: number): void {
-  const lane = tile.lanes.get(node);
+  const lane = tile.rest.get(node);
   if (!lane) return;
   const image = paint(tile, palette, theme);
   const from = Math.max(tile.from, s.from), to = Math.min(tile.to, s.to);
@@ -102,16 +102,18 @@ export interface BoxLook {
   y: number;
   height: number;
 }
-/** Where not all events are there as such, density is below the boxes: so much of a row, so many pixels at most. */
+/** Where not all events are considered for boxes, the density of the others is below them: so much of a row, so many pixels at least. */
 const BELOW = 0.4, BEHIND = 0.25, LEAST_SPLIT = 30;
 export const MOST_BELOW = 16;
 const roomOf = (row: Row, all: RowBoxes): number => row.height - 3 - (all.complete ? 0 : Math.min(MOST_BELOW, (row.height - 3) * BELOW));
 const isWide = (s: Scene, b: Box): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
 const roomAbove = (s: Scene, row: Row, all: RowBoxes): number =>
-  !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round(roomOf(row, all)) : 0;
+  !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round(Math.min(roomOf(row, all), eachOf(row, all) * all.levels)) : 0;
+/** Of a level of boxes. */
+const eachOf = (row: Row, all: RowBoxes): number => Math.max(4, Math.min(22, roomOf(row, all) / Math.max(1, all.levels)));
 
 export function lookOf(s: Scene, row: Row, all: RowBoxes, box: Box): BoxLook {
-  const each = Math.max(4, Math.min(22, roomOf(row, all) / Math.max(1, all.levels)));
+  const each = eachOf(row, all);
   const y = Math.min(box.depth * each, Math.max(0, row.height - 3 - each));
   return { y: yOf(s, row) + 1 + y, height: Math.max(2, each - 1) };
 }

@@ -26,7 +26,7 @@ export interface Answer {
   untimed: number;
   colors: (Color & { count: number; busy: number })[];
   lanes_total: number;
-  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[]; slices?: Slice[][] }[];
+  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[]; rest?: Cell[]; slices?: Slice[][] }[];
   slices_complete?: boolean;
   slice_names?: [string | null, string | null][];
   slice_files?: string[];

@@ -2,7 +2,7 @@
 import { Cancelled, type Params } from "../api";
 import { both } from "../format";
 import { colored } from "./lanes";
-import { ask, columnsOf, filterOf, idOf, type Answer, type Clock, type Node, type Tree } from "./model";
+import { ask, columnsOf, filterOf, idOf, type Answer, type Cell, type Clock, type Node, type Tree } from "./model";
 import type { Palette } from "./palette";
 
 export const COLUMNS = 1024;
@@ -52,6 +52,8 @@ export interface Tile {
   columns: number;
   step: number;
   lanes: Map<string, Lane>;
+  /** Where not all events are considered for boxes: cells of those that are not. */
+  rest: Map<string, Lane>;
   boxes: Box[];
   /** Each event is a box or one of the others of a box; else those are that are longer than a column. */
   complete: boolean;
@@ -74,21 +76,21 @@ interface Wanted {
 
 const sizeOf = (t: Tile): number => {
   let bytes = 400 + t.boxes.length * 160 + t.lanes.size * COLUMNS * 4;
-  for (const lane of t.lanes.values()) bytes += 300 + lane.columns.length * 20;
+  for (const lane of [...t.lanes.values(), ...t.rest.values()]) bytes += 300 + lane.columns.length * 20;
   return bytes;
 };
 
-function laneOf(told: Answer["lanes"][number], node: string, slot: number, colours: number[]): Lane {
+function laneOf(cells: readonly Cell[], before: number, node: string, slot: number, colours: number[]): Lane {
   let n = 0;
-  for (const c of told.cells) n += c[4] ?? 1;
+  for (const c of cells) n += c[4] ?? 1;
   const lane: Lane = { node, slot, columns: new Uint16Array(n), counts: new Float64Array(n), busy: new Float64Array(n), colours: new Uint16Array(n) };
   let i = 0;
-  for (const c of told.cells) {
+  for (const c of cells) {
     const end = i + (c[4] ?? 1);
     for (let column = c[0]; i < end; column++, i++) {
       lane.columns[i] = column;
       // What began before the tile is of the tile before.
-      lane.counts[i] = c[1] - (column === 0 ? told.before : 0);
+      lane.counts[i] = c[1] - (column === 0 ? before : 0);
       lane.busy[i] = c[2];
       lane.colours[i] = colours[c[3]] as number;
     }
@@ -227,15 +229,17 @@ export class Tiles {
   }
 
   private made(w: Wanted, from: number, columns: number, answer: Answer): Omit<Tile, "generation" | "values"> {
-    const colours = answer.colors.map((c) => this.palette.number(c)), lanes = new Map<string, Lane>();
+    const colours = answer.colors.map((c) => this.palette.number(c)), lanes = new Map<string, Lane>(), rest = new Map<string, Lane>();
     const slots = new Map(w.nodes.map((n, i) => [n.id, i])), ids = answer.lanes.map((told) => idOf(told.keys));
     answer.lanes.forEach((told, i) => {
       const id = ids[i] as string, slot = slots.get(id);
-      if (slot !== undefined) lanes.set(id, laneOf(told, id, slot, colours));
+      if (slot === undefined) return;
+      lanes.set(id, laneOf(told.cells, told.before, id, slot, colours));
+      if (told.rest) rest.set(id, laneOf(told.rest, 0, id, slot, colours));
     });
     const boxes = boxesOf(answer, from, ids, colours), complete = answer.slices_complete === true;
     const span = COLUMNS * 2 ** w.k;
-    return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, boxes, complete, image: null, painted: -1, bytes: 0,
+    return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, rest, boxes, complete, image: null, painted: -1, bytes: 0,
       used: ++this.clockwork };
   }
 
