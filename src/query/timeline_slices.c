@@ -1,5 +1,6 @@
 /* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more than TIMELINE_SLICES_MOST those
- * of at least one column's length; of two, four ... if these are too many as well. Which ones depends on neither chunks nor threads. */
+ * of at least a quarter of a column's length, of twice or four times that ... if these are more than TIMELINE_SLICES_LONG. Which ones
+ * depends on neither chunks nor threads. */
 #include "timeline_slices.h"
 #include "timeline_work.h"
 
@@ -7,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 64 }; /* of durations from step << class on */
+enum { CLASSES = 64 }; /* of durations from unit << class on */
 
 struct slice_job {
     const struct timeline_plan *plan;
     struct timeline_found *found;
     bool all;
+    uint64_t unit;                  /* ns: the least length at first                                */
     atomic_uint least;              /* class: shorter ones are not collected; not if `all`          */
     atomic_ulong counts[CLASSES];   /* of objects that were met                                     */
 };
@@ -37,14 +39,12 @@ static uint64_t length_of(int64_t ts, int64_t te)
 
 static uint64_t least_of(const struct slice_job *job, unsigned class)
 {
-    uint64_t step = job->plan->step;
-
-    return class < (unsigned)__builtin_clzll(step) ? step << class : UINT64_MAX;
+    return class < (unsigned)__builtin_clzll(job->unit) ? job->unit << class : UINT64_MAX;
 }
 
 static unsigned class_of(const struct slice_job *job, uint64_t length)
 {
-    return 63 - (unsigned)__builtin_clzll(length / job->plan->step);
+    return 63 - (unsigned)__builtin_clzll(length / job->unit);
 }
 
 /* Leaves items of the class and above. */
@@ -58,13 +58,13 @@ static void drop_short(struct call_item *items, size_t *count, uint64_t least)
     *count = kept;
 }
 
-/* The lowest class of which, with all above, no more than TIMELINE_SLICES_MOST were met so far: it only grows. */
+/* The lowest class of which, with all above, no more than TIMELINE_SLICES_LONG were met so far: it only grows. */
 static void raise_least(struct slice_job *job)
 {
     unsigned least = CLASSES, old = atomic_load(&job->least);
     uint64_t sum = 0;
 
-    while (least > 0 && (sum += atomic_load(&job->counts[least - 1])) <= TIMELINE_SLICES_MOST)
+    while (least > 0 && (sum += atomic_load(&job->counts[least - 1])) <= TIMELINE_SLICES_LONG)
         least--;
     while (least > old && !atomic_compare_exchange_weak(&job->least, &old, least))
         ;
@@ -305,12 +305,19 @@ static int keep_chunks(const struct timeline_plan *plan, struct timeline_slices 
     return rc;
 }
 
+static uint64_t least_length(const struct timeline_plan *plan, uint64_t objects)
+{
+    return objects > TIMELINE_SLICES_FINE || plan->step < 4 ? plan->step : plan->step / 4;
+}
+
 int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f,
                             struct err *err)
 {
     struct timeline_slices *s = &f->slices;
-    struct slice_job job = {
-        .plan = plan, .found = f, .all = f->objects <= TIMELINE_SLICES_MOST};
+    struct slice_job job = {.plan = plan,
+                            .found = f,
+                            .all = f->objects <= TIMELINE_SLICES_MOST,
+                            .unit = least_length(plan, f->objects)};
     struct scan_sink sink = {.arg = &job,
                              .gathers = true,
                              .apart = true,

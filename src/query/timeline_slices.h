@@ -6,7 +6,7 @@
  * The depth of an object is the number of objects of its lane around it: the last one, in the order of starts (the longer first),
  * that contains it is its parent. All that contain an object reach into every window that it reaches into, and are as long as it is
  * or longer. So depths are the same in every window, and do not change if shorter objects are left out.
- * Memory: 32 bytes an object while it is collected, 76 in all, for TIMELINE_SLICES_MOST objects at most.
+ * Memory: 32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects at most.
  */
 #ifndef DFTRACERD_QUERY_TIMELINE_SLICES_H
 #define DFTRACERD_QUERY_TIMELINE_SLICES_H
@@ -16,7 +16,9 @@
 
 enum {
     TIMELINE_SLICES_ALL = 20000,       /* of so many objects in the window each is a slice of its own     */
-    TIMELINE_SLICES_MOST = 1 << 19     /* objects that are collected                                      */
+    TIMELINE_SLICES_MOST = 1 << 19,    /* of more objects only longer ones are collected, see least_length ... */
+    TIMELINE_SLICES_LONG = 1 << 18,    /* ... so many at most                                             */
+    TIMELINE_SLICES_FINE = 1 << 23     /* of more objects in the window, these are as long as a column    */
 };
 
 /* One that is drawn. */
