@@ -44,8 +44,8 @@ static const struct param_spec own_params[] = {
     {"track_process_parents", PARAM_BOOL, false, "true", NULL,
      "include the columns parent_pid and root_pid"},
     {"event_format", PARAM_CHOICE, false, "counter", "counter|async|regular|dftracer",
-     "type of the trace events in format=perfetto; dftracer: counters with all columns, of which "
-     "Perfetto draws the numbers only"},
+     "type of the trace events in format=perfetto; dftracer: counters with all columns (Perfetto "
+     "draws the numbers only)"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
      "columns to group by: any columns, time_bucket, dirname(column), basename(column)"},
     {"agg", PARAM_LIST, false, NULL, NULL,

@@ -253,13 +253,15 @@ ssize_t writev(int fd, const struct iovec *v, int count)
     return syscall(SYS_writev, fd, v, (long)count);
 }
 
-/* The map of data.mdb. When it grows, LMDB has no other by then. */
+/* The map of data.mdb. When it grows, LMDB has no other by then. ThreadSanitizer needs the calls of its own mmap. */
+#ifndef __SANITIZE_THREAD__
 void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
     if (fd >= 0 && is_data(fd) && failpoint("disk.map"))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
 }
+#endif
 
 int fdatasync(int fd)
 {
