@@ -18,9 +18,10 @@
 /* The first two count items. */
 enum { COUNT_ITEMS = 2 };
 const char *const index_transfer_calls[] = {
-    "fread",    "fwrite",   "read",   "write",   "pread",    "pwrite",   "pread64", "pwrite64",
-    "readv",    "writev",   "preadv", "pwritev", "preadv2",  "pwritev2", "recv",    "send",
-    "recvfrom", "sendto",   "recvmsg", "sendmsg", "splice",  "sendfile", "copy_file_range", NULL,
+    "fread",   "fwrite",   "read",   "write",    "pread",           "pwrite",
+    "pread64", "pwrite64", "readv",  "writev",   "preadv",          "pwritev",
+    "preadv2", "pwritev2", "recv",   "send",     "recvfrom",        "sendto",
+    "recvmsg", "sendmsg",  "splice", "sendfile", "copy_file_range", NULL,
 };
 
 uint8_t size_mark_name(struct text name)

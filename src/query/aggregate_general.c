@@ -169,9 +169,12 @@ static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struc
 {
     int rc = measure_of(p, it->path ? it->path : "size", NULL, &t->of);
 
-    if (rc == 0)
-        rc = plan_check_numeric(p, &p->measures[t->of], "agg", err);
-    return rc < 0 ? rc : measure_of(p, "dur", p->measures[t->of].source, &t->quantile);
+    if (rc < 0)
+        return no_memory(err);
+    rc = plan_check_numeric(p, &p->measures[t->of], "agg", err);
+    if (rc == 0 && measure_of(p, "dur", p->measures[t->of].source, &t->quantile) < 0)
+        return no_memory(err);
+    return rc;
 }
 
 static int plan_item(struct aggregate_plan *p, const struct item *it, struct err *err)
@@ -197,7 +200,7 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
             return rc;
     } else if (t.what == TELL_BANDWIDTH) {
         rc = plan_bandwidth(p, it, &t, err);
-        if (rc == ERR_PARAM)
+        if (rc < 0)
             return rc;
     } else if (t.what == TELL_CONCURRENCY) {
         rc = measure_of(p, "dur", NULL, &t.of);

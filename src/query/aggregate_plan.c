@@ -88,7 +88,8 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
     const struct {
         const char *path;
         const struct source **at;
-    } sources[] = {{"ts", &p->ts}, {"te", &p->te}, {"dur", &p->dur}, {"size", &p->size}, {"bytes", &p->bytes}};
+    } sources[] = {
+        {"ts", &p->ts}, {"te", &p->te}, {"dur", &p->dur}, {"size", &p->size}, {"bytes", &p->bytes}};
     int rc = 0;
 
     p->max_groups = query_environment(p->query)->max_groups;

@@ -293,10 +293,9 @@ static int collect(struct search *s, size_t *at, bool *ret_more)
     while (rc == 0 && *at < s->q->place_count && s->count < s->most)
         rc = scan_chunk(s->worker, (*at)++, collect_batch, s);
     *ret_more = rc == 0 && *at < s->q->place_count;
-    return rc < 0 || s->count == 0
-               ? rc
-               : sort_items(s->spans, s->count, sizeof(*s->spans), by_thread_and_ts, NULL,
-                            s->q->budget);
+    return rc < 0 || s->count == 0 ? rc
+                                   : sort_items(s->spans, s->count, sizeof(*s->spans),
+                                                by_thread_and_ts, NULL, s->q->budget);
 }
 
 static int mark_covered(struct search *s)
@@ -354,8 +353,8 @@ static int open_search(struct search *s, struct query *of, uint32_t file)
     rc = rc < 0 ? rc : query_source(s->q, TEXT("ts"), &s->ts);
     rc = rc < 0 ? rc : query_source(s->q, TEXT("dur"), &s->dur);
     rc = rc < 0 ? rc
-                : compile(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"),
-                          &s->outer_dsl, &s->outer);
+                : compile(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"), &s->outer_dsl,
+                          &s->outer);
     return rc < 0 ? rc : compile_inner(s);
 }
 

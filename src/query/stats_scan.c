@@ -49,7 +49,7 @@ struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
-    bool first; /* `found` is still empty */
+    bool first;            /* `found` is still empty */
     struct shared *shared; /* NULL: nobody else scans the same chunks now */
     unsigned who;          /* asks there */
     struct stats_known known;
@@ -365,9 +365,8 @@ static int pick_sized(struct worker *w, struct scan_batch *b, const struct stats
 
     s->whole = NULL;
     if (rc == 0)
-        rc = scan_shape(b->chunk, of) == SHAPE_INT
-                 ? batch_i64(b, of, &s->whole, &valid, NULL)
-                 : batch_f64(b, of, &s->size, &valid);
+        rc = scan_shape(b->chunk, of) == SHAPE_INT ? batch_i64(b, of, &s->whole, &valid, NULL)
+                                                   : batch_f64(b, of, &s->size, &valid);
     if (rc == 0)
         s->count = pick_rows(w, b, of, valid);
     return rc;

@@ -4,9 +4,11 @@
 
 #include "query_store.h"
 
-#define X(name, cat, pid, ts, dur, args) \
+#define OBJECT(name, cat, pid, ts, dur, args, ph) \
     "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":" #pid ",\"tid\":" #pid \
-    ",\"ts\":" #ts ",\"dur\":" #dur ",\"ph\":\"X\",\"args\":{" args "}}\n"
+    ",\"ts\":" #ts ",\"dur\":" #dur ",\"ph\":\"" ph "\",\"args\":{" args "}}\n"
+#define X(name, cat, pid, ts, dur, args) OBJECT(name, cat, pid, ts, dur, args, "X")
+#define A(name, cat, pid, ts, dur, args) OBJECT(name, cat, pid, ts, dur, args, "A")
 
 static const char *const columns[] = {"cat", "name"}, *const half[] = {"0.5"};
 
@@ -305,12 +307,13 @@ static void far_windows(void)
     store_end(&s);
 }
 
-static const char transfers[] = X("read", "POSIX", 1, 100, 100, "\"ret\":4096")
-    X("read", "POSIX", 1, 300, 100, "\"ret\":4096") X("lseek64", "POSIX", 1, 500, 10, "\"ret\":7")
-        X("write", "POSIX", 1, 700, 5, "\"ret\":10") X("fread", "STDIO", 1, 900, 5, "\"ret\":3")
-            X("read", "POSIX", 2, 1100, 200, "\"ret\":4096")
-                X("read", "POSIX", 2, 1400, 200, "\"ret\":4096")
-                    X("read", "POSIX", 2, 1700, 200, "\"ret\":4096");
+static const char transfers[] =
+    X("read", "POSIX", 1, 100, 100, "\"ret\":4096") X("read", "POSIX", 1, 300, 100, "\"ret\":4096")
+        X("lseek64", "POSIX", 1, 500, 10, "\"ret\":7") X("write", "POSIX", 1, 700, 5, "\"ret\":10")
+            X("fread", "STDIO", 1, 900, 5, "\"ret\":3,\"size\":1")
+                X("read", "POSIX", 2, 1100, 200, "\"ret\":4096")
+                    X("read", "POSIX", 2, 1400, 200, "\"ret\":4096")
+                        X("read", "POSIX", 2, 1700, 200, "\"ret\":4096");
 
 static const struct compare_group *group(const struct compare_node *n, const char *name)
 {
@@ -350,12 +353,12 @@ static void transfer(void)
     store_end(&s);
 }
 
-/* Time of events of size 0 counts, also where a thread has no others in the window. */
+/* Time of objects of 0 bytes counts, also where a thread has no others in the window. */
 static void nothing_moved(void)
 {
-    static const char lines[] =
-        X("io", "c", 1, 100, 100, "\"size_sum\":0") X("io", "c", 2, 300, 60, "\"size_sum\":1000")
-            X("io", "c", 2, 400, 7, "") X("io", "c", 3, 500, 40, "\"size_sum\":1000");
+    static const char lines[] = A("io", "sys", 1, 100, 100, "\"size_sum\":0")
+        A("io", "sys", 2, 300, 60, "\"size_sum\":1000") A("io", "sys", 2, 400, 7, "")
+            A("io", "sys", 3, 500, 40, "\"size_sum\":1000");
     struct store s;
 
     CHECK_STOP(store_begin(&s));

@@ -21,13 +21,16 @@ static void make(void)
     for (int i = 0; i < CALLS; i++) {
         int64_t length = rand_r(&seed) % 7 ? rand_r(&seed) % 8 : rand_r(&seed) % 3000;
         struct call *c = &calls[i];
-        *c = (struct call){
-            rand_r(&seed) % 3 == 0, rand_r(&seed) % 40000, 0, rand_r(&seed) % THREADS};
+        *c = (struct call){rand_r(&seed) % 3 == 0, rand_r(&seed) % 40000, 0,
+                           rand_r(&seed) % THREADS};
         c->te = c->ts + length;
         buf_printf(&text,
                    "{\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld,\"dur\":%lld,"
                    "\"ph\":\"X\",\"args\":{\"ret\":2,\"size\":%d}}\n",
-                   c->outer ? "fread" : "read", c->outer ? "Stdio" : i % 2 ? "POSIX" : "sys",
+                   c->outer ? "fread" : "read",
+                   c->outer ? "Stdio"
+                   : i % 2  ? "POSIX"
+                            : "sys",
                    c->thread / 2, c->thread % 2, (long long)c->ts, (long long)length, i + 1);
     }
     store_file(&store, "t.pfw", text.data, text.len);
