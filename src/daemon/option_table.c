@@ -163,8 +163,9 @@ const struct option_spec option_table[] = {
      "proxy. Requests for other names are refused, which protects against DNS rebinding."},
     {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, OPTION_ORIGIN, "ORIGIN", NULL,
      "ui.perfetto.dev and VS Code", "let web pages of this origin send requests; repeatable",
-     "Write the origin as browsers send it, for example http://localhost:10000. Requests of pages "
-     "from all other origins are refused."},
+     "Write the origin as browsers send it, for example http://localhost:10000, or "
+     "https://*.vscode-cdn.net for all names below vscode-cdn.net. localhost, 127.0.0.1 and [::1] "
+     "are the same. Requests of pages from all other origins are refused."},
     {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
      "let every user of this host query without a token", "They may query, but not make changes."},
     {"enforce-file-permissions", 0, OPTION_FLAG, AT(file_permissions), 0, 0, 0, NULL, NULL, NULL,

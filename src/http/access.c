@@ -214,12 +214,17 @@ static bool host_is(const char *h, size_t n, const char *name)
     return strlen(name) == n && strncasecmp(h, name, n) == 0;
 }
 
+static bool is_loopback_name(const char *h, size_t n)
+{
+    return host_is(h, n, "localhost") || host_is(h, n, "127.0.0.1") || host_is(h, n, "[::1]");
+}
+
 bool access_host_ok(const char *host, const struct http_options *o)
 {
     size_t n = host_length(host);
     if (!n)
         return false;
-    if (host_is(host, n, "localhost") || host_is(host, n, "127.0.0.1") || host_is(host, n, "[::1]"))
+    if (is_loopback_name(host, n))
         return true;
     for (size_t i = 0; i < o->bind_count; i++) {
         char bracketed[80];
@@ -235,21 +240,58 @@ bool access_host_ok(const char *host, const struct http_options *o)
     return false;
 }
 
+static const char *authority_of(const char *origin)
+{
+    return strncmp(origin, "http://", 7) == 0    ? origin + 7
+           : strncmp(origin, "https://", 8) == 0 ? origin + 8
+                                                 : NULL;
+}
+
+/* localhost:80 and 127.0.0.1:80, but not localhost:81. */
+static bool same_loopback(const char *a, const char *b)
+{
+    size_t n = host_length(a), m = host_length(b);
+    return n && m && is_loopback_name(a, n) && is_loopback_name(b, m) && strcmp(a + n, b + m) == 0;
+}
+
+/* `domain`: ".example.org" or ".example.org:8443"; before it one label or more. */
+static bool is_below(const char *authority, const char *domain)
+{
+    size_t n = strlen(authority), d = strlen(domain);
+    if (n <= d || strcmp(authority + n - d, domain) != 0)
+        return false;
+    for (size_t i = 0; i < n - d; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-.", authority[i]) ||
+            (authority[i] == '.' && (i == 0 || authority[i - 1] == '.')))
+            return false;
+    return authority[n - d - 1] != '.';
+}
+
+/* `allowed` is an origin, or one with "*." before its host: all names below that. */
+static bool origin_matches(const char *origin, const char *allowed)
+{
+    const char *a = authority_of(allowed), *b = authority_of(origin);
+    if (strcmp(origin, allowed) == 0)
+        return true;
+    if (!a || !b || a - allowed != b - origin)
+        return false;
+    return strncmp(a, "*.", 2) == 0 ? is_below(b, a + 1) : same_loopback(a, b);
+}
+
 bool access_origin_own(const char *origin, const char *host)
 {
-    const char *authority = strncmp(origin, "http://", 7) == 0    ? origin + 7
-                            : strncmp(origin, "https://", 8) == 0 ? origin + 8
-                                                                  : NULL;
+    const char *authority = authority_of(origin);
     return authority && host && strcasecmp(authority, host) == 0;
 }
 
 bool access_origin_ok(const char *origin, const char *host, const struct http_options *o)
 {
     if (!origin || strcmp(origin, "https://ui.perfetto.dev") == 0 ||
-        strncmp(origin, "vscode-webview:", 15) == 0)
+        strncmp(origin, "vscode-webview:", 15) == 0 || access_origin_own(origin, host))
         return true;
     for (size_t i = 0; i < o->allow_origin_count; i++)
-        if (strcmp(origin, o->allow_origins[i]) == 0)
+        if (origin_matches(origin, o->allow_origins[i]))
             return true;
-    return access_origin_own(origin, host);
+    const char *authority = authority_of(origin);
+    return authority && host && same_loopback(authority, host);
 }

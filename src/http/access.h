@@ -36,7 +36,8 @@ enum access_role access_token_role(const char *authorization, const struct http_
 bool access_host_ok(const char *host, const struct http_options *o);
 /* Origin header: a page of ours; no other page can have that one. */
 bool access_origin_own(const char *origin, const char *host);
-/* Origin header: absent, same origin as Host, Perfetto's UI, a VS Code webview, or an allowed one. */
+/* Origin header: absent, same origin as Host (where all loopback names are one), Perfetto's UI, a VS Code webview, or an allowed
+ * one. */
 bool access_origin_ok(const char *origin, const char *host, const struct http_options *o);
 
 #endif

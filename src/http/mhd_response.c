@@ -209,7 +209,8 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
     if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method")) {
         MHD_add_response_header(r, "Access-Control-Allow-Methods", allow);
         MHD_add_response_header(r, "Access-Control-Allow-Headers",
-                                "Authorization, Content-Type, If-None-Match");
+                                "Authorization, Content-Type, If-None-Match, X-Request-Id, "
+                                "X-Requested-With");
     }
     /* A public page asks for a host on a private network: https://wicg.github.io/private-network-access/ */
     if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Private-Network"))

@@ -51,6 +51,76 @@ static void knows_origins(void)
     CHECK(!access_origin_ok("http://localhost:1000", "localhost", &one));
 }
 
+static void knows_patterns(void)
+{
+    static const char *const allowed[] = {"https://*.vscode-cdn.net", "https://vscode.dev",
+                                          "http://*.example.org:8443", "http://localhost:8080"};
+    const struct http_options o = {.allow_origins = allowed, .allow_origin_count = 4};
+    const char *good[] = {"https://a.vscode-cdn.net",    "https://v--1a2b.c.vscode-cdn.net",
+                          "https://vscode.dev",          "http://a.example.org:8443",
+                          "http://localhost:8080",       "http://127.0.0.1:8080",
+                          "http://[::1]:8080"};
+    const char *bad[] = {"https://vscode-cdn.net",
+                         "https://.vscode-cdn.net",
+                         "https://a..vscode-cdn.net",
+                         "https://..vscode-cdn.net",
+                         "https://*.vscode-cdn.net.evil.com",
+                         "https://evil.com.vscode-cdn.net.evil.com",
+                         "https://evilvscode-cdn.net",
+                         "https://a.vscode-cdn.net.",
+                         "https://a.vscode-cdn.net:443",
+                         "https://a.vscode-cdn.net:8443",
+                         "https://a.vscode-cdn.net/",
+                         "https://evil.com/.vscode-cdn.net",
+                         "https://evil.com?.vscode-cdn.net",
+                         "https://evil.com#.vscode-cdn.net",
+                         "https://evil.com\\.vscode-cdn.net",
+                         "https://u@a.vscode-cdn.net",
+                         "https://evil.com:1.vscode-cdn.net",
+                         "https://A.vscode-cdn.net",
+                         "https://a.VSCODE-cdn.net",
+                         "HTTPS://a.vscode-cdn.net",
+                         "https://a b.vscode-cdn.net",
+                         "http://a.vscode-cdn.net",
+                         "vscode-cdn.net",
+                         "//a.vscode-cdn.net",
+                         "https://x.vscode.dev",
+                         "http://vscode.dev",
+                         "http://a.example.org",
+                         "http://a.example.org:844",
+                         "http://a.example.org:84430",
+                         "https://localhost:8080",
+                         "http://localhost:8081",
+                         "http://localhost",
+                         "http://localhost:8080.evil.com",
+                         "http://localhost.evil.com:8080",
+                         "http://127.0.0.1.evil.com:8080",
+                         "http://127.0.0.2:8080",
+                         "null",
+                         ""};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(access_origin_ok(good[i], "traces.example", &o));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!access_origin_ok(bad[i], "traces.example", &o));
+}
+
+/* A page that the daemon has served under another name of this machine may ask, but is not trusted like its own. */
+static void loopback_names_are_one(void)
+{
+    const struct http_options none = {0};
+    CHECK(access_origin_ok("http://localhost:80", "127.0.0.1:80", &none));
+    CHECK(access_origin_ok("http://127.0.0.1:80", "localhost:80", &none));
+    CHECK(access_origin_ok("http://[::1]:80", "LOCALHOST:80", &none));
+    CHECK(access_origin_ok("http://localhost", "127.0.0.1", &none));
+    CHECK(!access_origin_own("http://localhost:80", "127.0.0.1:80"));
+    const char *bad[] = {"http://localhost:81", "http://localhost",          "http://localhost:800",
+                         "http://127.0.0.2:80", "http://localhost.evil:80", "http://evil:80",
+                         "null",                "ftp://localhost:80"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!access_origin_ok(bad[i], "127.0.0.1:80", &none));
+    CHECK(!access_origin_ok("http://localhost:80", "traces.example:80", &none));
+}
+
 static void compares_tokens(void)
 {
     const struct http_options none = {0}, empty = {.token = ""},
@@ -180,6 +250,7 @@ static void knows_clients(void)
 
 static const struct check_test tests[] = {
     {"knows_hosts", knows_hosts},         {"knows_origins", knows_origins},
+    {"knows_patterns", knows_patterns},   {"loopback_names_are_one", loopback_names_are_one},
     {"compares_tokens", compares_tokens}, {"takes_equal_time", takes_equal_time},
     {"knows_roles", knows_roles},         {"finds_the_peer", finds_the_peer},
     {"knows_clients", knows_clients},     {NULL, NULL},
