@@ -29,6 +29,7 @@ struct param_spec {
     const char *fallback;      /* default, as text; NULL = not given                                    */
     const char *choices;       /* PARAM_CHOICE                                                          */
     const char *help;
+    bool required;             /* refused where it is missing, by open(); told to clients by /openapi.json */
 };
 #define PARAM_ITEMS_MAX 10000  /* values of a repeatable parameter or a list; more is ERR_PARAM              */
 struct param {
@@ -181,6 +182,7 @@ void params_normalised(const struct request *rq, struct buf *out);
 const struct endpoint *router_find(struct text path);      /* {id} in the path of an endpoint stands for any part */
 const struct endpoint *const *router_table(void);          /* NULL-terminated */
 void router_allow(const struct endpoint *e, char *out, size_t size);
+void router_missing(const char *path, char *out, size_t size); /* what to tell about a path without an endpoint */
 
 /* ---- selection.c: the parameters that all queries share ---- */
 /* dir, file, recursive, query, preset ... with these defaults; `prefix` before each name. */

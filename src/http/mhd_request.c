@@ -193,6 +193,13 @@ static const struct {
     {"CONNECT", 0},
 };
 
+static bool refuse_path(const struct exchange *x, struct exchange_refusal *r)
+{
+    static _Thread_local char detail[200];
+    router_missing(x->path, detail, sizeof detail);
+    return refuse(r, 404, ERR_NOT_FOUND, detail);
+}
+
 static bool check_method(struct exchange *x, struct exchange_refusal *r)
 {
     static _Thread_local char allow[80];
@@ -405,7 +412,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     if (!check_page(x, c, *authority ? authority : h.host, r) || !check_access(x, c, peer, r))
         return false;
     if (!x->rq.endpoint)
-        return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint; `/` lists them");
+        return refuse_path(x, r);
     return check_method(x, r) && check_body(x, c, &h, r) && become_stored(x, r) &&
            open_upload(x, c, r);
 }

@@ -2,6 +2,7 @@
 #include "endpoint.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct endpoint *const table[] = {
     &endpoint_page,
@@ -65,6 +66,47 @@ const struct endpoint *router_find(struct text path)
         if (matches(table[i]->path, path))
             return table[i];
     return NULL;
+}
+
+/* Paths of the dftracer_server that was before; docs/API.md has the same table. */
+static const struct {
+    const char *old, *now; /* NULL: nothing corresponds */
+} old_paths[] = {
+    {"/index.html", "/"},
+    {"/api/v1/info", "/info?detail=files"},
+    {"/api/v1/files", "/info?detail=files"},
+    {"/api/v1/files/info", "/info?detail=files"},
+    {"/api/v1/events", "/view"},
+    {"/api/v1/events/stream", "/view"},
+    {"/api/v1/stats", "/stats"},
+    {"/api/viz/events", "/timeline"},
+    {"/api/viz/density", "/timeline"},
+    {"/api/viz/stats", "/stats?report=detailed"},
+    {"/api/viz/calltree", "/call-tree"},
+    {"/api/viz/histogram", "/histogram"},
+    {"/api/viz/counters", "/aggregate"},
+    {"/api/viz/proctree", "/processes"},
+    {"/api/viz/columns", "/schema"},
+    {"/api/viz/layers", "/stats?report=names"},
+    {"/api/viz/untimed", "/view"},
+    {"/api/viz/breaks", NULL},
+    {"/api/prov/graph", NULL},
+};
+
+void router_missing(const char *path, char *out, size_t size)
+{
+    const char *now = NULL;
+    for (size_t i = 0; i < sizeof old_paths / sizeof *old_paths; i++)
+        if (strcmp(path, old_paths[i].old) == 0)
+            now = old_paths[i].now;
+    if (now)
+        snprintf(out, size, "no such endpoint: %s of the old dftracer_server is now %s", path, now);
+    else if (strncmp(path, "/api/", 5) == 0)
+        snprintf(out, size,
+                 "no such endpoint: the paths of the old dftracer_server are not served; "
+                 "docs/API.md lists what replaces them, and `/openapi.json` all endpoints");
+    else
+        snprintf(out, size, "no such endpoint; `/` lists them");
 }
 
 void router_allow(const struct endpoint *e, char *out, size_t size)
