@@ -25,7 +25,7 @@ PAINT = """new Promise((done) => { const look = () => { const e = performance.ge
 
 def asked(d, **more):
     """(wall, cpu) in the daemon, of a tile as the page asks for it."""
-    return d.serve("/timeline", **{"group_by": LANES, "color": "cat", "width": 1024, "events": 1000, **more})
+    return d.serve("/timeline", **{"group_by": LANES, "color": "cat", "width": 1024, "events": 0, "slices": "true", **more})
 
 
 def columns(color, objects):
@@ -41,7 +41,7 @@ def whole(report, world, d):
         ("timeline_rank", "/timeline coloured by rank", {"color": "rank"}),
         ("timeline_dur", "/timeline coloured by duration, in powers of two", {"color": "dur", "colors": 64}),
         ("timeline_file", "/timeline coloured by file, the 64 most frequent", {"color": "file", "colors": 64}),
-        ("timeline_lanes", "list of timeline lanes", {"width": 1, "events": 0}),
+        ("timeline_lanes", "list of timeline lanes", {"width": 1, "slices": "false"}),
     ):
         width = columns(more.get("color", "cat"), world.events)
         ours = alternate({"ours": lambda: asked(d, **{"width": width, **more})}, world.runs, warm=1)["ours"]  # noqa: B023
@@ -62,7 +62,7 @@ def series(low, high):
 
 
 def lanes(report, world, d, events):
-    ours = alternate({"ours": lambda: asked(d, width=1, events=0)}, world.runs, warm=1)["ours"]
+    ours = alternate({"ours": lambda: asked(d, width=1, slices="false")}, world.runs, warm=1)["ours"]
     report.value("lanes_%d" % (events // 1_000_000), "list of timeline lanes of %d M events, in the daemon" % (events // 1_000_000), ours[0] * 1000, "ms", 100, figure=None)
 
 

@@ -1,5 +1,5 @@
 /* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more than TIMELINE_SLICES_MOST those
- * of at least a quarter of a column's length, of twice or four times that ... if these are more than TIMELINE_SLICES_LONG. Which ones
+ * of at least an eighth of a column's length, of twice or four times that ... if these are more than TIMELINE_SLICES_LONG. Which ones
  * depends on neither chunks nor threads. */
 #include "timeline_slices.h"
 #include "timeline_work.h"
@@ -307,7 +307,7 @@ static int keep_chunks(const struct timeline_plan *plan, struct timeline_slices 
 
 static uint64_t least_length(const struct timeline_plan *plan, uint64_t objects)
 {
-    return objects > TIMELINE_SLICES_FINE || plan->step < 4 ? plan->step : plan->step / 4;
+    return objects > TIMELINE_SLICES_FINE || plan->step < 8 ? plan->step : plan->step / 8;
 }
 
 int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f,

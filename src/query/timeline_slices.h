@@ -18,7 +18,7 @@ enum {
     TIMELINE_SLICES_ALL = 20000,       /* of so many objects in the window each is a slice of its own     */
     TIMELINE_SLICES_MOST = 1 << 19,    /* of more objects only longer ones are collected, see least_length ... */
     TIMELINE_SLICES_LONG = 1 << 18,    /* ... so many at most                                             */
-    TIMELINE_SLICES_FINE = 1 << 23     /* of more objects in the window, these are as long as a column    */
+    TIMELINE_SLICES_FINE = 1 << 22     /* of more objects in the window, these are as long as a column    */
 };
 
 /* One that is drawn. */
