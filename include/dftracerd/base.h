@@ -113,8 +113,10 @@ char *buf_steal(struct buf *b, size_t *ret_len);             /* *new*, NUL-termi
 
 /* ---- arena: many small allocations, freed at once ------------------------------------------ */
 
-struct arena { void *head; size_t used; size_t limit; };     /* limit 0 = none; zero-initialise */
-void *arena_alloc(struct arena *a, size_t size);             /* 16-byte aligned, zeroed; NULL when out */
+struct budget;
+/* limit 0 = none; budget NULL = none, else borrowed until arena_done, and charged before memory is allocated; zero-initialise. */
+struct arena { void *head; size_t used, limit, charged; struct budget *budget; int error; };
+void *arena_alloc(struct arena *a, size_t size);             /* 16-byte aligned, zeroed; NULL: `error` is why */
 char *arena_strdup(struct arena *a, struct text t);          /* NUL-terminated copy */
 void arena_done(struct arena *a);
 

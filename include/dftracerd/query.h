@@ -487,7 +487,8 @@ struct comparison {
     size_t node_count;
     struct arena arena;              /* owns everything above                                             */
 };
-/* *new*. Errors as query_open and aggregate_open; a bad query of a node: err.text names the node. */
+/* *new*; charged to the budget, borrowed until comparison_free. Errors as query_open and aggregate_open; a bad query of a node: err.text
+ * names the node. */
 int compare_run(const struct query_env *env, struct snapshot *snapshot, const struct compare_options *options,
                 struct budget *budget, struct err *err, struct comparison **ret);
 void comparison_free(struct comparison *c);

@@ -1,6 +1,7 @@
 /* arena.c - allocations that die together. Blocks double in size, so that a small arena stays small. */
 #include "dftracerd/base.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,23 @@ struct block {
     char data[] __attribute__((aligned(ALIGNMENT)));
 };
 
-static struct block *block_new(const struct block *head, size_t need)
+static struct block *block_new(struct arena *a, size_t need)
 {
+    const struct block *head = a->head;
     size_t size = head ? head->size * 2 : FIRST_BLOCK;
 
     if (size > LAST_BLOCK)
         size = LAST_BLOCK;
     if (size < need)
         size = need;
-    struct block *block = calloc(1, sizeof(*block) + size);
+    size_t bytes = sizeof(struct block) + size;
+    int rc = a->budget ? budget_charge(a->budget, bytes) : 0;
+    if (rc < 0) {
+        a->error = rc;
+        return NULL;
+    }
+    a->charged += a->budget ? bytes : 0;
+    struct block *block = calloc(1, bytes);
     if (block)
         block->size = size;
     return block;
@@ -44,6 +53,7 @@ void *arena_alloc(struct arena *a, size_t size)
 {
     struct block *block = a->head;
 
+    a->error = -ENOMEM;
     if (size > SIZE_MAX / 2)
         return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -52,7 +62,7 @@ void *arena_alloc(struct arena *a, size_t size)
     if (a->limit && (a->used > a->limit || size > a->limit - a->used))
         return NULL;
     if (!block || block->size - block->used < size) {
-        block = block_new(block, size);
+        block = block_new(a, size);
         if (!block)
             return NULL;
         block->used = size;
@@ -81,6 +91,8 @@ void arena_done(struct arena *a)
         next = block->next;
         free(block);
     }
+    if (a->budget)
+        budget_release(a->budget, a->charged);
     a->head = NULL;
-    a->used = 0;
+    a->used = a->charged = 0;
 }

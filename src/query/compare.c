@@ -329,11 +329,15 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
     assert(options->side_count >= 2 && options->side_count <= COMPARE_SIDES_MAX);
     if (!c)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    c->arena.budget = budget;
     c->side_count = options->side_count;
     c->generation = snapshot_generation(snapshot);
     c->regression = -1;
     int rc = run_all(&run);
     free(run.tests);
+    budget_release(budget, run.charged);
+    if (rc == -ENOMEM && c->arena.error < 0)
+        rc = c->arena.error; /* memory for the answer: the limit may have been reached */
     if (rc < 0) {
         comparison_free(c);
         return err_set(err, rc, "%s", err_text(rc));

@@ -42,7 +42,7 @@ struct compare_run {
     struct err *err;
     struct comparison *result;
     struct { struct compare_test *test; size_t variant; } *tests;
-    size_t test_count, test_cap, node_count;
+    size_t test_count, test_cap, node_count, charged; /* charged: for tests                            */
 };
 
 /* One node on all sides, while it is worked on. */

@@ -215,14 +215,11 @@ static struct sample_summary summary_of(const struct measured *m)
 
 static int keep_test(struct compare_run *run, struct compare_test *t, size_t variant)
 {
-    if (run->test_count == run->test_cap) {
-        size_t cap = run->test_cap ? run->test_cap * 2 : 256;
-        void *grown = realloc(run->tests, cap * sizeof(*run->tests));
-        if (!grown)
-            return -ENOMEM;
-        run->tests = grown;
-        run->test_cap = cap;
-    }
+    int rc = budget_grow(run->budget, &run->charged, (void **)&run->tests, sizeof(*run->tests),
+                         run->test_count + 1, &run->test_cap);
+
+    if (rc < 0)
+        return rc;
     run->tests[run->test_count].test = t;
     run->tests[run->test_count++].variant = variant;
     return 0;

@@ -209,10 +209,13 @@ static int tell_row(struct node_work *w, const struct row *row, struct compare_g
 static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
                      struct compare_node *ret)
 {
-    struct ranked *ranked = calloc(count + 1, sizeof(*ranked));
-    size_t n = 0;
-    int rc = ranked ? 0 : -ENOMEM;
+    size_t n = 0, bytes = 2 * (count + 1) * sizeof(struct ranked); /* sorting copies them */
+    int rc = budget_charge(w->run->budget, bytes);
 
+    if (rc < 0)
+        return rc;
+    struct ranked *ranked = calloc(count + 1, sizeof(*ranked));
+    rc = ranked ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = budget_check(w->run->budget);
         ranked[n] = (struct ranked){.place = i};
@@ -226,6 +229,7 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
     for (size_t i = 0; ret->groups && i < n; i++)
         ret->groups[ret->group_count++] = ranked[i].group;
     free(ranked);
+    budget_release(w->run->budget, bytes);
     return rc < 0 ? rc : ret->groups ? 0 : -ENOMEM;
 }
 

@@ -80,6 +80,7 @@ struct doubles {
     struct group_table table;
     struct moments_f64 *moments[QUANTITIES];
     uint32_t cap;
+    size_t charged;
 };
 struct moments_f64 *doubles_find(const struct doubles *d, const uint64_t *keys, unsigned quantity);
 

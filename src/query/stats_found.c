@@ -205,7 +205,9 @@ void doubles_done(struct doubles *d)
 {
     for (unsigned i = 0; i < QUANTITIES; i++)
         free(d->moments[i]);
-    if (d->table.budget)
+    if (d->table.budget) {
+        budget_release(d->table.budget, d->charged);
         group_table_done(&d->table);
+    }
     memset(d, 0, sizeof(*d));
 }

@@ -194,6 +194,31 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     return *ret_part ? 0 : -ENOMEM;
 }
 
+/* Moments of groups [0, count) at least. */
+static int doubles_need(struct doubles *d, uint32_t count)
+{
+    uint32_t cap = d->cap ? d->cap : 64;
+
+    if (count <= d->cap)
+        return 0;
+    while (cap < count)
+        cap *= 2;
+    size_t more = (cap - d->cap) * sizeof(*d->moments[0]);
+    int rc = budget_charge(d->table.budget, more * QUANTITIES);
+    if (rc < 0)
+        return rc;
+    d->charged += more * QUANTITIES;
+    for (unsigned q = 0; q < QUANTITIES; q++) {
+        struct moments_f64 *grown = realloc(d->moments[q], cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        memset(grown + d->cap, 0, more);
+        d->moments[q] = grown;
+    }
+    d->cap = cap;
+    return 0;
+}
+
 static int merge_part(void *arg, size_t position, void *part, bool failed)
 {
     struct job *job = arg;
@@ -204,23 +229,11 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
     for (uint32_t i = 0; p && !failed && i < p->count && rc == 0; i++) {
         struct moments_f64 m;
         struct doubles *d = job->doubles;
-        uint32_t cap = d->cap;
         int64_t group = group_table_add(&d->table, p->keys + (size_t)i * p->width);
         rc = group < 0 ? (int)group : i % STATS_LOOKED ? 0 : budget_check(job->plan->budget);
-        while (rc == 0 && (uint64_t)group >= cap)
-            cap = cap ? cap * 2 : 64;
-        for (unsigned q = 0; rc == 0 && cap > d->cap && q < QUANTITIES; q++) {
-            struct moments_f64 *grown = realloc(d->moments[q], cap * sizeof(*grown));
-            if (!grown) {
-                rc = -ENOMEM;
-                break;
-            }
-            memset(grown + d->cap, 0, (cap - d->cap) * sizeof(*grown));
-            d->moments[q] = grown;
-        }
+        rc = rc < 0 ? rc : doubles_need(d, (uint32_t)group + 1);
         if (rc < 0)
             break;
-        d->cap = cap;
         chunk_f64_moments(&p->entries[i].moments, &m);
         moments_f64_merge(&d->moments[p->entries[i].quantity][group], &m);
     }

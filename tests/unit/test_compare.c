@@ -21,11 +21,12 @@ static struct comparison *run_nodes(struct store *s, const struct selection *sid
                                 .interval_ns = 1000000,
                                 .nodes = nodes,
                                 .node_count = node_count};
-    struct budget budget = {0};
+    static struct budget budget; /* as long as the comparisons */
+    size_t before = budget.memory_used;
     struct comparison *c = NULL;
 
     compare_run(&s->env, s->snapshot, &o, &budget, err, &c);
-    CHECK_INT(budget.memory_used, 0);
+    CHECK_INT(budget.memory_used, before + (c ? c->arena.charged : 0));
     return c;
 }
 
@@ -186,13 +187,14 @@ static int run_within(struct store *s, size_t memory, struct comparison **ret)
     struct selection sides[2];
     struct compare_options o = {
         .sides = sides, .side_count = 2, .interval_ns = 1000000, .nodes = &node, .node_count = 1};
-    struct budget budget = {.memory_limit = memory};
+    static struct budget budget; /* as long as the comparison */
     struct err err = {0};
 
+    budget.memory_limit = memory;
     for (int i = 0; i < 2; i++)
         selection_init(&sides[i]);
     int rc = compare_run(&s->env, s->snapshot, &o, &budget, &err, ret);
-    CHECK_INT(budget.memory_used, 0);
+    CHECK_INT(budget.memory_used, rc == 0 ? (*ret)->arena.charged : 0);
     err_done(&err);
     return rc;
 }
