@@ -115,7 +115,8 @@ struct index_progress {
                                      * file could not be read for lack of memory); it goes on by itself when there is
                                      * room, which forgotten files make at once                                */
 };
-void index_progress(struct index *ix, struct index_progress *ret);
+void index_progress(struct index *ix, struct index_progress *ret); /* while files are queued: as it was a moment ago */
+int index_store_error(struct index *ix);     /* index_progress.store_error alone: cheap                   */
 /* The longest time that a thread which makes columns has worked without getting on. */
 int64_t index_silence_ns(const struct index *ix);
 struct index_file;
@@ -183,6 +184,7 @@ struct index_file {
     const struct index_name *names; /* sorted by (kind, hash, position)                                  */
     uint32_t process_count;
     const struct index_process *processes; /* sorted by (host, pid)                                       */
+    const uint32_t *by_pid;         /* positions in `processes`, sorted by pid, then ascending            */
     uint32_t archive_member_count;
     const struct index_member *archive_members; /* in the order of the archive                            */
 };
@@ -257,6 +259,8 @@ struct index_process {
     bool has_time;
     __int128 min_ts, max_te;        /* ns, over its events                                               */
 };
+/* Positions in file->processes of those with this pid, ascending; borrowed. */
+const uint32_t *index_processes_of_pid(const struct index_file *file, int64_t pid, uint32_t *ret_count);
 /* The name that a record of the file itself gives a hash, its first one (text order); INDEX_NO_TEXT: none does. */
 uint32_t index_name_in(const struct index_file *file, enum index_name_kind kind, uint32_t hash);
 /* The name behind a hash as an object of `file` (of process `pid`, INT64_MIN if unknown) means it: its own file first, then the

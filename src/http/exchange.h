@@ -80,6 +80,7 @@ struct exchange {
     bool waiting, waited;             /* for the index, now or ever: see NEXT_WAIT                     */
     int64_t wake_ns;                  /* while waiting; 0 = when the index changes                     */
     int64_t stepped_ns;               /* the last step began                                          */
+    int64_t judged_ns;                /* so long took judging whether the index is ready for it       */
     uint64_t seen_changes;            /* http_changes() before the answer looked at the index last     */
     bool gone;                        /* the client went away                                         */
     bool abandoned;                   /* answered without waiting for the job of open()               */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define REJUDGE_NS 1000000000ll
+#define JUDGE_REST 10 /* times as long as it took: not judged again before */
 
 void exchange_pin(struct exchange *x)
 {
@@ -286,6 +287,7 @@ static bool judge(struct exchange *x)
     if (x->rq.snapshot && (only_looks(x) || http_is_ready(x)))
         return true;
     exchange_unpin(x);
+    x->judged_ns = clock_mono_ns() - x->stepped_ns;
     return false;
 }
 
@@ -337,6 +339,7 @@ static void job_judge(void *arg)
 /* Now and then without a reason, should a change have gone untold. */
 static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
 {
+    gap_ns += x->judged_ns * JUDGE_REST;
     return age >= REJUDGE_NS + gap_ns ||
            (age >= gap_ns && x->seen_changes != http_changes(x->http));
 }

@@ -48,11 +48,8 @@ struct pace {
 /* Indexing has stopped on an error: 0 or which. Asked once a tick, and only when somebody waits for the index. */
 static int store_error(struct http *h, int *known)
 {
-    struct index_progress p;
-    if (*known > 0) {
-        index_progress(h->options.index, &p);
-        *known = p.store_error;
-    }
+    if (*known > 0)
+        *known = index_store_error(h->options.index);
     return *known;
 }
 

@@ -38,6 +38,19 @@ uint8_t *body_filter(struct body *b, unsigned dimension, size_t len)
     return bits;
 }
 
+int body_processes(struct body *b, const struct index_process *list, uint32_t count)
+{
+    uint32_t *order = arena_alloc(&b->arena, (count + 1ul) * sizeof *order);
+
+    if (!order)
+        return -ENOMEM;
+    process_order(list, count, order);
+    b->pub.processes = list;
+    b->pub.process_count = count;
+    b->pub.by_pid = order;
+    return 0;
+}
+
 void body_release(struct body *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
@@ -231,7 +244,6 @@ static struct entry *entry_new(struct index *ix, int64_t id, const char *name, c
     ix->archive_count += e->is_archive;
     ix->by_id[id] = e;
     pair_up(ix, e);
-    ix->sorted = false;
     return e;
 fail:
     free(e);
@@ -279,7 +291,9 @@ void catalog_changed(struct index *ix)
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
-    ix->forks_dirty = ix->forks_dirty || e->view->pub.process_count || v->pub.process_count;
+    /* Where no file has forks, processes that come or go change nothing. */
+    ix->forks_dirty = ix->forks_dirty || e->view->body->fork_count || v->body->fork_count ||
+                      (ix->fork_count && (e->view->pub.process_count || v->pub.process_count));
     view_release(e->view);
     e->view = v;
     ix->gone = ix->gone || (v->pub.state == INDEX_MISSING && v->pub.id == 0);

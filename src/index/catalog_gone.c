@@ -31,7 +31,7 @@ static void entry_free(struct index *ix, struct entry *e)
 /* Nobody points at what goes: X.gz forgets its X; links were settled since the last name went. */
 void catalog_drop_gone(struct index *ix)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, sorted = 0;
 
     if (!ix->gone || ix->links_dirty)
         return;
@@ -51,6 +51,8 @@ void catalog_drop_gone(struct index *ix)
         }
         ix->gone = ix->gone || is_gone(e); /* somebody is at it: later */
         ix->entries[kept++] = e;
+        sorted += i < ix->sorted_count;
     }
     ix->entry_count = kept;
+    ix->sorted_count = sorted;
 }

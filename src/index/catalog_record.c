@@ -214,8 +214,8 @@ static int decode_processes(struct index *ix, struct rec *r, struct body *b)
         return -ENOMEM;
     for (uint64_t i = 0; i < count; i++)
         decode_process(ix, r, &list[i]);
-    b->pub.processes = list;
-    b->pub.process_count = (uint32_t)count;
+    if (body_processes(b, list, (uint32_t)count) < 0)
+        return -ENOMEM;
     count = rec_count(r, 4);
     forks = arena_alloc(&b->arena, (count + 1) * sizeof *forks);
     if (!forks)

@@ -177,23 +177,17 @@ static int copy_names(struct body *b, struct run *r)
 }
 
 /* A fork that names no host was on the only one of its process. */
-static struct part_fact with_host(struct part_fact f, const struct index_process *list,
-                                  uint32_t count)
+static struct part_fact with_host(struct part_fact fork, const struct index_file *f)
 {
-    const struct index_process *found = NULL;
+    uint32_t at = MAP_NONE;
 
-    for (uint32_t i = 0; i < count && f.host == INDEX_NO_TEXT; i++) {
-        if (list[i].pid != f.pid)
-            continue;
-        if (found)
-            return f;
-        found = &list[i];
+    if (fork.host == INDEX_NO_TEXT)
+        at = process_only(f->processes, f->by_pid, f->process_count, fork.pid);
+    if (at != MAP_NONE) {
+        fork.host = f->processes[at].host;
+        fork.host_is_hash = f->processes[at].host_is_hash;
     }
-    if (found) {
-        f.host = found->host;
-        f.host_is_hash = found->host_is_hash;
-    }
-    return f;
+    return fork;
 }
 
 static int copy_processes(struct body *b, const struct part *p)
@@ -209,15 +203,14 @@ static int copy_processes(struct body *b, const struct part *p)
     if (copy && count)
         memcpy(copy, list, count * sizeof *copy);
     free(list);
-    b->pub.processes = copy;
-    b->pub.process_count = count;
+    rc = copy ? body_processes(b, copy, count) : -ENOMEM;
     forks = arena_alloc(&b->arena, (p->fact_count + 1) * sizeof *forks);
     b->forks = forks;
-    for (uint32_t i = 0; copy && forks && i < p->fact_count; i++) {
+    for (uint32_t i = 0; rc == 0 && forks && i < p->fact_count; i++) {
         if (fact_is_fork(&p->facts[i]))
-            forks[b->fork_count++] = with_host(p->facts[i], b->pub.processes, count);
+            forks[b->fork_count++] = with_host(p->facts[i], &b->pub);
     }
-    return copy && forks ? 0 : -ENOMEM;
+    return rc == 0 && forks ? 0 : -ENOMEM;
 }
 
 static void see_times(struct index_file *f, const struct part *p)

@@ -27,6 +27,8 @@ static void forget_id(struct writer *w, uint32_t id)
         /* Of the batch, that is: */
         if (w->garbage[i].file != id || w->garbage[i].generation != UINT64_MAX)
             w->garbage[kept++] = w->garbage[i];
+        else
+            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
     }
     w->garbage_count = kept;
 }
@@ -103,9 +105,12 @@ void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
     abandon_all(w, w->ix->full);
     kv_batch_clear(w->batch);
     texts_lost(w->ix->texts);
-    for (uint32_t i = 0; i < w->garbage_count; i++)
+    for (uint32_t i = 0; i < w->garbage_count; i++) {
         if (w->garbage[i].generation != UINT64_MAX)
             w->garbage[kept++] = w->garbage[i];
+        else
+            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
+    }
     w->garbage_count = kept;
     abandon_list(list, count);
     ingest_rest(w->in);

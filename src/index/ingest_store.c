@@ -26,8 +26,10 @@ static void retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint
     struct kv_key key = garbage_key(&g);
 
     kv_put(w->batch, KV_GARBAGE, &key, "", 0);
-    if (ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
-        w->garbage[w->garbage_count++] = g; /* else: collected at the next start */
+    if (!ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
+        return; /* collected at the next start */
+    w->garbage[w->garbage_count++] = g;
+    w->garbage_files += kind == GARBAGE_FILE;
 }
 
 void garbage_delete(struct kv_batch *b, const struct garbage *g)
@@ -52,14 +54,19 @@ void garbage_delete(struct kv_batch *b, const struct garbage *g)
 
 void collect_garbage(struct writer *w)
 {
+    enum { REST = 20 }; /* a snapshot of many files takes a while */
+    int64_t begin, end;
     uint64_t oldest;
     uint32_t kept = 0;
 
-    if (w->garbage_count == 0)
+    begin = clock_mono_ns();
+    if (w->garbage_count == 0 || begin < w->collect_ns)
         return;
     pthread_mutex_lock(&w->ix->lock);
     oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
+    end = clock_mono_ns();
+    w->collect_ns = end + (end - begin) * REST;
     for (uint32_t i = 0; i < w->garbage_count; i++) {
         /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
         if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
@@ -68,6 +75,7 @@ void collect_garbage(struct writer *w)
         }
         garbage_delete(w->batch, &w->garbage[i]);
         w->files_deleted += w->garbage[i].kind == GARBAGE_FILE;
+        w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
     }
     w->garbage_count = kept;
 }

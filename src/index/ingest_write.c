@@ -115,11 +115,7 @@ static int64_t commit_ns(const struct writer *w)
 /* Something large is, or becomes with this commit, garbage: a file, not the summary that each commit of a run replaces. */
 static bool deletes_file(const struct writer *w)
 {
-    bool found = w->replacing || w->freed;
-
-    for (uint32_t i = 0; i < w->garbage_count && !found; i++)
-        found = w->garbage[i].kind == GARBAGE_FILE;
-    return found;
+    return w->replacing || w->freed || w->garbage_files > 0;
 }
 
 /* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what a commit replaces can be

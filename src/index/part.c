@@ -79,6 +79,11 @@ static bool same_process(const void *array, uint32_t i, const void *key)
     return a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash;
 }
 
+static uint64_t process_hash(const struct index_process *p)
+{
+    return map_mix((uint64_t)p->pid, (uint64_t)p->host << 1 | p->host_is_hash);
+}
+
 /* The process (host, pid), made if new; NULL without memory. */
 static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
 {
@@ -90,7 +95,7 @@ static struct index_process *process_of(struct part *p, uint32_t host, bool is_h
                                 .cmd_hash = INDEX_NO_TEXT,
                                 .exec_hash = INDEX_NO_TEXT,
                                 .cwd_hash = INDEX_NO_TEXT};
-    uint64_t hash = map_mix((uint64_t)pid, (uint64_t)host << 1 | is_hash);
+    uint64_t hash = process_hash(&key);
     uint32_t i = map_find(&p->process_map, hash, same_process, p->processes, &key);
 
     if (i != MAP_NONE)
@@ -169,40 +174,40 @@ int64_t part_rank_of(struct text t)
     return num_parse_i64(t, &rank) == 0 ? rank : INT64_MIN;
 }
 
-/* The only host of a pid, or the process without one: where an object or a fact that names no host belongs. */
-static struct index_process *only_process(struct index_process *list, uint32_t count, int64_t pid)
-{
-    struct index_process *found = NULL;
+/* Of a part whose list of processes is complete. */
+struct settled {
+    struct part *part;
+    uint32_t *by_pid;
+};
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].pid != pid || list[i].host == INDEX_NO_TEXT)
-            continue;
-        if (found)
-            return NULL;
-        found = &list[i];
-    }
-    return found;
+/* 0 or -ENOMEM. */
+static int settled_order(struct settled *s)
+{
+    s->by_pid = malloc((s->part->process_count + 1ul) * sizeof *s->by_pid);
+    if (!s->by_pid)
+        return -ENOMEM;
+    process_order(s->part->processes, s->part->process_count, s->by_pid);
+    return 0;
 }
 
-static struct index_process *find_process(struct index_process *list, uint32_t count,
-                                          const struct part_fact *f)
+/* What names no host belongs to the only host of its pid, or else to the process without one. NULL: there is none. */
+static struct index_process *find_process(const struct settled *s, const struct part_fact *f)
 {
-    struct index_process *p = NULL;
+    struct part *p = s->part;
+    struct index_process key = {.host = f->host, .host_is_hash = f->host_is_hash, .pid = f->pid};
+    uint32_t at = MAP_NONE;
 
     if (f->host == INDEX_NO_TEXT)
-        p = only_process(list, count, f->pid);
-    for (uint32_t i = 0; !p && i < count; i++) {
-        if (list[i].pid == f->pid && list[i].host == f->host &&
-            list[i].host_is_hash == f->host_is_hash)
-            p = &list[i];
-    }
-    return p;
+        at = process_only(p->processes, s->by_pid, p->process_count, f->pid);
+    if (at == MAP_NONE)
+        at = map_find(&p->process_map, process_hash(&key), same_process, p->processes, &key);
+    return at == MAP_NONE ? NULL : &p->processes[at];
 }
 
 /* The first fact of a kind wins, but for a rank, which process_name and PR say alike. */
-static void apply_fact(struct index_process *list, uint32_t count, const struct part_fact *f)
+static void apply_fact(const struct settled *s, const struct part_fact *f)
 {
-    struct index_process *p = find_process(list, count, f);
+    struct index_process *p = find_process(s, f);
 
     if (!p)
         return;
@@ -223,13 +228,13 @@ static void apply_fact(struct index_process *list, uint32_t count, const struct 
 }
 
 /* The child's parent, where its own start did not tell it. */
-static void apply_fork(struct index_process *list, uint32_t count, const struct part_fact *f)
+static void apply_fork(const struct settled *s, const struct part_fact *f)
 {
     struct part_fact child = *f;
     struct index_process *p;
 
     child.pid = f->value;
-    p = fact_is_fork(f) && f->pid != f->value ? find_process(list, count, &child) : NULL;
+    p = fact_is_fork(f) && f->pid != f->value ? find_process(s, &child) : NULL;
     if (!p || p->ppid != INT64_MIN)
         return;
     p->ppid = f->pid;
@@ -248,20 +253,42 @@ static int compare_processes(const void *a, const void *b)
 }
 
 /* What has no host gets the only one that its pid has. */
-static void add_with_hosts(struct part *to, const struct part *from)
+static int add_with_hosts(struct part *to, const struct part *from)
 {
-    for (uint32_t i = 0; i < from->process_count; i++) {
-        struct index_process p = from->processes[i];
-        const struct index_process *host =
-            p.host == INDEX_NO_TEXT ? only_process(from->processes, from->process_count, p.pid)
-                                    : NULL;
+    struct settled s = {.part = (struct part *)from};
+    int rc = settled_order(&s);
 
-        if (host) {
-            p.host = host->host;
-            p.host_is_hash = host->host_is_hash;
+    for (uint32_t i = 0; i < from->process_count && rc == 0; i++) {
+        struct index_process p = from->processes[i];
+        uint32_t host = MAP_NONE;
+
+        if (p.host == INDEX_NO_TEXT)
+            host = process_only(from->processes, s.by_pid, from->process_count, p.pid);
+        if (host != MAP_NONE) {
+            p.host = from->processes[host].host;
+            p.host_is_hash = from->processes[host].host_is_hash;
         }
         part_add_process(to, &p);
+        rc = to->error;
     }
+    free(s.by_pid);
+    return rc;
+}
+
+/* 0 or -ENOMEM. */
+static int apply_facts(struct part *to, const struct part *from)
+{
+    struct settled s = {.part = to};
+    int rc = settled_order(&s);
+
+    for (uint32_t i = 0; i < from->fact_count && rc == 0; i++) {
+        if (!fact_is_fork(&from->facts[i]))
+            apply_fact(&s, &from->facts[i]);
+    }
+    for (uint32_t i = 0; i < from->fact_count && rc == 0; i++)
+        apply_fork(&s, &from->facts[i]);
+    free(s.by_pid);
+    return rc;
 }
 
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count)
@@ -271,14 +298,8 @@ int part_processes(const struct part *p, struct index_process **ret, uint32_t *r
 
     if (!settled)
         return -ENOMEM;
-    add_with_hosts(settled, p);
-    for (uint32_t i = 0; i < p->fact_count; i++) {
-        if (!fact_is_fork(&p->facts[i]))
-            apply_fact(settled->processes, settled->process_count, &p->facts[i]);
-    }
-    for (uint32_t i = 0; i < p->fact_count; i++)
-        apply_fork(settled->processes, settled->process_count, &p->facts[i]);
-    rc = settled->error;
+    rc = add_with_hosts(settled, p);
+    rc = rc ? rc : apply_facts(settled, p);
     if (rc == 0) {
         *ret = settled->processes;
         *ret_count = settled->process_count;

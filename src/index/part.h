@@ -90,6 +90,11 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 /* Processes as answers tell them: objects without a host join the only host that their pid has in the file; facts
  * applied; sorted by (host, pid). *new* array of *ret_count. */
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
+/* process_order.c: positions of processes by pid, those of a pid ascending; and the only one of a pid that has a host,
+ * MAP_NONE where none or several have. */
+void process_order(const struct index_process *list, uint32_t count, uint32_t *ret_order);
+uint32_t process_only(const struct index_process *list, const uint32_t *order, uint32_t count,
+                      int64_t pid);
 int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
 /* summary.c */
@@ -100,7 +105,7 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
 /* Threads without a host join the only host of their pid. */
-int summary_settle_hosts(struct summary *s, const struct index_process *processes, uint32_t count);
+int summary_settle_hosts(struct summary *s, const struct index_file *f);
 struct summary *summary_clone(const struct summary *s);
 
 #endif

@@ -150,11 +150,10 @@ uint32_t index_name_in(const struct index_file *f, enum index_name_kind kind, ui
 
 static const struct index_process *process_in_file(const struct index_file *f, int64_t pid)
 {
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        if (f->processes[i].pid == pid)
-            return &f->processes[i];
-    }
-    return NULL;
+    uint32_t count;
+    const uint32_t *at = index_processes_of_pid(f, pid, &count);
+
+    return count ? &f->processes[*at] : NULL;
 }
 
 static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *r,

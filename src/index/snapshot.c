@@ -68,11 +68,37 @@ static int compare_entries(const void *a, const void *b)
     return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
 }
 
+/* From the back, where there is room for all; the new ones are copied. */
+static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh, uint32_t count)
+{
+    while (count > 0) {
+        bool old = sorted > 0 && strcmp(list[sorted - 1]->name, fresh[count - 1]->name) > 0;
+
+        list[sorted + count - 1] = old ? list[sorted - 1] : fresh[count - 1];
+        *(old ? &sorted : &count) -= 1;
+    }
+}
+
+/* What came since the last time is sorted, and merged with what was there. */
 static void sort_entries(struct index *ix)
 {
-    if (!ix->sorted && ix->entry_count)
-        qsort(ix->entries, ix->entry_count, sizeof *ix->entries, compare_entries);
-    ix->sorted = true;
+    uint32_t before = ix->sorted_count, count = ix->entry_count - before;
+    struct entry **fresh = ix->entries + before, **copy;
+
+    if (count == 0)
+        return;
+    copy = before ? malloc(count * sizeof(struct entry *)) : NULL;
+    if (before && !copy) { /* slower, without memory */
+        fresh = ix->entries;
+        count = ix->entry_count;
+    }
+    qsort(fresh, count, sizeof(struct entry *), compare_entries);
+    if (copy) {
+        memcpy(copy, fresh, count * sizeof(struct entry *));
+        merge_new(ix->entries, before, copy, count);
+    }
+    free(copy);
+    ix->sorted_count = ix->entry_count;
 }
 
 int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)

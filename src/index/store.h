@@ -173,7 +173,7 @@ struct index {
     pthread_cond_t files_cond; /* the queue of files is not empty, or ingest stops */
     struct entry **entries;    /* by name, once sorted */
     uint32_t entry_count, entry_cap, archive_count;
-    bool sorted;
+    uint32_t sorted_count; /* so many of the first entries are in order */
     struct intern *entry_names; /* name -> position in by_id */
     struct entry **by_id;
     uint32_t by_id_cap;
@@ -193,6 +193,8 @@ struct index {
     uint32_t *lost, lost_count, lost_cap; /* ids of those that were found so when it was opened */
     char *rebuilt;       /* why the store that was there has been removed, or NULL */
     uint64_t generation, generation_stored, generation_opened;
+    struct index_progress progress; /* sums over all entries (store_files.c) */
+    int64_t progress_until_ns;      /* monotonic: not summed up again before, while files are queued */
     struct snapshot *current; /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
     struct part_fact *forks; /* of the files of the last snapshot: who forked whom (forks.c) */
@@ -252,6 +254,8 @@ struct body *body_new(void);
 void body_identify(struct body *b, const struct identity *file);
 /* Room for the filter of one of the terms' dimensions; NULL without memory. */
 uint8_t *body_filter(struct body *b, unsigned dimension, size_t len);
+/* Borrows the list, which lives in the body's arena; 0, -ENOMEM. */
+int body_processes(struct body *b, const struct index_process *list, uint32_t count);
 void body_release(struct body *b);
 struct view *
 view_of_body(struct body *b,

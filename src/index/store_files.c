@@ -247,18 +247,40 @@ uint64_t index_file_done(const struct index_file *file)
     return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
+/* Readers wait for the lock: while files are queued, the sums are reused for many times as long as they took. */
+static void sum_progress(struct index *ix)
+{
+    enum { REST = 20 };
+    int64_t begin = clock_mono_ns();
+
+    if (ix->queue_head && ix->progress.files_pending > 0 && begin < ix->progress_until_ns)
+        return;
+    ix->progress = (struct index_progress){0};
+    for (uint32_t i = 0; i < ix->entry_count; i++)
+        add_progress(ix, &ix->progress, ix->entries[i]);
+    int64_t end = clock_mono_ns();
+    ix->progress_until_ns = end + (end - begin) * REST;
+}
+
+int index_store_error(struct index *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    int error = ix->store_error;
+    pthread_mutex_unlock(&ix->lock);
+    return error;
+}
+
 void index_progress(struct index *ix, struct index_progress *ret)
 {
-    *ret = (struct index_progress){0};
     pthread_mutex_lock(&ix->lock);
+    sum_progress(ix);
+    *ret = ix->progress;
     ret->listed = ix->listed;
     ret->store_error = ix->store_error;
     ret->read_again = ix->read_again;
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;
     ret->directories_unreadable = held_count(ix->held);
-    for (uint32_t i = 0; i < ix->entry_count; i++)
-        add_progress(ix, ret, ix->entries[i]);
     if (ix->ingest) {
         pthread_mutex_lock(&ix->ingest->lock);
         ret->pieces_ahead = ix->ingest->pieces_used;

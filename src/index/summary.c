@@ -183,28 +183,15 @@ struct summary *summary_clone(const struct summary *s)
     return copy;
 }
 
-/* The only host of a pid among the processes, or NULL. They are sorted by host, so look at all of them. */
-static const struct index_process *only_host(const struct index_process *p, uint32_t count,
-                                             int64_t pid)
-{
-    const struct index_process *found = NULL;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (p[i].pid != pid)
-            continue;
-        if (found)
-            return NULL;
-        found = &p[i];
-    }
-    return found && found->host != INDEX_NO_TEXT ? found : NULL;
-}
-
-/* Of a thread that tells no host: the process that it must be of. */
+/* Of a thread that tells no host: the only process that it can be of, or NULL. */
 static const struct index_process *process_of(const struct summary_thread *t,
-                                              const struct index_process *processes, uint32_t count)
+                                              const struct index_file *f)
 {
-    return t->host == INDEX_NO_TEXT && t->pid != INT64_MIN ? only_host(processes, count, t->pid)
-                                                           : NULL;
+    uint32_t at = MAP_NONE;
+
+    if (t->host == INDEX_NO_TEXT && t->pid != INT64_MIN)
+        at = process_only(f->processes, f->by_pid, f->process_count, t->pid);
+    return at == MAP_NONE ? NULL : &f->processes[at];
 }
 
 /* 0 or -ENOMEM. */
@@ -234,21 +221,21 @@ static void swap_threads(struct summary *x, struct summary *y)
     SWAP(a->thread_map, b->thread_map);
 }
 
-int summary_settle_hosts(struct summary *s, const struct index_process *processes, uint32_t count)
+int summary_settle_hosts(struct summary *s, const struct index_file *f)
 {
     struct summary *settled;
     bool any = false;
     int rc = 0;
 
     for (uint32_t i = 0; i < s->thread_count && !any; i++)
-        any = process_of(&s->threads[i], processes, count) != NULL;
+        any = process_of(&s->threads[i], f) != NULL;
     if (!any)
         return 0;
     settled = summary_new();
     if (!settled)
         return -ENOMEM;
     for (uint32_t i = 0; i < s->thread_count && rc == 0; i++)
-        rc = add_settled(settled, &s->threads[i], process_of(&s->threads[i], processes, count));
+        rc = add_settled(settled, &s->threads[i], process_of(&s->threads[i], f));
     if (rc == 0)
         swap_threads(s, settled);
     summary_free(settled);

@@ -53,13 +53,15 @@ static int compare_processes(const void *a, const void *b)
     return (x->file > y->file) - (x->file < y->file);
 }
 
-static size_t first_of_pid(const struct process_table *t, int64_t pid)
+/* The first one that does not come before (pid, host). */
+static size_t place_of(const struct process_table *t, int64_t pid, uint32_t host)
 {
     size_t lo = 0, hi = t->count;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (t->processes[mid].pid < pid)
+        const struct process *p = &t->processes[mid];
+        if (p->pid < pid || (p->pid == pid && p->host < host))
             lo = mid + 1;
         else
             hi = mid;
@@ -69,14 +71,15 @@ static size_t first_of_pid(const struct process_table *t, int64_t pid)
 
 static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_t host)
 {
-    size_t first = first_of_pid(t, pid), n = 0;
+    size_t at = place_of(t, pid, host), first = place_of(t, pid, 0);
+    bool any = first < t->count && t->processes[first].pid == pid,
+         several = any && first + 1 < t->count && t->processes[first + 1].pid == pid;
 
-    for (size_t i = first; i < t->count && t->processes[i].pid == pid; i++, n++) {
-        if (t->processes[i].host == host)
-            return (uint32_t)i;
-    }
+    if (at < t->count && t->processes[at].pid == pid && t->processes[at].host == host)
+        return (uint32_t)at;
     /* A host that is not known on one of the two sides. */
-    if (n == 1 && (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
+    if (any && !several &&
+        (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
         return (uint32_t)first;
     return NOBODY;
 }

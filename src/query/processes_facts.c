@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOKED = 1024 }; /* processes until the budget is asked whether to continue */
+
 struct fact {
     struct value host;
     uint32_t file; /* position in the snapshot */
@@ -35,11 +37,12 @@ static struct value int_value(int64_t i)
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
 
-static int compare_facts(const void *a, const void *b)
+static int compare_facts(const void *a, const void *b, void *arg)
 {
     const struct fact *x = a, *y = b;
     int cmp = value_cmp(&x->host, &y->host);
 
+    (void)arg;
     if (cmp != 0)
         return cmp;
     if (x->process->pid != y->process->pid)
@@ -55,31 +58,40 @@ static struct value host_of(struct query *q, const struct index_file *f,
     return text_value(q, host == INDEX_NO_TEXT ? only_host_of_pid(q, f, p->pid) : host);
 }
 
+static int read_file_facts(struct facts *t, uint32_t file)
+{
+    const struct index_file *f = snapshot_file(query_snapshot(t->query), file);
+    int rc = 0;
+
+    for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
+        rc = k % LOOKED ? 0 : budget_check(query_budget(t->query));
+        t->all[t->count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
+                                           .file = file,
+                                           .process = &f->processes[k]};
+    }
+    return rc;
+}
+
 static int read_facts(struct facts *t)
 {
     const struct snapshot *s = query_snapshot(t->query);
+    struct budget *budget = query_budget(t->query);
     const uint32_t *files;
     size_t n = query_files(t->query, &files), count = 0;
 
     for (size_t i = 0; i < n; i++)
         count += snapshot_file(s, files[i])->process_count;
-    int rc = budget_charge(query_budget(t->query), count * sizeof(*t->all));
+    size_t bytes = 2 * count * sizeof(*t->all); /* sorting copies them */
+    int rc = budget_charge(budget, bytes);
     if (rc < 0)
         return rc;
-    t->list->charged += count * sizeof(*t->all);
+    t->list->charged += bytes;
     t->all = malloc((count + 1) * sizeof(*t->all));
-    if (!t->all)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const struct index_file *f = snapshot_file(s, files[i]);
-        for (uint32_t k = 0; k < f->process_count; k++)
-            t->all[t->count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
-                                               .file = files[i],
-                                               .process = &f->processes[k]};
-    }
-    if (t->count)
-        qsort(t->all, t->count, sizeof(*t->all), compare_facts);
-    return 0;
+    rc = t->all ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = read_file_facts(t, files[i]);
+    return rc < 0 ? rc
+                  : sort_items(t->all, t->count, sizeof(*t->all), compare_facts, NULL, budget);
 }
 
 /* ---- one process ------------------------------------------------------------------------------------------- */
@@ -124,13 +136,15 @@ static void see_fact(struct facts *t, struct process_info *row, const struct fac
 }
 
 /* Rows and facts are both in the order of (host, pid). */
-static void see_facts(struct facts *t)
+static int see_facts(struct facts *t)
 {
     size_t at = 0;
+    int rc = 0;
 
-    for (size_t i = 0; i < t->list->count; i++) {
+    for (size_t i = 0; i < t->list->count && rc == 0; i++) {
         struct process_info *row = &t->list->rows[i];
         bool started = false;
+        rc = i % LOOKED ? 0 : budget_check(query_budget(t->query));
         for (; at < t->count; at++) {
             const struct fact *f = &t->all[at];
             int cmp = value_cmp(&f->host, &row->host);
@@ -142,6 +156,7 @@ static void see_facts(struct facts *t)
         if (started && row->finished.type == VALUE_NULL)
             row->finished = (struct value){.type = VALUE_BOOL};
     }
+    return rc;
 }
 
 /* ---- guesses ----------------------------------------------------------------------------------------------- */
@@ -180,12 +195,14 @@ static const struct index_process *owner_of(const struct index_file *f)
     return n == 1 ? found : NULL;
 }
 
-static void guess_in_file(struct facts *t, const struct index_file *f)
+static int guess_in_file(struct facts *t, const struct index_file *f)
 {
+    int rc = 0;
     const struct index_process *owner = f->process_count > 1 ? owner_of(f) : NULL;
     struct value host = owner ? host_of(t->query, f, owner) : (struct value){.type = VALUE_NULL};
 
-    for (uint32_t i = 0; owner && i < f->process_count; i++) {
+    for (uint32_t i = 0; owner && i < f->process_count && rc == 0; i++) {
+        rc = i % LOOKED ? 0 : budget_check(query_budget(t->query));
         const struct index_process *p = &f->processes[i];
         struct value own = host_of(t->query, f, p);
         uint32_t at = p == owner || value_cmp(&own, &host) != 0
@@ -196,6 +213,7 @@ static void guess_in_file(struct facts *t, const struct index_file *f)
         t->list->rows[at].parent_pid = owner->pid;
         t->list->rows[at].parent_by = "file";
     }
+    return rc;
 }
 
 int process_tell_facts(struct query *q, struct process_list *l)
@@ -204,10 +222,9 @@ int process_tell_facts(struct query *q, struct process_list *l)
     const uint32_t *files;
     int rc = read_facts(&t);
 
-    if (rc == 0)
-        see_facts(&t);
+    rc = rc < 0 ? rc : see_facts(&t);
     for (size_t i = 0, n = query_files(q, &files); i < n && rc == 0; i++)
-        guess_in_file(&t, snapshot_file(query_snapshot(q), files[i]));
+        rc = guess_in_file(&t, snapshot_file(query_snapshot(q), files[i]));
     free(t.all);
     return rc;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOKED = 1024 }; /* processes until the budget is asked whether to continue */
+
 struct rank_entry {
     int64_t pid, rank;
     uint32_t host; /* text id of the name, INDEX_NO_TEXT = null */
@@ -31,11 +33,12 @@ uint32_t process_host(struct query *q, const struct index_file *file, const stru
 
 uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid)
 {
-    uint32_t only = INDEX_NO_TEXT;
+    uint32_t only = INDEX_NO_TEXT, count;
+    const uint32_t *at = index_processes_of_pid(file, pid, &count);
 
-    for (uint32_t i = 0; i < file->process_count; i++) {
-        const struct index_process *p = &file->processes[i];
-        if (p->pid != pid || p->host == INDEX_NO_TEXT)
+    for (uint32_t i = 0; i < count; i++) {
+        const struct index_process *p = &file->processes[at[i]];
+        if (p->host == INDEX_NO_TEXT)
             continue;
         uint32_t host = process_host(q, file, p);
         if (only != INDEX_NO_TEXT && only != host)
@@ -87,7 +90,8 @@ static int make_table(struct query *q, struct rank_table **ret)
     for (uint32_t i = 0; rc == 0 && i < snapshot_file_count(q->snapshot); i++) {
         const struct index_file *file = snapshot_file(q->snapshot, i);
         for (uint32_t k = 0; rc == 0 && k < file->process_count; k++) {
-            if (file->processes[k].rank != INT64_MIN)
+            rc = k % LOOKED ? 0 : budget_check(q->budget);
+            if (rc == 0 && file->processes[k].rank != INT64_MIN)
                 rc = add_rank(q, t, i, &file->processes[k]);
         }
     }

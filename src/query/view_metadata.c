@@ -291,10 +291,12 @@ static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t
 static bool only_host(struct metadata *m, const struct index_file *f, int64_t pid, uint64_t *ret)
 {
     bool any = false;
+    uint32_t count;
+    const uint32_t *at = index_processes_of_pid(f, pid, &count);
 
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        const struct index_process *p = &f->processes[i];
-        if (p->pid != pid || p->host == INDEX_NO_TEXT)
+    for (uint32_t i = 0; i < count; i++) {
+        const struct index_process *p = &f->processes[at[i]];
+        if (p->host == INDEX_NO_TEXT)
             continue;
         uint64_t key = host_key(m, f, pid, p->host, p->host_is_hash);
         if (any && key != *ret)

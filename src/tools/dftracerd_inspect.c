@@ -202,9 +202,13 @@ static void forget_vanished(struct index *ix, const char *directory)
 /* Growing files count as pending: with --settle they become ready some time after their last change. */
 static bool all_done(struct index *ix, struct index_progress *p)
 {
-    struct snapshot *s = index_snapshot(ix);
+    struct snapshot *s;
     bool growing = false;
 
+    index_progress(ix, p);
+    if (p->files_pending > 0)
+        return false;
+    s = index_snapshot(ix);
     for (uint32_t i = 0; i < snapshot_file_count(s) && !growing; i++)
         growing = snapshot_file(s, i)->state == INDEX_GROWING;
     snapshot_release(s);
