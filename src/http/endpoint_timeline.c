@@ -213,14 +213,11 @@ static void write_cells(const char *key, const struct state *s, size_t n, struct
 static void write_slice(const struct state *s, const struct timeline_slice *slice, struct jw *j)
 {
     __int128 start = (__int128)slice->ts_ns - timeline_facts(s->timeline)->from_ns;
-    const struct value numbers[] = {{.type = VALUE_UINT, .u = slice->column},
-                                    {.type = VALUE_TIME, .wide = start},
-                                    {.type = VALUE_TIME, .wide = slice->dur_ns},
-                                    {.type = VALUE_UINT, .u = slice->color},
-                                    {.type = VALUE_UINT, .u = slice->name},
-                                    {.type = VALUE_UINT, .u = slice->file},
-                                    {.type = VALUE_UINT, .u = slice->object},
-                                    {.type = VALUE_UINT, .u = slice->others}};
+    const struct value numbers[] = {
+        {.type = VALUE_UINT, .u = slice->column},    {.type = VALUE_TIME, .wide = start},
+        {.type = VALUE_TIME, .wide = slice->dur_ns}, {.type = VALUE_UINT, .u = slice->color},
+        {.type = VALUE_UINT, .u = slice->name},      {.type = VALUE_UINT, .u = slice->file},
+        {.type = VALUE_UINT, .u = slice->object},    {.type = VALUE_UINT, .u = slice->others}};
 
     jw_array(j, numbers, sizeof(numbers) / sizeof(*numbers));
 }

@@ -179,9 +179,8 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
     plan_columns(t, o->width);
     t->plan.slices = o->slices;
     t->plan.overlaps = !o->has_window || o->overlap;
-    t->plan.density = t->plan.overlaps
-                          ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width)
-                          : -ENOENT;
+    t->plan.density =
+        t->plan.overlaps ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width) : -ENOENT;
     rc = scan(t, o, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);

@@ -10,9 +10,9 @@
 /* Arrays have the items of a lane from first[lane] on. */
 struct depth_job {
     struct timeline *t;
-    uint32_t *depth;                   /* of an item                                                      */
-    uint32_t *order;                   /* items by depth, then start; before that the ones that are open  */
-    uint32_t *ends;                    /* by depth: where its items end in `order`                        */
+    uint32_t *depth; /* of an item                                                      */
+    uint32_t *order; /* items by depth, then start; before that the ones that are open  */
+    uint32_t *ends;  /* by depth: where its items end in `order`                        */
     atomic_uint next;
     atomic_int error;
 };
@@ -20,9 +20,10 @@ struct depth_job {
 struct depth_runs {
     const struct timeline_plan *plan;
     const struct call_item *items;
-    struct timeline_drawn *runs;       /* by column, side by side where they are                          */
+    struct timeline_drawn
+        *runs; /* by column, side by side where they are                          */
     uint32_t count;
-    uint32_t *others;                  /* by column: those that begin there and are drawn nowhere         */
+    uint32_t *others; /* by column: those that begin there and are drawn nowhere         */
 };
 
 static uint64_t length_of(const struct call_item *i)
@@ -52,8 +53,8 @@ static uint32_t nest(const struct call_item *items, uint32_t n, uint32_t *open, 
 
     for (uint32_t i = 0; i < n; i++) {
         const struct call_item *item = &items[i];
-        while (height > 0 && (items[open[height - 1]].te < item->te ||
-                              items[open[height - 1]].te <= item->ts))
+        while (height > 0 &&
+               (items[open[height - 1]].te < item->te || items[open[height - 1]].te <= item->ts))
             height--;
         depth[i] = height;
         levels = height + 1 > levels ? height + 1 : levels;
@@ -190,8 +191,8 @@ static int by_lane(struct timeline *t)
     int rc;
 
     t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first), &rc);
-    t->drawn_count = rc < 0 ? NULL
-                            : timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count), &rc);
+    t->drawn_count =
+        rc < 0 ? NULL : timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count), &rc);
     t->items = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*t->items), &rc);
     if (rc < 0)
         return rc;
@@ -214,13 +215,13 @@ static int number_names(struct timeline *t)
     int rc;
 
     t->name_of = timeline_take_room(t, t->found.tuples.count, sizeof(*t->name_of), &rc);
-    t->names = rc < 0 ? NULL
-                      : timeline_take_room(t, t->found.tuples.count, sizeof(*t->names), &rc);
-    t->number_of = rc < 0 ? NULL
-                          : timeline_take_room(t, snapshot_file_count(snapshot),
-                                               sizeof(*t->number_of), &rc);
-    t->files = rc < 0 ? NULL
-                      : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files), &rc);
+    t->names = rc < 0 ? NULL : timeline_take_room(t, t->found.tuples.count, sizeof(*t->names), &rc);
+    t->number_of =
+        rc < 0 ? NULL
+               : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of), &rc);
+    t->files = rc < 0
+                   ? NULL
+                   : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files), &rc);
     for (uint32_t lane = 0; rc == 0 && lane < t->facts.lanes; lane++)
         for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
             const struct call_item *item =

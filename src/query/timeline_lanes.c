@@ -182,7 +182,6 @@ struct folder {
 static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
                        struct timeline_part *parts)
 {
-
     for (uint32_t c = 0; c < t->plan.columns; c++)
         if (sums[c].busy > UINT64_MAX || sums[c].count > UINT32_MAX)
             return false;

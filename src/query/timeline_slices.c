@@ -14,17 +14,17 @@ struct slice_job {
     const struct timeline_plan *plan;
     struct timeline_found *found;
     bool all;
-    uint64_t unit;                  /* ns: the least length at first                                */
-    atomic_uint least;              /* class: shorter ones are not collected; not if `all`          */
-    atomic_ulong counts[CLASSES];   /* of objects that were met                                     */
+    uint64_t unit;                /* ns: the least length at first                                */
+    atomic_uint least;            /* class: shorter ones are not collected; not if `all`          */
+    atomic_ulong counts[CLASSES]; /* of objects that were met                                     */
 };
 struct slice_worker {
     struct slice_job *job;
     struct group_map groups, tuples;
     struct call_item *items;
     size_t count, cap, charged;
-    unsigned least;                 /* items that are shorter were dropped                          */
-    uint64_t *wanted;               /* rows of the chunk that are long enough                       */
+    unsigned least;   /* items that are shorter were dropped                          */
+    uint64_t *wanted; /* rows of the chunk that are long enough                       */
     size_t words;
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];

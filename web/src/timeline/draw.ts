@@ -106,7 +106,7 @@ export interface BoxLook {
 const BELOW = 0.4, BEHIND = 0.25, LEAST_SPLIT = 30;
 export const MOST_BELOW = 16;
 const roomOf = (row: Row, all: RowBoxes): number => row.height - 3 - (all.complete ? 0 : Math.min(MOST_BELOW, (row.height - 3) * BELOW));
-const isWide = (s: Scene, b: Box): boolean => b.start <= s.to && b.end >= s.from && xOf(s, b.end) - xOf(s, b.start) >= 1.5;
+const isWide = (s: Scene, b: Box): boolean => b.left <= s.to && b.right >= s.from && xOf(s, b.right) - xOf(s, b.left) >= 1.5;
 const roomAbove = (s: Scene, row: Row, all: RowBoxes): number =>
   !all.complete && row.height >= LEAST_SPLIT && all.boxes.some((b) => isWide(s, b)) ? Math.round(Math.min(roomOf(row, all), eachOf(row, all) * all.levels)) : 0;
 /** Of a level of boxes. */
@@ -123,7 +123,7 @@ function luminous([r, g, b]: [number, number, number]): boolean {
 }
 
 function drawBox(s: Scene, row: Row, all: RowBoxes, box: Box, palette: Palette): void {
-  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.start)), width = Math.min(s.width + 1, xOf(s, box.end)) - x0, look = lookOf(s, row, all, box);
+  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.left)), width = Math.min(s.width + 1, xOf(s, box.right)) - x0, look = lookOf(s, row, all, box);
   g.fillStyle = palette.text(box.colour);
   if (width < 1) g.fillRect(Math.floor(x0), look.y, 1, look.height);
   else g.fillRect(x0, look.y, width - (width > 4 ? 1 : 0), look.height);
@@ -138,7 +138,7 @@ function drawBox(s: Scene, row: Row, all: RowBoxes, box: Box, palette: Palette):
 }
 
 function drawPicked(s: Scene, row: Row, all: RowBoxes, box: Box): void {
-  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.start)), width = Math.min(s.width + 1, xOf(s, box.end)) - x0, look = lookOf(s, row, all, box);
+  const { g } = s, x0 = Math.max(s.gutter - 1, xOf(s, box.left)), width = Math.min(s.width + 1, xOf(s, box.right)) - x0, look = lookOf(s, row, all, box);
   g.strokeStyle = colour("text");
   g.lineWidth = 2;
   g.strokeRect(x0, look.y, Math.max(2, width), look.height);
@@ -146,14 +146,13 @@ function drawPicked(s: Scene, row: Row, all: RowBoxes, box: Box): void {
 
 /** Of those that are narrower than a pixel the longest of each pixel and depth is drawn. */
 function drawBoxes(s: Scene, row: Row, all: RowBoxes, palette: Palette, picked: string): void {
-  const narrow: (Box | undefined)[] = [], pixel = (box: Box) => Math.floor(xOf(s, box.start)), one = (s.to - s.from) / (s.width - s.gutter), object = parseInt(picked);
+  const narrow: (Box | undefined)[] = [], pixel = (box: Box) => Math.floor(xOf(s, box.left)), one = (s.to - s.from) / (s.width - s.gutter), object = parseInt(picked);
   let chosen: Box | null = null;
   for (const box of all.boxes) {
-    if (box.start > s.to) break;
-    if (box.end < s.from) continue;
+    if (box.left > s.to || box.right < s.from) continue;
     if (box.object === object && picked === `${box.object} ${box.file}`) chosen = box;
     const last = narrow[box.depth];
-    if (box.end - box.start >= one) drawBox(s, row, all, box, palette);
+    if (box.right - box.left >= one) drawBox(s, row, all, box, palette);
     else if (!last || pixel(last) !== pixel(box)) {
       if (last) drawBox(s, row, all, last, palette);
       narrow[box.depth] = box;

@@ -25,6 +25,9 @@ export interface Box {
   /** Nanoseconds from the origin on. */
   start: number;
   end: number;
+  /** What is drawn: with others, its column at least, which these fill with it. */
+  left: number;
+  right: number;
   /** Microseconds. */
   dur: number;
   colour: number;
@@ -98,12 +101,12 @@ function laneOf(cells: readonly Cell[], before: number, node: string, slot: numb
   return lane;
 }
 
-function boxesOf(answer: Answer, from: number, ids: string[], colours: number[]): Box[] {
+function boxesOf(answer: Answer, from: number, step: number, ids: string[], colours: number[]): Box[] {
   const boxes: Box[] = [], { slice_names: names = [], slice_files: files = [] } = answer;
   answer.lanes.forEach((lane, i) => lane.slices?.forEach((slices, depth) => {
-    for (const [, us, dur, color, name, file, object, others] of slices) {
-      const start = from + Math.round(us * 1000), [title, cat] = names[name] ?? [null, null];
-      boxes.push({ node: ids[i] as string, depth, start, end: start + Math.round(dur * 1000), dur, colour: colours[color] as number, name: title, cat, file: files[file] as string, object, others });
+    for (const [column, us, dur, color, name, file, object, others] of slices) {
+      const start = from + Math.round(us * 1000), end = start + Math.round(dur * 1000), [title, cat] = names[name] ?? [null, null], at = from + column * step;
+      boxes.push({ node: ids[i] as string, depth, start, end, left: others ? Math.min(start, at) : start, right: others ? Math.max(end, at + step) : end, dur, colour: colours[color] as number, name: title, cat, file: files[file] as string, object, others });
     }
   }));
   return boxes;
@@ -237,8 +240,7 @@ export class Tiles {
       lanes.set(id, laneOf(told.cells, told.before, id, slot, colours));
       if (told.rest) rest.set(id, laneOf(told.rest, 0, id, slot, colours));
     });
-    const boxes = boxesOf(answer, from, ids, colours), complete = answer.slices_complete === true;
-    const span = COLUMNS * 2 ** w.k;
+    const span = COLUMNS * 2 ** w.k, boxes = boxesOf(answer, from, span / columns, ids, colours), complete = answer.slices_complete === true;
     return { key: w.key, level: w.k, from, to: from + span, columns, step: span / columns, lanes, rest, boxes, complete, image: null, painted: -1, bytes: 0,
       used: ++this.clockwork };
   }
