@@ -53,6 +53,7 @@ struct call_item;
 /* Of a chunk that was scanned. */
 struct timeline_slice_chunk {
     uint64_t rows_before; /* of its file */
+    int64_t longest;      /* ns; nothing in it is longer                                           */
     uint32_t file;
 };
 /* Objects that may be drawn as slices, see timeline_slices.h. */
@@ -169,6 +170,15 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
 /* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted that are long enough. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
                            const struct timeline_picks *picks, struct scan_chunk *c);
+/* The longest of the chunk. */
+static inline int64_t timeline_density_most(const struct density *d)
+{
+    int64_t most = d->rest_dur;
+
+    for (uint32_t i = 0; i < d->longest_count; i++)
+        most = d->longest_dur[i] > most ? d->longest_dur[i] : most;
+    return most < 0 ? 0 : most;
+}
 /* Of each selected row, in order: whether it stands for a tuple, *ret_tuple; whether it is one of the longest, *ret_dur in ns. */
 bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple);
 bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur);

@@ -169,8 +169,13 @@ static int chunk_plan(void *state, struct scan_chunk *c)
     const struct timeline_plan *p = w->job->plan;
     const struct timeline_picks *picks = &w->own.picks;
 
-    return w->job->again ? timeline_density_again(&w->density, p, picks, c)
-                         : timeline_density_plan(&w->density, p, picks, c);
+    if (w->job->again)
+        return timeline_density_again(&w->density, p, picks, c);
+    int rc = timeline_density_plan(&w->density, p, picks, c);
+    if (rc == 0 && c->wanted && p->slices)
+        w->job->found->slices.chunks[c->position].longest =
+            timeline_density_most(&w->density.chunk);
+    return rc;
 }
 
 static int chunk_begin(void *state, struct scan_chunk *c)
@@ -323,6 +328,7 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
     int rc = picks_init(ret, plan, most);
 
     group_table_init(&job.colors, 1, plan->colors_most, plan->budget);
+    rc = rc < 0 || !plan->slices ? rc : timeline_prepare_slices(plan, ret);
     rc = rc < 0 ? rc : run(&job, err);
     rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(plan, ret, err);
     rc = rc < 0 ? rc : run_again(&job, err);

@@ -201,6 +201,15 @@ static int chunk_plan(void *state, struct scan_chunk *c)
     return rc;
 }
 
+static bool is_short(void *arg, size_t position)
+{
+    const struct slice_job *job = arg;
+    int64_t longest = job->found->slices.chunks[position].longest;
+
+    return !job->all && job->plan->overlaps && longest < INT64_MAX &&
+           (uint64_t)longest < least_of(job, atomic_load(&job->least));
+}
+
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct slice_worker *w = state;
@@ -284,9 +293,10 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     return rc;
 }
 
-/* How many rows of its file are before each of the chunks: places may be fewer later. */
-static int keep_chunks(const struct timeline_plan *plan, struct timeline_slices *s)
+/* Places may be fewer later. */
+int timeline_prepare_slices(const struct timeline_plan *plan, struct timeline_found *f)
 {
+    struct timeline_slices *s = &f->slices;
     const struct scan_place *places;
     size_t n = scan_places(plan->query, &places), cap = 0;
     int rc = budget_grow(plan->budget, &s->charged, (void **)&s->chunks, sizeof(*s->chunks), n + 1,
@@ -295,12 +305,12 @@ static int keep_chunks(const struct timeline_plan *plan, struct timeline_slices 
     uint32_t chunk = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const struct index_file *f = snapshot_file(query_snapshot(plan->query), places[i].file);
+        const struct index_file *file = snapshot_file(query_snapshot(plan->query), places[i].file);
         if (i > 0 && places[i].file != places[i - 1].file)
             before = chunk = 0;
         for (; chunk < places[i].chunk; chunk++)
-            before += f->chunks[chunk].rows;
-        s->chunks[i] = (struct timeline_slice_chunk){before, places[i].file};
+            before += file->chunks[chunk].rows;
+        s->chunks[i] = (struct timeline_slice_chunk){before, INT64_MAX, places[i].file};
     }
     return rc;
 }
@@ -322,13 +332,13 @@ int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_fo
                              .gathers = true,
                              .apart = true,
                              .worker_begin = worker_begin,
+                             .skip = is_short,
                              .chunk_plan = chunk_plan,
                              .chunk_begin = chunk_begin,
                              .batch = batch,
                              .worker_end = worker_end};
-    int rc = keep_chunks(plan, s);
+    int rc = scan_run(plan->query, &sink, err);
 
-    rc = rc < 0 ? rc : scan_run(plan->query, &sink, err);
     if (rc < 0)
         return rc;
     s->each = f->objects <= TIMELINE_SLICES_ALL;

@@ -37,6 +37,8 @@ static inline uint32_t slice_row(const struct call_item *item)
     return (uint32_t)(uint64_t)~item->id;
 }
 
+/* Before any scan: f->slices.chunks. 0, -ENOMEM, ERR_MEMORY_LIMIT. */
+int timeline_prepare_slices(const struct timeline_plan *plan, struct timeline_found *f);
 /* Collects f->slices, whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the scan failed. */
 int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f, struct err *err);
 /* After timeline_make_lanes: t->drawn. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the query stopped. */
