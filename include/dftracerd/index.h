@@ -24,7 +24,9 @@ struct index_options {
     const char *path;               /* directory for data.mdb; made 0700 if missing; owner and file system checked */
     uint64_t checkpoint_size;       /* bytes of text a chunk, default 4 MiB (0)                                     */
     unsigned workers;               /* scan threads, 0 = number of CPUs                                            */
-    size_t memory_limit;            /* bytes of text and columns in flight while indexing, 0 = 160 MiB              */
+    uint64_t memory;                /* that the process may use; 0 = memory_limit()                                 */
+    size_t memory_limit;            /* bytes of text and columns in flight while indexing, 0 = 160 MiB, or a sixth of
+                                     * `memory`                                                                       */
     uint64_t map_size;              /* LMDB address space, 0 = 64 GiB (grown when full)                             */
     uint64_t map_max;               /* data.mdb grows no further: indexing stops with ERR_STORE_FULL; 0 = no limit  */
     enum trace_engine engine;
@@ -423,7 +425,7 @@ struct summary_thread {             /* by (class, host, pid, tid); host told as 
 };
 struct summary_class { bool has_time; __int128 min_ts, max_te; uint64_t count; }; /* count of all objects; times of those
                                                                                       * with ts */
-/* Of more names than that there is no entry each: some 2 KB they are, for every file and for all. */
+/* Of more names than that (fewer where memory is short) there is no entry each: some 2 KB they are, for every file and for all. */
 #define SUMMARY_NAMES_MAX 16384
 enum summary_detail {
     SUMMARY_BY_NAME,

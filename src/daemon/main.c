@@ -33,7 +33,8 @@
 #else
 #define STACK_BYTES (1u << 20)
 #endif
-#define ARENA_SHARE (512ull << 20) /* of a limited address space, for each arena of malloc */
+#define ARENA_SHARE (512ull << 20)  /* of the memory, for each arena of malloc */
+#define LITTLE_MEMORY (2ull << 30)
 
 struct daemon {
     struct options options;
@@ -171,17 +172,21 @@ static void raise_descriptor_limit(void)
 
 /* Stacks and arenas are address space, used or not: with the usual 8 MiB for each thread and 128 MiB for each arena, eight
  * threads would need more than a gigabyte. The stacks hold what the deepest calls take several times. */
-static void use_little_address_space(void)
+static void use_little_memory(void)
 {
-    uint64_t space = memory_address_space();
+    uint64_t memory = memory_limit().bytes, arenas = memory / ARENA_SHARE;
     pthread_attr_t a;
     if (pthread_attr_init(&a) == 0) {
         if (STACK_BYTES && pthread_attr_setstacksize(&a, STACK_BYTES) == 0)
             pthread_setattr_default_np(&a);
         pthread_attr_destroy(&a);
     }
-    if (space != UINT64_MAX)
-        mallopt(M_ARENA_MAX, space / ARENA_SHARE > 1 ? (int)(space / ARENA_SHARE) : 1);
+    if (arenas < 8ul * cpu_count())
+        mallopt(M_ARENA_MAX, arenas > 1 ? (int)arenas : 1);
+    if (memory < LITTLE_MEMORY) {
+        mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what is freed goes back to the system */
+        mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    }
 }
 
 static const char **split_dimensions(char *list)
@@ -242,6 +247,14 @@ static int choose_meeting(struct daemon *d, struct err *err)
     return rc;
 }
 
+/* The default, or less where the process may not use that much memory. */
+static size_t share_of_memory(const struct daemon *d, const char *option, uint64_t value,
+                              unsigned share)
+{
+    uint64_t most = memory_limit().bytes / share;
+    return options_given(&d->options, option) || value < most ? value : most;
+}
+
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -273,9 +286,9 @@ static int start_http(struct daemon *d, struct err *err)
         .limits = {.requests = (unsigned)o->max_queries,
                    .queue = (unsigned)o->max_queue,
                    .query_time_ms = (int64_t)o->query_timeout_ms,
-                   .query_memory = o->query_memory,
-                   .total_memory = o->total_memory,
-                   .answer_memory = o->answer_memory,
+                   .query_memory = share_of_memory(d, "query-memory", o->query_memory, 4),
+                   .total_memory = share_of_memory(d, "total-memory", o->total_memory, 3),
+                   .answer_memory = share_of_memory(d, "answer-memory", o->answer_memory, 16),
                    .spool_bytes = o->spool_size,
                    .connections = (unsigned)o->max_connections,
                    .client_requests = (unsigned)o->client_queries,
@@ -470,7 +483,7 @@ int main(int argc, char **argv)
         return options_done(&d.options), 0;
     apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
-    use_little_address_space();
+    use_little_memory();
     d.background = -1;
     if (d.options.background && !d.options.check_only)
         rc = d.background = background_begin(&err);

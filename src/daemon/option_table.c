@@ -65,14 +65,18 @@ const struct option_spec option_table[] = {
      "to each part of it; if one takes longer, the answer is cut off."},
     {"query-memory", 0, OPTION_BYTES, AT(query_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "1GiB",
      NULL, "memory limit of one query",
-     "A query that needs more gets status 413; an answer that is already being sent is cut off."},
+     "A query that needs more gets status 413; an answer that is already being sent is cut off. The "
+     "default is at most a quarter of the memory that the daemon may use: that of the machine, of "
+     "its control group, or of ulimit -v."},
     {"total-memory", 0, OPTION_BYTES, AT(total_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "4GiB",
      NULL, "memory limit of all queries together",
-     "While it is reached, new queries get status 503 with Retry-After."},
+     "While it is reached, new queries get status 503 with Retry-After. The default is at most a "
+     "third of the memory that the daemon may use."},
     {"answer-memory", 0, OPTION_BYTES, AT(answer_memory), 1ull << 20, 1ull << 46, 0, "BYTES",
      "64MiB", NULL, "memory for the response cache",
      "Repeated requests are served from this cache until the index changes. One answer may take at "
-     "most an eighth of it."},
+     "most an eighth of it. The default is at most a sixteenth of the memory that the daemon may "
+     "use."},
     {"output-dir", 0, OPTION_TEXT, AT(output_dir), 0, 0, 0, "DIR", NULL, "nothing is written",
      "directory for the results of requests with `output`",
      "With the parameter `output`, /merge, /split, /organize and /reconstruct write new traces "

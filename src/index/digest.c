@@ -52,6 +52,7 @@ struct digest {
     struct thread *threads;
     uint32_t thread_count, thread_cap;
     uint32_t thread_cache[1 << CACHE_BITS]; /* by some bits of the key's hash: thread */
+    bool no_names;                          /* some have no ids, for lack of memory */
     bool nano, wide;                        /* durations in ns; times do not fit 64 bits of ns */
     int64_t dur_scale, ts_scale;
     uint32_t span; /* durations waiting, and their groups: in `work` */
@@ -79,6 +80,18 @@ static uint32_t entry_id(struct texts *texts, const struct column_entry *e)
     return texts_add_any(texts, e->text);
 }
 
+/* Names of events may be as many as events. */
+static uint32_t name_id(struct digest *d, const struct column_entry *e)
+{
+    uint32_t id;
+
+    if (e->type != TRACE_TEXT || e->text_id != INDEX_NO_TEXT)
+        return entry_id(d->texts, e);
+    id = texts_add_name(d->texts, e->text);
+    d->no_names |= id == INDEX_NO_TEXT;
+    return id;
+}
+
 static int lane_ids(struct digest *d, struct lane *l)
 {
     struct column_entry e;
@@ -90,7 +103,7 @@ static int lane_ids(struct digest *d, struct lane *l)
     for (uint32_t i = 0; i < l->col.entries && rc == 0; i++) {
         rc = column_entry(d->view, &l->col, i, &e);
         if (rc == 0)
-            l->ids[i] = entry_id(d->texts, &e);
+            l->ids[i] = l == &d->name ? name_id(d, &e) : entry_id(d->texts, &e);
     }
     return rc;
 }
@@ -551,6 +564,8 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
     d->view = view;
     give_batches(d);
     rc = open_lanes(d);
+    if (rc == 0 && d->no_names)
+        rc = summary_coarsen(p->summary, SUMMARY_BY_CATEGORY);
     if (rc == 0)
         rc = digest_rows(d);
     if (rc == 0)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMIT_BYTES (16u << 20)
 #define COMMIT_LEAST (64u << 10)
 #define COMMIT_SHARE 64       /* of the store */
 #define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
@@ -122,14 +121,14 @@ static bool deletes_file(const struct writer *w)
  * used in the third after it: where something is indexed anew, small commits keep the store small. */
 static uint64_t commit_bytes(const struct writer *w)
 {
-    uint64_t share = w->ix->options.map_max / 16, most = COMMIT_BYTES;
+    uint64_t share = w->ix->options.map_max / 16, most = w->ix->commit_bytes;
 
     if (deletes_file(w))
         most = index_bytes(w->ix) / COMMIT_SHARE;
     if (most < COMMIT_LEAST)
         most = COMMIT_LEAST;
-    if (most > COMMIT_BYTES)
-        most = COMMIT_BYTES;
+    if (most > w->ix->commit_bytes)
+        most = w->ix->commit_bytes;
     return share && share < most ? share : most;
 }
 

@@ -127,7 +127,7 @@ static int open_tables(struct kv *kv, struct err *err)
                           &kv->dbi[i]);
     if (rc) {
         mdb_txn_abort(txn);
-        if (rc == MDB_NOTFOUND)
+        if (rc == MDB_NOTFOUND || rc == EINVAL)
             rc = MDB_INVALID; /* read-only: made by something else, or never finished */
         return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }

@@ -28,6 +28,11 @@ int kv_code(int rc)
     case MDB_PAGE_NOTFOUND:
     case MDB_INCOMPATIBLE:
     case MDB_VERSION_MISMATCH:
+    case MDB_CURSOR_FULL: /* a tree that is deeper than any can be */
+    case MDB_PAGE_FULL:
+    case MDB_BAD_TXN:
+    case MDB_BAD_VALSIZE:
+    case MDB_BAD_DBI:
         return ERR_CORRUPT;
     default:
         return rc > 0 ? -rc : ERR_STORE;
@@ -250,7 +255,7 @@ uint64_t kv_sum(enum kv_table t, const void *key, size_t key_len, const void *va
 /* What LMDB returned; pages that make no sense are remembered. */
 static int read_code(struct kv *kv, int rc)
 {
-    int code = kv_code(rc);
+    int code = rc == EINVAL ? ERR_CORRUPT : kv_code(rc);
 
     if (code == ERR_CORRUPT)
         atomic_store(&kv->broken, true);

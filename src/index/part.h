@@ -100,6 +100,9 @@ int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 /* summary.c */
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
+/* Summaries have no entries by name beyond so many names; at most SUMMARY_NAMES_MAX. Before there are any. */
+void summary_limit_names(uint32_t count);
+int summary_coarsen(struct summary *s, enum summary_detail detail); /* to that, or what it is. 0 or -ENOMEM */
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
                                      uint32_t name); /* made if new; NULL without memory */
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);

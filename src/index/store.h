@@ -161,7 +161,7 @@ struct index {
     char *path, uuid[40];
     struct index_options options; /* with defaults filled in */
     struct terms *terms;
-    uint64_t checkpoint_most;
+    uint64_t checkpoint_most, commit_bytes;
     int64_t settle_ns, purge_ns;
     int lock_fd;
     struct kv *kv;

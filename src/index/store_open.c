@@ -11,6 +11,9 @@
 
 /* ---- options ---- */
 
+#define NAMES_SHARE (128u << 10) /* of the memory: a name takes some 2 KB, in each part that is not committed yet */
+#define TEXTS_SHARE 32           /* of the memory are bytes of texts, which take two or three times as much */
+
 /* A chunk's text, its builder and its value are in memory together: about five times its size. text_len of a chunk must fit
  * 32 bits, too. */
 static uint64_t largest_chunk(size_t memory_limit)
@@ -22,13 +25,24 @@ static uint64_t largest_chunk(size_t memory_limit)
     return most < INDEX_CHECKPOINT_MAX ? most : INDEX_CHECKPOINT_MAX;
 }
 
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Where memory is short: less text in flight, earlier commits, names of events that are not counted each by itself, and a
+ * smaller table of texts (new_state). What is not in that table is stored in the chunks. */
 static void fill_limits(struct index *ix)
 {
     struct index_options *o = &ix->options;
     uint64_t builder, spare;
 
+    if (o->memory == 0)
+        o->memory = memory_limit().bytes;
     if (o->memory_limit == 0)
-        o->memory_limit = 160u << 20;
+        o->memory_limit = (size_t)within(o->memory / 6, 20u << 20, 160u << 20);
+    ix->commit_bytes = within(o->memory_limit / 8, 1u << 20, 16u << 20);
+    summary_limit_names((uint32_t)within(o->memory / NAMES_SHARE, 64, SUMMARY_NAMES_MAX));
     if (o->bloom_rate <= 0)
         o->bloom_rate = 0.01;
     ix->checkpoint_most = largest_chunk(o->memory_limit);
@@ -223,6 +237,9 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
             "%s has a different schema: it was written by another version or with other options",
             ix->path);
     rc = texts_load(ix->texts, r);
+    if (rc == ERR_MEMORY_LIMIT)
+        return err_set(err, rc, "%s: the string table is too large for the memory limit of %s",
+                       ix->path, memory_limit().source);
     if (rc)
         return err_set(err, rc, "%s: cannot load the string table: %s", ix->path, err_text(rc));
     rc = meta_check(r);
@@ -321,6 +338,8 @@ static int new_state(struct index *ix)
     ix->texts = texts_new();
     ix->entry_names = intern_new();
     ix->next_file = 1;
+    if (ix->texts)
+        texts_limit(ix->texts, ix->options.memory / TEXTS_SHARE);
     return ix->texts && ix->entry_names ? 0 : -ENOMEM;
 }
 
@@ -376,7 +395,7 @@ static int open_store(struct index *ix, struct err *err)
 
     if (rc == 0)
         rc = open_marked(ix, &first);
-    if (rc == ERR_CORRUPT && !ix->read_only) {
+    if ((rc == ERR_CORRUPT || rc == ERR_STORE || rc == ERR_MEMORY_LIMIT) && !ix->read_only) {
         ix->rebuilt = strdup(first.text[0] ? first.text : err_text(rc));
         drop_state(ix);
         rc = place_clear(ix->path);

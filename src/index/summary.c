@@ -59,8 +59,14 @@ static void swap_names(struct summary *x, struct summary *y)
     SWAP(a->name_map, b->name_map);
 }
 
-/* What is told apart is put together. 0 or -ENOMEM. */
-static int coarsen(struct summary *s, enum summary_detail detail)
+static uint32_t names_most = SUMMARY_NAMES_MAX;
+
+void summary_limit_names(uint32_t count)
+{
+    names_most = count;
+}
+
+int summary_coarsen(struct summary *s, enum summary_detail detail)
 {
     struct summary *coarse;
     int rc = 0;
@@ -79,7 +85,8 @@ static int coarsen(struct summary *s, enum summary_detail detail)
     return rc;
 }
 
-struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
+static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name,
+                                    uint32_t most)
 {
     struct summary_full *f = (struct summary_full *)s;
     struct summary_name key = {
@@ -92,8 +99,8 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
 
     if (i != MAP_NONE)
         return &s->names[i];
-    if (s->name_count == SUMMARY_NAMES_MAX && s->detail < SUMMARY_BY_CLASS)
-        return coarsen(s, s->detail + 1) < 0 ? NULL : summary_name_of(s, class, cat, name);
+    if (s->name_count >= most && s->detail < SUMMARY_BY_CLASS)
+        return summary_coarsen(s, s->detail + 1) < 0 ? NULL : name_of(s, class, cat, name, most);
     key.duration_sketch = sketch_new();
     if (!key.duration_sketch || !ARRAY_ROOM(s->names, s->name_count, f->name_cap) ||
         map_add(&f->name_map, hash, s->name_count) < 0) {
@@ -102,6 +109,11 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
     }
     s->names[s->name_count] = key;
     return &s->names[s->name_count++];
+}
+
+struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
+{
+    return name_of(s, class, cat, name, names_most);
 }
 
 static bool same_thread(const void *array, uint32_t i, const void *key)
@@ -143,7 +155,7 @@ int summary_add_name(struct summary *s, const struct summary_name *from)
 
 int summary_merge(struct summary *into, const struct summary *other)
 {
-    if (coarsen(into, other->detail) < 0)
+    if (summary_coarsen(into, other->detail) < 0)
         return -ENOMEM;
     for (uint32_t i = 0; i < other->name_count; i++) {
         if (summary_add_name(into, &other->names[i]) < 0)
@@ -346,7 +358,8 @@ static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
 {
     uint8_t class = (uint8_t)rec_u(r);
     uint32_t cat = texts_get_ref(texts, r), name = texts_get_ref(texts, r);
-    struct summary_name *n = summary_name_of(s, class, cat, name);
+    /* As it was stored, perhaps when more memory could be used. */
+    struct summary_name *n = name_of(s, class, cat, name, SUMMARY_NAMES_MAX);
     struct sketch *sketch = NULL;
     ssize_t used;
 

@@ -11,7 +11,8 @@ enum {
     PAGE = 4096,
     PAGES_STORED = TEXTS_STORED / PAGE,
     PAGES_LOCAL = 16384,
-    BLOCK = 256 * 1024
+    BLOCK = 256 * 1024,
+    SHORT = 32
 };
 
 struct slot { /* the text itself, too: a look-up waits for few places of memory */
@@ -42,7 +43,8 @@ struct texts {
     pthread_mutex_t grow; /* spaces and blocks */
     struct space stored, local;
     struct block *blocks;
-    uint64_t stored_bytes;
+    uint64_t stored_bytes, stored_most; /* by texts_limit */
+    uint64_t local_bytes;
     uint32_t flushed, committed; /* ids below are in a batch or the store; in the store */
     uint64_t flushed_sum, committed_sum; /* of these */
 };
@@ -57,6 +59,7 @@ struct texts *texts_new(void)
     t->stored.page_count = PAGES_STORED;
     t->local.page_count = PAGES_LOCAL;
     t->local.first = TEXTS_LOCAL;
+    t->stored_most = TEXTS_STORED_BYTES;
     t->stored.pages = calloc(PAGES_STORED, sizeof *t->stored.pages);
     t->local.pages = calloc(PAGES_LOCAL, sizeof *t->local.pages);
     pthread_mutex_init(&t->grow, NULL);
@@ -162,17 +165,24 @@ static uint32_t space_add(struct texts *t, struct space *s, struct text text)
     return s->first + index;
 }
 
+/* With a limit short texts count as much as they take beside their bytes. */
+static uint64_t cost_of(const struct texts *t, struct text text)
+{
+    return t->stored_most == TEXTS_STORED_BYTES || text.len > SHORT ? text.len : SHORT;
+}
+
 static uint32_t make_id(struct texts *t, struct text text, bool any)
 {
     uint32_t id = INDEX_NO_TEXT;
 
     pthread_mutex_lock(&t->grow);
-    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + text.len <= TEXTS_STORED_BYTES) {
+    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + cost_of(t, text) <= t->stored_most) {
         id = space_add(t, &t->stored, text);
         if (id != INDEX_NO_TEXT)
-            t->stored_bytes += text.len;
+            t->stored_bytes += cost_of(t, text);
     } else if (any) {
         id = space_add(t, &t->local, text);
+        t->local_bytes += cost_of(t, text);
     }
     pthread_mutex_unlock(&t->grow);
     return id;
@@ -250,6 +260,21 @@ uint32_t texts_add(struct texts *t, struct text text)
 uint32_t texts_add_any(struct texts *t, struct text text)
 {
     return add(t, text, text_hash(text), true);
+}
+
+void texts_limit(struct texts *t, uint64_t bytes)
+{
+    t->stored_most = bytes < TEXTS_STORED_BYTES ? bytes : TEXTS_STORED_BYTES;
+}
+
+uint32_t texts_add_name(struct texts *t, struct text text)
+{
+    bool room;
+
+    pthread_mutex_lock(&t->grow);
+    room = t->stored_most == TEXTS_STORED_BYTES || t->local_bytes < t->stored_most;
+    pthread_mutex_unlock(&t->grow);
+    return room ? texts_add_any(t, text) : texts_find(t, text);
 }
 
 /* Asks for the memory of the slot where a text of this hash may be, or of the text that is there. */
@@ -361,6 +386,12 @@ void texts_lost(struct texts *t)
     t->flushed_sum = t->committed_sum;
 }
 
+/* By a table that was filled when the process could use more memory. */
+static bool is_full(const struct texts *t)
+{
+    return t->stored_most < TEXTS_STORED_BYTES && t->stored_bytes >= t->stored_most - BLOCK;
+}
+
 int texts_load(struct texts *t, struct kv_read *r)
 {
     struct kv_cursor c;
@@ -368,9 +399,12 @@ int texts_load(struct texts *t, struct kv_read *r)
 
     kv_begin(r, KV_TEXT, NULL, &c);
     while (kv_next(&c)) {
-        if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next ||
-            texts_add(t, c.value) != next) {
-            c.error = c.error ? c.error : ERR_CORRUPT;
+        if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next) {
+            c.error = ERR_CORRUPT;
+            break;
+        }
+        if (texts_add(t, c.value) != next) {
+            c.error = is_full(t) ? ERR_MEMORY_LIMIT : ERR_CORRUPT;
             break;
         }
         t->flushed_sum += sum_of(c.value, next++);

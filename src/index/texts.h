@@ -28,6 +28,11 @@ uint32_t texts_add_any(struct texts *t, struct text text);
 /* The same for up to TEXTS_MANY texts: memory is waited for about once, not for each. */
 enum { TEXTS_MANY = 32 };
 void texts_add_many(struct texts *t, const struct text *texts, uint32_t count, uint32_t *ret_ids);
+/* Ids of the store are given to at most so many bytes of texts (and TEXTS_STORED_BYTES); texts_add_name and texts_load have limits
+ * that follow from it. Before anything else. */
+void texts_limit(struct texts *t, uint64_t bytes);
+/* As texts_add_any, for texts that the caller can do without: INDEX_NO_TEXT also where they are more than memory has room for. */
+uint32_t texts_add_name(struct texts *t, struct text text);
 uint32_t texts_find(struct texts *t, struct text text);
 struct text texts_get(const struct texts *t, uint32_t id); /* ptr NULL when there is none */
 uint32_t texts_count(const struct texts *t);               /* ids of the store */
@@ -35,7 +40,7 @@ uint32_t texts_count(const struct texts *t);               /* ids of the store *
 void texts_flush(struct texts *t, struct kv_batch *b);
 void texts_stored(struct texts *t); /* what was put into batches has been committed */
 void texts_lost(struct texts *t);   /* it has not, and is not in any batch any more */
-int texts_load(struct texts *t, struct kv_read *r); /* 0, ERR_CORRUPT, -ENOMEM */
+int texts_load(struct texts *t, struct kv_read *r); /* 0, ERR_CORRUPT, ERR_MEMORY_LIMIT: too large for texts_limit; -ENOMEM */
 
 /* References in records: the id where the store knows it, else the text itself. INDEX_NO_TEXT has its own form. */
 void texts_put_ref(const struct texts *t, struct buf *b, uint32_t id);
