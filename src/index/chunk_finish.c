@@ -206,6 +206,7 @@ static bool put_as_bytes(struct finish *f, unsigned size)
 {
     const struct column_build *bytes = &f->b->column[BUILD_BYTES];
     struct section filter = f->dirs[size].filter;
+    uint32_t filter_sum = f->dirs[size].filter_sum;
     unsigned i = 0;
 
     while (i < size && f->columns[i] != bytes)
@@ -215,6 +216,7 @@ static bool put_as_bytes(struct finish *f, unsigned size)
         return false;
     f->dirs[size] = f->dirs[i];
     f->dirs[size].filter = filter;
+    f->dirs[size].filter_sum = filter_sum;
     return true;
 }
 
