@@ -394,9 +394,12 @@ static bool is_full(const struct texts *t)
 
 int texts_load(struct texts *t, struct kv_read *r)
 {
+    uint64_t most = t->stored_most;
     struct kv_cursor c;
     uint32_t next = 0;
 
+    /* The limit may differ from one process to the next: less than half of it is a reason to rebuild the store. */
+    texts_limit(t, 2 * most);
     kv_begin(r, KV_TEXT, NULL, &c);
     while (kv_next(&c)) {
         if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next) {
@@ -410,6 +413,7 @@ int texts_load(struct texts *t, struct kv_read *r)
         t->flushed_sum += sum_of(c.value, next++);
     }
     kv_end(&c);
+    t->stored_most = most;
     t->flushed = t->committed = next;
     t->committed_sum = t->flushed_sum;
     return c.error ? c.error : sum_is_right(t, r) ? 0 : ERR_CORRUPT;
