@@ -2,7 +2,7 @@
 #include "server.h"
 
 static const struct param_spec own_params[] = {
-    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel"},
+    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true},
     {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };

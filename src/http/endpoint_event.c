@@ -10,7 +10,7 @@ enum { CALLERS_MOST = 256 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file"},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true},
     {"object", PARAM_UINT, false, NULL, NULL,
      "number of objects before the event in the file, as returned by /timeline"},
     {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id"},

@@ -126,20 +126,23 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
     jw_end(j, '}');
 }
 
-static void write_example(struct jw *j, struct arena *arena, const char *example)
+static void write_example(struct jw *j, struct arena *arena, const char *key, const char *example)
 {
     struct value v = {.type = VALUE_JSON, .text = openapi_json(arena, example)};
-    jw_put_value(j, "example", &v);
+    jw_put_value(j, key, &v);
 }
 
 static void write_parameter(struct jw *j, struct arena *arena, const struct endpoint *e,
                             const struct param_spec *p)
 {
-    const char *example = p->choices ? NULL : openapi_param_example(e->path, p->name);
+    const char *example = p->choices ? NULL : openapi_param_example(e->path, p->name),
+               *with = openapi_example_with(e->path, p->name);
     jw_begin(j, '{');
     openapi_member(j, "name", p->name);
     openapi_member(j, "in", "query");
     openapi_member(j, "description", p->help);
+    if (p->required)
+        jw_put_bool(j, "required", true);
     if (p->type == PARAM_LIST) { /* a,b,c and not a=1&a=2 */
         openapi_member(j, "style", "form");
         jw_put_bool(j, "explode", p->repeatable);
@@ -147,7 +150,9 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     jw_key(j, "schema");
     write_schema(j, e, p, false);
     if (example)
-        write_example(j, arena, example);
+        write_example(j, arena, "example", example);
+    if (example && with) /* it is one of a set of parameters */
+        write_example(j, arena, "x-example-with", with);
     jw_end(j, '}');
 }
 
@@ -204,6 +209,23 @@ static void write_properties(struct jw *j, const struct endpoint *e)
     jw_end(j, '}');
 }
 
+static void write_required(struct jw *j, const struct endpoint *e)
+{
+    size_t group = 0, at = 0;
+    const struct param_spec *p;
+    bool any = false;
+    while ((p = next_param(e, &group, &at, true))) {
+        if (!p->required)
+            continue;
+        if (!any)
+            openapi_begin(j, "required", '[');
+        any = true;
+        jw_str(j, p->name);
+    }
+    if (any)
+        jw_end(j, ']');
+}
+
 /* Lists are a,b,c in a form as they are in a query string. */
 static void write_encoding(struct jw *j, const struct endpoint *e)
 {
@@ -234,11 +256,12 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
         openapi_member(j, "type", "object");
         jw_put_bool(j, "additionalProperties", false);
         write_properties(j, e);
+        write_required(j, e);
         jw_end(j, '}');
         if (i == 1)
             write_encoding(j, e);
         else if (example)
-            write_example(j, arena, example);
+            write_example(j, arena, "example", example);
         jw_end(j, '}');
     }
     if (e->takes_tar) { /* bytes: no schema */

@@ -7,8 +7,9 @@ static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const struct param_spec own_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
     {"groups", PARAM_TEXT, true, NULL, NULL,
-     "name:query; repeatable; required; an event goes to the first group whose query matches it, "
-     "or to _rest if none does"},
+     "name:query; repeatable; an event goes to the first group whose query matches it, or to _rest "
+     "if none does",
+     true},
     {"chunk_size", PARAM_BYTES, false, "256MiB", NULL,
      "uncompressed bytes per output file, cut at line ends; at least 4KiB"},
     COMPRESS_PARAM("true"),
