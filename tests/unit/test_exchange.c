@@ -195,6 +195,7 @@ static void wake(struct exchange *x, int64_t gap_ns)
 
 static void rejudge(struct exchange *x, int64_t age_ns)
 {
+    x->judged_ns = 0; /* how long judging takes is up to the machine, and so would be the pause after it */
     exchange_rejudge(x, x->stepped_ns + age_ns, 1000);
     until_quiet(x);
 }
