@@ -33,6 +33,11 @@ struct metadata {
     struct group_table texts;     /* XXH3-128 of records of processes              */
     struct record_lists by_hash;  /* (kind, hash)                                  */
     struct record_lists by_pid;   /* (pid)                                         */
+    struct record_lists by_process; /* (host key, pid), of pids that were wanted   */
+    struct group_table wanted;      /* (pid)                                       */
+    struct chunk_view *view;        /* open while records are read, or NULL        */
+    const struct index_file *view_file;
+    uint32_t view_chunk;
 };
 
 static void look_into(struct metadata *m, struct query *q)
@@ -44,6 +49,8 @@ static void look_into(struct metadata *m, struct query *q)
     group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->by_process.table, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->wanted, 1, UINT32_MAX - 1, m->budget);
 }
 
 int metadata_new(struct query *q, struct metadata **ret)
@@ -74,8 +81,10 @@ static void lists_all_done(struct metadata *m)
 {
     group_table_done(&m->asked);
     group_table_done(&m->processes);
+    group_table_done(&m->wanted);
     lists_done(&m->by_hash, m->budget);
     lists_done(&m->by_pid, m->budget);
+    lists_done(&m->by_process, m->budget);
 }
 
 /* Files have other records then, and keys of hosts belong to their query: all is looked for again. */
@@ -109,7 +118,7 @@ static int add_new(struct group_table *t, const uint64_t *keys)
 static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
 {
     if (l->count == l->cap) {
-        uint32_t cap = l->cap ? l->cap * 2 : 256;
+        uint32_t cap = l->cap ? l->cap * 2 : 64;
         size_t more = (cap - l->cap) * sizeof(*l->records);
         int rc = budget_charge(b, more);
         if (rc < 0)
@@ -334,29 +343,44 @@ static int text_at(struct metadata *m, struct chunk_view *view, const char *path
     return rc;
 }
 
+static void close_chunk(struct metadata *m)
+{
+    chunk_close(m->view);
+    m->view = NULL;
+}
+
+/* m->view is of this chunk; NULL: there is no such chunk. Records mostly lie in the chunk of the one before. */
+static int open_chunk(struct metadata *m, const struct index_file *f, uint32_t number)
+{
+    uint32_t i = 0;
+
+    if (m->view && m->view_file == f && m->view_chunk == number)
+        return 0;
+    close_chunk(m);
+    while (i < f->chunk_count && f->chunks[i].number != number)
+        i++;
+    m->view_file = f;
+    m->view_chunk = number;
+    return i < f->chunk_count ? chunk_open(query_index(m->query), m->snapshot, f, i, &m->view) : 0;
+}
+
 /* The host that the record itself names. */
 static int stored_host(struct metadata *m, const struct index_file *f, const struct index_name *n,
                        uint64_t *ret)
 {
-    struct chunk_view *view;
-    uint32_t i = 0, id = INDEX_NO_TEXT;
+    uint32_t id = INDEX_NO_TEXT;
+    int rc = open_chunk(m, f, n->chunk);
+    bool is_hash = true;
 
     *ret = QUERY_KEY_NULL;
-    while (i < f->chunk_count && f->chunks[i].number != n->chunk)
-        i++;
-    if (i == f->chunk_count)
-        return 0;
-    int rc = chunk_open(query_index(m->query), m->snapshot, f, i, &view);
-    if (rc < 0)
+    if (rc < 0 || !m->view)
         return rc;
-    bool is_hash = true;
-    if (n->row < chunk_rows(view)) {
-        rc = text_at(m, view, "args.hhash", n->row, &id);
+    if (n->row < chunk_rows(m->view)) {
+        rc = text_at(m, m->view, "args.hhash", n->row, &id);
         is_hash = id != INDEX_NO_TEXT;
         if (rc == 0 && !is_hash)
-            rc = text_at(m, view, "args.hostname", n->row, &id);
+            rc = text_at(m, m->view, "args.hostname", n->row, &id);
     }
-    chunk_close(view);
     if (rc == 0)
         *ret = host_key(m, f, n->pid, id, is_hash);
     return rc;
@@ -384,32 +408,49 @@ static int compare_found(const void *a, const void *b)
     return (x->name->row > y->name->row) - (x->name->row < y->name->row);
 }
 
+/* The records of a pid by their hosts: once, for there may be as many processes of a pid as there are hosts. */
+static int lists_add_pid(struct metadata *m, int64_t pid)
+{
+    int rc = add_new(&m->wanted, (uint64_t[]){(uint64_t)pid});
+    uint32_t at = rc > 0 ? lists_first(&m->by_pid, (uint64_t[]){(uint64_t)pid}) : 0;
+
+    for (rc = rc < 0 ? rc : 0; at && rc == 0; at = m->by_pid.records[at - 1].next) {
+        const struct record *r = &m->by_pid.records[at - 1];
+        const struct index_file *f = snapshot_file(m->snapshot, r->file);
+        uint64_t keys[] = {QUERY_KEY_NULL, (uint64_t)pid};
+        rc = at % 1024 ? 0 : budget_check(m->budget);
+        rc = rc < 0 ? rc : record_host(m, f, &f->names[r->name], &keys[0]);
+        rc = rc < 0 ? rc : lists_add(&m->by_process, m->budget, keys, r->file, r->name);
+    }
+    close_chunk(m);
+    return rc;
+}
+
 /* Records of a process, in (path, line) order: *new* array. */
 static int find_process(struct metadata *m, const struct lines_group *g, struct found **ret,
                         size_t *ret_count)
 {
-    uint32_t list = lists_first(&m->by_pid, (uint64_t[]){(uint64_t)g->pid});
+    int rc = lists_add_pid(m, g->pid);
+    uint32_t list = 0;
     size_t n = 0;
-    int rc = 0;
 
-    for (uint32_t at = list; at; at = m->by_pid.records[at - 1].next)
+    if (rc == 0)
+        list = lists_first(&m->by_process, (uint64_t[]){g->host, (uint64_t)g->pid});
+    for (uint32_t at = list; at; at = m->by_process.records[at - 1].next)
         n++;
-    struct found *found = malloc((n + 1) * sizeof(*found));
+    struct found *found = rc < 0 ? NULL : malloc((n + 1) * sizeof(*found));
     if (!found)
-        return -ENOMEM;
+        return rc < 0 ? rc : -ENOMEM;
     n = 0;
-    for (uint32_t at = list; at && rc == 0; at = m->by_pid.records[at - 1].next) {
-        const struct record *r = &m->by_pid.records[at - 1];
-        const struct index_file *f = snapshot_file(m->snapshot, r->file);
-        uint64_t host = QUERY_KEY_NULL;
-        rc = record_host(m, f, &f->names[r->name], &host);
-        if (rc == 0 && host == g->host)
-            found[n++] = (struct found){r->file, &f->names[r->name]};
+    for (uint32_t at = list; at; at = m->by_process.records[at - 1].next) {
+        const struct record *r = &m->by_process.records[at - 1];
+        found[n++] =
+            (struct found){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
     }
     qsort(found, n, sizeof(*found), compare_found);
     *ret = found;
     *ret_count = n;
-    return rc;
+    return 0;
 }
 
 static int note_text(struct metadata *m, struct text line)
