@@ -7,7 +7,8 @@
  *            and records, aggregate_tell.c tells what is not so simple; aggregate.c is the door.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general form has one.
  * Exactness: integers are summed exactly in any order; doubles by chunk in row order, and chunks in (file, chunk) order:
- *            answers are equal to the last bit whatever the number of threads.
+ *            answers are equal to the last bit whatever the number of threads. With other chunks, sums of doubles may
+ *            differ in the last bits.
  */
 #ifndef DFTRACERD_QUERY_AGGREGATE_H
 #define DFTRACERD_QUERY_AGGREGATE_H
