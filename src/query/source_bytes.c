@@ -9,12 +9,14 @@ static int bind_rows(struct scan_worker *w, struct bound *b, const struct column
                      const uint64_t *covered)
 {
     uint32_t n = w->chunk.rows, words = (n + 63) / 64;
-    int64_t *values = grow_to(&b->rows_memory, n * sizeof(*values));
+    /* Kernels read 64 rows at a time. */
+    int64_t *values = grow_to(&b->rows_memory, (n + 64) * sizeof(*values));
     uint64_t *valid = grow_to(&b->rows_valid, words * sizeof(*valid));
     int rc = values && valid ? column_read_i64(w->chunk.view, c, 0, n, values) : -ENOMEM;
 
     if (rc < 0)
         return rc;
+    memset(values + n, 0, 64 * sizeof(*values));
     memset(valid, 0xFF, words * sizeof(*valid));
     if (c->nulls > 0)
         rc = column_read_valid(w->chunk.view, c, 0, n, valid);
