@@ -56,9 +56,9 @@ static void knows_patterns(void)
     static const char *const allowed[] = {"https://*.vscode-cdn.net", "https://vscode.dev",
                                           "http://*.example.org:8443", "http://localhost:8080"};
     const struct http_options o = {.allow_origins = allowed, .allow_origin_count = 4};
-    const char *good[] = {"https://a.vscode-cdn.net",    "https://v--1a2b.c.vscode-cdn.net",
-                          "https://vscode.dev",          "http://a.example.org:8443",
-                          "http://localhost:8080",       "http://127.0.0.1:8080",
+    const char *good[] = {"https://a.vscode-cdn.net", "https://v--1a2b.c.vscode-cdn.net",
+                          "https://vscode.dev",       "http://a.example.org:8443",
+                          "http://localhost:8080",    "http://127.0.0.1:8080",
                           "http://[::1]:8080"};
     const char *bad[] = {"https://vscode-cdn.net",
                          "https://.vscode-cdn.net",
@@ -113,9 +113,14 @@ static void loopback_names_are_one(void)
     CHECK(access_origin_ok("http://[::1]:80", "LOCALHOST:80", &none));
     CHECK(access_origin_ok("http://localhost", "127.0.0.1", &none));
     CHECK(!access_origin_own("http://localhost:80", "127.0.0.1:80"));
-    const char *bad[] = {"http://localhost:81", "http://localhost",          "http://localhost:800",
-                         "http://127.0.0.2:80", "http://localhost.evil:80", "http://evil:80",
-                         "null",                "ftp://localhost:80"};
+    const char *bad[] = {"http://localhost:81",
+                         "http://localhost",
+                         "http://localhost:800",
+                         "http://127.0.0.2:80",
+                         "http://localhost.evil:80",
+                         "http://evil:80",
+                         "null",
+                         "ftp://localhost:80"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(!access_origin_ok(bad[i], "127.0.0.1:80", &none));
     CHECK(!access_origin_ok("http://localhost:80", "traces.example:80", &none));

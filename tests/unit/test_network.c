@@ -86,15 +86,16 @@ static void named_place_is_refused(void)
 {
     struct roots roots = {.count = 1, .labels = {(char[]){""}}};
     struct index_options options = {0};
+    struct options chosen = {0};
     struct index *ix;
     struct err err = {0};
     char *place = NULL;
 
     make_base();
     roots.paths[0] = strdup(path_of("traces"));
-    options.path = path_of("far");
+    chosen.index_dir = options.path = path_of("far");
     mount_at(path_of("far"), 0x6969);
-    CHECK_INT(place_choose(&roots, path_of("far"), true, &place, &err), -EREMOTE);
+    CHECK_INT(place_choose(&roots, &chosen, true, &place, &err), -EREMOTE);
     CHECK(place == NULL && strstr(err.text, "NFS") && strstr(err.text, path_of("far")));
     err_done(&err);
     CHECK_INT(index_open(&options, &err, &ix), ERR_STORE);
@@ -107,6 +108,7 @@ static void named_place_is_refused(void)
 static void unnamed_place_is_passed_over(void)
 {
     struct roots roots = {.count = 1, .labels = {(char[]){""}}};
+    struct options none = {0};
     struct err err = {0};
     char *place = NULL;
 
@@ -115,12 +117,12 @@ static void unnamed_place_is_passed_over(void)
     mount_at(path_of("far"), 0x0BD00BD0);
     setenv("DFTRACERD_INDEX_DIR", path_of("far"), 1);
     setenv("CACHE_DIRECTORY", path_of("near"), 1);
-    CHECK_INT(place_choose(&roots, NULL, true, &place, &err), 0);
+    CHECK_INT(place_choose(&roots, &none, true, &place, &err), 0);
     CHECK(place && strncmp(place, path_of("near"), strlen(path_of("near"))) == 0);
     free(place);
     place = NULL;
     mount_at("/", 0x0BD00BD0); /* nothing local at all */
-    CHECK_INT(place_choose(&roots, NULL, true, &place, &err), -EACCES);
+    CHECK_INT(place_choose(&roots, &none, true, &place, &err), -EACCES);
     CHECK(place == NULL && strstr(err.text, "--index-dir"));
     err_done(&err);
     unsetenv("DFTRACERD_INDEX_DIR");
