@@ -226,7 +226,7 @@ static void add_progress(const struct index *ix, struct index_progress *p, const
         (f->state == INDEX_READY && (e->queued || e->run))) { /* changed, as it seems */
         p->files_pending++;
         p->bytes_done += e->view->body->consumed;
-        if (e->no_memory && !p->store_error)
+        if (e->no_memory)
             p->store_error = -ENOMEM;
         return;
     }
@@ -265,7 +265,8 @@ static void sum_progress(struct index *ix)
 int index_store_error(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    int error = ix->store_error;
+    sum_progress(ix);
+    int error = ix->store_error ? ix->store_error : ix->progress.store_error;
     pthread_mutex_unlock(&ix->lock);
     return error;
 }
@@ -276,7 +277,8 @@ void index_progress(struct index *ix, struct index_progress *ret)
     sum_progress(ix);
     *ret = ix->progress;
     ret->listed = ix->listed;
-    ret->store_error = ix->store_error;
+    if (ix->store_error)
+        ret->store_error = ix->store_error;
     ret->read_again = ix->read_again;
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;
