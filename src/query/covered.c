@@ -44,42 +44,16 @@ struct search {
 
 struct columns {
     const uint64_t *keys[KEYS];
-    const int64_t *ts, *dur; /* NULL: none */
-    const uint64_t *ts_valid, *dur_valid;
-    bool ts_nano, dur_nano;
+    struct batch_times times;
 };
-
-static int read_times(struct scan_batch *b, const struct source *s, const int64_t **ret,
-                      const uint64_t **ret_valid, bool *ret_nano)
-{
-    int rc = batch_i64(b, s, ret, ret_valid, ret_nano);
-
-    if (rc == -EDOM)
-        *ret = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
 
 static int read_columns(const struct search *s, struct scan_batch *b, struct columns *c)
 {
-    int rc = read_times(b, s->ts, &c->ts, &c->ts_valid, &c->ts_nano);
+    int rc = batch_times(b, s->ts, s->dur, &c->times);
 
-    if (rc == 0)
-        rc = read_times(b, s->dur, &c->dur, &c->dur_valid, &c->dur_nano);
     for (unsigned i = 0; rc == 0 && i < KEYS; i++)
         rc = batch_keys(b, s->keys[i], &c->keys[i]);
     return rc;
-}
-
-/* False: the row has no time. */
-static bool times_of(const struct columns *c, uint32_t row, int64_t *ret_ts, int64_t *ret_te)
-{
-    if (!c->ts || !batch_is_valid(c->ts_valid, row))
-        return false;
-    *ret_ts = *ret_te = time_in(c->ts[row], c->ts_nano, true);
-    if (c->dur && batch_is_valid(c->dur_valid, row) &&
-        __builtin_add_overflow(*ret_ts, time_in(c->dur[row], c->dur_nano, true), ret_te))
-        *ret_te = c->dur[row] < 0 ? INT64_MIN : INT64_MAX;
-    return true;
 }
 
 static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
@@ -124,7 +98,7 @@ static int collect_batch(void *arg, struct scan_batch *b)
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         struct span *span = &s->spans[s->count];
-        if (!times_of(&c, row, &span->ts, &span->te))
+        if (!batch_times_of(&c.times, row, &span->ts, &span->te))
             continue;
         keys_of(&c, row, keys);
         thread = group_table_add(&s->threads, keys);
@@ -254,7 +228,7 @@ static int cover_batch(void *arg, struct scan_batch *b)
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!times_of(&c, row, &ts, &te))
+        if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
         keys_of(&c, row, keys);
         int64_t thread = group_table_find(&s->threads, keys);

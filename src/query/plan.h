@@ -313,6 +313,29 @@ int dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask);
 void bound_free(struct bound *b);
 /* us to ns where asked for, clamped to int64. */
 int64_t time_in(int64_t value, bool nano, bool to_nano);
+
+/* ---- batch_times.c ---- */
+
+struct batch_times {
+    const int64_t *ts, *dur; /* by row; NULL: none has one */
+    const uint64_t *ts_valid, *dur_valid;
+    bool ts_nano, dur_nano;
+};
+/* Of the rows of a batch. 0, or what batch_i64 returns, but for -EDOM. */
+int batch_times(struct scan_batch *b, const struct source *ts, const struct source *dur,
+                struct batch_times *ret);
+/* In ns, beyond 64 bits the nearest that fits. False: the row has no ts. *ret_te is ts + dur, ts where there is no dur. */
+static inline bool batch_times_of(const struct batch_times *t, uint32_t row, int64_t *ret_ts,
+                                  int64_t *ret_te)
+{
+    if (!t->ts || !batch_is_valid(t->ts_valid, row))
+        return false;
+    *ret_ts = *ret_te = time_in(t->ts[row], t->ts_nano, true);
+    if (t->dur && batch_is_valid(t->dur_valid, row) &&
+        __builtin_add_overflow(*ret_ts, time_in(t->dur[row], t->dur_nano, true), ret_te))
+        *ret_te = t->dur[row] < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
 /* Start of the bucket of a time, relative to the base. */
 /* The greatest multiple of `step` (> 0) that is not above the value. */
 static inline __int128 floor_to(__int128 value, __int128 step)

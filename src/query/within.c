@@ -27,42 +27,16 @@ struct within {
 
 struct columns {
     const uint64_t *keys[3];
-    const int64_t *ts, *dur; /* NULL: none                          */
-    const uint64_t *ts_valid, *dur_valid;
-    bool ts_nano, dur_nano;
+    struct batch_times times;
 };
-
-static int read_times(struct scan_batch *b, const struct source *s, const int64_t **ret,
-                      const uint64_t **ret_valid, bool *ret_nano)
-{
-    int rc = batch_i64(b, s, ret, ret_valid, ret_nano);
-
-    if (rc == -EDOM)
-        *ret = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
 
 static int read_columns(const struct within *in, struct scan_batch *b, struct columns *c)
 {
-    int rc = read_times(b, in->ts, &c->ts, &c->ts_valid, &c->ts_nano);
+    int rc = batch_times(b, in->ts, in->dur, &c->times);
 
-    if (rc == 0)
-        rc = read_times(b, in->dur, &c->dur, &c->dur_valid, &c->dur_nano);
-    for (unsigned i = 0; rc == 0 && c->ts && i < in->width; i++)
+    for (unsigned i = 0; rc == 0 && c->times.ts && i < in->width; i++)
         rc = batch_keys(b, in->keys[i], &c->keys[i]);
     return rc;
-}
-
-/* False: the row has no time. *ret_te <= *ret_ts: an instant. */
-static bool times_of(const struct columns *c, uint32_t row, int64_t *ret_ts, int64_t *ret_te)
-{
-    if (!c->ts || !batch_is_valid(c->ts_valid, row))
-        return false;
-    *ret_ts = *ret_te = time_in(c->ts[row], c->ts_nano, true);
-    if (c->dur && batch_is_valid(c->dur_valid, row) &&
-        __builtin_add_overflow(*ret_ts, time_in(c->dur[row], c->dur_nano, true), ret_te))
-        *ret_te = c->dur[row] < 0 ? INT64_MIN : INT64_MAX;
-    return true;
 }
 
 /* The keys of a row; true where they are those that stood there before. */
@@ -145,7 +119,7 @@ static int collect_batch(void *state, struct scan_batch *b)
     rc = rc < 0 ? rc : room_for(c, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!times_of(&columns, row, &ts, &te))
+        if (!batch_times_of(&columns.times, row, &ts, &te))
             continue;
         if (!same_scope(c->in, &columns, row, keys) || scope < 0)
             scope = group_table_add(&c->scopes, keys);
@@ -447,7 +421,7 @@ int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!times_of(&c, row, &ts, &te))
+        if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
         if (!same_scope(in, &c, row, keys) || !any)
             find_scope(in, keys, &f);
@@ -502,7 +476,7 @@ static void clip_rows(const struct within *in, const struct scan_batch *b, const
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!times_of(c, row, &ts, &te))
+        if (!batch_times_of(&c->times, row, &ts, &te))
             continue;
         if (!same_scope(in, c, row, keys) || !any)
             find_scope(in, keys, &f);
@@ -527,7 +501,7 @@ int within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
         return rc;
     memset(out, 0, batch->rows * sizeof(*out));
     clip_rows(in, batch, &c, start, out);
-    valid = start ? c.ts_valid : c.dur_valid;
+    valid = start ? c.times.ts_valid : c.times.dur_valid;
     for (uint32_t i = 0; !start && valid && i < batch->rows; i++)
         out[i] = batch_is_valid(valid, i) ? out[i] : 0;
     b->i64.valid = valid;
