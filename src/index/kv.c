@@ -287,7 +287,7 @@ static int put_value(struct kv *kv, MDB_txn *txn, const struct op *op)
 {
     size_t head = kv_has_sum(op->table) ? KV_SUM_BYTES : 0;
     MDB_val key = {op->key.len, (void *)op->key.data}, value = {head + op->len, NULL};
-    uint64_t sum = kv_sum(op->table, op->key.data, op->key.len, op->data, op->len);
+    uint64_t sum = head ? kv_sum(op->table, op->key.data, op->key.len, op->data, op->len) : 0;
     int rc = mdb_put(txn, kv->dbi[op->table], &key, &value, MDB_RESERVE);
 
     if (rc)

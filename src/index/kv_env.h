@@ -33,6 +33,7 @@ struct kv {
 struct kv_read {
     struct kv *kv;
     MDB_txn *txn;
+    const char *data_end;  /* of the map: what this read may point to; NULL: not known */
     bool borrowed;         /* the transaction is that of an outer read */
     struct kv_read *outer; /* of the same thread */
 };

@@ -120,6 +120,18 @@ static int await_reopening(struct kv *kv, MDB_txn **ret)
     return rc == MDB_PANIC ? EIO : rc;
 }
 
+/* Of the map: what is in use of it. All that a read sees was there when it began. */
+static const char *end_of_data(struct kv *kv)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+
+    if (!kv->map_at || mdb_env_info(kv->env, &info) || mdb_env_stat(kv->env, &st))
+        return kv->map_end;
+    uint64_t used = (info.me_last_pgno + 1) * st.ms_psize;
+    return used < (uint64_t)(kv->map_end - kv->map_at) ? kv->map_at + used : kv->map_end;
+}
+
 int kv_read_begin(struct kv *kv, struct kv_read **ret)
 {
     struct kv_read *r = calloc(1, sizeof *r), *held = held_read(kv);
@@ -144,6 +156,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
         free(r);
         return kv_code(rc);
     }
+    r->data_end = end_of_data(kv);
     r->outer = innermost;
     innermost = r;
     atomic_fetch_add(&kv->reads, 1);
@@ -268,27 +281,20 @@ bool kv_is_broken(const struct kv *kv)
 }
 
 /* A corrupt page may say anything of where a value is and how long. */
-static bool is_in_file(struct kv *kv, const MDB_val *v)
+static bool is_in_file(const struct kv_read *r, const MDB_val *v)
 {
-    const char *at = v->mv_data, *end = kv->map_end;
-    MDB_envinfo info;
-    MDB_stat st;
+    const char *at = v->mv_data, *begin = r->kv->map_at, *end = r->data_end;
 
-    if (!kv->map_at)
-        return true;
-    if (mdb_env_info(kv->env, &info) == 0 && mdb_env_stat(kv->env, &st) == 0 &&
-        (uint64_t)(end - kv->map_at) > (info.me_last_pgno + 1) * st.ms_psize)
-        end = kv->map_at + (info.me_last_pgno + 1) * st.ms_psize;
-    return at >= kv->map_at && at <= end && v->mv_size <= (size_t)(end - at);
+    return !end || (at >= begin && at <= end && v->mv_size <= (size_t)(end - at));
 }
 
-static int take_value(struct kv *kv, enum kv_table t, const MDB_val *key, const MDB_val *value,
-                      struct text *ret)
+static int take_value(const struct kv_read *r, enum kv_table t, const MDB_val *key,
+                      const MDB_val *value, struct text *ret)
 {
     const char *data = value->mv_data;
     uint64_t sum;
 
-    if (!is_in_file(kv, value))
+    if (!is_in_file(r, value))
         return ERR_CORRUPT;
     if (!kv_has_sum(t)) {
         *ret = (struct text){data, value->mv_size};
@@ -306,7 +312,7 @@ int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct 
     MDB_val k = {key->len, (void *)key->data}, v;
     int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
 
-    return rc ? read_code(r->kv, rc) : take_value(r->kv, t, &k, &v, ret);
+    return rc ? read_code(r->kv, rc) : take_value(r, t, &k, &v, ret);
 }
 
 uint64_t kv_count(struct kv_read *r, enum kv_table t)
@@ -344,13 +350,13 @@ bool kv_next(struct kv_cursor *c)
     if (rc == MDB_NOTFOUND)
         return false;
     c->error = read_code(kv, rc);
-    if (rc == 0 && !is_in_file(kv, &k))
+    if (rc == 0 && !is_in_file(c->read, &k))
         c->error = ERR_CORRUPT;
     if (c->error || k.mv_size < c->prefix.len ||
         memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
         return false;
     c->key = (struct text){k.mv_data, k.mv_size};
-    c->error = take_value(kv, c->table, &k, &v, &c->value);
+    c->error = take_value(c->read, c->table, &k, &v, &c->value);
     return c->error == 0;
 }
 
@@ -381,16 +387,16 @@ int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, 
     rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
     if (rc == MDB_NOTFOUND)
         rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
-    else if (rc == 0 && (k.mv_size != key->len || !is_in_file(r->kv, &k) ||
+    else if (rc == 0 && (k.mv_size != key->len || !is_in_file(r, &k) ||
                          memcmp(k.mv_data, key->data, key->len) != 0))
         rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
     mdb_cursor_close(cursor);
     if (rc)
         return read_code(r->kv, rc);
-    if (!is_in_file(r->kv, &k))
+    if (!is_in_file(r, &k))
         return ERR_CORRUPT;
     if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
         return -ENOENT;
     *ret_key = (struct text){k.mv_data, k.mv_size};
-    return take_value(r->kv, t, &k, &v, ret_value);
+    return take_value(r, t, &k, &v, ret_value);
 }

@@ -247,13 +247,13 @@ uint64_t index_file_done(const struct index_file *file)
     return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
-/* Readers wait for the lock: while files are queued, the sums are reused for many times as long as they took. */
-static void sum_progress(struct index *ix)
+/* Readers wait for the lock: sums that `may_be_old` are reused for many times as long as they took, while files are pending. */
+static void sum_progress(struct index *ix, bool may_be_old)
 {
     enum { REST = 20 };
     int64_t begin = clock_mono_ns();
 
-    if (ix->queue_head && ix->progress.files_pending > 0 && begin < ix->progress_until_ns)
+    if (may_be_old && ix->progress.files_pending > 0 && begin < ix->progress_until_ns)
         return;
     ix->progress = (struct index_progress){0};
     for (uint32_t i = 0; i < ix->entry_count; i++)
@@ -265,7 +265,7 @@ static void sum_progress(struct index *ix)
 int index_store_error(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    sum_progress(ix);
+    sum_progress(ix, true);
     int error = ix->store_error ? ix->store_error : ix->progress.store_error;
     pthread_mutex_unlock(&ix->lock);
     return error;
@@ -274,7 +274,7 @@ int index_store_error(struct index *ix)
 void index_progress(struct index *ix, struct index_progress *ret)
 {
     pthread_mutex_lock(&ix->lock);
-    sum_progress(ix);
+    sum_progress(ix, ix->queue_head != NULL);
     *ret = ix->progress;
     ret->listed = ix->listed;
     if (ix->store_error)
