@@ -4,12 +4,11 @@ Depths are computed once, of all objects. Whatever the window and the width, the
 
 import collections
 import json
-import os
 from fractions import Fraction
 
 import oracles
-from oracle import dsl, kept, selection, stats, timeline
-from web import Web, check, equal
+from oracle import dsl, selection, stats, timeline
+from web import check, equal
 
 LANES = "host,rank,pid,tid"
 WIDTHS = (100, 1440, 6000)
@@ -96,11 +95,4 @@ def judge(root, web):
 
 
 def real(names):
-    for name in names:
-        directory = os.path.join(oracles.SHARED, "traces", name)
-        if not os.path.isdir(directory):
-            print("%s is not there" % directory)
-            continue
-        with Web(directory) as web:
-            web.ready()
-            judge(kept.Root(directory), web)
+    oracles.real(judge, names)

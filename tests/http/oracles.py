@@ -25,9 +25,9 @@ def synthesised(ask):
             ask(kept.Root(folder.path("traces")), web)
 
 
-def real(ask):
-    """With a sanitizer the synthesised traces and a few real lines have to do."""
-    for name in REAL if SLOW == 1 else FEW:
+def real(ask, names=None):
+    """ask(root, web) of folders of real traces. With a sanitizer the synthesised traces and a few real lines have to do, if it is not said."""
+    for name in names or (REAL if SLOW == 1 else FEW):
         directory = os.path.join(SHARED, "traces", name)
         if not os.path.isdir(directory):
             print("%s is not there" % directory)

@@ -82,4 +82,17 @@ static void maker_each_chunk(const char *path, void (*visit)(const char *path, c
     close(fd);
 }
 
+/* Of lines, whose value stays with the caller. */
+static inline struct chunk_view *maker_view_of(const char *lines, struct buf *value,
+                                               struct chunk_built *built)
+{
+    size_t len = strlen(lines);
+    char *text = calloc(1, len + 64);
+
+    memcpy(text, lines, len);
+    maker_build(text, len, value, built);
+    free(text);
+    return maker_view(value);
+}
+
 #endif

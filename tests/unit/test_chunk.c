@@ -15,18 +15,6 @@ static uint32_t refuse_id(void *arg, struct text t)
     return INDEX_NO_TEXT;
 }
 
-static struct chunk_view *build_text(const char *lines, struct buf *value,
-                                     struct chunk_built *built)
-{
-    size_t len = strlen(lines);
-    char *text = calloc(1, len + 64);
-
-    memcpy(text, lines, len);
-    maker_build(text, len, value, built);
-    free(text);
-    return maker_view(value);
-}
-
 /* ---- the value of a row as text: for comparing in words ------------------------------------------------ */
 
 static const char *entry_words(const struct column_entry *e, char *out)
@@ -101,7 +89,7 @@ static void empty_chunk(void)
     struct chunk_built built;
 
     maker_begin();
-    struct chunk_view *v = build_text("[\n", &value, &built);
+    struct chunk_view *v = maker_view_of("[\n", &value, &built);
     CHECK_INT(built.rows, 0);
     CHECK_INT(chunk_rows(v), 0);
     CHECK_INT(chunk_column_count(v), 0);
@@ -131,7 +119,7 @@ static void types_of_columns(void)
                                 "\"X\",\"ts\":400,\"args\":{\"m\":1}}\n";
 
     maker_begin();
-    struct chunk_view *v = build_text(lines, &value, &built);
+    struct chunk_view *v = maker_view_of(lines, &value, &built);
     CHECK_INT(built.rows, 4);
     CHECK_INT(chunk_view_check(v), 0);
     CHECK_STR(words(v, "ts", 0), "ns 100000");
@@ -180,7 +168,7 @@ static void times_that_do_not_fit(void)
         "{\"name\":\"a\",\"ts\":9223372036854775806,\"dur\":1.5,\"ph\":\"X\"}\n";
 
     maker_begin();
-    struct chunk_view *v = build_text(lines, &value, &built);
+    struct chunk_view *v = maker_view_of(lines, &value, &built);
     CHECK_INT(built.bad_ts, 2);
     CHECK_INT(built.bad_dur, 1);
     CHECK_STR(words(v, "ts", 0), "null");
@@ -235,7 +223,7 @@ static void null_patterns(void)
             buf_puts(&lines, "}}\n");
         }
         buf_putc(&lines, 0);
-        struct chunk_view *v = build_text(lines.data, &value, &built);
+        struct chunk_view *v = maker_view_of(lines.data, &value, &built);
         CHECK_INT(built.rows, lengths[l]);
         for (uint32_t r = 0; r < lengths[l]; r += 1 + (r > 70 && r % 1024 < 1000) * 13)
             for (unsigned p = 0; p < 7; p++) {
@@ -274,7 +262,7 @@ static void nulls_read_as_zero(void)
     uint32_t code[4];
 
     maker_begin();
-    struct chunk_view *v = build_text(
+    struct chunk_view *v = maker_view_of(
         "{\"name\":\"a\",\"ts\":1,\"args\":{\"x\":7,\"y\":\"p\"}}\n{\"name\":\"a\",\"ts\":2}\n"
         "{\"name\":\"a\",\"ts\":3,\"args\":{\"x\":9,\"y\":\"q\"}}\n{\"name\":\"a\",\"ts\":4}\n",
         &value, &built);
@@ -300,7 +288,7 @@ static void too_many_paths(void)
         buf_printf(&lines, ",\"k%u\":%u", i, i);
     buf_puts(&lines, "}}\n{\"name\":\"b\",\"ts\":1,\"args\":{\"k1\":5,\"k699\":\"x\\\"y\"}}\n");
     buf_putc(&lines, 0);
-    struct chunk_view *v = build_text(lines.data, &value, &built);
+    struct chunk_view *v = maker_view_of(lines.data, &value, &built);
     CHECK_STR(words(v, "args.k508", 0), "int 508");
     CHECK_STR(words(v, "args.k509", 0), "no column");
     CHECK_STR(words(v, "@other", 1), "text {\"args.k699\":\"x\\\"y\"}");
@@ -326,7 +314,7 @@ static void pruning(void)
                    "\"fhash\":%u}}\n",
                    i % 30, 1000 + i % 200, i, i * 7 % 5000);
     buf_putc(&lines, 0);
-    struct chunk_view *v = build_text(lines.data, &value, &built);
+    struct chunk_view *v = maker_view_of(lines.data, &value, &built);
     static const struct {
         const char *path;
         unsigned count;
@@ -371,7 +359,7 @@ static void refused_texts_stay(void)
 
     maker_options.intern = refuse_id;
     maker_begin();
-    struct chunk_view *v = build_text(
+    struct chunk_view *v = maker_view_of(
         "{\"name\":\"a\",\"ts\":1}\n{\"name\":\"bb\",\"ts\":2}\n{\"name\":\"a\",\"ts\":1}\n",
         &value, &built);
     CHECK_STR(words(v, "name", 0), "text a");
@@ -593,7 +581,7 @@ static void build_varied(struct buf *value)
                    i % 9, 1000 + i % 70, i * 40 + i % 7, i * 7 % 500, i % 3 ? "ret" : "off",
                    i % 1000, i % 5 ? "1" : "\"one\"", i);
     buf_putc(&lines, 0);
-    chunk_view_free(build_text(lines.data, value, &built));
+    chunk_view_free(maker_view_of(lines.data, value, &built));
     buf_done(&lines);
 }
 

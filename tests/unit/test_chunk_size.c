@@ -3,18 +3,6 @@
 #include "../../src/index/chunk_build.h"
 #include "chunk_maker.h"
 
-static struct chunk_view *build_text(const char *lines, struct buf *value,
-                                     struct chunk_built *built)
-{
-    size_t len = strlen(lines);
-    char *text = calloc(1, len + 64);
-
-    memcpy(text, lines, len);
-    maker_build(text, len, value, built);
-    free(text);
-    return maker_view(value);
-}
-
 /* The number of a row in words; of a column that is neither of integers nor of doubles the type. */
 static const char *words(struct chunk_view *v, const char *path, uint32_t row)
 {
@@ -88,7 +76,7 @@ static void size_rule(void)
                    "{\"name\":\"%s\",\"cat\":\"q\",\"ts\":1,\"ph\":\"X\",\"args\":{\"size\":77}}",
                    cases[i].name);
         buf_putc(&lines, 0);
-        struct chunk_view *v = build_text(lines.data, &value, &built);
+        struct chunk_view *v = maker_view_of(lines.data, &value, &built);
         if (!CHECK_STR(words(v, "size", 0), cases[i].size))
             printf("  %s %s {%s}\n", cases[i].cat, cases[i].name, cases[i].args);
         chunk_view_free(v);
@@ -145,7 +133,7 @@ static void bytes_rule(void)
             &lines,
             "{\"name\":\"write\",\"cat\":\"sys\",\"ts\":1,\"ph\":\"X\",\"args\":{\"ret\":77}}");
         buf_putc(&lines, 0);
-        struct chunk_view *v = build_text(lines.data, &value, &built);
+        struct chunk_view *v = maker_view_of(lines.data, &value, &built);
         if (!CHECK_STR(words(v, "bytes", 0), cases[i].bytes))
             printf("  %s %s %s {%s}\n", cases[i].ph, cases[i].cat, cases[i].name, cases[i].args);
         chunk_view_free(v);
@@ -169,7 +157,7 @@ static void one_column_of_two_names(void)
         for (int i = 0; i < 5000; i++)
             buf_printf(&lines, same, i == 7 && k ? "sys" : "POSIX", i, i * 7919 % 100003 + 1);
         buf_putc(&lines, 0);
-        struct chunk_view *v = build_text(lines.data, &value, &built);
+        struct chunk_view *v = maker_view_of(lines.data, &value, &built);
         CHECK_STR(words(v, "bytes", 3), "int 23758");
         CHECK_STR(words(v, "size", 3), "int 23758");
         CHECK_STR(words(v, "bytes", 7), "int 55434");
@@ -208,7 +196,7 @@ static void counted_items(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct buf value = {0};
         struct chunk_built built;
-        struct chunk_view *v = build_text(cases[i].line, &value, &built);
+        struct chunk_view *v = maker_view_of(cases[i].line, &value, &built);
         CHECK_INT(chunk_counts_items(v), cases[i].counts);
         chunk_view_free(v);
         buf_done(&value);
