@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- what may be deleted later ---- */
 
@@ -52,21 +53,29 @@ void garbage_delete(struct kv_batch *b, const struct garbage *g)
     kv_delete(b, KV_GARBAGE, &key);
 }
 
+/* Processor time of this thread: what waits for the lock or the processor is no work. */
+static int64_t worked_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 void collect_garbage(struct writer *w)
 {
     enum { REST = 20 }; /* a snapshot of many files takes a while */
-    int64_t begin, end;
+    int64_t begin;
     uint64_t oldest;
     uint32_t kept = 0;
 
-    begin = clock_mono_ns();
-    if (w->garbage_count == 0 || begin < w->collect_ns)
+    if (w->garbage_count == 0 || clock_mono_ns() < w->collect_ns)
         return;
+    begin = worked_ns();
     pthread_mutex_lock(&w->ix->lock);
     oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
-    end = clock_mono_ns();
-    w->collect_ns = end + (end - begin) * REST;
+    w->collect_ns = clock_mono_ns() + (worked_ns() - begin) * REST;
     for (uint32_t i = 0; i < w->garbage_count; i++) {
         /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
         if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
