@@ -244,9 +244,11 @@ struct index_name {
     uint32_t value;                 /* text id of args.name                                              */
     int64_t pid;                    /* INT64_MIN when absent                                             */
     uint32_t chunk, row;            /* where it stands: chunk number and row in the chunk                */
-    uint32_t line;                  /* text id of the whole record in its valid form; for index_text only: it is read
-                                     * from the store when first asked for, and index_text_find does not know it  */
+    uint32_t line;                  /* for index_name_line                                               */
 };
+/* The whole record in its valid form, borrowed until index_close; it is read from the store when first asked for. Empty where memory has
+ * too many records to tell their lines. 0, -ENOMEM, ERR_STORE; ERR_CORRUPT: the file is indexed again. */
+int index_name_line(struct index *ix, const struct index_file *file, const struct index_name *name, struct text *ret);
 enum index_parent { INDEX_PARENT_UNKNOWN, INDEX_PARENT_START, INDEX_PARENT_FORK, INDEX_PARENT_SPAWN };
 /* A process seen in a file. */
 struct index_process {

@@ -214,6 +214,7 @@ static void dump_names(struct dump *d, const struct index_file *f)
     d->out = &line;
     for (uint32_t i = 0; i < f->name_count; i++) {
         const struct index_name *n = &f->names[i];
+        struct text source;
 
         buf_printf(&line, "  name %06u %08u %s ", n->chunk, n->row,
                    n->kind < 7 ? kinds[n->kind] : "?");
@@ -223,7 +224,10 @@ static void dump_names(struct dump *d, const struct index_file *f)
         buf_puts(&line, " pid ");
         put_int(&line, n->pid);
         buf_putc(&line, ' ');
-        put_id(d, n->line);
+        if (index_name_line(d->ix, f, n, &source) == 0 && source.ptr)
+            put_text(&line, source);
+        else
+            buf_puts(&line, "null");
         lines_take(&lines, &line);
     }
     d->out = out;
@@ -531,7 +535,10 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
         rows += f->chunks[i].rows;
     }
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
-        if (!index_text(ix, f->names[i].line).ptr)
+        struct text line;
+
+        rc = index_name_line(ix, f, &f->names[i], &line);
+        if (rc || !line.ptr)
             rc = err_set(err, ERR_CORRUPT, "%s: the source line of a name is missing", f->name);
     }
     if (rc)

@@ -363,23 +363,26 @@ static struct line_range *find_range(struct index *ix, uint32_t at)
 }
 
 /* Without the lock: reading the store inside it would be the other way round than in those who read and then ask. */
-static void load_range(struct index *ix, struct line_range *range)
+static int load_range(struct index *ix, struct line_range *range)
 {
     struct kv_key key = kv_key_of_chunk(range->file, range->chunk, range->version);
     struct kv_read *r;
     struct text value;
     uint32_t count = 0;
+    int rc = kv_read_begin(ix->kv, &r);
 
-    if (kv_read_begin(ix->kv, &r) < 0)
-        return;
-    if (kv_get(r, KV_NAME, &key, &value) == 0 &&
-        names_decode(ix, value, NULL, &count, &range->texts, &range->bytes) == 0 &&
-        count != range->count) {
-        free(range->texts);
-        free(range->bytes);
-        range->texts = NULL;
-    }
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_NAME, &key, &value);
+    if (rc == 0)
+        rc = names_decode(ix, value, NULL, &count, &range->texts, &range->bytes);
     kv_read_end(r);
+    if (rc == 0 && count == range->count)
+        return 0;
+    free(range->texts);
+    free(range->bytes);
+    range->texts = NULL;
+    return rc && rc != -ENOENT ? rc : ERR_CORRUPT;
 }
 
 static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
@@ -399,29 +402,41 @@ static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
     free(loaded->bytes);
 }
 
-struct text lines_text(struct index *ix, uint32_t id)
+/* 1: of that range, which is not in memory; 0. */
+static int find_line(struct index *ix, uint32_t at, struct line_range *ret_range, struct text *ret)
 {
-    uint32_t at = id - TEXTS_LINES;
-    struct text text = {NULL, 0};
+    struct line_range *range;
+    bool missing;
 
-    for (int tries = 0; tries < 2 && !text.ptr; tries++) {
-        struct line_range *range, copy = {0};
+    pthread_rwlock_rdlock(&ix->lines_lock);
+    range = find_range(ix, at);
+    missing = range && !range->texts;
+    if (missing)
+        *ret_range = *range;
+    else if (range)
+        *ret = range->texts[at - range->first];
+    pthread_rwlock_unlock(&ix->lines_lock);
+    return missing;
+}
 
-        pthread_rwlock_rdlock(&ix->lines_lock);
-        range = find_range(ix, at);
-        if (range && range->texts)
-            text = range->texts[at - range->first];
-        else if (range)
-            copy = *range;
-        pthread_rwlock_unlock(&ix->lines_lock);
-        if (text.ptr || !copy.count || tries > 0)
-            break;
-        load_range(ix, &copy);
-        if (!copy.texts)
-            break;
-        keep_range(ix, at, &copy);
+int index_name_line(struct index *ix, const struct index_file *file, const struct index_name *name,
+                    struct text *ret)
+{
+    uint32_t at = name->line - TEXTS_LINES;
+    struct line_range range;
+    int rc = 0;
+
+    *ret = (struct text){NULL, 0};
+    if (name->line == INDEX_NO_TEXT || !find_line(ix, at, &range, ret))
+        return 0;
+    rc = load_range(ix, &range);
+    if (rc == 0) {
+        keep_range(ix, at, &range);
+        find_line(ix, at, &range, ret);
     }
-    return text;
+    if (rc == ERR_CORRUPT)
+        index_file_corrupt(ix, file);
+    return rc;
 }
 
 void lines_done(struct index *ix)
@@ -435,8 +450,6 @@ void lines_done(struct index *ix)
 
 struct text index_text(const struct index *ix, uint32_t id)
 {
-    if (id >= TEXTS_LINES && id != INDEX_NO_TEXT)
-        return lines_text((struct index *)ix, id);
     return texts_get(ix->texts, id);
 }
 

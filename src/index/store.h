@@ -95,6 +95,7 @@ struct entry {
     struct run *run;     /* being read, or its end not yet committed */
     bool queued, again, rebuild, unit_fixed, offered;
     bool replaced;          /* the view is of another file that had the name; for the next run */
+    bool was_corrupt;       /* found so by this process, and indexed again */
     uint64_t device, inode; /* by the last offer */
     bool symlink, linked;   /* linked: a symlink, or a file of several names */
     bool unsettled;         /* which of its names answers is not known yet: it is not seen */
@@ -301,7 +302,6 @@ struct kv_key path_key(const char *name);
 /* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is INDEX_NO_TEXT when no more
  * ids are left. -ENOMEM. */
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
-struct text lines_text(struct index *ix, uint32_t id);
 void lines_done(struct index *ix);
 /* Value of table `name`. */
 int names_encode(struct index *ix, const struct part *p, struct buf *out);

@@ -309,6 +309,7 @@ void index_tell_damaged(struct index *ix)
 void index_file_corrupt(struct index *ix, const struct index_file *file)
 {
     struct entry *e;
+    bool again = false;
 
     if (!ix->ingest)
         return;
@@ -319,10 +320,14 @@ void index_file_corrupt(struct index *ix, const struct index_file *file)
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, file->name, NULL, false);
     if (e && file->id && e->view->pub.id == file->id && !e->rebuild) {
+        again = e->was_corrupt;
+        e->was_corrupt = true;
         ix->files_corrupt++;
         rebuild_entry(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
+    if (again) /* what was written anew is wrong, too: pages are damaged, not a value */
+        index_tell_damaged(ix);
 }
 
 _Static_assert(sizeof(struct chunk_head) == KV_CHUNK_HEAD, "what kv.h checks of a chunk");

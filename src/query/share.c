@@ -221,7 +221,7 @@ static int note_record(struct sharing *s, struct share_target *t, uint32_t row)
         if (n->chunk > chunk || (n->chunk == chunk && n->row > row))
             break;
         if (n->chunk == chunk && n->row == row)
-            rc = metadata_have(t->metadata, n);
+            rc = metadata_have(t->metadata, f, n);
     }
     return rc;
 }

@@ -211,13 +211,18 @@ static int note_hash_record(struct metadata *m, const struct index_name *n)
     return add_new(&m->written, (uint64_t[]){(uint64_t)n->kind << 32 | n->hash, n->value});
 }
 
-static int write_hash_record(struct metadata *m, const struct index_name *n, struct buf *out)
+static int write_hash_record(struct metadata *m, const struct index_file *f,
+                             const struct index_name *n, struct buf *out)
 {
+    struct text line;
     int rc = note_hash_record(m, n);
 
-    if (rc > 0)
-        write_record(index_text(query_index(m->query), n->line), out);
-    return rc < 0 ? rc : 0;
+    if (rc <= 0)
+        return rc;
+    rc = index_name_line(query_index(m->query), f, n, &line);
+    if (rc == 0)
+        write_record(line, out);
+    return rc;
 }
 
 /* First record of a file with this kind and hash: names are sorted by them. */
@@ -246,7 +251,7 @@ static int write_own(struct metadata *m, const struct index_file *f, uint8_t kin
         if (f->names[i].kind != kind || f->names[i].hash != hash)
             break;
         *ret_any = true;
-        rc = write_hash_record(m, &f->names[i], out);
+        rc = write_hash_record(m, f, &f->names[i], out);
     }
     return rc;
 }
@@ -259,7 +264,8 @@ static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct 
         return rc;
     for (uint32_t at = lists_first(&m->by_hash, (uint64_t[]){kind, hash}); at && rc == 0;) {
         const struct record *r = &m->by_hash.records[at - 1];
-        rc = write_hash_record(m, &snapshot_file(m->snapshot, r->file)->names[r->name], out);
+        const struct index_file *f = snapshot_file(m->snapshot, r->file);
+        rc = write_hash_record(m, f, &f->names[r->name], out);
         at = r->next;
     }
     return rc;
@@ -453,10 +459,15 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
     return 0;
 }
 
-static int note_text(struct metadata *m, struct text line)
+/* 1: a record of a process that the answer does not have yet, which is *ret_line; 0; or an error. */
+static int note_text(struct metadata *m, const struct index_file *f, const struct index_name *n,
+                     struct text *ret_line)
 {
-    struct hash128 hash = text_hash128(line);
+    int rc = index_name_line(query_index(m->query), f, n, ret_line);
 
+    if (rc < 0)
+        return rc;
+    struct hash128 hash = text_hash128(*ret_line);
     return add_new(&m->texts, (uint64_t[]){hash.high, hash.low});
 }
 
@@ -471,8 +482,8 @@ static int before_process(struct metadata *m, const struct lines_group *g, struc
     rc = lists_build(m, &m->by_pid);
     rc = rc < 0 ? rc : find_process(m, g, &found, &n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
-        struct text line = index_text(query_index(m->query), found[i].name->line);
-        rc = note_text(m, line);
+        struct text line;
+        rc = note_text(m, snapshot_file(m->snapshot, found[i].file), found[i].name, &line);
         if (rc > 0)
             write_record(line, out);
     }
@@ -492,10 +503,10 @@ int metadata_before(struct metadata *m, const struct index_file *file, const str
     return rc < 0 ? rc : out->error;
 }
 
-int metadata_have(struct metadata *m, const struct index_name *record)
+int metadata_have(struct metadata *m, const struct index_file *file, const struct index_name *record)
 {
-    int rc = of_hash(record) ? note_hash_record(m, record)
-                             : note_text(m, index_text(query_index(m->query), record->line));
+    struct text line;
+    int rc = of_hash(record) ? note_hash_record(m, record) : note_text(m, file, record, &line);
 
     return rc < 0 ? rc : 0;
 }

@@ -17,6 +17,6 @@ void metadata_free(struct metadata *m);
 /* Appends what an object of this group and file needs and the answer does not have yet. */
 int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g, struct buf *out);
 /* The answer has this record already. */
-int metadata_have(struct metadata *m, const struct index_name *record);
+int metadata_have(struct metadata *m, const struct index_file *file, const struct index_name *record);
 
 #endif

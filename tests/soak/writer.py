@@ -123,8 +123,9 @@ class Writer:
         if old in self.files or "-old" in file.path:
             return
         new, data = self.fresh(file.path, file.kind, self.some())
-        with self.ledger.change({old: file.content(), new.path: new.content()}):
+        with self.ledger.change({old: file.content(), new.path: None}):
             os.rename(self.at(file.path), self.at(old))
+        with self.ledger.change({new.path: new.content()}):
             self.write(new.path, data, "wb")
         file.path = old
         self.files.update({old: file, new.path: new})
@@ -137,10 +138,13 @@ class Writer:
         self.files[file.path] = new
 
     def rewrite(self, file):
-        """In place: a reader sees anything from nothing to everything."""
+        """In place: a reader sees anything from nothing to everything. The empty file is all there is as long as this thread waits for a
+        processor, which may be longer than a file takes to be complete."""
         new, data = self.fresh(file.path, file.kind, self.some())
+        with self.ledger.change({file.path: None}):
+            os.truncate(self.at(file.path), 0)
         with self.ledger.change({file.path: new.content()}):
-            self.write(file.path, data, "wb")
+            self.write(file.path, data, "ab")
         self.files[file.path] = new
 
     def cut(self, file):

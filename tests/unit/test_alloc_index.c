@@ -78,8 +78,12 @@ static void describe_file(struct index *ix, struct snapshot *s, const struct ind
         c->metadata, c->invalid);
     buf_printf(out, " chunks %u processes %u names %u dur %" PRId64 "\n", f->chunk_count,
                f->process_count, f->name_count, sum_of(ix, s, f, "dur"));
-    for (uint32_t i = 0; i < f->name_count; i++)
-        buf_text(out, index_text(ix, f->names[i].line));
+    for (uint32_t i = 0; i < f->name_count; i++) {
+        struct text line;
+
+        if (index_name_line(ix, f, &f->names[i], &line) == 0)
+            buf_text(out, line);
+    }
 }
 
 static void describe(struct index *ix, struct buf *out)

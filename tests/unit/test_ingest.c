@@ -15,6 +15,7 @@ static void known_numbers(void)
     struct summary *sum;
     struct index *ix;
     struct err err = {0};
+    struct text line;
 
     world();
     put_head(&b, 7, 1);
@@ -46,7 +47,8 @@ static void known_numbers(void)
     CHECK_TEXT(index_text(ix, f->processes[0].cmd_hash), "c1");
     CHECK_TEXT(index_text(ix, f->processes[0].cwd_hash), "w1");
     CHECK_INT(f->name_count, 1);
-    CHECK_TEXT(index_text(ix, f->names[0].line),
+    CHECK_INT(index_name_line(ix, f, &f->names[0], &line), 0);
+    CHECK_TEXT(line,
                "{\"id\":0,\"name\":\"HH\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\","
                "\"args\":{\"name\":\"node1\",\"value\":\"h1\"}}");
     CHECK_INT(sum_of(ix, s, f, "dur"), 50 * 99 * 50);
@@ -690,6 +692,49 @@ static void filter_knows_other(void)
     world_end();
 }
 
+/* Takes the metadata records of the only file out of the store, and asks for one. */
+static int lose_names(struct index *ix)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct snapshot *s;
+    const struct index_file *f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    struct kv_key key = kv_key_of_chunk(f->id, f->chunks[0].number, f->chunks[0].version);
+    struct text line;
+    int rc;
+
+    kv_delete(b, KV_NAME, &key);
+    CHECK_INT(kv_commit(ix->kv, b), 0);
+    kv_batch_free(b);
+    CHECK_INT(f->name_count, 1);
+    rc = index_name_line(ix, f, &f->names[0], &line);
+    snapshot_release(s);
+    return rc;
+}
+
+/* A record that is not where it was stored is an error, and the file is indexed again. If that was in vain, more than this file is
+ * wrong. */
+static void names_lost(void)
+{
+    struct buf b = {0};
+    struct index *ix;
+
+    world();
+    put_head(&b, 7, 1);
+    put_events(&b, 0, 10, 7);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    wait_quiet(ix);
+    CHECK_INT(lose_names(ix), ERR_CORRUPT);
+    CHECK_INT(index_store_error(ix), 0);
+    wait_quiet(ix);
+    CHECK_INT(lose_names(ix), ERR_CORRUPT);
+    CHECK_INT(index_store_error(ix), ERR_CORRUPT);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"odd_files", odd_files},
                                           {"many_small_files", many_small_files},
@@ -704,5 +749,6 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"text_of_rows", text_of_rows},
                                           {"duplicates", duplicates},
                                           {"filter_knows_other", filter_knows_other},
+                                          {"names_lost", names_lost},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -211,8 +211,12 @@ static void *ask(void *arg)
 
             if (f->state == INDEX_READY)
                 CHECK_INT(sum_of(a->ix, s, f, "args.ret"), n * (n - 1) / 2);
-            for (uint32_t k = 0; k < f->name_count; k++)
-                CHECK(index_text(a->ix, f->names[k].line).len > 0);
+            for (uint32_t k = 0; k < f->name_count; k++) {
+                struct text line;
+
+                CHECK_INT(index_name_line(a->ix, f, &f->names[k], &line), 0);
+                CHECK(line.len > 0);
+            }
         }
         CHECK_INT(index_root_summary(a->ix, s, &root), 0);
         snapshot_release(s);
