@@ -500,9 +500,9 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         !kv->env)
         return rc; /* else MAP_FULL is returned below, if there is no room */
     for (int tries = 0;; tries++) {
-        kv_writing = kv;
+        kv_inside = kv;
         rc = apply_batch(kv, b);
-        kv_writing = NULL;
+        kv_inside = NULL;
         if (rc != MDB_MAP_FULL || tries == 20)
             break;
         rc = grow_map(kv);

@@ -47,7 +47,7 @@ bool kv_has_sum(enum kv_table t);
 
 /* ---- kv_fault.c ---- */
 
-extern _Thread_local struct kv *kv_writing; /* while the calling thread applies a batch */
+extern _Thread_local struct kv *kv_inside; /* while the calling thread is in LMDB */
 void kv_find_map(struct kv *kv);            /* after the environment was opened, or its map has moved */
 void kv_watch_faults(struct kv *kv);
 void kv_ignore_faults(struct kv *kv);

@@ -1,5 +1,5 @@
-/* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it: LMDB follows what a corrupt page
- * says. The process ends by the signal, as without this; but the index is marked first, so that the next start rebuilds it. */
+/* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it, or where nothing is: LMDB follows
+ * what a corrupt page says. The process ends by the signal, as without this; but the index is marked first, so that the next start rebuilds it. */
 #include "kv_env.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 static _Atomic(struct kv *) watched;
 static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
 static struct sigaction before[sizeof signals / sizeof *signals];
-_Thread_local struct kv *kv_writing;
+_Thread_local struct kv *kv_inside;
 
 void kv_find_map(struct kv *kv)
 {
@@ -47,7 +47,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     const char *at = number == SIGABRT ? NULL : info->si_addr;
 
     (void)context;
-    if (kv && (kv_writing == kv || (kv->map_at && at >= kv->map_at - FAULT_SLACK &&
+    if (kv && (kv_inside == kv || (kv->map_at && at >= kv->map_at - FAULT_SLACK &&
                                     at < kv->map_end + FAULT_SLACK)))
         kv_mark_damaged(kv);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)

@@ -310,7 +310,9 @@ static int take_value(const struct kv_read *r, enum kv_table t, const MDB_val *k
 int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct text *ret)
 {
     MDB_val k = {key->len, (void *)key->data}, v;
+    kv_inside = r->kv;
     int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
+    kv_inside = NULL;
 
     return rc ? read_code(r->kv, rc) : take_value(r, t, &k, &v, ret);
 }
@@ -333,6 +335,15 @@ void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix, s
     c->cursor = cursor;
 }
 
+static int cursor_get(struct kv *kv, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
+                      MDB_cursor_op op)
+{
+    kv_inside = kv;
+    int rc = mdb_cursor_get(cursor, key, value, op);
+    kv_inside = NULL;
+    return rc;
+}
+
 bool kv_next(struct kv_cursor *c)
 {
     MDB_val k = {c->prefix.len, c->prefix.data}, v;
@@ -342,9 +353,9 @@ bool kv_next(struct kv_cursor *c)
     if (c->error || !c->cursor)
         return false;
     if (!c->begun && c->prefix.len == 0)
-        rc = mdb_cursor_get(c->cursor, &k, &v, MDB_FIRST);
+        rc = cursor_get(c->read->kv, c->cursor, &k, &v, MDB_FIRST);
     else
-        rc = mdb_cursor_get(c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
+        rc = cursor_get(c->read->kv, c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
     c->begun = true;
     c->key = (struct text){NULL, 0};
     if (rc == MDB_NOTFOUND)
@@ -384,12 +395,12 @@ int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, 
 
     if (rc)
         return read_code(r->kv, rc);
-    rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    rc = cursor_get(r->kv, cursor, &k, &v, MDB_SET_RANGE);
     if (rc == MDB_NOTFOUND)
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+        rc = cursor_get(r->kv, cursor, &k, &v, MDB_LAST);
     else if (rc == 0 && (k.mv_size != key->len || !is_in_file(r, &k) ||
                          memcmp(k.mv_data, key->data, key->len) != 0))
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
+        rc = cursor_get(r->kv, cursor, &k, &v, MDB_PREV);
     mdb_cursor_close(cursor);
     if (rc)
         return read_code(r->kv, rc);
