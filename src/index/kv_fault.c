@@ -2,6 +2,7 @@
  * what a corrupt page says. The process ends by the signal, as without this; but the index is marked first, so that the next start rebuilds it. */
 #include "kv_env.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,11 @@
 
 #define FAULT_SLACK (1 << 20) /* around the map: sizes in pages have 16 bits */
 
-static _Atomic(struct kv *) watched;
+#define WATCHED_MAX 64          /* of a process; those beyond are not marked */
+
+static _Atomic(struct kv *) watched[WATCHED_MAX];
+static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned watched_count;
 static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
 static struct sigaction before[sizeof signals / sizeof *signals];
 _Thread_local struct kv *kv_inside;
@@ -40,38 +45,60 @@ void kv_find_map(struct kv *kv)
     fclose(maps);
 }
 
-/* Signal safe. */
+/* Signal safe. NULL: LMDB has nothing to do with it. */
+static struct kv *kv_of_fault(const char *at)
+{
+    if (kv_inside)
+        return kv_inside;
+    for (size_t i = 0; i < WATCHED_MAX && at; i++) {
+        struct kv *kv = atomic_load(&watched[i]);
+
+        if (kv && kv->map_at && at >= kv->map_at - FAULT_SLACK && at < kv->map_end + FAULT_SLACK)
+            return kv;
+    }
+    return NULL;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    struct kv *kv = atomic_load(&watched);
-    const char *at = number == SIGABRT ? NULL : info->si_addr;
+    struct kv *kv = kv_of_fault(number == SIGABRT ? NULL : info->si_addr);
 
     (void)context;
-    if (kv && (kv_inside == kv || (kv->map_at && at >= kv->map_at - FAULT_SLACK &&
-                                    at < kv->map_end + FAULT_SLACK)))
+    if (kv)
         kv_mark_damaged(kv);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i] == number)
             sigaction(number, &before[i], NULL); /* the fault comes again when this returns */
 }
 
+static bool put_watched(struct kv *from, struct kv *to)
+{
+    for (size_t i = 0; i < WATCHED_MAX; i++) {
+        struct kv *expected = from;
+
+        if (atomic_compare_exchange_strong(&watched[i], &expected, to))
+            return true;
+    }
+    return false;
+}
+
 void kv_watch_faults(struct kv *kv)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
-    struct kv *none = NULL;
 
-    if (kv->read_only || !atomic_compare_exchange_strong(&watched, &none, kv))
-        return;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    pthread_mutex_lock(&watched_lock);
+    bool first = !kv->read_only && put_watched(NULL, kv) && watched_count++ == 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals && first; i++)
         sigaction(signals[i], &action, &before[i]);
+    pthread_mutex_unlock(&watched_lock);
 }
 
 void kv_ignore_faults(struct kv *kv)
 {
-    if (atomic_load(&watched) != kv)
-        return;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    pthread_mutex_lock(&watched_lock);
+    bool last = put_watched(kv, NULL) && --watched_count == 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals && last; i++)
         sigaction(signals[i], &before[i], NULL);
-    atomic_store(&watched, NULL);
+    pthread_mutex_unlock(&watched_lock);
 }

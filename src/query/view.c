@@ -200,7 +200,7 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
     }
     if (rc == ERR_END && out->len > before)
         return 0;
-    return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+    return rc == ERR_END ? rc : scan_tell(err, rc);
 }
 
 uint64_t view_written(const struct view *v)
