@@ -156,6 +156,9 @@ TOOL_SOURCES := $(basename $(TOOL_FILES)) $(TOOL_FOLDERS)
 ifeq ($(MPICC),)
 TOOL_SOURCES := $(filter-out %_mpi,$(TOOL_SOURCES))
 endif
+ifneq ($(YAML),1)
+TOOL_SOURCES := $(filter-out %_dlio_compare,$(TOOL_SOURCES))
+endif
 tool_name    = $(if $(filter dftracer_%,$(notdir $1)),$(notdir $1),$(subst _,-,$(notdir $1)))
 tool_parts   = $(wildcard $1.c) $(wildcard $1/*.c)
 TOOLS        := $(foreach t,$(TOOL_SOURCES),$(B)/bin/$(call tool_name,$t))
