@@ -156,21 +156,60 @@ static int measure_trace(const struct work *w, struct dlio_report *r)
 
 /* ---- the simulation --------------------------------------------------------------------------- */
 
-static void plan_queue(struct dlio_report *r, struct dlio_simulation *s)
+/* Events of `kind` that begin in a wait of their own process: the samples of a rank that loads its batches itself, without
+ * those of a batch that the loop did not take any more. */
+static uint64_t count_in_waits(const struct dlio_events *e, int kind)
 {
-    const struct dlio_times *items = &r->times[DLIO_ITEM], *preprocess = &r->times[DLIO_PREPROCESS],
-                            *iter = &r->times[DLIO_ITER];
-    uint64_t loaded = items->events ? items->events : preprocess->events;
+    const struct dlio_event *wait = e->all + e->begin[DLIO_ITER],
+                            *last = e->all + e->begin[DLIO_ITER + 1];
+    uint64_t n = 0;
+    for (size_t i = e->begin[kind]; i < e->begin[kind + 1]; i++) {
+        const struct dlio_event *item = &e->all[i];
+        while (wait < last && (wait->process < item->process ||
+                               (wait->process == item->process &&
+                                (__int128)wait->ts_ns + wait->dur_ns <= item->ts_ns)))
+            wait++;
+        n += wait < last && wait->process == item->process && wait->ts_ns <= item->ts_ns;
+    }
+    return n;
+}
+
+static double mean_of(const struct dlio_times *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->count; i++)
+        sum += t->samples[i];
+    return t->count > 0 ? sum / (double)t->count : 0;
+}
+
+/* Samples of a batch, and what taking a batch costs that is ready: the shortest wait; where ranks load their batches
+ * themselves, what the mean wait is longer than loading. */
+static void plan_batches(const struct dlio_events *e, struct dlio_report *r,
+                         struct dlio_simulation *s)
+{
+    const struct dlio_times *iter = &r->times[DLIO_ITER];
+    int kind = r->times[DLIO_ITEM].events ? DLIO_ITEM : DLIO_PREPROCESS;
+    const struct dlio_times *item = &r->times[kind];
+    uint64_t own = count_in_waits(e, kind), loaded = own ? own : item->events;
     uint64_t batches = iter->events ? iter->events : r->times[DLIO_BLOCK].events;
-    r->batch_items = loaded == 0 ? 0 : (loaded + batches / 2) / batches;
+    r->batch_items = (loaded + batches / 2) / batches;
     if (loaded > 0 && r->batch_items == 0)
         r->batch_items = 1;
+    s->batch_items = (unsigned)(r->batch_items < 1000000 ? r->batch_items : 1000000);
+    s->overhead = iter->count > 0 ? iter->samples[0] : 0;
+    if (own > 0 && kind == DLIO_ITEM)
+        s->overhead = fmax(0, mean_of(iter) - (double)r->batch_items * mean_of(item));
+}
+
+static void plan_queue(const struct dlio_events *e, struct dlio_report *r,
+                       struct dlio_simulation *s)
+{
+    const struct dlio_times *items = &r->times[DLIO_ITEM], *preprocess = &r->times[DLIO_PREPROCESS];
+    plan_batches(e, r, s);
     r->queued = r->options.has_queue && (items->count > 0 || preprocess->count > 0);
     s->queue = r->queued;
     s->workers = r->options.workers;
     s->prefetch = r->options.prefetch;
-    s->overhead = iter->count > 0 ? iter->samples[0] : 0;
-    s->batch_items = (unsigned)(r->batch_items < 1000000 ? r->batch_items : 1000000);
     s->items = items->samples;
     s->item_count = items->count;
     s->item = &preprocess->fit.best;
@@ -188,7 +227,7 @@ static int simulate(struct work *w, struct dlio_report *r)
                                   .iters = r->times[DLIO_ITER].samples,
                                   .iter_count = r->times[DLIO_ITER].count,
                                   .seed = r->options.seed};
-    plan_queue(r, s);
+    plan_queue(&w->events, r, s);
     int rc = dlio_refine(s, &r->options.refine, block->samples, block->count, preprocess->samples,
                          preprocess->count, r->traced_e2e, r->budget, &r->refined);
     block->max_bound = s->block_most;
