@@ -25,7 +25,7 @@ function Steps() {
       <Shown answer={answer}>{() => d && fit && bars && curves && (
         <>
           <p class="note" data-fact="dlio">
-            {fit.constant ? `All steps compute for ${time(fit.mean_s * 1e6)}.` : `Computation times follow a ${fit.type === "mixture" ? "mixture of normal distributions" : `${fit.type} distribution`} best: mean ${time(fit.mean_s * 1e6)}, standard deviation ${time(fit.stdev_s * 1e6)}.`}
+            {fit.constant ? `All steps have the computation time ${time(fit.mean_s * 1e6)}.` : `${fit.type === "mixture" ? "A mixture of normal distributions" : `Of the distributions, ${fit.type}`} fits the computation times best: mean ${time(fit.mean_s * 1e6)}, standard deviation ${time(fit.stdev_s * 1e6)}.`}
             {" "}A simulation with it takes {time(d.simulation.simulated_e2e_s * 1e6)} instead of {time(d.simulation.traced_e2e_s * 1e6)} (error {share(d.simulation.e2e_error)}, CDF similarity {share(d.simulation.cdf_similarity)}).
           </p>
           <div class="pair">
