@@ -74,8 +74,11 @@ struct dlio_fit {
     struct dlio_candidate candidates[DLIO_FAMILIES]; /* by family                                       */
     struct dlio_model best;          /* smallest BIC; ties go to the smaller KS, then to single families */
 };
-/* Of sorted, finite values >= 0; n > 0. */
-int dlio_fit(const double *sorted, size_t n, struct budget *b, struct dlio_fit *ret);
+/* Families from which the best is chosen, a bit each; normal must be one. DLIO 2.0.1 draws those of DLIO_DRAWN; for others it
+ * does not sleep. */
+enum { DLIO_ALL = (1 << DLIO_FAMILIES) - 1, DLIO_DRAWN = 1 << DLIO_NORMAL | 1 << DLIO_GAMMA | 1 << DLIO_EXPONENTIAL };
+/* Of sorted, finite values >= 0; n > 0. All families are candidates. */
+int dlio_fit(const double *sorted, size_t n, unsigned families, struct budget *b, struct dlio_fit *ret);
 /* EM for `parts` (2 or 3) normal distributions; false: the log-likelihood is not finite. For dlio_fit and its test. */
 int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budget *b, struct dlio_candidate *ret);
 

@@ -21,6 +21,7 @@ struct dlio_options {
     struct dlio_refine_options refine;
     bool has_queue;                  /* the queue of workers is simulated; else waits are as traced      */
     unsigned workers, prefetch;
+    unsigned families;               /* DLIO_ALL, DLIO_DRAWN                                             */
     uint64_t seed;
     uint64_t samples_per_entry;      /* of an entry, a process in an interval, that are fitted; 0: all   */
     int64_t interval_ns;

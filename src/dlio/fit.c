@@ -183,7 +183,8 @@ static bool is_better(const struct dlio_candidate *a, const struct dlio_candidat
     return a->ks < b->ks;
 }
 
-int dlio_fit(const double *sorted, size_t n, struct budget *b, struct dlio_fit *ret)
+int dlio_fit(const double *sorted, size_t n, unsigned families, struct budget *b,
+             struct dlio_fit *ret)
 {
     struct budget none = {0};
     struct facts f = {.x = sorted, .n = n, .budget = b ? b : &none};
@@ -207,7 +208,7 @@ int dlio_fit(const double *sorted, size_t n, struct budget *b, struct dlio_fit *
     rc = fit_all(&f, ret);
     const struct dlio_candidate *best = &ret->candidates[0];
     for (int i = 1; i < DLIO_FAMILIES; i++)
-        if (is_better(&ret->candidates[i], best))
+        if ((families >> i & 1) && is_better(&ret->candidates[i], best))
             best = &ret->candidates[i];
     ret->best = best->model;
     free(f.logs);

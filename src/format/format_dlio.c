@@ -43,7 +43,7 @@ unsigned dlio_parameters(const struct dlio_model *m, struct dlio_parameter ret[2
 
 bool dlio_is_drawn(const struct dlio_model *m)
 {
-    return m->family == DLIO_NORMAL || m->family == DLIO_GAMMA || m->family == DLIO_EXPONENTIAL;
+    return DLIO_DRAWN >> m->family & 1;
 }
 
 const struct dlio_candidate *dlio_drawn(const struct dlio_fit *fit)

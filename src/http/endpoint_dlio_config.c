@@ -1,6 +1,8 @@
 /* endpoint_dlio_config.c - /dlio-config: step times of a training run as a configuration of the benchmark DLIO. */
 #include "endpoint.h"
 
+#include <string.h>
+
 static const enum format formats[] = {FORMAT_YAML, FORMAT_JSON, FORMAT_TEXT};
 
 enum { NS_PER_MS = 1000000 };
@@ -22,6 +24,9 @@ static const struct param_spec own_params[] = {
     {"momentum", PARAM_NUMBER, false, "0.9", NULL,
      "part of the last step that is added to the next one, 0 to below 1"},
     {"min_percentile", PARAM_NUMBER, false, "50", NULL, "least percentile of max_bound, 0 to 100"},
+    {"types", PARAM_CHOICE, false, "all", "all|drawn",
+     "all: choose among all types; drawn: only among those that DLIO 2.0.1 draws: normal, gamma, "
+     "exponential"},
     {"num_workers", PARAM_UINT, false, NULL, NULL,
      "simulate this number of processes that load batches, at most 1024; 0: the training process "
      "loads them. "
@@ -100,6 +105,7 @@ static int read_options(struct request *rq, struct dlio_options *o)
         .has_queue = workers->set || prefetch->set,
         .workers = workers->set ? (unsigned)workers->number : 8,
         .prefetch = prefetch->set ? (unsigned)prefetch->number : 2,
+        .families = strcmp(request_text(rq, "types"), "drawn") == 0 ? DLIO_DRAWN : DLIO_ALL,
         .seed = request_uint(rq, "seed"),
         .samples_per_entry = request_uint(rq, "max_samples_per_entry")};
     int rc =

@@ -91,7 +91,8 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
 static int fit(struct dlio_report *r, int kind)
 {
     struct dlio_times *t = &r->times[kind];
-    return t->count > 0 ? dlio_fit(t->samples, t->count, r->budget, &t->fit) : 0;
+    return t->count > 0 ? dlio_fit(t->samples, t->count, r->options.families, r->budget, &t->fit)
+                        : 0;
 }
 
 /* ---- ranks --------------------------------------------------------------------------------------- */

@@ -132,7 +132,7 @@ static void recovers_known_distributions(void)
     for (size_t i = 0; i < MODELS; i++) {
         const struct dlio_model *m = &models[i], *found = &fit.best;
 
-        CHECK_INT(dlio_fit(draws(m, DRAWS, 7 + i), DRAWS, NULL, &fit), 0);
+        CHECK_INT(dlio_fit(draws(m, DRAWS, 7 + i), DRAWS, DLIO_ALL, NULL, &fit), 0);
         CHECK_INT((int)found->family, (int)m->family);
         if (found->family != m->family)
             continue;
@@ -155,7 +155,7 @@ static void estimates(void)
     const double five[] = {1, 2, 3, 4, 5}, powers[] = {1, M_E, M_E * M_E};
     struct dlio_fit fit;
 
-    CHECK_INT(dlio_fit(five, 5, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(five, 5, DLIO_ALL, NULL, &fit), 0);
     const struct dlio_candidate *c = fit.candidates;
     CHECK(c[DLIO_NORMAL].valid && c[DLIO_NORMAL].model.first == 3);
     CHECK_NEAR(c[DLIO_NORMAL].model.second, sqrt(2), 1e-15);
@@ -164,7 +164,7 @@ static void estimates(void)
     CHECK_NEAR(c[DLIO_EXPONENTIAL].model.second, 3, 1e-15);
     CHECK_NEAR(c[DLIO_EXPONENTIAL].bic, log(5) + 10 * (log(3) + 1), 1e-12);
     CHECK(!c[DLIO_MIXTURE2].valid && !c[DLIO_MIXTURE3].valid);
-    CHECK_INT(dlio_fit(powers, 3, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(powers, 3, DLIO_ALL, NULL, &fit), 0);
     CHECK_NEAR(c[DLIO_LOGNORMAL].model.first, 1, 1e-14);
     CHECK_NEAR(c[DLIO_LOGNORMAL].model.second, sqrt(2.0 / 3), 1e-14);
 }
@@ -179,13 +179,13 @@ static void equal_values(void)
     for (int i = 0; i < 30; i++)
         equal[i] = 0.25;
     for (size_t n = 1; n <= 30; n += 29) {
-        CHECK_INT(dlio_fit(equal, n, NULL, &fit), 0);
+        CHECK_INT(dlio_fit(equal, n, DLIO_ALL, NULL, &fit), 0);
         CHECK(fit.constant && fit.best.family == DLIO_NORMAL);
         CHECK(fit.best.first == 0.25 && fit.best.second == 0 && fit.mean == 0.25 && fit.stdev == 0);
         CHECK(!fit.candidates[DLIO_NORMAL].valid);
     }
     equal[0] = 0;
-    CHECK_INT(dlio_fit(equal, 1, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(equal, 1, DLIO_ALL, NULL, &fit), 0);
     CHECK(fit.constant && fit.best.first == 0);
 }
 
@@ -197,13 +197,15 @@ static void zeros(void)
 
     for (int i = 20; i < 40; i++)
         x[i] = 1 + i / 40.0;
-    CHECK_INT(dlio_fit(x, 40, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(x, 40, DLIO_ALL, NULL, &fit), 0);
     for (int i = DLIO_LOGNORMAL; i <= DLIO_WEIBULL; i++)
         CHECK(!fit.candidates[i].valid);
     CHECK(fit.candidates[DLIO_NORMAL].valid && fit.candidates[DLIO_MIXTURE2].valid);
     CHECK_INT((int)fit.best.family, DLIO_MIXTURE2);
     CHECK_NEAR(fit.best.parts[0].weight, 0.5, 1e-9);
     CHECK_NEAR(fit.best.parts[0].mean, 0, 1e-9);
+    CHECK_INT(dlio_fit(x, 40, DLIO_DRAWN, NULL, &fit), 0);
+    CHECK(fit.best.family == DLIO_NORMAL && fit.candidates[DLIO_MIXTURE2].valid);
 }
 
 /* Microseconds beside years, and values that differ in the last digits: everything stays finite. */
@@ -213,11 +215,11 @@ static void extremes(void)
     double close[50];
     struct dlio_fit fit;
 
-    CHECK_INT(dlio_fit(wide, 5, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(wide, 5, DLIO_ALL, NULL, &fit), 0);
     CHECK(isfinite(fit.candidates[DLIO_GAMMA].bic) && isfinite(fit.candidates[DLIO_WEIBULL].bic));
     for (int i = 0; i < 50; i++)
         close[i] = 1.5 + 1e-12 * i;
-    CHECK_INT(dlio_fit(close, 50, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(close, 50, DLIO_ALL, NULL, &fit), 0);
     for (int i = 0; i < DLIO_FAMILIES; i++)
         CHECK(!fit.candidates[i].valid || isfinite(fit.candidates[i].bic));
     CHECK_NEAR(dlio_percentile(close, 50, 50), fit.mean, 1e-9);
@@ -247,7 +249,7 @@ static void stops_when_cancelled(void)
     struct dlio_fit fit;
 
     budget_cancel(&b, ERR_CANCELLED);
-    CHECK_INT(dlio_fit(draws(&models[0], DRAWS, 1), DRAWS, &b, &fit), ERR_CANCELLED);
+    CHECK_INT(dlio_fit(draws(&models[0], DRAWS, 1), DRAWS, DLIO_ALL, &b, &fit), ERR_CANCELLED);
 }
 
 /* ---- the simulator ------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ static int ask(void *arg, struct buf *answer)
                                         .target_similarity = .9,
                                         .epsilon = 1,
                                         .momentum = .9},
+                             .families = DLIO_ALL,
                              .has_queue = a->has_queue,
                              .workers = 2,
                              .prefetch = 2,

@@ -87,7 +87,7 @@ static bool sample(FILE *in)
     for (size_t i = 0; i < n; i++)
         x[i] = number(in);
     int choice = integer(in);
-    CHECK_INT(dlio_fit(x, n, NULL, &fit), 0);
+    CHECK_INT(dlio_fit(x, n, DLIO_ALL, NULL, &fit), 0);
     for (int i = 0; i < DLIO_MIXTURE2; i++)
         single(in, &fit.candidates[i], name, i, n);
     mixture(in, &fit.candidates[DLIO_MIXTURE2], name, 2, n);

@@ -163,6 +163,7 @@ gen_dlio_config - --patience COUNT field:patience stop after this number of simu
 gen_dlio_config - --epsilon STEP field:epsilon step of the percentile (default: 1.0)
 gen_dlio_config - --momentum M field:momentum part of the last step that is added to the next one, from 0 to below 1 (default: 0.9)
 gen_dlio_config - --min-percentile PCT field:min_percentile least percentile of max_bound (default: 50)
+gen_dlio_config - --types all|drawn field:types all types (default), or only those that DLIO 2.0.1 draws: normal, gamma, exponential
 gen_dlio_config - --num-workers N field:num_workers simulate N processes that load batches, 0 = the training process loads them (default: 8 with --prefetch-factor, else waits are as traced)
 gen_dlio_config - --prefetch-factor COUNT field:prefetch_factor simulate this number of batches that each worker loads ahead (default: 2 with --num-workers)
 gen_dlio_config - --seed N field:seed random seed (default: 42)
