@@ -7,9 +7,23 @@
 /* ln 2 as a sum: the first has 21 zero bits at its end, so that its product with an exponent is exact. */
 static const double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.90821492927058770002e-10;
 
-/* DLMF 4.2.19, the power series, after taking powers of two out. */
+/* DLMF 4.2.19, the power series, after taking powers of two out: |r| < 0.347. */
 double special_exp(double x)
 {
+    static const double terms[] = {1, /* 1 / n! */
+                                   1,
+                                   1.0 / 2,
+                                   1.0 / 6,
+                                   1.0 / 24,
+                                   1.0 / 120,
+                                   1.0 / 720,
+                                   1.0 / 5040,
+                                   1.0 / 40320,
+                                   1.0 / 362880,
+                                   1.0 / 3628800,
+                                   1.0 / 39916800,
+                                   1.0 / 479001600,
+                                   1.0 / 6227020800};
     if (isnan(x))
         return x;
     if (x > 709.7)
@@ -17,18 +31,20 @@ double special_exp(double x)
     if (x < -745)
         return 0;
     int k = (int)(x / (LN2_HIGH + LN2_LOW) + (x < 0 ? -0.5 : 0.5));
-    double r = (x - k * LN2_HIGH) - k * LN2_LOW, sum = 1;
-    for (int n = 14; n > 0; n--)
-        sum = 1 + r / n * sum;
+    double r = (x - k * LN2_HIGH) - k * LN2_LOW, sum = terms[13];
+    for (int n = 12; n >= 0; n--)
+        sum = terms[n] + r * sum;
     return ldexp(sum, k);
 }
 
 /* 2 artanh(s) = ln((1 + s) / (1 - s)), DLMF 4.38.5, for |s| < 0.172. */
 static double twice_artanh(double s)
 {
-    double z = s * s, sum = 0;
-    for (int n = 25; n > 0; n -= 2)
-        sum = 1.0 / n + z * sum;
+    static const double terms[] = {1,        1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+                                   1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+    double z = s * s, sum = terms[11];
+    for (int n = 10; n >= 0; n--)
+        sum = terms[n] + z * sum;
     return 2 * s * sum;
 }
 
