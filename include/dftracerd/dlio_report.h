@@ -1,6 +1,6 @@
 /* dlio_report.h - /dlio-config: the step times of the selected events, fitted and simulated.
  *
- * May use:   base, dlio, trace, index, query.h.    Used by: format, http.    Part of the query room (src/query/dlio_*.c).
+ * May use:   base, dlio, trace, index, query.h.    Used by: format, http.    Part of the query module (src/query/dlio_*.c).
  * Threads:   a report belongs to one thread; the scan inside is spread over query_env.pool.
  * Determinism: the same events, options and seed give the same report, whatever the files, their order and the threads.
  */

@@ -17,7 +17,7 @@ struct sums {
     double log_likelihood;
 };
 
-/* One pass over the points. The largest exponent is taken out, so that a point far from all components counts. */
+/* One pass over the points. Exponents are relative to the largest, so that a point far from all components counts. */
 static int expect(const struct dlio_model *m, const double *x, size_t n, struct budget *b,
                   struct sums *ret)
 {

@@ -7,7 +7,7 @@
 /* ln 2 as a sum: the first has 21 zero bits at its end, so that its product with an exponent is exact. */
 static const double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.90821492927058770002e-10;
 
-/* DLMF 4.2.19, the power series, after taking powers of two out: |r| < 0.347. */
+/* DLMF 4.2.19, the power series, after removing powers of two: |r| < 0.347. */
 double special_exp(double x)
 {
     static const double terms[] = {1, /* 1 / n! */

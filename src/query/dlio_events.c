@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The generations of names, the newest first. A trace has those of one; the first one with a loop body is taken.
+/* The generations of names, the newest first. A trace has those of one; the first one with a loop body is used.
  *   0  DLIO since October 2025 (`dft_ai`), and other programs with that interface of pydftracer
  *   1  DLIO of 2024 and 2025, whose data loaders have the loop
  *   2  DLIO 2.0.0, whose main program has it
@@ -319,11 +319,11 @@ static void list_names(struct buf *out)
 /* The most frequent categories and names that the selection has. */
 static int list_found(struct query *q, struct err *err, struct buf *out)
 {
-    static const char *const keys[] = {"cat", "name"}, *const told[] = {"count"},
+    static const char *const keys[] = {"cat", "name"}, *const counts[] = {"count"},
                              *const sort[] = {"-count"};
     struct aggregate_options o = {.group_by = keys,
                                   .group_by_count = 2,
-                                  .aggregates = told,
+                                  .aggregates = counts,
                                   .aggregate_count = 1,
                                   .sort = sort,
                                   .sort_count = 1,
@@ -349,23 +349,23 @@ static int list_found(struct query *q, struct err *err, struct buf *out)
 
 int dlio_events_missing(struct query *q, const struct dlio_report *r, struct err *err)
 {
-    struct buf looked = {0}, found = {0};
+    struct buf expected = {0}, found = {0};
     bool any =
         r->times[DLIO_ITER].events + r->times[DLIO_PREPROCESS].events + r->times[DLIO_ITEM].events >
         0;
-    list_names(&looked);
+    list_names(&expected);
     int rc = list_found(q, err, &found);
-    buf_putc(&looked, '\0');
+    buf_putc(&expected, '\0');
     buf_putc(&found, '\0');
-    rc = rc < 0 ? rc : looked.error ? looked.error : found.error;
+    rc = rc < 0 ? rc : expected.error ? expected.error : found.error;
     if (rc == 0 && r->times[DLIO_BLOCK].events > 0)
         rc = err_set(err, ERR_NOT_FOUND, "no event %s/%s has a time and a duration",
                      r->times[DLIO_BLOCK].cat, r->times[DLIO_BLOCK].name);
     else if (rc == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no event of a %s. Looked for %s. Found %s",
-                     any ? "training loop's body" : "data loader", looked.data,
+                     any ? "training loop's body" : "data loader", expected.data,
                      found.data[0] ? found.data : "no events");
-    buf_done(&looked);
+    buf_done(&expected);
     buf_done(&found);
     return rc;
 }

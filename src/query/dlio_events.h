@@ -1,4 +1,4 @@
-/* dlio_events.h - the events from which /dlio-config takes its times. Private to dlio_*.c.
+/* dlio_events.h - the events of /dlio-config. Private to dlio_*.c.
  *
  * Way:       dlio_events.c reads rows of the names that DLIO writes -> dlio_report.c makes arrays of seconds of them, by rank,
  *            and hands these to the dlio module.

@@ -62,7 +62,7 @@ def write_run(folder, files=2, ranks=2, steps=200, suffix=".pfw.gz", **more):
               [text for r in range(ranks) for text in run_of(1000 + f * ranks + r, steps, **more)])  # fmt: skip
 
 
-# ---- read anew ---------------------------------------------------------------------------------------------
+# ---- independent reading ---------------------------------------------------------------------------------------------
 
 
 def objects(folder):
