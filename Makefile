@@ -90,7 +90,7 @@ endif
 # ---- rooms -----------------------------------------------------------------------------------------
 
 # Lowest first: a room may use those before it. tools stands beside http.
-CHAIN := base trace index query format rewrite http daemon
+CHAIN := base dlio trace index query format rewrite http daemon
 ROOMS := $(CHAIN) tools
 
 sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c))
@@ -106,6 +106,9 @@ rooms_to   = $(if $(filter tools,$1),$(BELOW_HTTP) tools,$(call up_to,$1,$(CHAIN
 libs_to    = $(foreach r,$(call reverse,$(call rooms_to,$1)),$(call lib_of,$r))
 
 SOURCES := $(wildcard src/*/*.c src/tools/*/*.c)
+
+# The same bits on every machine: without fused multiply-add, which some processors have.
+$(B)/obj/src/dlio/%.o: DFT_CFLAGS += -ffp-contract=off
 
 # Where the daemon looks for its configuration.
 $(B)/obj/src/daemon/option_file.o: DFT_CPPFLAGS += -DDFT_SYSCONFDIR='"$(sysconfdir)"'
@@ -152,6 +155,9 @@ TOOL_FOLDERS := $(sort $(patsubst %/,%,$(dir $(wildcard src/tools/*/*.c))))
 TOOL_SOURCES := $(basename $(TOOL_FILES)) $(TOOL_FOLDERS)
 ifeq ($(MPICC),)
 TOOL_SOURCES := $(filter-out %_mpi,$(TOOL_SOURCES))
+endif
+ifneq ($(YAML),1)
+TOOL_SOURCES := $(filter-out %_dlio_compare,$(TOOL_SOURCES))
 endif
 tool_name    = $(if $(filter dftracer_%,$(notdir $1)),$(notdir $1),$(subst _,-,$(notdir $1)))
 tool_parts   = $(wildcard $1.c) $(wildcard $1/*.c)

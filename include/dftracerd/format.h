@@ -8,10 +8,12 @@
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
 
+#include "dftracerd/dlio_report.h"
 #include "dftracerd/query.h"
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO, FORMAT_ARROW,
-              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF, FORMAT_COUNT };
+              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF, FORMAT_YAML,
+              FORMAT_COUNT };
 const char *format_name(enum format f);            /* "json"                         */
 const char *format_content_type(enum format f);    /* "application/json"             */
 int format_parse(struct text name, enum format *ret);
@@ -130,6 +132,9 @@ struct format_compare_options {
     struct budget *budget;           /* borrowed; asked in long lists; NULL: not                           */
 };
 int format_compare(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
+
+/* /dlio-config: YAML (the configuration), JSON, TEXT (the report). ERR_FORMAT, -ENOMEM. */
+int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct buf *out);
 
 /* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
  * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */

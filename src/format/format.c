@@ -18,6 +18,7 @@ static const struct {
     [FORMAT_TAR] = {"tar", "application/x-tar"},
     [FORMAT_MARKDOWN] = {"markdown", "text/markdown"},
     [FORMAT_COLLAPSED_DIFF] = {"collapsed-diff", "text/plain"},
+    [FORMAT_YAML] = {"yaml", "application/yaml"},
 };
 
 const char *format_name(enum format f)

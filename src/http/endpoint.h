@@ -229,6 +229,6 @@ extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_
     endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
     endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip, endpoint_organize, endpoint_reconstruct,
     endpoint_timeline, endpoint_histogram, endpoint_event, endpoint_find, endpoint_suggest, endpoint_progress, endpoint_cancel, endpoint_requests,
-    endpoint_tar;
+    endpoint_tar, endpoint_dlio_config;
 
 #endif

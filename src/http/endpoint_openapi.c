@@ -63,6 +63,7 @@ static void write_formats(struct jw *j, const struct endpoint *e)
 static void write_default(struct jw *j, const struct param_spec *p)
 {
     int64_t number = 0;
+    double real = 0;
     if (!p->fallback)
         return;
     jw_key(j, "default");
@@ -71,6 +72,8 @@ static void write_default(struct jw *j, const struct param_spec *p)
     else if ((p->type == PARAM_UINT || p->type == PARAM_INT) &&
              num_parse_i64(text_of(p->fallback), &number) == 0)
         jw_int(j, number);
+    else if (p->type == PARAM_NUMBER && num_parse_double(text_of(p->fallback), &real) == 0)
+        jw_double(j, real);
     else
         jw_str(j, p->fallback);
 }

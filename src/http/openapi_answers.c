@@ -39,6 +39,7 @@ static const struct answer {
     {"/split", "Repacked", NULL, NULL},
     {"/tar", "Archives", NULL, NULL},
     {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
+    {"/dlio-config", "DlioConfig", NULL, NULL},
     {"/q", "StoredQueries", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},
     {"/q/{id}/{name}", NULL, NULL, "*/*"},

@@ -35,6 +35,10 @@ static const struct {
     {NULL, "nodes", "'[{\\'name\\':\\'reads\\',\\'query\\':\\'size > 0\\'}]'"},
     {NULL, "defaults", "'{\\'percentiles\\':[0.5]}'"},
     {NULL, "config", "'{\\'baseline\\':\\'rank_0.pfw.gz\\',\\'variant\\':\\'rank_1.pfw.gz\\'}'"},
+    {"/dlio-config", "file", "['trace-*.pfw.gz']"},
+    {"/dlio-config", "query", "'epoch == 1 or epoch is null'"},
+    {"/dlio-config", "within", "'name == \\'fetch.block\\''"},
+    {"/dlio-config", "min_duration", "'10us'"},
     {NULL, "dir", "['.']"},
     {NULL, "file", "['rank_*.pfw.gz']"},
     {NULL, "query", "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"},
@@ -60,6 +64,8 @@ static const struct {
     {NULL, "top", "5", "{'group_by':['name'],'by':'count'}"},
     {NULL, "by", "'count'", "{'group_by':['name'],'top':5}"},
     {NULL, "num_hosts", "4"},
+    {NULL, "num_workers", "8"},
+    {NULL, "prefetch_factor", "2"},
     {NULL, "group_by", "['cat','name']"},
     {NULL, "focus", "'fread'"},
     {NULL, "min_total", "'1ms'"},
@@ -91,6 +97,7 @@ static const struct {
      "'cat == \\'POSIX\\'','children':[{'name':'reads','query':'name == \\'read\\''}]}]}"},
     {"/read", "{'file':'rank_0.pfw.gz','mode':'lines','start':1,'end':2}"},
     {"/timeline", "{'dir':['.'],'time_range':'0,5s','width':500,'color':'name','events':100}"},
+    {"/dlio-config", "{'dir':['.'],'num_workers':4,'prefetch_factor':2,'seed':7}"},
     {"/histogram", "{'dir':['.'],'column':'size','scale':'linear','bins':20}"},
     {"/event", "{'file':'rank_0.pfw.gz','object':12}"},
     {"/find", "{'query':'dur > 1s','at':'1781800000000000'}"},
@@ -204,6 +211,21 @@ static const struct {
     {"Histogram", "{'generation':7,'complete':true,'column':'dur','files':1,'damaged_files':0,'"
                   "count':16,'values':16,'outside':0,'histogram':["
                   "{'lo':128,'hi':256,'count':4},{'lo':256,'hi':512,'count':12}]}"},
+    {"DlioConfig",
+     "{'generation':7,'complete':true,'files':8,'damaged_files':0,'config':{'train':{'computation_"
+     "time':{'type':'normal','mean':1.39,'stdev':0.02,'max_bound':1.44}}},"
+     "'matched':[{'component':'fetch_block','cat':'dataloader','name':'fetch.block','events':160,"
+     "'invalid':0,'processes':8,'samples':160}],'other_events':0,'ranks':8,'steps':20,"
+     "'steps_most':20,'batch_samples':4,'fits':{'computation_time':{'samples':160,'mean_s':1.39,"
+     "'stdev_s':0.02,'min_s':1.36,'max_s':1.45,'constant':false,'type':'normal','drawn_by_dlio':"
+     "true,'candidates':[{'type':'normal','mean':1.39,'stdev':0.02,'bic':-790,'ks':0.05,"
+     "'log_likelihood':400,'drawn_by_dlio':true}],'histogram':{'from_s':1.36,'width_s':0.04,"
+     "'counts':[80,79],'above':1,'density':[6,20,1]}},'preprocess_time':null},'simulation':{"
+     "'waits':'traced','num_workers':null,'prefetch_factor':null,'stalls':null,'seed':42,"
+     "'traced_e2e_s':61.2,'simulated_e2e_s':60.9,'e2e_error':0.005,'cdf_similarity':0.94,"
+     "'traced_rank_variance':0.3,'simulated_rank_variance':0.4,'max_bound_percentile':95,"
+     "'iterations':1,'converged':true},'percentiles':{'traced_s':[1.36,1.45],'simulated_s':["
+     "1.36,1.44]}}"},
     {"Find", "{'generation':7,'complete':true,'files':1,'damaged_files':0,'count':16,'untimed':0,'"
              "position':3,'event':{'host':'node-0','rank':0,'pid':12,"
              "'tid':12,'ts':1000,'dur':600,'name':'read','cat':'POSIX','ph':'X','file':'run1/"

@@ -5,6 +5,7 @@
 #define COUNT "{'type':'integer','minimum':0}"
 #define NUMBER "{'type':['number','null']}"
 #define TEXT_OR_NULL "{'type':['string','null']}"
+#define COUNT_OR_NULL "{'type':['integer','null'],'minimum':0}"
 #define ANY "{}"
 /* Of a variant, or of several. */
 #define SIDES(of) "{'anyOf':[" of ",{'type':'array','items':" of "}]}"
@@ -37,6 +38,13 @@
     "'command':" TEXT_OR_NULL ",'exec':" TEXT_OR_NULL ",'cwd':" TEXT_OR_NULL ",'min_ts':" NUMBER ",'max_te':" NUMBER "," \
     "'events':" COUNT ",'threads':" COUNT ",'bytes':" NUMBER ",'io_time':" NUMBER ",'files':" COUNT ",'file':" TEXT_OR_NULL "," \
     "'finished':{'type':['boolean','null']}"
+
+/* A time of a DLIO configuration, and the parts of a mixture. */
+#define DLIO_SECTION(key) \
+    "{'type':'object','additionalProperties':false,'required':['" key "'],'properties':{'" key "':{'$ref':'#/components/schemas/DlioModel'}}}"
+#define DLIO_COMPONENTS \
+    "{'type':'array','items':{'type':'object','additionalProperties':false,'required':['weight','params'],'properties':{" \
+    "'weight':{'type':'number'},'params':{'$ref':'#/components/schemas/DlioModel'}}}}"
 
 const char openapi_schemas[] =
 "'Organized':{'type':'object','description':'manifest.json','additionalProperties':false,'required':['version','tool','complete','chunk_size',"
@@ -288,6 +296,34 @@ const char openapi_schemas[] =
     "'histogram'],'properties':{'generation':" COUNT ",'complete':{'type':'boolean'},'column':{'type':'string'},'files':" COUNT ",'damaged_files':" COUNT ","
     "'count':" COUNT ",'values':" COUNT ",'outside':" COUNT ",'histogram':{'type':'array','items':{'type':'object','additionalProperties':false,'required':["
     "'lo','hi','count'],'properties':{'lo':{'type':'number'},'hi':{'type':'number'},'count':" COUNT "}}}}},"
+"'DlioModel':{'type':'object','additionalProperties':false,'required':['type'],'properties':{"
+    "'type':{'enum':['normal','lognormal','gamma','exponential','weibull','mixture']},'mean':{'type':'number'},'stdev':{'type':'number'},"
+    "'sigma':{'type':'number'},'shape':{'type':'number'},'scale':{'type':'number'},'n_components':" COUNT ",'components':" DLIO_COMPONENTS ","
+    "'max_bound':{'type':'number'},'bic':{'type':'number'},'ks':{'type':'number'},'log_likelihood':{'type':'number'},"
+    "'drawn_by_dlio':{'type':'boolean'}}},"
+"'DlioFit':{'type':'object','additionalProperties':false,'required':['samples','mean_s','stdev_s','min_s','max_s','constant','type','drawn_by_dlio',"
+    "'candidates','histogram'],'properties':{'samples':" COUNT ",'mean_s':{'type':'number'},'stdev_s':{'type':'number'},'min_s':{'type':'number'},"
+    "'max_s':{'type':'number'},'constant':{'type':'boolean'},'type':{'type':'string'},'drawn_by_dlio':{'type':'boolean'},"
+    "'candidates':{'type':'array','items':{'$ref':'#/components/schemas/DlioModel'}},'histogram':{'type':'object','additionalProperties':false,"
+    "'required':['from_s','width_s','counts','above','density'],'properties':{'from_s':{'type':'number'},'width_s':{'type':'number'},"
+    "'counts':{'type':'array','items':" COUNT "},'above':" COUNT ",'density':{'type':'array','items':{'type':['number','null']}}}}}},"
+"'DlioConfig':{'type':'object','additionalProperties':false,'required':['generation','complete','files','damaged_files','config','matched','other_events',"
+    "'ranks','steps','steps_most','batch_samples','fits','simulation','percentiles'],'properties':{'generation':" COUNT ",'complete':{'type':'boolean'},"
+    "'files':" COUNT ",'damaged_files':" COUNT ",'config':{'type':'object','description':'the configuration, as in the YAML','additionalProperties':false,"
+    "'required':['train'],'properties':{'train':" DLIO_SECTION("computation_time") ",'reader':" DLIO_SECTION("preprocess_time") "}},"
+    "'matched':{'type':'array','items':{'type':'object','additionalProperties':false,'required':['component','cat','name','events','invalid','processes',"
+    "'samples'],'properties':{'component':{'enum':['fetch_block','fetch_iter','preprocess','getitem']},'cat':{'type':'string'},'name':{'type':'string'},"
+    "'events':" COUNT ",'invalid':" COUNT ",'processes':" COUNT ",'samples':" COUNT "}}},'other_events':" COUNT ",'ranks':" COUNT ",'steps':" COUNT ","
+    "'steps_most':" COUNT ",'batch_samples':" COUNT_OR_NULL ",'fits':{'type':'object','additionalProperties':false,'required':['computation_time',"
+    "'preprocess_time'],'properties':{'computation_time':{'$ref':'#/components/schemas/DlioFit'},'preprocess_time':{'anyOf':["
+    "{'$ref':'#/components/schemas/DlioFit'},{'type':'null'}]}}},'simulation':{'type':'object','additionalProperties':false,'required':['waits','num_workers',"
+    "'prefetch_factor','stalls','seed','traced_e2e_s','simulated_e2e_s','e2e_error','cdf_similarity','traced_rank_variance','simulated_rank_variance',"
+    "'max_bound_percentile','iterations','converged'],'properties':{'waits':{'enum':['traced','queue']},'num_workers':" COUNT_OR_NULL ","
+    "'prefetch_factor':" COUNT_OR_NULL ",'stalls':" COUNT_OR_NULL ",'seed':" COUNT ",'traced_e2e_s':{'type':'number'},'simulated_e2e_s':{'type':'number'},"
+    "'e2e_error':" NUMBER ",'cdf_similarity':{'type':'number'},'traced_rank_variance':{'type':'number'},'simulated_rank_variance':{'type':'number'},"
+    "'max_bound_percentile':{'type':'number'},'iterations':" COUNT ",'converged':{'type':'boolean'}}},'percentiles':{'type':'object',"
+    "'description':'percentiles 0 to 100 of the computation times','additionalProperties':false,'required':['traced_s','simulated_s'],'properties':{"
+    "'traced_s':{'type':'array','items':{'type':'number'}},'simulated_s':{'type':'array','items':{'type':'number'}}}}}},"
 "'NearEvent':{'type':'object','additionalProperties':false,'required':['ts','dur','name','cat','file','object'],'properties':{'ts':{'type':'number'},"
     "'dur':" NUMBER ",'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'file':{'type':'string'},'object':" COUNT "}},"
 "'Event':{'type':'object','additionalProperties':false,'required':['generation','columns','event','callers','callers_total','previous','next'],'properties':{"

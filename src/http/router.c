@@ -39,6 +39,7 @@ static const struct endpoint *const table[] = {
     &endpoint_progress,
     &endpoint_cancel,
     &endpoint_requests,
+    &endpoint_dlio_config,
     NULL,
 };
 

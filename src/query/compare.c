@@ -1,5 +1,6 @@
 /* compare.c - /compare: nodes one after the other, then the correction for the number of tests. */
 #include "compare.h"
+#include "dsl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,8 +22,7 @@ const char *compare_difference_name(const struct compare_test *t)
 
 /* ---- queries --------------------------------------------------------------------------------------------- */
 
-/* (a) AND (b), or the one that says something. */
-static int both(struct arena *arena, struct text a, struct text b, struct text *ret)
+int query_and(struct arena *arena, struct text a, struct text b, struct text *ret)
 {
     struct buf joined = {0};
 
@@ -151,7 +151,7 @@ static int open_sides(struct node_work *w)
 
     for (size_t i = 0; i < run->options->side_count && rc == 0; i++) {
         struct selection s = run->options->sides[i];
-        rc = both(&run->result->arena, s.query, text_of(w->node->query), &s.query);
+        rc = query_and(&run->result->arena, s.query, text_of(w->node->query), &s.query);
         rc = rc < 0 ? rc : side_open(w, &s, &w->sides[i]);
     }
     return rc;
@@ -255,7 +255,7 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
                              COMPARE_NODES_MAX);
     const char *name = arena_strdup(arena, text_of(o->name));
     int rc = name ? check_query(run, o) : -ENOMEM;
-    rc = rc < 0 ? rc : both(arena, above, text_of(o->query), &query);
+    rc = rc < 0 ? rc : query_and(arena, above, text_of(o->query), &query);
     rc = rc < 0 ? rc : expand_columns(run, o, ret);
     if (rc < 0)
         return rc;

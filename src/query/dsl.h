@@ -54,6 +54,8 @@ struct dsl {
 /* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any case. */
 int dsl_parse(struct text source, struct err *err, struct dsl *ret);
 void dsl_done(struct dsl *d);
+/* "(a) AND (b)", or the one that is not empty, in the arena. -ENOMEM. */
+int query_and(struct arena *arena, struct text a, struct text b, struct text *ret);
 void dsl_print(const struct dsl_node *root, struct buf *out);
 
 /* ---- between lexer and parser ------------------------------------------------------------------------------ */

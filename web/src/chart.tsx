@@ -16,6 +16,8 @@ export interface Series {
 }
 interface Props {
   title: string;
+  /** What the axis is, if not time. */
+  across?: string;
   /** Microseconds, ascending: where buckets begin. */
   times: number[];
   /** What 0 is on the axis. */
@@ -67,7 +69,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
       ...(right ? [axisOf(1, "right", right.format, !left, left ? tintOf(right) : "soft")] : []),
     ],
     series: [
-      { label: "time", value: (_, n) => (n == null ? "–" : after(Math.round(n * 1e6), 9)) },
+      p.across ? { label: p.across, value: (_, n) => (n == null ? "–" : time(n * 1e6, PRECISE)) } : { label: "time", value: (_, n) => (n == null ? "–" : after(Math.round(n * 1e6), 9)) },
       ...p.series.map((s, i): uPlot.Series => {
         const stroke = colour(`s${i % MOST_COLOURS}`);
         return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + (s.heights ? "" : "99") : undefined,

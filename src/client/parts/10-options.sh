@@ -26,6 +26,8 @@ tar FILE          list and index the traces in a tar archive
 organize          divide events into groups by queries, one directory of traces each
 reconstruct       restore the original traces from the output of organize, verified by hashes
 gen_fake_trace    generate synthetic traces of a training run
+gen_dlio_config   fit the step times of a training run, and write a configuration of DLIO
+dlio_compare FIRST SECOND  whether two configurations of DLIO draw about the same times
 get PATH          send any request to the REST API: dftracerctl get /stats report=names
 requests          list the requests that the daemon is processing
 doctor            check versions, permissions, file systems and limits
@@ -35,8 +37,8 @@ server            serve a directory over HTTP, with the options of the old dftra
 # long name, argument (N: a number; COUNT, BYTES: not 0; ...: several), what to do, and the help. What to do:
 # field:X sends the value as X; set:X keeps it as $X, set:X=V keeps V; call:F calls F; none and daemon do nothing.
 reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,reader,tar
-asking=$reading,index,merge,split,pgzip,organize
-choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize
+asking=$reading,index,merge,split,pgzip,organize,gen_dlio_config
+choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize,gen_dlio_config
 all=$asking,reconstruct,gen_fake_trace
 any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
@@ -66,7 +68,7 @@ call_tree - --no-save - set:save=no print only, write no file
 view,processes - --preset io|compute|dlio field:preset a predefined filter
 view - --recipe FILE set:recipe read a selection from a file that --save-recipe has written
 view - --save-recipe FILE set:save also write the selection to a file
-stats,view,aggregator,call_tree,processes,merge,split,organize - --query QUERY field:query a filter, for example: cat == \"POSIX\" and dur > 1ms
+stats,view,aggregator,call_tree,processes,merge,split,organize,gen_dlio_config - --query QUERY field:query a filter, for example: cat == \"POSIX\" and dur > 1ms
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within QUERY field:within only events that overlap in time with an event that matches this filter
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within-scope process|thread|host|all field:within_scope the other event must be on the same thread, process or host, or anywhere (default: process)
 stats,aggregator,call_tree,comparator,event_count,processes - --clip - call:add_clip with --within: count only the overlapping part of each duration
@@ -151,18 +153,34 @@ gen_fake_trace - --step-duration-ms COUNT field:step_duration_ms base duration o
 gen_fake_trace - --seed N field:seed random seed (default: 42)
 gen_fake_trace - --verify - set:verify=true index the traces, then report how many chunks each query skips
 gen_fake_trace - --checkpoint-size BYTES set:checkpoint_size uncompressed bytes per chunk, for --verify (default: 2097152)
+gen_dlio_config -o --output FILE set:output write to FILE, which stays unchanged on failure; - is standard output; required
+gen_dlio_config - --format yaml|json|text set:format yaml (default): the configuration; json, text: a report with all fits and the simulation
+gen_dlio_config - --max-bound-percentile PCT field:max_bound_percentile percentile of the samples at which the search for max_bound starts, 0 to 100 (default: 95)
+gen_dlio_config - --simulation-iterations COUNT field:simulation_iterations maximum number of simulations (default: 5)
+gen_dlio_config - --target-e2e-error FRACTION field:target_e2e_error relative error of the simulated end-to-end time that is good enough (default: 0.05)
+gen_dlio_config - --target-cdf-similarity FRACTION field:target_cdf_similarity similarity of simulated and traced computation times that is good enough (default: 0.90)
+gen_dlio_config - --patience COUNT field:patience stop after this number of simulations without improvement (default: 10)
+gen_dlio_config - --epsilon STEP field:epsilon step of the percentile (default: 1.0)
+gen_dlio_config - --momentum M field:momentum part of the last step that is added to the next one, from 0 to below 1 (default: 0.9)
+gen_dlio_config - --min-percentile PCT field:min_percentile least percentile of max_bound (default: 50)
+gen_dlio_config - --types all|drawn field:types all types (default), or only those that DLIO 2.0.1 draws: normal, gamma, exponential
+gen_dlio_config - --num-workers N field:num_workers simulate N processes that load batches, 0 = the training process loads them (default: 8 with --prefetch-factor, else waits are as traced)
+gen_dlio_config - --prefetch-factor COUNT field:prefetch_factor simulate this number of batches that each worker loads ahead (default: 2 with --num-workers)
+gen_dlio_config - --seed N field:seed random seed (default: 42)
+gen_dlio_config - --max-samples-per-entry N field:max_samples_per_entry maximum number of samples of a process and interval that are fitted, 0 = all (default: 100)
+gen_dlio_config -t --time-interval MS field:time_interval length of an interval, in milliseconds or with a unit (default: 5000)
 merge,pgzip -f --force - set:force=true replace existing files, and rebuild the index of the selected traces
 split,organize -f --force - set:force=true replace the files that an earlier run has written there, and rebuild the index of the selected traces
-$reading,index -f --force - set:force=true rebuild the index of the selected files
+$reading,index,gen_dlio_config -f --force - set:force=true rebuild the index of the selected files
 $asking - --force-rebuild - set:force=true same as --force
-$reading,merge,split,pgzip,organize - --no-auto-index - set:wait=no do not build the index; exit status 1 if a selected file is not indexed
+$reading,merge,split,pgzip,organize,gen_dlio_config - --no-auto-index - set:wait=no do not build the index; exit status 1 if a selected file is not indexed
 $any,doctor - --index-dir DIR set:index_dir directory for indexes, if a daemon has to be started; each set of directories has a subdirectory there
 $any,requests,doctor - --url URL set:url send the request to this daemon; without -d, for all directories it serves (default: \$DFTRACERD_URL)
 $any,requests,doctor - --unix-socket PATH set:socket like --url, through the Unix socket of the daemon
 $any,requests,doctor - --version - call:version print the version of this program
 $any,requests,doctor -h --help - call:help print this help
 $reading -c --checkpoint-size BYTES none
-merge,split,pgzip,organize,reconstruct - --checkpoint-size BYTES none
+merge,split,pgzip,organize,reconstruct,gen_dlio_config - --checkpoint-size BYTES none
 merge - --channel-capacity COUNT none
 merge - --batch-size COUNT none
 merge,split - --member-size N none
@@ -194,6 +212,12 @@ get -o --output FILE set:output write to FILE, which stays unchanged on failure 
 get,requests -d --directory DIR call:add_directory use the daemon that serves this directory (default: the working directory)
 doctor -d --directory DIR call:add_examined check the traces in this directory (default: the working directory)
 doctor -c --config FILE set:config_file configuration file of the daemon (default: the file that dftracerd reads)
+dlio_compare - --tolerance X daemon relative difference of parameters that counts as equal (default: 0.05)
+dlio_compare - --max-ks D daemon Kolmogorov-Smirnov distance of samples that counts as equal (default: 0.05)
+dlio_compare - --samples N daemon number of samples drawn of each time (default: 10000)
+dlio_compare - --seed N daemon random seed (default: 42)
+dlio_compare - --version - daemon print the version of the program
+dlio_compare -h --help - daemon print the options of dftracerd-dlio-compare
 server -d --directory DIR daemon traces in this directory; required
 server -b --bind ADDRESS daemon loopback address to listen on (default: 127.0.0.1)
 server -p --port PORT daemon TCP port, 0 = a free one (default: 8080)

@@ -25,6 +25,10 @@ case $newline$commands in
 *"$newline$command "*) ;;
 *) printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2; exit 2 ;;
 esac
+if [ "$command" = dlio_compare ]; then
+    find_program dftracerd-dlio-compare || die "no dftracerd-dlio-compare program found: it is built where libyaml is installed"
+    exec "$program" "$@"
+fi
 if [ "$command" = server ]; then
     [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "no dftracerd program found"
     exec "${DFTRACERD:-$program}" "$@"

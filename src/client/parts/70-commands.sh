@@ -320,6 +320,12 @@ pgzip)
     done
     exit "$failed"
     ;;
+gen_dlio_config)
+    [ -n "$output" ] || wrong "--output is required"
+    prepare
+    set -- dlio-config "$where$fields" --data "format=${format:-yaml}" --data "wait=$wait"
+    if [ "$output" = - ]; then ask "$@"; else ask_into "$output" "$@"; fi
+    ;;
 gen_fake_trace)
     [ -n "$output" ] || wrong "--output-dir is required"
     unpack "$output" summary.txt gen-fake-trace "$fields" --data wait=no

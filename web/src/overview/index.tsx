@@ -8,6 +8,7 @@ import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
 import { Bar, Name, Num, Panel, Shown } from "../ui";
 import { activityParams, sumsParams, wholeOf, type Group, type Histogram, type Info, type Rows, type Timeline } from "./model";
+import { Training } from "./dlio";
 import { Files, MOST_FILES, Quality } from "./quality";
 
 const narrow = (more: string) => setSelection({ query: both(selection.value.query, more) });
@@ -183,6 +184,7 @@ export function OverviewView() {
         <Top title="Top ranks by bytes" by="rank" sort="bytes" none={<Top title="Top processes by bytes" by="pid" sort="bytes" />} />
         <Top title="Top calls by time" by="name" sort="time" />
         <Durations />
+        <Training />
         <Top title="Top categories by time" by="cat" sort="time" />
         {info.data && <Quality info={detail.data ?? info.data} />}
       </div>

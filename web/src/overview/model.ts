@@ -51,3 +51,47 @@ export const activityParams = (chosen: Params): Params =>
   ({ ...chosen, group_by: "time_bucket", max_points: POINTS, agg: "count,bytes=sum:bytes", sort: "time_bucket", format: "json" });
 export const sumsParams = (chosen: Params): Params =>
   ({ ...chosen, group_by: "", agg: "events=count,bytes=sum:bytes,busy=sum:dur", time_interval: 0, format: "json" });
+
+/** Names that events of a training loop's body have, as /dlio-config looks for them. */
+export const LOOP_BODY = `(cat ilike "dataloader" and name == "fetch.block") or (cat ilike "data_loader" and name == "loop.yield") or (cat ilike "dlio_benchmark" and name in ["loop.yield", "_train"])`;
+export interface DlioFit {
+  samples: number; mean_s: number; stdev_s: number; constant: boolean; type: string;
+  histogram: { from_s: number; width_s: number; counts: number[]; above: number; density: (number | null)[] };
+}
+export interface DlioConfig {
+  ranks: number; steps: number; steps_most: number;
+  fits: { computation_time: DlioFit };
+  simulation: { traced_e2e_s: number; simulated_e2e_s: number; e2e_error: number | null; cdf_similarity: number };
+  percentiles: { traced_s: number[]; simulated_s: number[] };
+}
+type Format = (n: number | null | undefined) => string;
+const whole = (n: number): number => Math.round(n * 1000) / 1000;
+
+/** The histogram, and the density as the number of steps that it expects in each bar. */
+export function densityOf({ fits: { computation_time: { type, samples, histogram: h } } }: DlioConfig) {
+  const times = h.width_s > 0 ? h.counts.map((_, i) => whole((h.from_s + i * h.width_s) * 1e6)) : [];
+  const middle = (i: number): number => ((h.density[i] ?? 0) + (h.density[i + 1] ?? 0)) / 2;
+  return { times, series: (format: Format) => [
+    { label: "steps", values: h.counts, format, bars: true },
+    { label: `fitted ${type}`, values: h.counts.map((_, i) => (h.density.length ? middle(i) * h.width_s * samples : null)), format },
+  ] };
+}
+
+/** Of sorted percentiles 0 to 100: the part of the values up to `x`. */
+function partUpTo(percentiles: number[], x: number): number {
+  let i = 0;
+  while (i < percentiles.length && (percentiles[i] as number) <= x) i++;
+  if (i === 0) return 0;
+  if (i === percentiles.length) return 1;
+  const low = percentiles[i - 1] as number, high = percentiles[i] as number;
+  return (i - 1 + (x - low) / (high - low)) / (percentiles.length - 1);
+}
+
+/** Both distribution functions, at all values that either of them has. */
+export function distributionOf({ percentiles: { traced_s, simulated_s } }: DlioConfig) {
+  const xs = [...new Set([...traced_s, ...simulated_s])].sort((a, b) => a - b);
+  return { times: xs.map((x) => whole(x * 1e6)), series: (format: Format) => [
+    { label: "traced", values: xs.map((x) => partUpTo(traced_s, x)), format },
+    { label: "simulated", values: xs.map((x) => partUpTo(simulated_s, x)), format },
+  ] };
+}
