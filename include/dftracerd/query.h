@@ -69,6 +69,8 @@ enum { PHASE_EVENTS = 1 << TRACE_EVENT, PHASE_COUNTERS = 1 << TRACE_COUNTER, PHA
 struct selection {
     const char *const *dirs, *const *files;   /* root-relative, label/..., or absolute; globs in files  */
     size_t dir_count, file_count;
+    const uint32_t *positions;                /* in the snapshot: these files, whatever dirs and files; or NULL */
+    size_t position_count;
     bool not_recursive;
     struct text query;                        /* DSL; empty = everything                                */
     const char *preset;                       /* "io", "compute", "dlio" or NULL                        */

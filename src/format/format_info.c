@@ -408,10 +408,10 @@ static int begin(struct format_info *i, struct buf *out)
 
 static int next_file(struct format_info *i, struct budget *budget, struct err *err)
 {
-    const struct index_file *f = snapshot_file(i->snapshot, i->files[i->next++]);
+    uint32_t position = i->files[i->next++];
 
-    put_file(&i->jw, f);
-    int rc = i->options.detail > 1 ? info_columns(i, f, budget, err) : 0;
+    put_file(&i->jw, snapshot_file(i->snapshot, position));
+    int rc = i->options.detail > 1 ? info_columns(i, position, budget, err) : 0;
     jw_end(&i->jw, '}');
     return rc;
 }

@@ -23,15 +23,15 @@ static void put_chunks(struct jw *j, const struct index_file *f)
 }
 
 /* Of all objects of this file alone. */
-static int read_schema(struct format_info *i, const struct index_file *f, struct budget *budget,
+static int read_schema(struct format_info *i, uint32_t position, struct budget *budget,
                        struct err *err, struct schema **ret)
 {
     struct selection one;
     struct query *q;
 
     selection_init(&one);
-    one.files = &f->name;
-    one.file_count = 1;
+    one.positions = &position;
+    one.position_count = 1;
     one.phases = PHASE_ANY;
     int rc = query_open(i->env, i->snapshot, &one, budget, err, &q);
     if (rc < 0)
@@ -41,15 +41,14 @@ static int read_schema(struct format_info *i, const struct index_file *f, struct
     return rc;
 }
 
-int info_columns(struct format_info *i, const struct index_file *f, struct budget *budget,
-                 struct err *err)
+int info_columns(struct format_info *i, uint32_t position, struct budget *budget, struct err *err)
 {
     struct schema *s;
-    int rc = read_schema(i, f, budget, err, &s);
+    int rc = read_schema(i, position, budget, err, &s);
 
     if (rc < 0)
         return rc;
-    put_chunks(&i->jw, f);
+    put_chunks(&i->jw, snapshot_file(i->snapshot, position));
     jw_key(&i->jw, "columns");
     jw_begin(&i->jw, '[');
     for (size_t k = 0; k < s->count; k++)

@@ -96,18 +96,6 @@ static void share_stats(struct request **all, size_t count, bool *ret_done)
 
 /* ---- a file at a time ---- */
 
-/* A pattern that only this name matches. */
-static const char *exact_name(struct request *rq, const char *name)
-{
-    struct buf pattern = {0};
-    for (const char *c = name; *c; c++)
-        buf_printf(&pattern, strchr("[]*?", *c) ? "[%c]" : "%c", *c);
-    const char *kept =
-        pattern.error ? NULL : arena_strdup(&rq->arena, (struct text){pattern.data, pattern.len});
-    buf_done(&pattern);
-    return kept;
-}
-
 /* Where the file is on this machine. */
 static const char *absolute_path(struct request *rq, const char *name)
 {
@@ -124,19 +112,15 @@ static const char *absolute_path(struct request *rq, const char *name)
     return kept ? kept : name;
 }
 
-static int put_file(struct request *rq, struct state *s, const struct index_file *f)
+static int put_file(struct request *rq, struct state *s, uint32_t position)
 {
+    const struct index_file *f = snapshot_file(rq->snapshot, position);
     struct query *query = NULL;
     struct stats *stats = NULL;
     struct selection one = s->chosen;
-    const char *const names[] = {exact_name(rq, f->name)};
-    one.files = names;
-    one.file_count = 1;
-    one.dir_count = 0;
-    one.may_vanish = true;
-    int rc = !names[0]
-                 ? -ENOMEM
-                 : query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
+    one.positions = &position;
+    one.position_count = 1;
+    int rc = query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
     rc = rc < 0 ? rc : stats_open(query, &s->options, &rq->err, &stats);
     rc = rc < 0 ? rc : stats_find(stats, &rq->err);
     if (rc == 0)
@@ -157,13 +141,14 @@ static int next_file(struct request *rq, struct state *s, struct buf *out)
     }
     s->j.out = out;
     if (s->file < count) {
-        const struct index_file *f = snapshot_file(rq->snapshot, files[s->file++]);
+        uint32_t position = files[s->file++];
+        const struct index_file *f = snapshot_file(rq->snapshot, position);
         bool nothing = f->damaged && f->text_bytes == 0;
         if (index_file_is_unread(f) || f->state == INDEX_FAILED || nothing)
             format_stats_failed(absolute_path(rq, f->name),
                                 f->error ? f->error : index_state_name(f->state), &s->j);
         else
-            rc = put_file(rq, s, f);
+            rc = put_file(rq, s, position);
     }
     if (rc < 0 || s->file < count)
         return rc < 0 ? rc : out->error;

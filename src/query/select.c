@@ -333,10 +333,23 @@ static int collect(const struct chooser *c, uint32_t **ret, size_t *ret_count)
     return 0;
 }
 
+static int copy_positions(const struct selection *s, uint32_t **ret, size_t *ret_count)
+{
+    *ret = malloc((s->position_count + 1) * sizeof(**ret));
+    if (!*ret)
+        return -ENOMEM;
+    memcpy(*ret, s->positions, s->position_count * sizeof(**ret));
+    *ret_count = s->position_count;
+    return 0;
+}
+
 int query_select_files(const struct query_env *env, struct snapshot *snapshot,
                        const struct selection *selection, struct err *err, uint32_t **ret,
                        size_t *ret_count)
 {
+    if (selection->positions)
+        return copy_positions(selection, ret, ret_count);
+
     struct chooser c = {.env = env, .snapshot = snapshot, .selection = selection, .err = err};
 
     c.count = snapshot_file_count(snapshot);
@@ -397,6 +410,8 @@ bool query_select_whole(const struct query_env *env, const struct snapshot *snap
 {
     bool whole = true;
 
+    if (selection->positions)
+        return true;
     for (size_t i = 0; i < snapshot_unreadable_count(snapshot) && whole; i++)
         whole = !may_be_chosen(env, selection, snapshot_unreadable(snapshot, i));
     return whole;

@@ -31,10 +31,10 @@ static bool selects_all(struct query *q)
     const uint32_t *files;
     size_t selected = query_files(q, &files), all = 0, ours = 0;
 
-    for (uint32_t i = 0; i < snapshot_file_count(snapshot); i++)
-        all += is_summarised(snapshot_file(snapshot, i));
     for (size_t i = 0; i < selected; i++)
         ours += is_summarised(snapshot_file(snapshot, files[i]));
+    for (uint32_t i = 0; i < snapshot_file_count(snapshot) && all <= ours; i++)
+        all += is_summarised(snapshot_file(snapshot, i));
     return ours == all;
 }
 
