@@ -20,6 +20,11 @@
 /* ---- opening -------------------------------------------------------------------------------------- */
 
 struct index;
+/* Limits of all indexes of a process together: so many scan threads work at a time, and so much text is in flight, as one index
+ * alone may have (and a chunk more for each). *new*; NULL without memory. Freed after the indexes are closed. */
+struct index_share;
+struct index_share *index_share_new(void);
+void index_share_free(struct index_share *s); /* NULL-safe */
 struct index_options {
     const char *path;               /* directory for data.mdb; made 0700 if missing; owner and file system checked */
     uint64_t checkpoint_size;       /* bytes of text a chunk, default 4 MiB (0)                                     */
@@ -43,6 +48,7 @@ struct index_options {
     void *on_chunk_arg;
     unsigned upkeep_ms;             /* missing and growing files are looked at so often, 0 = each second            */
     int64_t settle_ms;              /* a file that has not changed for so long grows no more; 0 = 10 s, < 0 = at once */
+    struct index_share *share;      /* NULL: this index alone                                                      */
     uint32_t archive_traces;        /* so many members of an archive are files, 0 = 100,000; the rest is left out    */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);

@@ -63,12 +63,15 @@ int ingest_take_credits(struct ingest *in, size_t bytes)
 
     pthread_mutex_lock(&in->lock);
     /* One that alone is beyond the limit must get through, too. */
-    while (in->credits_used > 0 && in->credits_used + in->ahead_used + bytes > in->credits_max &&
-           !in->stopping)
+    while (
+        in->credits_used > 0 && !in->stopping &&
+        (in->credits_used + in->ahead_used + bytes > in->credits_max || !share_has_room(in, bytes)))
         pthread_cond_wait(&in->credit_cond, &in->lock);
     rc = in->stopping ? -EPIPE : 0;
-    if (rc == 0)
+    if (rc == 0) {
         in->credits_used += bytes;
+        share_charge(in, bytes);
+    }
     pthread_mutex_unlock(&in->lock);
     return rc;
 }
@@ -79,6 +82,7 @@ void ingest_give_credits(struct ingest *in, size_t bytes)
         return;
     pthread_mutex_lock(&in->lock);
     in->credits_used -= bytes;
+    share_release(in, bytes);
     pthread_cond_broadcast(&in->credit_cond);
     pthread_mutex_unlock(&in->lock);
 }
@@ -178,6 +182,7 @@ void ingest_stop(struct index *ix)
     pthread_mutex_unlock(&in->lock);
     if (in->writer_started)
         pthread_join(in->writer, NULL);
+    share_release(in, in->credits_used + in->ahead_used);
     pthread_mutex_destroy(&in->lock);
     pthread_cond_destroy(&in->jobs_cond);
     pthread_cond_destroy(&in->mail_cond);

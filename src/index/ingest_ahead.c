@@ -57,7 +57,20 @@ static size_t credits_of(const struct ahead *a)
 static bool has_room(const struct ingest *in, size_t bytes)
 {
     return in->ahead_used + bytes <= in->credits_max / 2 &&
-           in->credits_used + in->ahead_used + bytes <= in->credits_max;
+           in->credits_used + in->ahead_used + bytes <= in->credits_max &&
+           share_has_room(in, bytes);
+}
+
+static void take_room(struct ingest *in, size_t bytes)
+{
+    in->ahead_used += bytes;
+    share_charge(in, bytes);
+}
+
+static void give_room(struct ingest *in, size_t bytes)
+{
+    in->ahead_used -= bytes;
+    share_release(in, bytes);
 }
 
 static uint64_t bit_of(const struct trace_checkpoint *c)
@@ -73,7 +86,7 @@ static void show_first(struct ahead *a)
 static void slot_free(struct ahead *a, struct slot *s)
 {
     trace_piece_free(s->piece);
-    a->in->ahead_used -= s->credits;
+    give_room(a->in, s->credits);
     free(s);
     pthread_cond_broadcast(&a->in->credit_cond);
 }
@@ -90,7 +103,7 @@ static struct slot *slot_add(struct ahead *a, uint64_t bit)
         return NULL;
     s->bit = bit;
     s->credits = credits_of(a);
-    a->in->ahead_used += s->credits;
+    take_room(a->in, s->credits);
     s->next = *at;
     *at = s;
     show_first(a);
@@ -371,7 +384,7 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     if (run->fresh && old->pub.id && identity_same(&old->body->identity, &run->identity))
         load_starts(a, old);
     pthread_mutex_lock(&in->lock);
-    in->ahead_used += a->start_bytes;
+    take_room(in, a->start_bytes);
     a->next = in->aheads;
     in->aheads = a;
     pthread_cond_broadcast(&in->jobs_cond);
@@ -412,7 +425,7 @@ void ahead_end(struct trace_ahead *base)
         a->slots = s->next;
         slot_free(a, s);
     }
-    in->ahead_used -= a->start_bytes;
+    give_room(in, a->start_bytes);
     pthread_mutex_unlock(&in->lock);
     for (uint32_t i = 0; i < a->start_count; i++)
         free((void *)a->starts[i].window);

@@ -288,7 +288,10 @@ void *ingest_worker_main(void *arg)
     pulse_own(&self->pulse);
     while ((r = next_job(&w))) {
         ingest_yield(in);
+        share_enter(in);
         work(&w, r);
+        if (share_leave(in))
+            drop_tools(&w); /* the next one makes its own */
         ingest_post(in, r);
     }
     drop_tools(&w);

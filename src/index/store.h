@@ -434,6 +434,13 @@ struct ingest {
     unsigned reader_count, worker_count;
     bool writer_started;
 };
+/* ingest_share.c: what all indexes of index_options.share may have together. */
+void share_enter(struct ingest *in); /* a scanner waits for its turn, which is never held during I/O */
+bool share_leave(struct ingest *in); /* whether others wait for theirs */
+/* Bytes of text in flight: of credits and of what is read ahead. */
+void share_charge(struct ingest *in, size_t bytes);
+void share_release(struct ingest *in, size_t bytes);
+bool share_has_room(const struct ingest *in, size_t bytes);
 int ingest_start(struct index *ix, struct err *err);
 void ingest_stop(struct index *ix);
 void ingest_wake(struct index *ix); /* the writer has something to look at */

@@ -59,7 +59,7 @@ static void swap_names(struct summary *x, struct summary *y)
     SWAP(a->name_map, b->name_map);
 }
 
-static uint32_t names_most = SUMMARY_NAMES_MAX;
+static atomic_uint names_most = SUMMARY_NAMES_MAX;
 
 void summary_limit_names(uint32_t count)
 {

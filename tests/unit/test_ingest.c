@@ -735,6 +735,42 @@ static void names_lost(void)
     world_end();
 }
 
+/* Several indexes keep the limits of one: all get on, though one chunk alone takes what all may have. */
+static void shares(void)
+{
+    enum { INDEXES = 3 };
+    struct buf b = {0};
+    struct index *ix[INDEXES];
+    struct index_share *share = index_share_new();
+    struct err err = {0};
+
+    world();
+    put_events(&b, 0, 20000, 7);
+    write_gz("a.pfw.gz", b.data, b.len);
+    write_file("b.pfw", "w", b.data, b.len);
+    for (int i = 0; i < INDEXES; i++) {
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/index%d", dir, i);
+        struct index_options o = {.path = path, .checkpoint_size = 65536, .settle_ms = -1,
+                                  .workers = 2, .memory_limit = 1, .share = share};
+        if (!CHECK_INT(index_open(&o, &err, &ix[i]), 0))
+            abort();
+        offer(ix[i], "a.pfw.gz");
+        offer(ix[i], "b.pfw");
+    }
+    for (int i = 0; i < INDEXES; i++) {
+        struct snapshot *s;
+        const struct index_file *f = wait_for(ix[i], "a.pfw.gz", INDEX_READY, &s);
+        CHECK_INT(f->counts.events, 20000);
+        snapshot_release(s);
+        index_close(ix[i]); /* the others continue */
+    }
+    index_share_free(share);
+    buf_done(&b);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"odd_files", odd_files},
                                           {"many_small_files", many_small_files},
@@ -750,5 +786,6 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"duplicates", duplicates},
                                           {"filter_knows_other", filter_knows_other},
                                           {"names_lost", names_lost},
+                                          {"shares", shares},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
