@@ -75,6 +75,25 @@ int http_start(const struct http_options *options, struct err *err, struct http 
 /* Whether it may listen where the options say, which it does not do: 0; -EPERM beyond loopback without what that needs, -EADDRNOTAVAIL
  * a name that is not known. Of the options, tokens (that there are some), bind, no_tcp, no_auth, insecure and tls count. */
 int http_may_listen(const struct http_options *options, struct err *err);
+/* A further index on a Unix socket of its own: a site. Its requests are answered as by a daemon that has this index alone; threads,
+ * limits, access and the memory of the response cache are those of the whole server. */
+#define HTTP_SITES_MAX 32            /* with the first one, of http_options                                     */
+struct http_site {
+    struct index *index;
+    const char *const *root_labels, *const *root_paths;
+    size_t root_count;
+    const char *unix_path;           /* made 0600, removed at stop                                              */
+    const char *output_dir;
+    bool (*looked)(void *arg, int64_t since_ns); /* these as in http_options                                    */
+    void *looked_arg;
+};
+/* Everything in it is borrowed until http_end_site or http_stop. One thread at a time, not during http_stop. -ENOSPC: there are HTTP_SITES_MAX;
+ * -EADDRINUSE and the like for the socket, with the reason; -ENOMEM. */
+int http_add_site(struct http *h, const struct http_site *site, struct err *err);
+/* Ends the site of an index, also the first one, whose Unix socket goes then: what is being worked for may take `drain_ms` more, as
+ * with http_stop. 0: the index is not used any more, and may be closed. -EBUSY: it is used, and stays open. Its number is not free
+ * again. The same thread as http_add_site. */
+int http_end_site(struct http *h, const struct index *index, int drain_ms, int grace_ms);
 /* Listening addresses as URLs: "http://127.0.0.1:8080/", borrowed. */
 size_t http_urls(const struct http *h, const char *const **ret);
 /* Index progress changed: wakes wait=ready requests. Any thread. */

@@ -109,20 +109,32 @@ static int accept_some(struct http *h, size_t listener)
     return rc;
 }
 
+static void close_ended(struct http *h, size_t i)
+{
+    if (atomic_exchange(&h->closing[i], false))
+        close(atomic_exchange(&h->fds[i], -1));
+}
+
 static void *run(void *arg)
 {
     struct http *h = arg;
     struct pollfd fds[HTTP_LISTENERS_MAX + 1] = {{.fd = h->accept_wake, .events = POLLIN}};
     unsigned rests = 0;
+    eventfd_t woken;
     pthread_setname_np(pthread_self(), "dft-accept");
-    for (size_t i = 0; i < h->listeners; i++)
-        fds[i + 1] = (struct pollfd){.fd = h->fds[i], .events = POLLIN};
-    while (!fds[0].revents) {
-        if (poll(fds, rests ? 1 : h->listeners + 1, rests ? REST_MS : -1) < 0)
+    while (!atomic_load(&h->accept_ends)) {
+        size_t n = atomic_load(&h->listeners);
+        for (size_t i = 0; i < n; i++)
+            close_ended(h, i);
+        for (size_t i = 0; i < n; i++) /* poll ignores -1 */
+            fds[i + 1] = (struct pollfd){.fd = h->fds[i], .events = POLLIN};
+        if (poll(fds, rests ? 1 : n + 1, rests ? REST_MS : -1) < 0)
             continue;
+        if (fds[0].revents)
+            eventfd_read(h->accept_wake, &woken);
         bool refused = false;
-        for (size_t i = 0; i < h->listeners && !fds[0].revents; i++)
-            refused |= (rests || fds[i + 1].revents) && accept_some(h, i) < 0;
+        for (size_t i = 0; i < n && !atomic_load(&h->accept_ends); i++)
+            refused |= fds[i + 1].fd >= 0 && (rests || fds[i + 1].revents) && accept_some(h, i) < 0;
         rests = refused ? rests + 1 : 0;
         if (rests % LOST_RESTS == LOST_RESTS - 1)
             forget_lost(h);
@@ -140,11 +152,17 @@ int accept_start(struct http *h)
     return -rc;
 }
 
+void accept_wake(struct http *h)
+{
+    eventfd_write(h->accept_wake, 1);
+}
+
 void accept_stop(struct http *h)
 {
     if (!h->accepting)
         return;
     h->accepting = false;
-    eventfd_write(h->accept_wake, 1);
+    atomic_store(&h->accept_ends, true);
+    accept_wake(h);
     pthread_join(h->acceptor, NULL);
 }

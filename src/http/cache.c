@@ -12,6 +12,7 @@
 struct entry {
     struct hash128 hash;
     struct cache_answer *answer;
+    unsigned index;
     bool hopeless; /* too long to be kept at all */
     struct entry *chain;
     struct entry *older, *newer; /* by use */
@@ -31,7 +32,7 @@ struct cache {
     pthread_mutex_t lock;
     size_t bytes_max, count;
     struct cache_bytes *bytes;
-    uint64_t generation; /* of all entries */
+    uint64_t generations[CACHE_INDEXES_MAX]; /* of all entries of an index */
     struct entry *oldest, *newest;
     struct cache_flight *flights; /* few: as many as queries run or wait for a worker */
     uint64_t hits, misses, joined;
@@ -110,9 +111,8 @@ static void unlink_use(struct cache *c, struct entry *e)
     *(e->newer ? &e->newer->older : &c->newest) = e->older;
 }
 
-static void drop_oldest(struct cache *c)
+static void drop(struct cache *c, struct entry *e)
 {
-    struct entry *e = c->oldest;
     *slot_of(c, e->hash) = e->chain;
     unlink_use(c, e);
     atomic_fetch_sub(&c->bytes->used, OVERHEAD);
@@ -122,19 +122,23 @@ static void drop_oldest(struct cache *c)
 }
 
 /* False: the key is of a generation that has passed. */
-static bool move_on(struct cache *c, uint64_t generation)
+static bool move_on(struct cache *c, const struct cache_key *key)
 {
-    if (generation > c->generation) {
-        while (c->oldest)
-            drop_oldest(c);
-        c->generation = generation;
+    uint64_t *now = &c->generations[key->index];
+    if (key->generation > *now) {
+        for (struct entry *e = c->oldest, *newer; e; e = newer) {
+            newer = e->newer;
+            if (e->index == key->index)
+                drop(c, e);
+        }
+        *now = key->generation;
     }
-    return generation == c->generation;
+    return key->generation == *now;
 }
 
 static struct entry *use(struct cache *c, const struct cache_key *key)
 {
-    struct entry *e = move_on(c, key->generation) ? *slot_of(c, key->hash) : NULL;
+    struct entry *e = move_on(c, key) ? *slot_of(c, key->hash) : NULL;
     if (e && e != c->newest) {
         unlink_use(c, e);
         link_newest(c, e);
@@ -145,19 +149,20 @@ static struct entry *use(struct cache *c, const struct cache_key *key)
 static bool make_room(struct cache *c, size_t bytes)
 {
     while (c->oldest && atomic_load(&c->bytes->used) + bytes > c->bytes_max)
-        drop_oldest(c);
+        drop(c, c->oldest);
     return atomic_load(&c->bytes->used) + bytes <= c->bytes_max;
 }
 
 /* The entry of a key of the present generation, *new* where there is none; NULL: no room, or the past. */
 static struct entry *entry_of(struct cache *c, const struct cache_key *key)
 {
-    if (!move_on(c, key->generation))
+    if (!move_on(c, key))
         return NULL;
     struct entry *e = *slot_of(c, key->hash);
     if (e || !make_room(c, OVERHEAD) || !(e = calloc(1, sizeof *e)))
         return e;
     e->hash = key->hash;
+    e->index = key->index;
     *slot_of(c, key->hash) = e;
     link_newest(c, e);
     atomic_fetch_add(&c->bytes->used, OVERHEAD);
@@ -167,7 +172,7 @@ static struct entry *entry_of(struct cache *c, const struct cache_key *key)
 
 static void keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
 {
-    struct entry *present = move_on(c, key->generation) ? *slot_of(c, key->hash) : NULL;
+    struct entry *present = move_on(c, key) ? *slot_of(c, key->hash) : NULL;
     if (present && present->answer)
         return;
     bool room = !answer || (answer->len <= cache_longest(c) &&
@@ -257,7 +262,7 @@ void cache_free(struct cache *c)
     if (!c)
         return;
     while (c->oldest)
-        drop_oldest(c);
+        drop(c, c->oldest);
     bytes_release(c->bytes);
     pthread_mutex_destroy(&c->lock);
     free(c);
@@ -297,8 +302,8 @@ enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct c
     return turn;
 }
 
-struct cache_place *cache_settle(struct cache *c, struct cache_place *p, struct cache_answer *answer,
-                                 bool too_long)
+struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
+                                 struct cache_answer *answer, bool too_long)
 {
     struct cache_place *joined = NULL;
     pthread_mutex_lock(&c->lock);

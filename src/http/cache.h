@@ -3,8 +3,8 @@
  * A request asks with its key before it is opened. It gets the answer, or leads: it computes and must settle; or joins: it
  * is called when the leader has settled; or goes alone, because such an answer takes more than a moment to make. Who leads or
  * goes alone may gather what it sends, and have it kept in the end.
- * Keys belong to a generation of the index. The first request of a newer one throws all older answers away: nobody will
- * ask for them again.
+ * Keys belong to a generation of an index. The first request of a newer one throws all older answers of that index away:
+ * nobody will ask for them again.
  * Threads:  any; no call is made under the cache's lock, which is a leaf.
  * Memory:   answers are counted as long as anybody has them, so `bytes` bounds them also while slow clients take what others
  *           have pushed out; half as much again may be gathered. A place belongs to its request and must have left or be
@@ -32,7 +32,8 @@ struct cache_answer *cache_answer_new(struct buf *body, const char *content_type
 struct cache_answer *cache_answer_ref(struct cache_answer *a);
 void cache_answer_release(struct cache_answer *a);      /* NULL-safe */
 
-struct cache_key { struct hash128 hash; uint64_t generation; };
+#define CACHE_INDEXES_MAX 32             /* of one process                                                             */
+struct cache_key { struct hash128 hash; uint64_t generation; unsigned index; };
 
 /* A request's place in a computation. Zero-initialise; `call`, `budget` and `limit_ns` are set before it asks. */
 struct cache_flight;

@@ -102,7 +102,8 @@ struct client;
 struct http;
 /* What the server knows, for all endpoints. */
 struct http_context {
-    const struct http_options *options;
+    const struct http_options *options;  /* of a further site only index, roots, looked, output_dir and texts */
+    unsigned site;                       /* number of the site: see http_add_site                         */
     struct query_env env;
     int64_t started_ns;
     int64_t started_real_ns;             /* by the clock as it was then                                    */

@@ -204,6 +204,25 @@ static void write_index(const struct http_context *c, struct buf *out)
 
 /* ---- the process ---- */
 
+/* Of all sites: they share what the process has. */
+static void write_directories(const struct http *h, struct buf *out)
+{
+    head(out, "dftracerd_directory_info", "gauge",
+         "Directory that this daemon serves, and its index; always 1.");
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++) {
+        const struct http_options *o = &h->sites[i]->options;
+        bool open = site_enter(h->sites[i]);
+        for (size_t k = 0; k < o->root_count && open; k++) {
+            buf_puts(out, "dftracerd_directory_info{directory=");
+            label(out, o->root_paths[k]);
+            buf_puts(out, ",index=");
+            label(out, index_path(o->index));
+            buf_puts(out, "} 1\n");
+        }
+        site_leave(h->sites[i]);
+    }
+}
+
 static uint64_t open_descriptors(void)
 {
     DIR *d = opendir("/proc/self/fd");
@@ -282,6 +301,7 @@ static int next_metrics(struct request *rq, struct buf *out)
     metrics_write(rq->http->metrics, rq->http->cache, out);
     write_index(rq->http, out);
     write_limits(rq->http, out);
+    write_directories(rq->http->server, out);
     write_process(rq->http, out);
     return ERR_END;
 }

@@ -65,7 +65,7 @@ void etag_make(struct exchange *x)
     buf_puts(&key, x->rq.format_given ? "+" : "");
     if (!key.error) {
         struct hash128 h = text_hash128((struct text){key.data, key.len});
-        x->key = (struct cache_key){h, snapshot_generation(x->rq.snapshot)};
+        x->key = (struct cache_key){h, snapshot_generation(x->rq.snapshot), x->rq.http->site};
         x->key.hash.low += x->coding;
         x->shared = x->rq.http->cache && !x->rq.endpoint->changes;
         put_etag(x, h);

@@ -36,8 +36,10 @@ enum exchange_phase {
 #define EXCHANGE_LONG_BYTES (16u << 20)
 
 struct http;
+struct site;
 struct exchange {
     struct http *http;
+    struct site *site;                /* rq.http is its context                                       */
     struct request rq;                /* rq.client: *owned*, a reference                              */
     char id[72];                      /* X-Request-Id                                                 */
     const char *method;               /* as sent; borrowed from libmicrohttpd                         */

@@ -24,21 +24,47 @@ static void keep_alive(int fd, int64_t idle_ms)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
 }
 
+/* The thread that accepts may see it from now on. */
+static void publish(struct http *h, int fd, bool is_unix)
+{
+    size_t n = atomic_load(&h->listeners);
+    h->is_tls[n] = !is_unix && h->options.tls.cert;
+    h->is_unix[n] = is_unix;
+    h->fds[n] = fd;
+    atomic_store(&h->listeners, n + 1);
+}
+
 static int add(struct http *h, int fd, const char *url)
 {
-    if (h->listeners == HTTP_LISTENERS_MAX)
+    if (h->listeners == HTTP_FIRST_LISTENERS_MAX)
         return close(fd), -E2BIG;
     char *copy = url ? strdup(url) : NULL;
     if (url && !copy)
         return close(fd), -ENOMEM;
     if (url)
         keep_alive(fd, h->options.limits.idle_ms);
-    h->is_tls[h->listeners] = url && h->options.tls.cert;
-    h->is_unix[h->listeners] = !url;
-    h->fds[h->listeners++] = fd;
     if (copy)
         h->urls[h->url_count++] = copy;
+    publish(h, fd, !url);
     return 0;
+}
+
+void listen_add_unix(struct http *h, int fd, const char *path)
+{
+    h->unlinks[h->listeners] = path;
+    publish(h, fd, true);
+}
+
+void listen_end_unix(struct http *h, const char *path)
+{
+    for (size_t i = 0; i < h->listeners; i++) {
+        if (h->unlinks[i] != path)
+            continue;
+        unlink(path);
+        h->unlinks[i] = NULL; /* another daemon may have the name soon */
+        atomic_store(&h->closing[i], true);
+    }
+    accept_wake(h);
 }
 
 static int bound_port(int fd)
@@ -152,7 +178,8 @@ static int remove_stale(const struct sockaddr_un *a)
     return 0;
 }
 
-static int listen_unix(struct http *h, const char *path, struct err *err)
+/* The file gets the mode of the descriptor: umask() would affect all threads. */
+int listen_unix(const char *path, struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
@@ -164,16 +191,13 @@ static int listen_unix(struct http *h, const char *path, struct err *err)
     int fd = rc < 0 ? rc : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_set_param(err, fd, "unix", "cannot listen on %s: %s", path, strerror(-fd));
-    mode_t old = umask(0177);
-    rc = bind(fd, (struct sockaddr *)&a, sizeof a);
-    umask(old);
-    if (rc < 0 || listen(fd, 1024) < 0) {
+    if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
+        listen(fd, 1024) < 0) {
         rc = -errno;
         close(fd);
         return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
     }
-    h->has_unix = true;
-    return add(h, fd, NULL);
+    return fd;
 }
 
 /* A socket that systemd, say, has bound: the same rules as for our own. */
@@ -236,8 +260,12 @@ int listen_all(struct http *h, struct err *err)
             rc = 0;
         err_done(&quiet);
     }
-    if (rc == 0 && o->unix_path)
-        rc = listen_unix(h, o->unix_path, err);
+    if (rc == 0 && o->unix_path) {
+        int fd = listen_unix(o->unix_path, err);
+        rc = fd < 0 ? fd : 0;
+        if (rc == 0)
+            listen_add_unix(h, fd, o->unix_path);
+    }
     if (rc == 0 && !h->listeners)
         rc = err_set(err, -EINVAL, "nothing to listen on: --no-tcp requires --unix");
     return rc;
@@ -249,7 +277,7 @@ void listen_close(struct http *h)
         if (h->fds[i] >= 0)
             close(h->fds[i]);
         free(h->urls[i]);
+        if (h->unlinks[i])
+            unlink(h->unlinks[i]);
     }
-    if (h->has_unix)
-        unlink(h->options.unix_path);
 }

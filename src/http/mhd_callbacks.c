@@ -64,7 +64,7 @@ static void refuse_early(struct exchange *x, struct connection *known, int statu
     x->connection = known->mhd;
     x->fd = known->fd;
     known->arriving = NULL;
-    metrics_begun(&x->http->metrics);
+    metrics_begun(&x->site->metrics);
     if (!*x->id)
         set_id(x, NULL);
     response_past(x, known->mhd, status, detail);
@@ -80,6 +80,11 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
      * too little. */
     if (query)
         query[1] = '\0';
+    if (x) {
+        x->site = known ? known->site : x->http->sites[0];
+        x->rq.http = &x->site->context;
+        site_enter(x->site); /* until http_leave */
+    }
     if (!x || !known)
         return x;
     x->method = method_before(uri);
@@ -99,11 +104,17 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     x->connection = c;
     if (known)
         known->arriving = NULL;
-    metrics_begun(&x->http->metrics);
+    metrics_begun(&x->site->metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
-    x->rq.http = &x->http->context;
     set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
+    if (atomic_load(&x->site->ended)) {
+        why = (struct exchange_refusal){.status = 503,
+                                        .close = true,
+                                        .detail = "the daemon is stopping",
+                                        .err = {.code = ERR_CANCELLED}};
+        return response_refuse(x, c, &why);
+    }
     enum access_role role = known ? connection_meet(x, known) : ACCESS_NONE;
     if (!x->rq.client) {
         why = (struct exchange_refusal){
@@ -259,7 +270,7 @@ static void read_conditions(struct exchange *x, struct MHD_Connection *c)
 static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
-    bool ready = wait && strcmp(wait, "ready") == 0 && !readiness_is_known(x->http, x->rq.snapshot);
+    bool ready = wait && strcmp(wait, "ready") == 0 && !readiness_is_known(x->site, x->rq.snapshot);
     if (!ready && !readiness_is_fresh_asked(x))
         return false;
     exchange_unpin(x);
@@ -355,7 +366,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         cut = false;
     }
     if (x->connection)
-        metrics_completed(&x->http->metrics, x->rq.endpoint, x->status,
+        metrics_completed(&x->site->metrics, x->rq.endpoint, x->status,
                           clock_mono_ns() - x->rq.started_ns, x->sent, cut);
     exchange_completed(x);
     access_log(x, cut);

@@ -90,7 +90,7 @@ static void turn_away(struct http *h, const struct connection *known)
     if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
         (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(known->fd, SHUT_RDWR);
-    metrics_turned_away(&h->metrics);
+    metrics_turned_away(&known->site->metrics);
 }
 
 static void connection_begins(struct carrier *carrier, struct MHD_Connection *c, void **context)
@@ -105,6 +105,7 @@ static void connection_begins(struct carrier *carrier, struct MHD_Connection *c,
     known->fd = info ? info->connect_fd : -1;
     known->carrier = carrier;
     known->mhd = c;
+    known->site = site_of(h, known->fd);
     access_peer_find(known->fd, &known->peer);
     known->client = clients_find(h->clients, &known->peer);
     if (is_too_many(h, known))

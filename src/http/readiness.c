@@ -9,9 +9,9 @@
 #define FRESH_NS \
     10000000000ll /* a file that changes all the time, by a clock that is late, is waited for no longer */
 
-bool readiness_is_known(struct http *h, const struct snapshot *s)
+bool readiness_is_known(struct site *site, const struct snapshot *s)
 {
-    return snapshot_is_listed(s) && atomic_load(&h->quiet) == snapshot_generation(s) + 1;
+    return snapshot_is_listed(s) && atomic_load(&site->quiet) == snapshot_generation(s) + 1;
 }
 
 static bool is_pending(const struct index_file *f)
@@ -30,13 +30,12 @@ static bool is_quiet(const struct snapshot *s)
 /* A generation without pending files, and the first walk is over. */
 static bool is_all_ready(struct exchange *x)
 {
-    struct http *h = x->http;
-    if (readiness_is_known(h, x->rq.snapshot))
+    if (readiness_is_known(x->site, x->rq.snapshot))
         return true;
     if (!snapshot_is_listed(x->rq.snapshot) || !is_quiet(x->rq.snapshot))
         return false;
     if (!x->rq.viewer) /* who sees all of them */
-        atomic_store(&h->quiet, snapshot_generation(x->rq.snapshot) + 1);
+        atomic_store(&x->site->quiet, snapshot_generation(x->rq.snapshot) + 1);
     return true;
 }
 
@@ -94,11 +93,12 @@ static bool want_selected(struct request *rq, bool fresh)
 
 bool readiness_of(struct exchange *x)
 {
-    const struct http_options *o = &x->http->options;
+    const struct http_options *o = x->rq.http->options;
     bool fresh = readiness_is_fresh_asked(x);
     if (fresh && o->looked && !o->looked(o->looked_arg, x->rq.started_ns))
         return false;
-    return (!fresh && is_all_ready(x)) || (want_selected(&x->rq, fresh) && snapshot_is_listed(x->rq.snapshot));
+    return (!fresh && is_all_ready(x)) ||
+           (want_selected(&x->rq, fresh) && snapshot_is_listed(x->rq.snapshot));
 }
 
 void readiness_want(struct exchange *x)

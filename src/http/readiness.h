@@ -8,7 +8,7 @@
 #include "server.h"
 
 /* No file of the snapshot is pending or being indexed, as far as is known. Never blocks. */
-bool readiness_is_known(struct http *h, const struct snapshot *s);
+bool readiness_is_known(struct site *site, const struct snapshot *s);
 /* The request is to be judged, whatever is known. */
 bool readiness_is_fresh_asked(const struct exchange *x);
 /* Of the files that the request selects in its snapshot; those that are pending are asked for (index_want). On a worker:

@@ -73,13 +73,14 @@ void http_opening(struct exchange *x, int delta)
     atomic_fetch_add(&x->http->opens, (unsigned)delta);
     if (x->rq.client)
         atomic_fetch_add(&x->rq.client->opens, (unsigned)delta);
-    metrics_queued(&x->http->metrics, delta);
+    metrics_queued(&x->site->metrics, delta);
 }
 
 void http_leave(struct exchange *x)
 {
     budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
     clients_release(x->http->clients, x->rq.client);
+    site_leave(x->site);
 }
 
 /* ---- the table of unfinished requests ---- */
@@ -100,7 +101,7 @@ bool server_start_exchange(struct exchange *x, bool park)
     struct http *h = x->http;
     pool_job *job = NULL;
     pthread_mutex_lock(&h->table_lock);
-    bool ok = !h->context.stopping;
+    bool ok = !atomic_load(&x->site->context.stopping);
     if (ok) {
         pthread_mutex_lock(&x->lock);
         job = exchange_start(x, park);
@@ -183,6 +184,23 @@ static void fill_shares(struct http_limits *l)
         l->client_connections ? l->client_connections : (l->connections + 1) / 2;
 }
 
+static int add_first_site(struct http *h)
+{
+    const struct http_options *o = &h->options;
+    struct http_site s = {.index = o->index,
+                          .root_labels = o->root_labels,
+                          .root_paths = o->root_paths,
+                          .root_count = o->root_count,
+                          .unix_path = o->unix_path,
+                          .output_dir = o->output_dir,
+                          .looked = o->looked,
+                          .looked_arg = o->looked_arg};
+    int rc = site_new(h, &s, &h->sites[0]);
+    if (rc == 0)
+        atomic_store(&h->site_count, 1);
+    return rc;
+}
+
 static int prepare(struct http *h, const struct http_options *o, struct err *err)
 {
     unsigned workers = o->workers ? o->workers : cpu_count();
@@ -202,28 +220,12 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     int rc = pool_new(workers, "query", &h->pool);
     if (rc < 0)
         return err_set(err, rc, "cannot start query workers: %s", err_text(rc));
-    struct cache *cache = cache_new(h->options.limits.answer_memory);
-    if (!cache)
-        return -ENOMEM;
+    h->started_ns = clock_mono_ns();
+    h->started_real_ns = clock_real_ns();
     h->spools.limit = h->options.limits.spool_bytes;
-    h->context = (struct http_context){
-        .options = &h->options,
-        .env = {.index = o->index,
-                .pool = h->pool,
-                .root_paths = o->root_paths,
-                .root_labels = o->root_labels,
-                .root_count = o->root_count,
-                .covered = covered_cache_new()},
-        .started_ns = clock_mono_ns(),
-        .started_real_ns = clock_real_ns(),
-        .metrics = &h->metrics,
-        .cache = cache,
-        .spools = &h->spools,
-        .stored = stored_new(h->options.limits.link_ms),
-        .server = h,
-    };
+    h->cache = cache_new(h->options.limits.answer_memory);
     h->clients = clients_new(h->options.limits.client_memory, &h->memory);
-    return h->context.stored && h->clients && h->context.env.covered ? 0 : -ENOMEM;
+    return h->cache && h->clients ? add_first_site(h) : -ENOMEM;
 }
 
 /* Where there is a socket for them: some with TLS, some without. On two processors one thread gives out as much as can be
@@ -303,22 +305,26 @@ int http_reload(struct http *h, const struct http_settings *s)
     h->options.allow_user_count = s->allow_user_count;
     atomic_fetch_add(&h->access_epoch, 1);
     pthread_rwlock_unlock(&h->access_lock);
-    __atomic_store_n(&h->options.limits.query_time_ms, s->query_time_ms ? s->query_time_ms : 300000,
-                     __ATOMIC_RELAXED);
+    int64_t query_time_ms = s->query_time_ms ? s->query_time_ms : 300000;
+    __atomic_store_n(&h->options.limits.query_time_ms, query_time_ms, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
+        site_limit_time(h->sites[i], query_time_ms);
     return 0;
 }
 
-static bool table_empty(struct http *h)
+static bool table_empty(struct http *h, const struct site *only)
 {
     pthread_mutex_lock(&h->table_lock);
-    bool empty = h->table_count == 0;
+    const struct exchange *x = h->table;
+    while (x && only && x->site != only)
+        x = x->next;
     pthread_mutex_unlock(&h->table_lock);
-    return empty;
+    return !x;
 }
 
 int64_t http_idle_ns(struct http *h)
 {
-    return table_empty(h) ? clock_mono_ns() - atomic_load(&h->last_request_ns) : 0;
+    return table_empty(h, NULL) ? clock_mono_ns() - atomic_load(&h->last_request_ns) : 0;
 }
 
 int64_t http_silence_ns(const struct http *h)
@@ -329,19 +335,20 @@ int64_t http_silence_ns(const struct http *h)
 
 /* ---- stop ---- */
 
-static void cancel_all(struct http *h, bool cut)
+static void cancel_all(struct http *h, struct site *only, bool cut)
 {
     pthread_mutex_lock(&h->table_lock);
-    h->context.stopping = true;
+    sites_stop(h, only);
     for (struct exchange *x = h->table; x; x = x->next)
-        exchange_cancel(x, ERR_CANCELLED, cut);
+        if (!only || x->site == only)
+            exchange_cancel(x, ERR_CANCELLED, cut);
     pthread_mutex_unlock(&h->table_lock);
 }
 
 /* Somebody waits to be accepted, or for an answer, or has not said yet what is wanted. */
 static bool has_company(struct http *h)
 {
-    bool any = !table_empty(h);
+    bool any = !table_empty(h, NULL);
 
     for (size_t i = 0; i < h->listeners && !any; i++) {
         struct pollfd p = {.fd = h->fds[i], .events = POLLIN};
@@ -366,51 +373,51 @@ void http_finish(struct http *h, int most_ms)
 }
 
 /* Requests that were begun may come to their end. From now on none can begin. */
-static void drain(struct http *h, int most_ms)
+static void drain(struct http *h, struct site *only, int most_ms)
 {
     int64_t end = clock_mono_ns() + most_ms * 1000000ll;
     bool moving = most_ms > 0;
     pthread_mutex_lock(&h->table_lock);
-    h->context.stopping = true;
+    sites_stop(h, only);
     pthread_mutex_unlock(&h->table_lock);
     while (moving && clock_mono_ns() < end) {
         moving = false;
         pthread_mutex_lock(&h->table_lock);
         for (struct exchange *x = h->table; x && !moving; x = x->next)
-            moving = exchange_is_moving(x, clock_mono_ns());
+            moving = (!only || x->site == only) && exchange_is_moving(x, clock_mono_ns());
         pthread_mutex_unlock(&h->table_lock);
         if (moving)
             usleep(5000);
     }
 }
 
-/* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no more, cancel, let the clients be
- * told, cut what is left, and only then stop. No connection can be suspended any more once `stopping` is set and all in
- * the table are cut. */
-static void end_requests(struct http *h, int drain_ms, int grace_ms)
+void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_ms)
 {
-    accept_stop(h);
-    drain(h, drain_ms);
-    cancel_all(h, false);
-    for (int ms = 0; ms < grace_ms && !table_empty(h); ms += 5)
+    drain(h, only, drain_ms);
+    cancel_all(h, only, false);
+    for (int ms = 0; ms < grace_ms && !table_empty(h, only); ms += 5)
         usleep(5000);
-    cancel_all(h, true);
+    cancel_all(h, only, true);
 }
 
 void http_stop(struct http *h, int drain_ms, int grace_ms)
 {
     if (!h)
         return;
-    end_requests(h, drain_ms, grace_ms);
+    /* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no more, cancel, let the clients be
+     * told, cut what is left, and only then stop. No connection can be suspended any more once `stopping` is set and all in
+     * the table are cut. */
+    accept_stop(h);
+    server_end_all(h, NULL, drain_ms, grace_ms);
     tick_stop(h);
     pool_free(h->pool);
     for (size_t i = 0; i < h->carrier_count; i++)
         MHD_stop_daemon(h->carriers[i].daemon);
     if (h->accept_wake >= 0)
         close(h->accept_wake);
-    cache_free(h->context.cache);
-    covered_cache_free(h->context.env.covered);
-    stored_free(h->context.stored);
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
+        site_free(h->sites[i]);
+    cache_free(h->cache);
     clients_free(h->clients);
     listen_close(h);
     if (h->options.tls.cert)

@@ -8,7 +8,8 @@
 
 #include "dftracerd/rewrite.h"
 
-#define HTTP_LISTENERS_MAX 16
+#define HTTP_FIRST_LISTENERS_MAX 16
+#define HTTP_LISTENERS_MAX (HTTP_FIRST_LISTENERS_MAX + HTTP_SITES_MAX)
 #define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
 #define SPOOL_BYTES (16ull << 30)
 #define HTTP_URI_MAX (16u << 10)
@@ -26,6 +27,7 @@ struct connection {
     struct access_peer peer;
     struct client *client;
     struct viewer *viewer;               /* where files have permissions; else NULL                   */
+    struct site *site;                   /* of the socket that it came on                             */
     enum access_role role;               /* found out with the first request, and again...            */
     unsigned role_epoch;                 /* ... when this is not the access_epoch...                  */
     int64_t role_until;                  /* ... or by a certificate: after this, Unix time in seconds */
@@ -54,10 +56,23 @@ struct packed {
     struct buf bytes;
 };
 
-struct http {
-    struct http_options options;         /* limits filled in                                          */
+/* What is served on some of the sockets: one index, and all that belongs to its requests alone. The first site has the sockets
+ * of http_options, each further one has a Unix socket. */
+struct site {
+    struct http_options options;
     struct http_context context;
     struct metrics metrics;
+    atomic_ullong quiet;                 /* a generation of its index without pending files, plus 1   */
+    atomic_uint users;                   /* requests, and whoever looks at the index for a moment     */
+    atomic_bool ended;                   /* nobody comes any more; without users its index is not used */
+};
+
+struct http {
+    struct http_options options;         /* limits filled in                                          */
+    struct cache *cache;                 /* of whole answers                                          */
+    int64_t started_ns, started_real_ns;
+    struct site *sites[HTTP_SITES_MAX];
+    atomic_size_t site_count;            /* grows only: those before it never change                  */
     struct packed packed[CODINGS];       /* of the text that is the same for all                      */
     pthread_mutex_t packed_lock;
     struct disk_budget spools;
@@ -66,12 +81,14 @@ struct http {
     struct budget_share memory;          /* of all queries                                            */
     struct carrier carriers[HTTP_CARRIERS_MAX];
     size_t carrier_count;
-    int fds[HTTP_LISTENERS_MAX];
+    atomic_int fds[HTTP_LISTENERS_MAX];
+    atomic_bool closing[HTTP_LISTENERS_MAX]; /* the thread that accepts is to close it                 */
     bool is_tls[HTTP_LISTENERS_MAX];     /* ... of fds                                                */
     bool is_unix[HTTP_LISTENERS_MAX];
+    const char *unlinks[HTTP_LISTENERS_MAX]; /* socket files of ours                                  */
     char *urls[HTTP_LISTENERS_MAX];
-    size_t listeners, url_count;
-    bool has_unix;
+    atomic_size_t listeners;             /* as site_count                                             */
+    size_t url_count;
     atomic_llong last_request_ns;        /* a request ended, or the start                             */
     pthread_rwlock_t access_lock;        /* options.*token, .allow_users: http_reload changes them    */
     atomic_uint access_epoch;            /* counts reloads                                            */
@@ -85,7 +102,8 @@ struct http {
     struct connection *connections;
     pthread_t acceptor;
     bool accepting;
-    int accept_wake;                     /* an eventfd: it is to end                                   */
+    int accept_wake;                     /* an eventfd: there is one more listener, or it is to end    */
+    atomic_bool accept_ends;
     atomic_uint opens;                   /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
@@ -94,8 +112,7 @@ struct http {
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
     unsigned tick_trim;                  /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
-    atomic_ullong changes;               /* of the index, counted by http_index_changed               */
-    atomic_ullong quiet;                 /* a generation without pending files, plus 1                */
+    atomic_ullong changes;               /* of any index, counted by http_index_changed               */
 };
 
 /* server.c */
@@ -107,6 +124,9 @@ void server_end_exchange(struct exchange *x);        /* out of the table */
 int server_admits(const struct exchange *x);
 /* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone (NULL). How many there were. */
 unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
+/* Requests of one site or (NULL) all that were begun come to their end, for at most so long; then they are cancelled, and their clients
+ * have `grace_ms` to be told. */
+void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_ms);
 
 /* access_log.c: a request has ended; `cut`: before its answer had. Caller holds x->lock. */
 void access_log(const struct exchange *x, bool cut);
@@ -116,13 +136,31 @@ struct MHD_Daemon *callbacks_start(struct carrier *c);
 
 /* accept.c: who has connected goes to a carrier. */
 int accept_start(struct http *h);
+void accept_wake(struct http *h);
 void accept_stop(struct http *h);                    /* what nobody has taken in stays with the sockets */
 void accept_note(struct carrier *c, bool local, bool begins); /* one of its connections; `local`: of a unix socket */
 unsigned accept_count(struct http *h);               /* connections that are open now */
 
+/* site.c */
+/* The first one, or a further one; the latter is only prepared. *new*; -ENOMEM. */
+int site_new(struct http *h, const struct http_site *s, struct site **ret);
+void site_free(struct site *s);          /* NULL-safe */
+void site_limit_time(struct site *s, int64_t query_time_ms);
+/* Whose socket a connection came on. */
+struct site *site_of(struct http *h, int fd);
+/* From now on no request begins, of one site or (NULL) all. Under table_lock. */
+void sites_stop(struct http *h, struct site *only);
+/* Whether its index may be used; until site_leave, which follows in any case. */
+bool site_enter(struct site *s);
+void site_leave(struct site *s);
+
 /* listen.c */
 int listen_all(struct http *h, struct err *err);     /* fills fds, listeners, urls */
 void listen_close(struct http *h);
+/* A socket file, not yet accepted from; then it is. The path is borrowed. */
+int listen_unix(const char *path, struct err *err);  /* descriptor, or why not */
+void listen_add_unix(struct http *h, int fd, const char *path);
+void listen_end_unix(struct http *h, const char *path);
 
 /* tick.c: the 50 ms thread: vanished clients, parked requests, deadlines */
 int tick_start(struct http *h);

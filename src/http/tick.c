@@ -45,19 +45,12 @@ struct pace {
     int64_t now, judge_gap, wake_gap;
 };
 
-/* Indexing has stopped on an error: 0 or which. Asked once a tick, and only when somebody waits for the index. */
-static int store_error(struct http *h, int *known)
-{
-    if (*known > 0)
-        *known = index_store_error(h->options.index);
-    return *known;
-}
-
-static void look_after(struct exchange *x, const struct pace *pace, int *stopped)
+static void look_after(struct exchange *x, const struct pace *pace)
 {
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
     bool judged = phase == EXCHANGE_PARKED && !x->job;
+    int stopped = 0; /* indexing, on an error */
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING) {
@@ -70,8 +63,8 @@ static void look_after(struct exchange *x, const struct pace *pace, int *stopped
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
         exchange_cancel(x, ERR_DEADLINE, false);
-    else if (judged && store_error(x->http, stopped) < 0)
-        exchange_cancel(x, *stopped, false);
+    else if (judged && (stopped = index_store_error(x->rq.http->options->index)) < 0)
+        exchange_cancel(x, stopped, false);
     else if (judged)
         exchange_rejudge(x, pace->now, pace->judge_gap);
 }
@@ -86,13 +79,12 @@ static void tick(struct http *h)
     if (fds)
         poll_sockets(all, n, fds);
     pthread_mutex_unlock(&h->table_lock);
-    int stopped = 1; /* not known */
     struct pace pace = {clock_mono_ns(), (int64_t)n * EACH_NS, WAKE_NS + (int64_t)n * EACH_NS};
     for (size_t i = 0; i < n; i++) {
         if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
             exchange_cancel(all[i], ERR_CANCELLED, true);
         else
-            look_after(all[i], &pace, &stopped);
+            look_after(all[i], &pace);
         exchange_unref(all[i]);
     }
     free(fds);
@@ -155,6 +147,16 @@ static bool wait_for_tick(struct http *h, int64_t ticked_ns)
     return false;
 }
 
+static void sample_rates(struct http *h, int64_t now_ns)
+{
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++) {
+        struct site *s = h->sites[i];
+        if (site_enter(s))
+            rate_tick(&s->metrics.rate, s->options.index, now_ns);
+        site_leave(s);
+    }
+}
+
 static void *run(void *arg)
 {
     struct http *h = arg;
@@ -167,7 +169,7 @@ static void *run(void *arg)
         ticked_ns = clock_mono_ns();
         pulse_beat_at(ticked_ns);
         tick(h);
-        rate_tick(&h->metrics.rate, h->options.index, ticked_ns);
+        sample_rates(h, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
             trim_memory(h);

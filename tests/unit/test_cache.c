@@ -85,6 +85,24 @@ static void generations_pass(void)
     cache_free(c);
 }
 
+/* Generations of one index say nothing of another's answers. */
+static void indexes_apart(void)
+{
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key mine = key_of(1, 5), other = key_of(2, 900);
+    other.index = CACHE_INDEXES_MAX - 1;
+    put(c, mine, 10, 'a');
+    put(c, other, 10, 'b');
+    CHECK_INT(look(c, mine), 'a');
+    other.generation++;
+    CHECK_INT(look(c, other), 0);
+    CHECK_INT(counts(c).entries, 1);
+    mine.generation++;
+    CHECK_INT(look(c, mine), 0);
+    CHECK_INT(counts(c).entries, 0);
+    cache_free(c);
+}
+
 /* 100 KiB hold nine answers of 10 KiB with what surrounds them. */
 static void the_unused_leave(void)
 {
@@ -352,6 +370,7 @@ static void all_get_on(void)
 static const struct check_test tests[] = {
     {"keeps_answers", keeps_answers},
     {"generations_pass", generations_pass},
+    {"indexes_apart", indexes_apart},
     {"the_unused_leave", the_unused_leave},
     {"too_long", too_long},
     {"gathered", gathered},

@@ -1,0 +1,172 @@
+/* site.c - sites: an index, and what belongs to its requests alone. */
+#include "server.h"
+#include "stored.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define END_MS 5000 /* for what is left after that to go */
+
+_Static_assert(HTTP_SITES_MAX <= CACHE_INDEXES_MAX, "raise CACHE_INDEXES_MAX");
+
+/* Tokens and limits are the server's: they may change while it runs. Only the time of a query is known here, too. */
+static struct http_options options_of(const struct http *h, const struct http_site *s)
+{
+    return (struct http_options){
+        .index = s->index,
+        .root_labels = s->root_labels,
+        .root_paths = s->root_paths,
+        .root_count = s->root_count,
+        .unix_path = s->unix_path,
+        .output_dir = s->output_dir,
+        .looked = s->looked,
+        .looked_arg = s->looked_arg,
+        .version = h->options.version,
+        .build = h->options.build,
+    };
+}
+
+static struct http_context context_of(struct http *h, struct site *site)
+{
+    const struct http_options *o = &site->options;
+    return (struct http_context){
+        .options = o,
+        .site = (unsigned)atomic_load(&h->site_count),
+        .env = {.index = o->index,
+                .pool = h->pool,
+                .root_paths = o->root_paths,
+                .root_labels = o->root_labels,
+                .root_count = o->root_count,
+                .covered = covered_cache_new()},
+        .started_ns = h->started_ns,
+        .started_real_ns = h->started_real_ns,
+        .metrics = &site->metrics,
+        .cache = h->cache,
+        .spools = &h->spools,
+        .stored = stored_new(h->options.limits.link_ms),
+        .server = h,
+    };
+}
+
+void site_limit_time(struct site *s, int64_t query_time_ms)
+{
+    __atomic_store_n(&s->options.limits.query_time_ms, query_time_ms, __ATOMIC_RELAXED);
+}
+
+static int64_t time_limit(const struct http *h)
+{
+    return __atomic_load_n(&h->options.limits.query_time_ms, __ATOMIC_SEQ_CST);
+}
+
+int site_new(struct http *h, const struct http_site *s, struct site **ret)
+{
+    struct site *site = calloc(1, sizeof *site);
+    if (!site)
+        return -ENOMEM;
+    site->options = options_of(h, s);
+    site->context = context_of(h, site);
+    site_limit_time(site, time_limit(h));
+    if (!site->context.stored || !site->context.env.covered)
+        return site_free(site), -ENOMEM;
+    *ret = site;
+    return 0;
+}
+
+void site_free(struct site *s)
+{
+    if (!s)
+        return;
+    covered_cache_free(s->context.env.covered);
+    stored_free(s->context.stored);
+    free(s);
+}
+
+void sites_stop(struct http *h, struct site *only)
+{
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
+        if (!only || h->sites[i] == only)
+            atomic_store(&h->sites[i]->context.stopping, true);
+}
+
+bool site_enter(struct site *s)
+{
+    atomic_fetch_add(&s->users, 1);
+    return !atomic_load(&s->ended);
+}
+
+void site_leave(struct site *s)
+{
+    atomic_fetch_sub(&s->users, 1);
+}
+
+/* The kernel names the socket file of the listener. */
+struct site *site_of(struct http *h, int fd)
+{
+    struct sockaddr_un a = {0};
+    socklen_t n = sizeof a - 1;
+    size_t count = atomic_load(&h->site_count);
+    bool named =
+        count > 1 && getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sun_family == AF_UNIX;
+    for (size_t i = 1; i < count && named; i++) {
+        struct site *s = h->sites[i];
+        bool found = site_enter(s) && strcmp(a.sun_path, s->options.unix_path) == 0;
+        site_leave(s);
+        if (found)
+            return s;
+    }
+    return h->sites[0];
+}
+
+int http_add_site(struct http *h, const struct http_site *s, struct err *err)
+{
+    size_t n = atomic_load(&h->site_count);
+    struct site *site = NULL;
+    if (n == HTTP_SITES_MAX)
+        return err_set(err, -ENOSPC, "the daemon serves %d sets of directories, the maximum",
+                       HTTP_SITES_MAX);
+    int fd = listen_unix(s->unix_path, err);
+    int rc = fd < 0 ? fd : site_new(h, s, &site);
+    if (rc == 0) {
+        h->sites[n] = site;
+        atomic_store(&h->site_count, n + 1);
+        atomic_store(&h->last_request_ns, clock_mono_ns()); /* one comes soon */
+        site_limit_time(site, time_limit(h)); /* a reload may have missed it */
+        listen_add_unix(h, fd, s->unix_path);
+        accept_wake(h);
+    } else if (fd >= 0) {
+        unlink(s->unix_path);
+        close(fd);
+    }
+    return rc;
+}
+
+/* ---- the end of one ---- */
+
+static void close_connections(struct http *h, const struct site *s)
+{
+    pthread_mutex_lock(&h->connections_lock);
+    for (struct connection *c = h->connections; c; c = c->next)
+        if (c->site == s)
+            shutdown(c->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&h->connections_lock);
+}
+
+int http_end_site(struct http *h, const struct index *index, int drain_ms, int grace_ms)
+{
+    struct site *s = NULL;
+    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
+        if (h->sites[i]->options.index == index)
+            s = h->sites[i];
+    if (s->options.unix_path)
+        listen_end_unix(h, s->options.unix_path);
+    atomic_store(&s->ended, true);
+    server_end_all(h, s, drain_ms, grace_ms);
+    for (int ms = 0; ms < END_MS && atomic_load(&s->users); ms += 5) {
+        close_connections(h, s); /* also those that have been accepted since */
+        usleep(5000);
+    }
+    return atomic_load(&s->users) ? -EBUSY : 0;
+}
