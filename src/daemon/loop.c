@@ -7,12 +7,15 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#define TRIM_NS 5000000000ll
 
 static void on_hup(struct loop *l)
 {
@@ -39,11 +42,23 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(l->base);
 }
 
+static int64_t index_silence(const struct loop *l)
+{
+    int64_t most = 0;
+    pthread_mutex_lock(l->served_lock);
+    for (size_t i = 0; i < atomic_load(l->served_count); i++) {
+        int64_t silence = l->served[i]->ended ? 0 : index_silence_ns(l->served[i]->index);
+        most = silence > most ? silence : most;
+    }
+    pthread_mutex_unlock(l->served_lock);
+    return most;
+}
+
 /* A thread that no longer gets on (not one that waits for a disk) is a bug that only a new process mends. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
-    int64_t http = http_silence_ns(l->http), index = index_silence_ns(l->index);
+    int64_t http = http_silence_ns(l->http), index = index_silence(l);
     int64_t silence_ms = (http > index ? http : index) / 1000000;
     (void)fd, (void)what;
     if (silence_ms < (int64_t)l->watchdog_us / 1000)
@@ -60,7 +75,7 @@ static const char *trouble(int error)
 }
 
 /* What an administrator should not have to ask for. */
-static void log_troubles(struct loop *l, const struct index_progress *p)
+static void log_troubles(struct served *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
         log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", trouble(p->store_error));
@@ -78,13 +93,50 @@ static void log_troubles(struct loop *l, const struct index_progress *p)
     l->files_corrupt = p->files_corrupt;
 }
 
+/* Of all that is served together. */
+static struct index_progress progress_of(struct loop *l)
+{
+    struct index_progress all = {.listed = true}, p;
+    pthread_mutex_lock(l->served_lock);
+    for (size_t i = 0; i < atomic_load(l->served_count); i++) {
+        if (l->served[i]->ended)
+            continue;
+        index_progress(l->served[i]->index, &p);
+        log_troubles(l->served[i], &p);
+        all.listed &= p.listed;
+        all.store_error = all.store_error ? all.store_error : p.store_error;
+        all.files += p.files;
+        all.files_ready += p.files_ready;
+        all.files_failed += p.files_failed;
+        all.files_pending += p.files_pending;
+        all.bytes += p.bytes;
+        all.bytes_done += p.bytes_done;
+    }
+    pthread_mutex_unlock(l->served_lock);
+    return all;
+}
+
+/* Each thread's share of malloc keeps what its work has freed, many times what an idle daemon needs. By then scan threads have
+ * freed their buffers, too. */
+static void trim_memory(struct loop *l, const struct index_progress *p)
+{
+    int64_t idle_ns = http_idle_ns(l->http);
+    l->untrimmed |= p->bytes_done != l->bytes_done || idle_ns < TRIM_NS;
+    l->bytes_done = p->bytes_done;
+    if (!l->untrimmed || idle_ns < TRIM_NS || p->files_pending)
+        return;
+    l->untrimmed = false;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 /* What is being indexed: to the service manager; the old command prints it. */
 static void tell_status(struct loop *l)
 {
-    struct index_progress p;
+    struct index_progress p = progress_of(l);
     char now[sizeof l->status];
-    index_progress(l->index, &p);
-    log_troubles(l, &p);
+    trim_memory(l, &p);
     if (p.store_error)
         snprintf(now, sizeof now, "indexing stopped: %s", trouble(p.store_error));
     else if (!p.listed || p.files_pending)
@@ -102,24 +154,34 @@ static void tell_status(struct loop *l)
         fprintf(stderr, "%s\n", now);
 }
 
-/* A runtime directory goes with its session. */
-static bool is_unreachable(const struct loop *l)
+/* A runtime directory goes with its session. The socket that is gone, or NULL. Without it nobody reaches an index, and no other daemon
+ * can have that. */
+static const char *removed_socket(const struct loop *l)
 {
-    return l->only_socket && access(l->only_socket, F_OK) < 0 && errno == ENOENT;
+    const char *removed = NULL;
+    pthread_mutex_lock(l->served_lock);
+    for (size_t i = 0; l->only_sockets && i < atomic_load(l->served_count); i++) {
+        const struct served *s = l->served[i];
+        if (!s->ended && s->socket && access(s->socket, F_OK) < 0 && errno == ENOENT)
+            removed = s->socket;
+    }
+    pthread_mutex_unlock(l->served_lock);
+    return removed;
 }
 
 static void on_second(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
     uint64_t most_ms = l->options->idle_exit_ms;
+    const char *removed = NULL;
     (void)fd, (void)what;
     tell_status(l);
     if (most_ms && (uint64_t)http_idle_ns(l->http) / 1000000 >= most_ms) {
         log_line(LOG_LEVEL_INFO, "stopping idle_ms=%" PRIu64, most_ms);
         l->idle = true;
         event_base_loopbreak(l->base);
-    } else if (is_unreachable(l)) {
-        log_line(LOG_LEVEL_INFO, "stopping socket_removed=%s", l->only_socket);
+    } else if ((removed = removed_socket(l))) {
+        log_line(LOG_LEVEL_INFO, "stopping socket_removed=%s", removed);
         event_base_loopbreak(l->base);
     }
 }

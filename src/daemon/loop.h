@@ -4,21 +4,24 @@
 
 #include "dftracerd/http.h"
 #include "options.h"
+#include "served.h"
 
 struct event_base;
 struct event;
 struct loop {
     struct event_base *base;
     struct event *events[3];
-    struct index *index;                 /* what follows is set before loop_run */
+    struct served *const *served;        /* what follows is set before loop_run */
+    const atomic_size_t *served_count;   /* grows only */
+    pthread_mutex_t *served_lock;
     struct http *http;
     const struct options *options;
-    const char *only_socket;             /* nobody reaches us without this file, or NULL */
+    bool only_sockets;                   /* nobody reaches us but by the Unix sockets */
     int (*reload)(void *arg);            /* SIGHUP */
     void *arg;
     char status[128];                    /* told last: to the service manager */
-    int store_error;                     /* in the log */
-    uint64_t files_failed, files_corrupt;
+    uint64_t bytes_done;                 /* of all indexes, when last seen                     */
+    bool untrimmed;                      /* there was work since freed memory was given back   */
     bool idle;                           /* nobody had asked for long: why it ended */
     uint64_t watchdog_us;                /* a service manager waits so long for a sign of life; 0 = it does not */
 };

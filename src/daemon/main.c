@@ -2,17 +2,10 @@
 #include "config.h"
 
 #include "background.h"
-#include "dftracerd/http.h"
+#include "daemon.h"
 #include "dftracerd/rewrite.h"
 #include "log.h"
-#include "loop.h"
-#include "meeting.h"
 #include "notify.h"
-#include "options.h"
-#include "peers.h"
-#include "roots.h"
-#include "takeover.h"
-#include "tls_files.h"
 #include "watch.h"
 
 #include <malloc.h>
@@ -24,57 +17,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define INHERITED_MAX 16  /* as http takes listeners */
-#define GRACE_MS 1000     /* for clients to be told that their answer was cut */
-#define TAKEOVER_MS 15000 /* more than the daemons of the client wait for their requests */
-#define EXIT_BUSY 75      /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
+#define EXIT_BUSY 75 /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_BYTES 0 /* their frames are larger: the usual size */
 #else
 #define STACK_BYTES (1u << 20)
 #endif
-#define ARENA_SHARE (512ull << 20)  /* of the memory, for each arena of malloc */
+#define ARENA_SHARE (512ull << 20) /* of the memory, for each arena of malloc */
 #define LITTLE_MEMORY (2ull << 30)
-
-struct daemon {
-    struct options options;
-    struct roots roots;
-    struct peers peers;
-    struct tls_files tls;
-    struct meeting meeting;
-    char *index_path, *output_dir, *dimensions;
-    struct index *index;
-    struct http *http;
-    struct watch *watch;
-    pthread_t watcher;
-    bool watching;
-    atomic_bool stop;
-    pthread_mutex_t lock;
-    struct loop loop;
-    int inherited[INHERITED_MAX];
-    size_t inherited_count;
-    int background; /* for background_ready, or negative */
-    int argc;       /* for reading the options again */
-    char **argv;
-};
-
-/* ---- the watcher's thread: a walk over a slow file system must not hold up signals ---- */
-
-static void *watch_loop(void *arg)
-{
-    struct daemon *d = arg;
-    watch_run(d->watch, d->options.rescan_ms, &d->stop);
-    return NULL;
-}
-
-static void stop_watcher(struct daemon *d)
-{
-    atomic_store(&d->stop, true);
-    if (!d->watching)
-        return;
-    watch_wake(d->watch);
-    pthread_join(d->watcher, NULL);
-}
 
 /* ---- log ---- */
 
@@ -143,8 +93,7 @@ static int on_reload(void *arg)
 
 /* ---- start ---- */
 
-/* From threads of the index, one of which may still be here when the callback has been taken away, and the watcher. */
-static void on_index_change(void *arg)
+void daemon_index_changed(void *arg)
 {
     struct daemon *d = arg;
     pthread_mutex_lock(&d->lock);
@@ -153,11 +102,10 @@ static void on_index_change(void *arg)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Any thread. */
-static bool on_look_asked(void *arg, int64_t since_ns)
+bool daemon_looked(void *arg, int64_t since_ns)
 {
-    struct daemon *d = arg;
-    return watch_looked(d->watch, since_ns);
+    struct served *s = arg;
+    return watch_looked(s->watch, since_ns);
 }
 
 /* One descriptor a connection: take what we are allowed to. */
@@ -189,51 +137,16 @@ static void use_little_memory(void)
     }
 }
 
-static const char **split_dimensions(char *list)
-{
-    static const char *names[OPTIONS_LIST_MAX + 1];
-    size_t n = 0;
-    for (char *save, *item = strtok_r(list, ",", &save); item && n < OPTIONS_LIST_MAX;
-         item = strtok_r(NULL, ",", &save))
-        names[n++] = item;
-    return names;
-}
-
-static int start_index(struct daemon *d, struct err *err)
-{
-    struct index_options o = {
-        .path = d->index_path,
-        .checkpoint_size = d->options.checkpoint_size,
-        .map_size = d->options.map_size,
-        .map_max = d->options.max_index_size,
-        .archive_traces = (uint32_t)d->options.archive_traces,
-        .workers = (unsigned)d->options.executor_threads,
-        /* Whoever starts a daemon for one question means files as they are. */
-        .settle_ms = d->options.on_demand ? -1 : (int64_t)d->options.settle_ms,
-        .purge_ms = (int64_t)d->options.keep_missing_ms,
-        .on_demand = d->options.on_demand};
-    if (d->options.dimensions && !(d->dimensions = strdup(d->options.dimensions)))
-        return -ENOMEM;
-    if (d->dimensions)
-        o.dimensions = split_dimensions(d->dimensions);
-    int rc = index_open(&o, err, &d->index);
-    if (rc == ERR_STORE_BUSY && !d->options.on_demand && takeover(d->index_path, TAKEOVER_MS))
-        rc = index_open(&o, err, &d->index);
-    if (rc == 0)
-        rc = watch_new(d->index, &d->roots, &d->watch);
-    if (rc == 0)
-        watch_on_look(d->watch, on_index_change, d);
-    return rc;
-}
-
 /* Where there is no such place clients have to be told the address. */
 static int choose_meeting(struct daemon *d, struct err *err)
 {
     struct options *o = &d->options;
     struct err why = {0};
-    int rc = meeting_choose(&d->meeting, d->index_path, &why);
+    struct served *s = &d->first;
+    int rc = meeting_choose(&s->meeting, s->index_path, &why);
     if (rc == 0 && !o->unix_path)
-        o->unix_path = d->meeting.socket;
+        o->unix_path = s->meeting.socket;
+    s->socket = o->unix_path;
     if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
         err_set(err, rc,
                 "nothing to listen on: %s (--no-tcp requires --unix PATH, or "
@@ -255,14 +168,21 @@ static size_t share_of_memory(const struct daemon *d, const char *option, uint64
     return options_given(&d->options, option) || value < most ? value : most;
 }
 
+int daemon_open_meeting(struct served *s, struct err *err)
+{
+    int rc = s->socket ? meeting_open(&s->meeting, s->socket, &s->roots) : 0;
+    return rc < 0 ? err_set(err, rc, "%s: %s", s->meeting.list, err_text(rc)) : 0;
+}
+
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
+    struct served *s = &d->first;
     struct http_options h = {
-        .index = d->index,
-        .root_labels = (const char *const *)d->roots.labels,
-        .root_paths = (const char *const *)d->roots.paths,
-        .root_count = d->roots.count,
+        .index = s->index,
+        .root_labels = (const char *const *)s->roots.labels,
+        .root_paths = (const char *const *)s->roots.paths,
+        .root_count = s->roots.count,
         .bind = o->bind.items,
         .bind_count = o->bind.count,
         .port = (int)o->port,
@@ -297,9 +217,9 @@ static int start_http(struct daemon *d, struct err *err)
                    .arrival_ms = (int64_t)o->request_time_ms,
                    .idle_ms = (int64_t)o->idle_time_ms,
                    .link_ms = (int64_t)o->link_time_ms},
-        .output_dir = d->output_dir,
-        .looked = on_look_asked,
-        .looked_arg = d,
+        .output_dir = s->output_dir,
+        .looked = daemon_looked,
+        .looked_arg = s,
         .version = DFT_VERSION,
         .build = DFT_BUILD_SUMMARY,
         .log = log_http,
@@ -311,16 +231,20 @@ static int start_http(struct daemon *d, struct err *err)
     pthread_mutex_lock(&d->lock);
     d->http = started;
     pthread_mutex_unlock(&d->lock);
-    index_on_change(d->index, on_index_change, d);
-    rc = o->unix_path ? meeting_open(&d->meeting, o->unix_path, &d->roots) : 0;
-    return rc < 0 ? err_set(err, rc, "%s: %s", d->meeting.list, err_text(rc)) : 0;
+    index_on_change(s->index, daemon_index_changed, d);
+    return daemon_open_meeting(s, err);
 }
 
-static int start_watcher(struct daemon *d)
+void daemon_log_served(const struct served *s)
 {
-    int rc = pthread_create(&d->watcher, NULL, watch_loop, d);
-    d->watching = rc == 0;
-    return -rc;
+    if (s->socket)
+        log_line(LOG_LEVEL_INFO, "listening unix=%s", s->socket);
+    for (size_t i = 0; i < s->roots.count; i++)
+        log_line(LOG_LEVEL_INFO, "directory path=%s label=%s", s->roots.paths[i],
+                 s->roots.labels[i]);
+    log_line(LOG_LEVEL_INFO, "index path=%s", s->index_path);
+    if (index_rebuilt(s->index))
+        log_line(LOG_LEVEL_WARNING, "index_rebuilt reason=\"%s\"", index_rebuilt(s->index));
 }
 
 static void announce(const struct daemon *d)
@@ -331,14 +255,7 @@ static void announce(const struct daemon *d)
         if (urls[i])
             printf("dftracerd listening on %s\n", urls[i]);
     fflush(stdout);
-    if (d->options.unix_path)
-        log_line(LOG_LEVEL_INFO, "listening unix=%s", d->options.unix_path);
-    for (size_t i = 0; i < d->roots.count; i++)
-        log_line(LOG_LEVEL_INFO, "directory path=%s label=%s", d->roots.paths[i],
-                 d->roots.labels[i]);
-    log_line(LOG_LEVEL_INFO, "index path=%s", d->index_path);
-    if (index_rebuilt(d->index))
-        log_line(LOG_LEVEL_WARNING, "index_rebuilt reason=\"%s\"", index_rebuilt(d->index));
+    daemon_log_served(&d->first);
 }
 
 /* Where that is all that is asked: http_start asks it itself. */
@@ -363,83 +280,143 @@ static void warn_of_variable(const char *name, const char *meant)
     log_line(LOG_LEVEL_WARNING, "unknown_variable name=%s suggestion=%s", name, meant);
 }
 
-static int start(struct daemon *d, struct err *err)
+/* ---- --join ---- */
+
+/* Whether another daemon serves the directories from now on. */
+static int join_another(struct daemon *d)
 {
-    if (!d->options.as_server)
+    struct join_request asked = {.index_path = d->first.index_path, .roots = d->first.roots};
+    if (options_given(&d->options, "executor-threads"))
+        asked.threads = d->options.executor_threads;
+    d->join.serve = daemon_on_join;
+    d->join.end = daemon_on_end;
+    d->join.arg = d;
+    int rc = join_init(&d->join, &d->first.meeting, &d->options);
+    d->joined = rc == 0 && join_running(&d->join, &asked);
+    return rc;
+}
+
+static void listen_for_others(struct daemon *d)
+{
+    int rc = d->options.join ? join_listen(&d->join) : 0;
+    if (rc < 0)
+        log_line(LOG_LEVEL_WARNING, "no_join error=\"%s\"", err_text(rc));
+}
+
+/* ---- start ---- */
+
+/* Reads what the options name, and chooses the places. */
+static int prepare(struct daemon *d, struct err *err)
+{
+    const struct options *o = &d->options;
+    struct served *s = &d->first;
+    if (!o->as_server)
         options_misspelt(warn_of_variable);
-    int rc = roots_open(&d->roots, &d->options, err);
+    int rc = roots_open(&s->roots, o, err);
     if (rc == 0)
-        rc = peers_read(&d->peers, &d->options, err);
+        rc = peers_read(&d->peers, o, err);
     if (rc == 0)
-        rc = tls_files_read(&d->tls, &d->options, err);
+        rc = tls_files_read(&d->tls, o, err);
     if (rc == 0)
         tls_files_log(&d->tls);
-    if (rc == 0 && d->options.check_only)
+    if (rc == 0 && o->check_only)
         rc = may_listen(d, err);
     if (rc == 0)
-        rc = options_check_unix(d->options.unix_path, err);
+        rc = options_check_unix(o->unix_path, err);
     if (rc == 0)
-        rc = place_choose(&d->roots, &d->options, !d->options.check_only, &d->index_path, err);
+        rc = place_choose(&s->roots, o, !o->check_only, &s->index_path, err);
     if (rc == 0)
-        rc = place_output(&d->roots, d->index_path, d->options.output_dir, &d->output_dir, err);
+        rc = place_output(&s->roots, s->index_path, o->output_dir, &s->output_dir, err);
+    return rc;
+}
+
+static int start(struct daemon *d, struct err *err)
+{
+    struct served *s = &d->first;
+    int rc = prepare(d, err);
     if (rc < 0 || d->options.check_only)
         return rc;
-    if (d->output_dir)
-        outlet_clean(d->output_dir);
     raise_descriptor_limit();
     d->inherited_count = notify_inherited(d->inherited, INHERITED_MAX);
     rc = choose_meeting(d, err);
+    if (rc == 0 && d->options.join)
+        rc = join_another(d);
+    if (rc < 0 || d->joined)
+        return rc;
+    if (s->output_dir)
+        outlet_clean(s->output_dir);
+    rc = loop_init(&d->loop);
+    if (rc == 0 && !(d->share = index_share_new()))
+        rc = -ENOMEM;
     if (rc == 0)
-        rc = loop_init(&d->loop);
-    if (rc == 0)
-        rc = start_index(d, err);
+        rc = served_open(s, &d->options, d->share, daemon_index_changed, d, err);
     if (rc == 0)
         rc = start_http(d, err);
     if (rc == 0)
-        rc = start_watcher(d);
+        rc = served_watch(s);
+    if (rc == 0) {
+        d->served[0] = s;
+        atomic_store(&d->served_count, 1);
+        listen_for_others(d);
+    }
     return rc;
 }
 
 /* ---- loop and stop ---- */
 
+static void tell_parent(struct daemon *d)
+{
+    if (d->background >= 0)
+        background_ready(d->background);
+    else if (d->joined)
+        printf("a running daemon serves the directories\n");
+}
+
 static int run(struct daemon *d)
 {
     announce(d);
-    if (d->background >= 0)
-        background_ready(d->background);
-    d->loop.index = d->index;
+    tell_parent(d);
+    d->loop.served = d->served;
+    d->loop.served_count = &d->served_count;
+    d->loop.served_lock = &d->served_lock;
     d->loop.http = d->http;
     d->loop.options = &d->options;
-    d->loop.only_socket = d->options.no_tcp && !d->inherited_count ? d->options.unix_path : NULL;
+    d->loop.only_sockets = d->options.no_tcp && !d->inherited_count;
     d->loop.reload = on_reload;
     d->loop.arg = d;
     return loop_run(&d->loop);
 }
 
+/* The first one is there also where the start has failed. */
+static size_t served_all(const struct daemon *d)
+{
+    size_t n = atomic_load(&d->served_count);
+    return n ? n : 1;
+}
+
 static void stop(struct daemon *d)
 {
     loop_done(&d->loop);
-    stop_watcher(d);
-    if (d->index)
-        index_on_change(d->index, NULL, NULL);
+    join_done(&d->join);
+    d->served[0] = &d->first;
+    for (size_t i = 0; i < served_all(d); i++)
+        served_rest(d->served[i]);
     pthread_mutex_lock(&d->lock);
     struct http *http = d->http;
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
-    meeting_close(&d->meeting);
+    for (size_t i = 0; i < served_all(d); i++)
+        meeting_close(&d->served[i]->meeting);
     if (d->loop.idle) /* who has just found us is not turned away for having come too late */
         http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
-    watch_free(d->watch);
-    if (d->index)
-        index_close(d->index);
-    meeting_done(&d->meeting);
-    roots_done(&d->roots);
-    free(d->index_path);
-    free(d->output_dir);
+    for (size_t i = 0; i < served_all(d); i++)
+        served_close(d->served[i]);
+    for (size_t i = 1; i < served_all(d); i++)
+        free(d->served[i]);
+    index_share_free(d->share);
     peers_done(&d->peers);
     tls_files_done(&d->tls);
-    free(d->dimensions);
     options_done(&d->options);
 }
 
@@ -471,6 +448,8 @@ int main(int argc, char **argv)
     static struct daemon d;
     struct err err = {0};
     pthread_mutex_init(&d.lock, NULL);
+    pthread_mutex_init(&d.served_lock, NULL);
+    d.join.lock_fd = d.join.fd = -1;
     d.argc = argc;
     d.argv = argv;
     int rc = options_parse(&d.options, argc, argv, &err);
@@ -491,10 +470,12 @@ int main(int argc, char **argv)
         rc = start(&d, &err);
     if (rc < 0)
         print_failure(rc, &err);
+    else if (d.joined)
+        tell_parent(&d);
     else if (!d.options.check_only)
         rc = run(&d);
     else if (d.options.print_config)
-        options_print(stdout, &d.options), printf("# index: %s\n", d.index_path);
+        options_print(stdout, &d.options), printf("# index: %s\n", d.first.index_path);
     else
         printf("ok\n");
     int failed = rc == ERR_STORE_BUSY && d.background >= 0 ? EXIT_BUSY : 1;

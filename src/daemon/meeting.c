@@ -64,6 +64,19 @@ int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
     return try_place(m, dir, index_path, err);
 }
 
+char *meeting_path(const struct meeting *m, const char *name)
+{
+    char *path = NULL;
+    struct sockaddr_un a;
+    int dir = m->list ? (int)(strrchr(m->list, '/') - m->list) : 0;
+    if (!m->list || asprintf(&path, "%.*s/%s", dir, m->list, name) < 0)
+        return NULL;
+    if (strlen(path) < sizeof a.sun_path)
+        return path;
+    free(path);
+    return NULL;
+}
+
 static void write_roots(struct buf *out, const struct roots *roots)
 {
     for (size_t i = 0; i < roots->count; i++) {
@@ -127,16 +140,17 @@ static bool is_left_over(const char *sock)
     return refused && (lstat(sock, &st) < 0 || st.st_mtime + 60 < time(NULL));
 }
 
-static void sweep(const char *list)
+/* Files with this ending, each with a socket of the same name (.sock), or one themselves (.join). */
+static void sweep(const char *list, const char *ending, const char *socket)
 {
     char pattern[4096];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%.*s/*.roots", (int)(strrchr(list, '/') - list), list);
+    snprintf(pattern, sizeof pattern, "%.*s/*%s", (int)(strrchr(list, '/') - list), list, ending);
     if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char *path = found.gl_pathv[i], sock[4096];
-        snprintf(sock, sizeof sock, "%.*s.sock", (int)(strlen(path) - strlen(".roots")), path);
+        snprintf(sock, sizeof sock, "%.*s%s", (int)(strlen(path) - strlen(ending)), path, socket);
         if (is_left_over(sock)) {
             unlink(path);
             unlink(sock);
@@ -150,7 +164,8 @@ int meeting_open(struct meeting *m, const char *unix_path, const struct roots *r
     struct buf text = {0};
     if (!m->list)
         return 0;
-    sweep(m->list);
+    sweep(m->list, ".roots", ".sock");
+    sweep(m->list, ".join", ".join");
     int rc = strcmp(unix_path, m->socket) == 0 ? 0 : link_socket(m, unix_path);
     write_roots(&text, roots);
     if (rc == 0)
@@ -166,6 +181,7 @@ void meeting_close(struct meeting *m)
         unlink(m->list);
     if (m->linked)
         unlink(m->socket);
+    m->told = m->linked = false;
 }
 
 void meeting_done(struct meeting *m)

@@ -14,6 +14,8 @@ struct meeting {
  * new, and refused when it is a symlink, another's, or others may write there. NAME follows from the place of the index,
  * which no two daemons share. -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the reason. */
 int meeting_choose(struct meeting *m, const char *index_path, struct err *err);
+/* NAME in the same directory (*new*); NULL: no such place, no memory, or the path would be too long for a socket. */
+char *meeting_path(const struct meeting *m, const char *name);
 /* Tells what is served, and removes what killed daemons left; the socket must be listening. One root a line, with \\, \" and \n as in a file of curl's options,
  * which is what the client compares. `unix_path` is where it listens. 0 or a negative errno. */
 int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots);

@@ -145,6 +145,14 @@ const struct option_spec option_table[] = {
      "start in the background; return when the daemon is ready",
      "Exit status: 0 if the daemon is listening, 75 if another daemon uses the index, 1 for any "
      "other failure to start. The reason is written to standard error."},
+    {"join", 0, OPTION_FLAG, AT(join), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
+     "let a running daemon serve the directories",
+     "If a daemon of the same user runs that was started with --join and otherwise the same "
+     "options, it also serves these directories, with an index and a Unix socket of their own, and "
+     "this command exits with status 0. Otherwise the daemon starts. Directories, --index-dir, "
+     "--index-base and --executor-threads (if not given here) may differ. A daemon serves at most "
+     "32 sets of directories; threads and memory limits are shared. dftracerctl starts daemons "
+     "with this option."},
     {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
      "file with the bearer token that lets other users query",
      "The first line of the file is the token. Only the owner may be able to read the file (chmod "

@@ -1,4 +1,6 @@
 /* options.c - gathers the options from all sources, the weakest first. */
+#include "config.h"
+
 #include "option_table.h"
 
 #include <getopt.h>
@@ -211,6 +213,31 @@ static bool same_value(const struct options *a, const struct options *b, size_t 
     for (size_t k = 0; same && k < x->count; k++)
         same = strcmp(x->items[k], y->items[k]) == 0;
     return same;
+}
+
+static bool is_setting(const struct option_spec *s)
+{
+    static const char *const others[] = {"directory", "index-dir", "index-base",
+                                         "executor-threads"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(s->name, others[i]) == 0)
+            return false;
+    return true;
+}
+
+void options_settings(const struct options *o, struct buf *ret)
+{
+    buf_printf(ret, "%s %s\n", DFT_VERSION, DFT_BUILD_SUMMARY);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_spec *s = &option_table[i];
+        const struct option_list *list = (const void *)((const char *)o + s->at);
+        if (!is_setting(s) || o->level[i] == LEVEL_DEFAULT)
+            continue;
+        for (size_t k = 0; s->kind == OPTION_LIST && k < list->count; k++)
+            buf_printf(ret, "%s=%s\n", s->name, list->items[k]);
+        if (s->kind != OPTION_LIST)
+            buf_printf(ret, "%s=%s\n", s->name, o->value[i] ? o->value[i] : "");
+    }
 }
 
 void options_need_restart(const struct options *now, const struct options *next, struct buf *ret)

@@ -28,7 +28,7 @@ struct options {
     uint64_t spool_size;
     uint64_t query_memory, total_memory, answer_memory, max_queries, max_queue, max_connections;
     uint64_t client_queries, client_memory, client_connections, request_time_ms, idle_time_ms, link_time_ms;
-    bool no_auth, insecure, file_permissions, no_tcp, on_demand, background, check_only, print_config, version, help;
+    bool no_auth, insecure, file_permissions, no_tcp, on_demand, background, join, check_only, print_config, version, help;
     bool as_server;                            /* started under the name dftracer_server       */
 
     /* By place in the table: which source decided (0 = default), its name and the value as it was written. */
@@ -50,6 +50,9 @@ int options_check_unix(const char *path, struct err *err);
 /* Variables DFTRACERD_* that mean nothing and look like one that does. */
 void options_misspelt(void (*tell)(const char *name, const char *meant));
 
+/* What two daemons have in common that may serve in place of each other: version and options, but for directories, the place of
+ * the index and the number of threads. A line each. */
+void options_settings(const struct options *o, struct buf *ret);
 /* Compares two readings: names of options that differ and wait for a restart, comma-separated. */
 void options_need_restart(const struct options *now, const struct options *next, struct buf *ret);
 

@@ -63,7 +63,7 @@ class Client:
                         found.append(int(pid))
             except OSError:
                 pass
-        return found
+        return sorted(set(found))
 
     def stop(self, signal_number=signal.SIGTERM):
         pids = self.daemons()

@@ -47,7 +47,7 @@ find_socket() {
     find_socket
 }
 
-# Starts one for $needs: 0, 75 when another one has the index, 1; $said: why. Its roots must not lie in each other, and several
+# Starts one for $needs, or has a running one serve them, too (--join): 0, 75 when another one has the index, 1; $said: why. Its roots must not lie in each other, and several
 # have labels.
 start_daemon() {
     [ "$command" != requests ] || die "no daemon of yours serves this directory"
@@ -62,7 +62,7 @@ start_daemon() {
         done
         roots=$roots$need$newline
     done
-    set -- --config /dev/null --no-tcp --on-demand --background --log-level error
+    set -- --config /dev/null --no-tcp --on-demand --background --join --log-level error
     for root in ${roots:-"$(empty_directory)"}; do
         unescape "$root"
         label=
@@ -95,7 +95,7 @@ empty_directory() {
     done
 }
 
-# $socket of a daemon for $needs. Of two clients that start one at once, one is told that the index is taken.
+# $socket of a daemon for $needs. Of two clients that start one at once, the other one's serves for both.
 reach() {
     uid=$(id -u)
     places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}

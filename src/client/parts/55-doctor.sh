@@ -194,6 +194,10 @@ examine_daemon() {
     if [ -n "$place" ]; then
         well "its index: $place, $(($(measure dftracerd_index_store_bytes) / 1048576)) MiB"
     fi
+    all=$(printf '%s\n' "$facts" | sed -n 's/^dftracerd_directory_info{directory="\(.*\)",index=".*"} 1$/\1/p')
+    case $all in
+    *"$newline"*) well "it serves $(printf '%s\n' "$all" | wc -l | tr -d ' ') directories: $(printf '%s\n' "$all" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }')" ;;
+    esac
     if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
         why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
         ill "it has stopped indexing${why:+: $why}" "free disk space for its index, or see its log; it resumes by itself when there is space"

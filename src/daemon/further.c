@@ -1,0 +1,132 @@
+/* further.c - directories that another daemon of the user hands over: an index, a watcher and a socket of their own. */
+#include "daemon.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define THREADS_MAX 2048 /* of all indexes */
+
+static bool same_roots(const struct roots *a, const struct roots *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = strcmp(a->paths[i], b->paths[i]) == 0 && strcmp(a->labels[i], b->labels[i]) == 0;
+    return same;
+}
+
+/* What a further set of directories would take, and whether they are the same here as for the one that asks. */
+static int may_serve(struct daemon *d, const struct join_request *asked, struct err *err)
+{
+    size_t count = atomic_load(&d->served_count);
+    unsigned threads =
+        d->options.executor_threads ? (unsigned)d->options.executor_threads : cpu_count();
+    struct rlimit space;
+    if (asked->threads && asked->threads != threads)
+        return err_set(err, -EINVAL, "this daemon has %u threads", threads);
+    if (count == HTTP_SITES_MAX || (count + 1) * (2ul * threads + 2) > THREADS_MAX)
+        return err_set(err, -ENOSPC, "this daemon serves %zu sets of directories, the maximum",
+                       count);
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        return err_set(err, -ENOMEM, "the address space of this daemon is limited (ulimit -v)");
+    for (size_t i = 0; i < asked->roots.count; i++)
+        if (access(asked->roots.paths[i], R_OK | X_OK) < 0)
+            return err_set(err, -errno, "%s: %s", asked->roots.paths[i], strerror(errno));
+    return 0;
+}
+
+static int open_further(struct daemon *d, struct served *s, struct err *err)
+{
+    int rc = place_output(&s->roots, s->index_path, d->options.output_dir, &s->output_dir, err);
+    if (rc == 0)
+        rc = meeting_choose(&s->meeting, s->index_path, err);
+    s->socket = s->meeting.socket;
+    if (rc == 0)
+        rc = served_open(s, &d->options, d->share, daemon_index_changed, d, err);
+    if (rc < 0)
+        return rc;
+    index_on_change(s->index, daemon_index_changed, d);
+    struct http_site site = {.index = s->index,
+                             .root_labels = (const char *const *)s->roots.labels,
+                             .root_paths = (const char *const *)s->roots.paths,
+                             .root_count = s->roots.count,
+                             .unix_path = s->socket,
+                             .output_dir = s->output_dir,
+                             .looked = daemon_looked,
+                             .looked_arg = s};
+    rc = served_watch(s);
+    return rc < 0 ? rc : http_add_site(d->http, &site, err);
+}
+
+/* Takes the roots. From then on it is served until the end. */
+static int serve_further(struct daemon *d, struct join_request *asked, struct err *err)
+{
+    size_t count = atomic_load(&d->served_count);
+    struct served *s = calloc(1, sizeof *s);
+    int rc = s ? 0 : -ENOMEM;
+    if (rc == 0 && !(s->index_path = strdup(asked->index_path)))
+        rc = -ENOMEM;
+    if (rc == 0) {
+        s->roots = asked->roots;
+        asked->roots = (struct roots){0};
+        rc = open_further(d, s, err);
+    }
+    if (rc < 0) {
+        if (s)
+            served_close(s);
+        return free(s), rc;
+    }
+    d->served[count] = s;
+    atomic_store(&d->served_count, count + 1);
+    daemon_log_served(s);
+    return daemon_open_meeting(s, err);
+}
+
+/* The one that has this index, or NULL. */
+static struct served *find_served(struct daemon *d, const char *index_path)
+{
+    for (size_t i = 0; i < atomic_load(&d->served_count); i++)
+        if (!d->served[i]->ended && strcmp(d->served[i]->index_path, index_path) == 0)
+            return d->served[i];
+    return NULL;
+}
+
+int daemon_on_join(void *arg, struct join_request *asked, struct err *err)
+{
+    struct daemon *d = arg;
+    struct served *s = find_served(d, asked->index_path);
+    if (s)
+        return same_roots(&s->roots, &asked->roots) ? daemon_open_meeting(s, err) : -EBUSY;
+    int rc = may_serve(d, asked, err);
+    return rc < 0 ? rc : serve_further(d, asked, err);
+}
+
+static size_t count_open(const struct daemon *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < atomic_load(&d->served_count); i++)
+        n += !d->served[i]->ended;
+    return n;
+}
+
+int daemon_on_end(void *arg, const char *index_path, struct err *err)
+{
+    struct daemon *d = arg;
+    struct served *s = find_served(d, index_path);
+    if (!s || count_open(d) == 1)
+        return err_set(err, -ENOENT, s ? "this daemon has no other index" : "no such index");
+    pthread_mutex_lock(&d->served_lock);
+    s->ended = true;
+    pthread_mutex_unlock(&d->served_lock);
+    log_line(LOG_LEVEL_INFO, "directories_ended index=%s", index_path);
+    served_rest(s);
+    meeting_close(&s->meeting);
+    int rc = http_end_site(d->http, s->index, (int)d->options.drain_time_ms, GRACE_MS);
+    if (rc == 0)
+        served_close(s);
+    return rc;
+}

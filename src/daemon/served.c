@@ -1,0 +1,96 @@
+/* served.c - opens and closes the index of a set of directories. */
+#include "served.h"
+
+#include "join.h"
+#include "takeover.h"
+#include "watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAKEOVER_MS 15000 /* more than the daemons of the client wait for their requests */
+
+/* The list is cut at its commas. */
+static const char **split_dimensions(char *list, const char **names)
+{
+    size_t n = 0;
+    for (char *save, *item = strtok_r(list, ",", &save); item && n < OPTIONS_LIST_MAX;
+         item = strtok_r(NULL, ",", &save))
+        names[n++] = item;
+    names[n] = NULL;
+    return names;
+}
+
+int served_open(struct served *s, const struct options *o, struct index_share *share,
+                void (*call)(void *arg), void *arg, struct err *err)
+{
+    const char *names[OPTIONS_LIST_MAX + 1];
+    char *dimensions = o->dimensions ? strdup(o->dimensions) : NULL;
+    struct index_options x = {
+        .path = s->index_path,
+        .checkpoint_size = o->checkpoint_size,
+        .map_size = o->map_size,
+        .map_max = o->max_index_size,
+        .share = share,
+        .archive_traces = (uint32_t)o->archive_traces,
+        .workers = (unsigned)o->executor_threads,
+        /* Whoever starts a daemon for one question means files as they are. */
+        .settle_ms = o->on_demand ? -1 : (int64_t)o->settle_ms,
+        .purge_ms = (int64_t)o->keep_missing_ms,
+        .on_demand = o->on_demand,
+        .dimensions = dimensions ? split_dimensions(dimensions, names) : NULL};
+    if (o->dimensions && !dimensions)
+        return -ENOMEM;
+    s->rescan_ms = o->rescan_ms;
+    int rc = index_open(&x, err, &s->index);
+    if (rc == ERR_STORE_BUSY && !o->on_demand && !o->join &&
+        (join_end(&s->meeting, s->index_path) || takeover(s->index_path, TAKEOVER_MS)))
+        rc = index_open(&x, err, &s->index);
+    free(dimensions);
+    if (rc == 0)
+        rc = watch_new(s->index, &s->roots, &s->watch);
+    if (rc == 0)
+        watch_on_look(s->watch, call, arg);
+    return rc;
+}
+
+static void *watch_loop(void *arg)
+{
+    struct served *s = arg;
+    watch_run(s->watch, s->rescan_ms, &s->stop);
+    return NULL;
+}
+
+int served_watch(struct served *s)
+{
+    int rc = pthread_create(&s->watcher, NULL, watch_loop, s);
+    s->watching = rc == 0;
+    return -rc;
+}
+
+void served_rest(struct served *s)
+{
+    atomic_store(&s->stop, true);
+    if (s->watching) {
+        watch_wake(s->watch);
+        pthread_join(s->watcher, NULL);
+    }
+    s->watching = false;
+    if (s->index)
+        index_on_change(s->index, NULL, NULL);
+}
+
+void served_close(struct served *s)
+{
+    served_rest(s);
+    watch_free(s->watch);
+    s->watch = NULL;
+    if (s->index)
+        index_close(s->index);
+    s->index = NULL;
+    meeting_done(&s->meeting);
+    roots_done(&s->roots);
+    free(s->index_path);
+    free(s->output_dir);
+    s->index_path = s->output_dir = NULL;
+}
