@@ -6,15 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beside that of a packed member, whose reader is not done with its own when it asks the archive for bytes. */
-static _Thread_local char window_bytes[40 << 10];
-
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *archive = arg;
 
-    return checkpoint_copy(archive->ix, archive->pub.id, text_offset, window_bytes,
-                           sizeof window_bytes, ret);
+    return checkpoint_copy(archive->ix, archive->pub.id, text_offset, CHECKPOINT_ARCHIVE, ret);
 }
 
 static int open_text(struct index *ix, int fd, const struct body *archive, struct trace_text **ret)

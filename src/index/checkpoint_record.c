@@ -2,7 +2,10 @@
 #include "store.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define WINDOW_BYTES (40u << 10)
 
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
 {
@@ -59,16 +62,40 @@ int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
     return rc ? rc : checkpoint_decode(k, v, ret);
 }
 
-int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset, char *room, size_t len,
-                    struct trace_checkpoint *ret)
+static pthread_key_t windows;
+static int windows_error;
+
+static void windows_make(void)
+{
+    windows_error = pthread_key_create(&windows, free);
+}
+
+/* Few of many threads read text: _Thread_local would be memory of them all. */
+static char *window_of_thread(enum checkpoint_kind kind)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, windows_make);
+    char *bytes = windows_error ? NULL : pthread_getspecific(windows);
+
+    if (!bytes && !windows_error && (bytes = malloc(CHECKPOINT_KINDS * WINDOW_BYTES)) &&
+        pthread_setspecific(windows, bytes) != 0) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes ? bytes + kind * WINDOW_BYTES : NULL;
+}
+
+int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset,
+                    enum checkpoint_kind kind, struct trace_checkpoint *ret)
 {
     struct kv_read *r;
-    int rc = kv_read_begin(ix->kv, &r);
+    char *room = window_of_thread(kind);
+    int rc = room ? kv_read_begin(ix->kv, &r) : -ENOMEM;
 
     if (rc)
         return rc;
     rc = checkpoint_find(r, file, text_offset, ret);
-    if (rc == 0 && ret->window_len > len)
+    if (rc == 0 && ret->window_len > WINDOW_BYTES)
         rc = ERR_CORRUPT;
     if (rc == 0) {
         if (ret->window_len)

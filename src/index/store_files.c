@@ -340,8 +340,8 @@ static void on_corrupt_part(void *file)
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
-    struct chunk_texts texts = {
-        text_by_id, ix->texts, false, on_corrupt_part, (void *)(uintptr_t)file};
+    struct chunk_texts texts = {text_by_id, ix->texts, false, on_corrupt_part,
+                                (void *)(uintptr_t)file};
     struct kv_key key;
     struct kv_read *r;
     struct text value;
@@ -399,13 +399,10 @@ bool index_is_dimension(const struct index *ix, struct text path)
 
 /* ---- text of rows ---- */
 
-/* The caller of find_checkpoint is done with one when it asks for the next. */
-static _Thread_local char window_bytes[40 << 10];
-
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
-    int rc = checkpoint_copy(b->ix, b->pub.id, text_offset, window_bytes, sizeof window_bytes, ret);
+    int rc = checkpoint_copy(b->ix, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
 
     if (rc == ERR_CORRUPT)
         index_file_corrupt(b->ix, &b->pub);
