@@ -48,7 +48,8 @@ struct replay_options {
 void replay_defaults(struct replay_options *o);
 /* Reads `fd` to its end, replays, and writes the report to `out`; the exit status: 0 at least one event was executed and
  * none failed, 1 none was executed or an error (err has the text), 2 some failed. A regular file is read twice: first
- * to prepare the files. With `twice` the input has all events two times, with a line {"replay":"again"} between. */
+ * to prepare the files. With `twice` the input has all events two times, with the line
+ * {"name":"replay","ph":"M","replay":"again"} between. */
 int replay_run(const struct replay_options *o, int fd, struct buf *out, struct err *err);
 
 #endif

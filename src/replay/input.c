@@ -23,7 +23,6 @@ enum slot {
     SLOT_KEY,
     SLOT_VALUE,
     SLOT_UNIT,
-    SLOT_ERROR,
     SLOT_AGAIN,
     SLOT_NUMBER /* + bit */
 };
@@ -35,6 +34,7 @@ struct input {
         begun; /* [0, begun) is being scanned, [begun, len) is the start of a line      */
     uint64_t invalid;
     bool at_end, scanning, skipping;
+    bool cut; /* the last line is the error of an answer                                */
     enum trace_unit unit;
     struct trace_scanner *scanner;
     uint8_t slots[TRACE_FIELDS_MAX];
@@ -65,7 +65,6 @@ static const struct {
     {"args.name", SLOT_KEY},
     {"args.value", SLOT_VALUE},
     {"args.cfg.time_metric", SLOT_UNIT},
-    {"error.detail", SLOT_ERROR},
     {"replay", SLOT_AGAIN},
     {"ts", SLOT_NUMBER + 0},
     {"dur", SLOT_NUMBER + 1},
@@ -162,6 +161,15 @@ static char *last_line_end(struct input *in, size_t from)
     return newline;
 }
 
+static bool ends_with_error(const struct input *in)
+{
+    static const struct text error = {"{\"error\":", 9};
+    size_t end = in->begun && in->data[in->begun - 1] == '\n' ? in->begun - 1 : in->begun;
+    const char *newline = end ? memrchr(in->data, '\n', end) : NULL;
+    const char *line = newline ? newline + 1 : in->data;
+    return text_starts((struct text){line, (size_t)(in->data + end - line)}, error);
+}
+
 /* Fills the buffer with whole lines and starts to scan them: 1; 0 at the end. */
 static int input_fill(struct input *in)
 {
@@ -189,6 +197,7 @@ static int input_fill(struct input *in)
         return 0;
     trace_scan_begin(in->scanner, in->data, in->begun, in->unit);
     in->scanning = true;
+    in->cut = ends_with_error(in);
     return 1;
 }
 
@@ -282,7 +291,7 @@ static struct text name_of(const struct input *in, struct text hash)
 }
 
 struct record {
-    struct text key, value, hash, hash2, unit, error;
+    struct text key, value, hash, hash2, unit;
     bool again;
 };
 
@@ -293,7 +302,7 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
         [SLOT_NAME] = &e->name,   [SLOT_CAT] = &e->cat,          [SLOT_HOST] = &e->host,
         [SLOT_MODE] = &e->mode,   [SLOT_FILE] = &e->file,        [SLOT_FILE_HASH] = &r->hash,
         [SLOT_FILE2] = &e->file2, [SLOT_FILE2_HASH] = &r->hash2, [SLOT_KEY] = &r->key,
-        [SLOT_VALUE] = &r->value, [SLOT_UNIT] = &r->unit,        [SLOT_ERROR] = &r->error};
+        [SLOT_VALUE] = &r->value, [SLOT_UNIT] = &r->unit};
     for (uint32_t i = 0; i < t->count; i++) {
         const struct trace_value *v = &t->values[i];
         if (v->field >= TRACE_FIELDS_MAX)
@@ -333,16 +342,12 @@ static void set_unit(struct input *in, const struct trace_event *t, struct text 
     }
 }
 
-static int read_event(struct input *in, const struct trace_event *t, struct event *e,
-                      struct err *err)
+static int read_event(struct input *in, const struct trace_event *t, struct event *e)
 {
     struct record r = {0};
     memset(e, 0, sizeof *e);
     put_values(in, t, e, &r);
-    if (r.error.len && !e->name.len)
-        return err_set(err, ERR_CORRUPT, "the input ends with an error: %.*s", (int)r.error.len,
-                       r.error.ptr);
-    if (r.again && !e->name.len)
+    if (r.again)
         return INPUT_AGAIN;
     e->is_metadata = t->class == TRACE_METADATA;
     e->is_counter = t->class == TRACE_COUNTER || t->class == TRACE_AGGREGATED;
@@ -369,15 +374,16 @@ int input_next(struct input *in, struct event *ret, struct err *err)
         if (in->scanning) {
             int rc = trace_scan_next(in->scanner, &t);
             if (rc)
-                return rc < 0 ? rc : read_event(in, &t, ret, err);
+                return rc < 0 ? rc : read_event(in, &t, ret);
             struct trace_counts counts;
             trace_scan_counts(in->scanner, &counts);
             in->invalid += counts.invalid;
             in->scanning = false;
         }
-        if (in->at_end)
-            return 0;
-        int rc = input_fill(in);
+        int rc = in->at_end ? 0 : input_fill(in);
+        if (rc == 0 && in->cut)
+            return err_set(err, ERR_CORRUPT,
+                           "the events are not complete: the input ends with an error");
         if (rc <= 0)
             return rc;
     }

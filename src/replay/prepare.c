@@ -6,14 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static int make_parents(struct root *r, struct files *files, struct file *f)
+/* `now`: also those that the trace itself makes, because it does so too late. */
+static int make_parents(struct root *r, struct files *files, struct file *f, bool now)
 {
     struct file *parent = files_parent(files, f);
     if (!parent || parent->prepared)
         return 0;
-    if (parent->first == FIRST_CREATED && parent->is_dir)
-        return 0; /* by the trace itself */
-    int rc = make_parents(r, files, parent);
+    if (!now && parent->first == FIRST_CREATED && parent->is_dir)
+        return 0;
+    int rc = make_parents(r, files, parent, now);
     if (rc == 0 && strcmp(parent->below, ".") != 0)
         rc = root_make_dir(r, parent);
     if (rc < 0 && rc != -EEXIST)
@@ -62,7 +63,7 @@ int prepare_file(struct root *r, struct files *files, struct file *f)
 {
     if (files->options->prepare == REPLAY_NONE || f->map >= 0 || f->first == FIRST_UNKNOWN)
         return 0;
-    int rc = make_parents(r, files, f);
+    int rc = make_parents(r, files, f, f->first == FIRST_NEEDED);
     if (rc < 0 || f->first != FIRST_NEEDED || strcmp(f->below, ".") == 0)
         return rc;
     if (!f->is_dir)

@@ -66,7 +66,7 @@ static uint32_t name_of(struct replay *r, struct text name, const struct call **
     return r->cached[at].name;
 }
 
-static int count_event(struct replay *r, const struct event *e, const struct lane *lane)
+static int count_event(struct replay *r, const struct event *e)
 {
     struct report *p = &r->report;
     int64_t category = intern_add(
@@ -75,7 +75,7 @@ static int count_event(struct replay *r, const struct event *e, const struct lan
         return -ENOMEM;
     p->category_counts[category]++;
     p->total++;
-    if (!(e->has & HAS_TS) || !lane)
+    if (!(e->has & HAS_TS))
         return 0;
     if (!p->any || e->ts_ns < p->first_ns)
         p->first_ns = e->ts_ns;
@@ -178,18 +178,16 @@ static int replay_event(struct replay *r, const struct event *e)
 {
     const struct replay_options *o = r->options;
     const struct call *c;
-    if (!e->name.len)
+    if (!e->name.len || e->is_metadata) /* its names are known */
         return 0;
     uint32_t name = name_of(r, e->name, &c);
-    struct lane *lane = e->is_metadata ? NULL : lanes_find(&r->lanes, e->host, e->pid, e->tid);
-    if (!lane && !e->is_metadata)
-        return -ENOMEM;
-    if (!r->surveys && count_event(r, e, lane) < 0)
+    struct lane *lane = lanes_find(&r->lanes, e->host, e->pid, e->tid);
+    if (!lane || (!r->surveys && count_event(r, e) < 0))
         return -ENOMEM;
     if (o->filters.max_events && r->accepted >= o->filters.max_events)
         return 0;
-    bool inner = lane && is_inner(lane, e);
-    if (!lane || !filter_passes(&o->filters, e, size_of(e, c)) || (o->outermost && inner)) {
+    bool inner = is_inner(lane, e);
+    if (!filter_passes(&o->filters, e, size_of(e, c)) || (o->outermost && inner)) {
         r->report.filtered += !r->surveys;
         return 0;
     }
@@ -335,7 +333,7 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
                            err->text);
         }
     }
-    int written = trace_out_close(r->lanes.trace, err);
+    int written = trace_out_close(r->lanes.trace, rc == 0, err);
     if (rc < 0 && err)
         err_set(err, rc, "%s", rc == -ENOMEM ? "out of memory" : err_text(rc));
     size_t left = close_all(r);

@@ -17,20 +17,29 @@ struct trace_out {
     uint64_t id;
     int error;
     const char *path;
+    char *part; /* it is written to, and gets its name at the end */
 };
 
 int trace_out_open(const char *path, struct trace_out **ret, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set(err, -errno, "--output-trace: %s: %s", path, strerror(errno));
+    char *part;
+    if (asprintf(&part, "%s.part", path) < 0)
+        return -ENOMEM;
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        err_set(err, -errno, "--output-trace: %s: %s", part, strerror(errno));
+        free(part);
+        return err ? err->code : -EIO;
+    }
     struct trace_out *t = calloc(1, sizeof *t);
     gzFile file = t ? gzdopen(fd, "wb1") : NULL;
     if (!file) {
         close(fd);
         free(t);
+        free(part);
         return -ENOMEM;
     }
+    t->part = part;
     pthread_mutex_init(&t->lock, NULL);
     t->file = file;
     t->path = path;
@@ -100,7 +109,7 @@ void trace_out_put(struct trace_out *t, const struct operation *op, struct text 
     pthread_mutex_unlock(&t->lock);
 }
 
-int trace_out_close(struct trace_out *t, struct err *err)
+int trace_out_close(struct trace_out *t, bool keep, struct err *err)
 {
     if (!t)
         return 0;
@@ -108,6 +117,11 @@ int trace_out_close(struct trace_out *t, struct err *err)
     t->error = t->text.error ? t->text.error : t->error;
     flush_text(t);
     int rc = gzclose(t->file) == Z_OK ? t->error : -EIO;
+    if (rc == 0 && keep && rename(t->part, t->path) < 0)
+        rc = -errno;
+    if (rc < 0 || !keep)
+        unlink(t->part);
+    free(t->part);
     if (rc < 0)
         err_set(err, rc, "--output-trace: %s cannot be written completely", t->path);
     buf_done(&t->text);

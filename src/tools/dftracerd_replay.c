@@ -11,14 +11,20 @@
 
 static const char usage_text[] =
     "Usage: dftracerd-replay [OPTION]... <EVENTS\n"
-    "Performs the calls of a trace again, below one directory. Standard input has the events in order of time: lines of\n"
-    "a .pfw file, or rows of /view as NDJSON. dftracerctl replay selects events and runs this program.\n"
+    "Performs the calls of a trace again, below one directory. Standard input has the events in "
+    "order of time: lines of\n"
+    "a .pfw file, or rows of /view as NDJSON. dftracerctl replay selects events and runs this "
+    "program.\n"
     "\n"
-    "  --root DIR                the directory for all files (default: a new one, dftracer-replay-XXXXXX)\n"
-    "  --keep                    keep the files; by default those that the replay made are removed at the end\n"
+    "  --root DIR                the directory for all files (default: a new one, "
+    "dftracer-replay-XXXXXX)\n"
+    "  --keep                    keep the files; by default those that the replay made are removed "
+    "at the end\n"
     "  --map /OLD=/NEW           read files of /OLD from /NEW, which is not changed; repeatable\n"
-    "  --prepare sparse|data|none  how to make files that are read: sparse (default), filled, or not at all\n"
-    "  --no-timing               as fast as possible; by default calls begin at their times in the trace\n"
+    "  --prepare sparse|data|none  how to make files that are read: sparse (default), filled, or "
+    "not at all\n"
+    "  --no-timing               as fast as possible; by default calls begin at their times in the "
+    "trace\n"
     "  --speed FACTOR            2 is twice as fast as the trace\n"
     "  --dry-run                 do nothing, report what would be done\n"
     "  --dftracer-mode           sleep for the durations instead of I/O\n"
@@ -26,10 +32,12 @@ static const char usage_text[] =
     "  --output-trace FILE       also write what was done as a trace, .pfw.gz\n"
     "  --format text|json        format of the report (default: text)\n"
     "  --verbose                 also report the categories\n"
-    "  --use-call-tree           replay calls in the order of the call tree, which is that of time\n"
+    "  --use-call-tree           replay calls in the order of the call tree, which is that of "
+    "time\n"
     "  --hierarchical-replay     only outermost calls (requires --use-call-tree)\n"
     "  --respect-call-hierarchy  also the calls within them (requires --hierarchical-replay)\n"
-    "  --filter-pid LIST, --exclude-pid LIST, --filter-tid LIST, --exclude-tid LIST, --filter-function LIST,\n"
+    "  --filter-pid LIST, --exclude-pid LIST, --filter-tid LIST, --exclude-tid LIST, "
+    "--filter-function LIST,\n"
     "  --exclude-function LIST, --filter-category LIST, --exclude-category LIST\n"
     "                            only, or without, the events with these values, comma-separated\n"
     "  --start-timestamp US, --end-timestamp US\n"
@@ -39,14 +47,36 @@ static const char usage_text[] =
     "  --sample-rate RATE        replay this part of the events, 0.0 to 1.0 (default: 1.0)\n"
     "  --sample-seed SEED        which part\n"
     "  --max-events N            replay at most N events, 0 = no limit (default: 0)\n"
-    "  --twice                   standard input has all events two times, with a line {\"replay\":\"again\"} between: the\n"
+    "  --twice                   standard input has all events two times, with a line "
+    "{\"replay\":\"again\"} between: the\n"
     "                            files are prepared after the first time\n"
     "  --version, -h, --help\n"
     "\n"
-    "Exit status: 0 all calls succeeded, 1 nothing was executed or an error, 2 some calls failed that had succeeded.\n";
+    "Exit status: 0 all calls succeeded, 1 nothing was executed or an error, 2 some calls failed "
+    "that had succeeded.\n";
 
-enum kind { FLAG, TEXT_VALUE, NUMBER, UNSIGNED, FACTOR, CALL_TREE, HIERARCHICAL, RESPECT, MAP, PREPARE, FORMAT, HELP, VERSION_TEXT, NONE };
-struct row { const char *name; enum kind kind; size_t at; bool value; };
+enum kind {
+    FLAG,
+    TEXT_VALUE,
+    NUMBER,
+    UNSIGNED,
+    FACTOR,
+    CALL_TREE,
+    HIERARCHICAL,
+    RESPECT,
+    MAP,
+    PREPARE,
+    FORMAT,
+    HELP,
+    VERSION_TEXT,
+    NONE
+};
+struct row {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    bool value;
+};
 #define AT(member) offsetof(struct replay_options, member)
 static const struct row rows[] = {
     {"root", TEXT_VALUE, AT(root), 0},
@@ -96,7 +126,10 @@ static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *mess
     exit(1);
 }
 
-struct command { struct replay_options o; bool call_tree, hierarchical, respect; };
+struct command {
+    struct replay_options o;
+    bool call_tree, hierarchical, respect;
+};
 
 static void add_map(struct replay_options *o, char *value)
 {
@@ -132,7 +165,8 @@ static void take_number(const struct row *row, void *at, const char *value)
     int rc = row->kind == FACTOR     ? num_parse_double(text_of(value), at)
              : row->kind == UNSIGNED ? num_parse_u64(text_of(value), at)
                                      : num_parse_i64(text_of(value), at);
-    if (rc < 0 || (row->kind == NUMBER && *(int64_t *)at < 0) || (row->kind == NUMBER && *(int64_t *)at > INT64_MAX / 1000))
+    if (rc < 0 || (row->kind == NUMBER && *(int64_t *)at < 0) ||
+        (row->kind == NUMBER && *(int64_t *)at > INT64_MAX / 1000))
         die("--%s %s: not a number", row->name, value);
 }
 
@@ -180,8 +214,8 @@ static void take(struct command *c, const struct row *row, char *value)
 
 static bool has_value(enum kind kind)
 {
-    return kind == TEXT_VALUE || kind == NUMBER || kind == UNSIGNED || kind == FACTOR || kind == MAP || kind == PREPARE ||
-           kind == FORMAT;
+    return kind == TEXT_VALUE || kind == NUMBER || kind == UNSIGNED || kind == FACTOR ||
+           kind == MAP || kind == PREPARE || kind == FORMAT;
 }
 
 static void parse(struct command *c, int argc, char **argv)
@@ -227,7 +261,8 @@ int main(int argc, char **argv)
     check(&c);
     c.o.outermost = c.hierarchical && !c.respect;
     int status = replay_run(&c.o, STDIN_FILENO, &out, &err);
-    bool written = fwrite(out.data ? out.data : "", 1, out.len, stdout) == out.len && fflush(stdout) == 0;
+    bool written =
+        fwrite(out.data ? out.data : "", 1, out.len, stdout) == out.len && fflush(stdout) == 0;
     if (err.text[0])
         fprintf(stderr, "dftracerd-replay: %s\n", err.text);
     buf_done(&out);
