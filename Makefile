@@ -90,7 +90,7 @@ endif
 # ---- rooms -----------------------------------------------------------------------------------------
 
 # Lowest first: a room may use those before it. tools stands beside http.
-CHAIN := base dlio trace index query format rewrite http daemon
+CHAIN := base dlio trace index query format rewrite replay http daemon
 ROOMS := $(CHAIN) tools
 
 sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c))
@@ -100,7 +100,7 @@ lib_of     = $(if $(call sources_of,$1),$(B)/lib$1.a)
 # up_to(room, list): the words of list up to and with room.
 up_to      = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call up_to,$1,$(wordlist 2,99,$2))))
 reverse    = $(if $1,$(call reverse,$(wordlist 2,99,$1)) $(firstword $1))
-BELOW_HTTP := $(call up_to,rewrite,$(CHAIN))
+BELOW_HTTP := $(call up_to,replay,$(CHAIN))
 rooms_to   = $(if $(filter tools,$1),$(BELOW_HTTP) tools,$(call up_to,$1,$(CHAIN)))
 # Libraries of a room and those below it, in link order.
 libs_to    = $(foreach r,$(call reverse,$(call rooms_to,$1)),$(call lib_of,$r))

@@ -25,6 +25,7 @@ pgzip             compress traces with gzip
 tar FILE          list and index the traces in a tar archive
 organize          divide events into groups by queries, one directory of traces each
 reconstruct       restore the original traces from the output of organize, verified by hashes
+replay INPUT...   perform the recorded I/O again, below one directory, and compare the times
 gen_fake_trace    generate synthetic traces of a training run
 gen_dlio_config   fit the step times of a training run, and write a configuration of DLIO
 dlio_compare FIRST SECOND  whether two configurations of DLIO draw about the same times
@@ -35,10 +36,11 @@ server            serve a directory over HTTP, with the options of the old dftra
 
 # Every option once; parsing, --help and completion are made from this. A line has the commands that take it, short and
 # long name, argument (N: a number; COUNT, BYTES: not 0; ...: several), what to do, and the help. What to do:
-# field:X sends the value as X; set:X keeps it as $X, set:X=V keeps V; call:F calls F; none and daemon do nothing.
-reading=info,stats,view,aggregator,call_tree,processes,comparator,event_count,reader,tar
+# field:X sends the value as X; set:X keeps it as $X, set:X=V keeps V; pass:X gives the
+# option to the program as --X; call:F calls F; none and daemon do nothing.
+reading=info,stats,view,aggregator,call_tree,replay,processes,comparator,event_count,reader,tar
 asking=$reading,index,merge,split,pgzip,organize,gen_dlio_config
-choosing=info,stats,view,aggregator,processes,event_count,index,merge,split,organize,gen_dlio_config
+choosing=info,stats,view,aggregator,replay,processes,event_count,index,merge,split,organize,gen_dlio_config
 all=$asking,reconstruct,gen_fake_trace
 any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
@@ -68,7 +70,7 @@ call_tree - --no-save - set:save=no print only, write no file
 view,processes - --preset io|compute|dlio field:preset a predefined filter
 view - --recipe FILE set:recipe read a selection from a file that --save-recipe has written
 view - --save-recipe FILE set:save also write the selection to a file
-stats,view,aggregator,call_tree,processes,merge,split,organize,gen_dlio_config - --query QUERY field:query a filter, for example: cat == \"POSIX\" and dur > 1ms
+stats,view,aggregator,call_tree,replay,processes,merge,split,organize,gen_dlio_config - --query QUERY field:query a filter, for example: cat == \"POSIX\" and dur > 1ms
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within QUERY field:within only events that overlap in time with an event that matches this filter
 stats,view,aggregator,call_tree,comparator,event_count,processes - --within-scope process|thread|host|all field:within_scope the other event must be on the same thread, process or host, or anywhere (default: process)
 stats,aggregator,call_tree,comparator,event_count,processes - --clip - call:add_clip with --within: count only the overlapping part of each duration
@@ -140,6 +142,36 @@ reconstruct -o --output DIR set:output directory for the original traces; requir
 reconstruct - --no-compress - set:compress=false write all files uncompressed, without .gz in their names (default: as they were)
 reconstruct - --compress - set:compress=true compress all files with gzip
 reconstruct -f --force - set:force=true replace existing files
+replay - --root DIR pass:root directory for all files; nothing outside of it is created, changed or removed (default: a new one, dftracer-replay-XXXXXX)
+replay - --keep - pass:keep keep the files (default: those that the replay made are removed at the end)
+replay - --map /OLD=/NEW pass:map read the files of the directory /OLD from /NEW, which is not changed; may be repeated
+replay - --prepare sparse|data|none pass:prepare how to make files that are read: with holes (default), filled, or not at all
+replay - --no-timing - pass:no-timing as fast as possible (default: calls begin at their times in the trace)
+replay - --speed FACTOR pass:speed 2 is twice as fast as the trace (default: 1)
+replay - --dry-run - pass:dry-run do nothing, print what would be done
+replay - --dftracer-mode - pass:dftracer-mode sleep for the durations of the events instead of I/O
+replay - --no-sleep - pass:no-sleep with --dftracer-mode: do not sleep
+replay - --output-trace FILE pass:output-trace also write what was done as a trace, for comparator; the name should end with .pfw.gz
+replay - --format text|json pass:format format of the report (default: text)
+replay - --verbose - pass:verbose also print the events of each category
+replay - --use-call-tree - pass:use-call-tree replay in the order of the call tree, which is that of time
+replay - --hierarchical-replay - pass:hierarchical-replay only the outermost calls of each thread (requires --use-call-tree)
+replay - --respect-call-hierarchy - pass:respect-call-hierarchy also the calls within them (requires --hierarchical-replay)
+replay - --filter-pid LIST pass:filter-pid only these processes, comma-separated
+replay - --exclude-pid LIST pass:exclude-pid not these processes
+replay - --filter-tid LIST pass:filter-tid only these threads
+replay - --exclude-tid LIST pass:exclude-tid not these threads
+replay - --filter-function LIST pass:filter-function only calls of these names, for example read,write,open
+replay - --exclude-function LIST pass:exclude-function not calls of these names
+replay - --filter-category LIST pass:filter-category only these categories, for example POSIX
+replay - --exclude-category LIST pass:exclude-category not these categories
+replay - --start-timestamp US pass:start-timestamp only events that start at this time or later (microseconds)
+replay - --end-timestamp US pass:end-timestamp only events that start at this time or earlier (microseconds)
+replay - --min-size BYTES pass:min-size without events of fewer bytes
+replay - --max-size BYTES pass:max-size without events of more bytes
+replay - --sample-rate RATE pass:sample-rate replay this part of the events, 0.0 to 1.0 (default: 1.0)
+replay - --sample-seed SEED pass:sample-seed which part it is (default: 0)
+replay - --max-events N pass:max-events replay at most N events, 0 = no limit (default: 0)
 gen_fake_trace -o --output-dir DIR set:output directory for the traces; required
 gen_fake_trace -p --num-processes COUNT field:num_processes number of ranks, one file each (default: 8)
 gen_fake_trace -H --num-hosts COUNT field:num_hosts number of hosts (default: 4)
@@ -181,7 +213,7 @@ $any,requests,doctor - --version - call:version print the version of this progra
 $any,requests,doctor -h --help - call:help print this help
 $reading -c --checkpoint-size BYTES none
 merge,split,pgzip,organize,reconstruct,gen_dlio_config - --checkpoint-size BYTES none
-merge - --channel-capacity COUNT none
+merge,replay - --channel-capacity COUNT none
 merge - --batch-size COUNT none
 merge,split - --member-size N none
 pgzip - --chunk-size BYTES none

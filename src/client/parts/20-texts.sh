@@ -35,6 +35,7 @@ help() {
     reader | tar) printf 'Usage: dftracer_%s [OPTION]... FILE\n' "$command" ;;
     get) printf 'Usage: dftracerctl get [OPTION]... PATH [NAME=VALUE]...\n' ;;
     processes | requests | doctor) printf 'Usage: dftracerctl %s [OPTION]...\n' "$command" ;;
+    replay) printf 'Usage: dftracer_replay [OPTION]... INPUT...\n' ;;
     call_tree) printf 'Usage: dftracer_call_tree [OPTION]... INPUT...\n' ;;
     *) printf 'Usage: dftracer_%s [OPTION]...\n' "$command" ;;
     esac

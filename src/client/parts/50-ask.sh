@@ -509,3 +509,16 @@ pack_plain() {
     [ -z "$detail" ] || printf '%s.gz\n' "$1"
 }
 
+# Events for dftracerd-replay, in order of time; with an argument two times. It has to notice where they are not complete.
+replay_columns=ph,name,cat,host,pid,tid,ts,dur,file,args.ret,args.count,args.size,args.offset,args.fd,args.flags,args.mode
+replay_columns=$replay_columns,args.length,args.whence,args.newpath,args.newpath_hash,args.path2,args.path2_hash
+replay_events() {
+    (
+        ask view "$where" --data format=ndjson --data select=ph,name,args.name,args.value --data phase=metadata \
+            --data-urlencode 'query=name == "FH"' --data "wait=$wait" || exit 1
+        for round in ${1:+first} last; do
+            ask view "$where$fields" --data format=ndjson --data "select=$replay_columns" --data order=ts --data "wait=$wait" || exit 1
+            [ "$round" = last ] || printf '{"name":"replay","ph":"M","replay":"again"}\n'
+        done
+    ) || printf '{"error":"the request failed"}\n'
+}

@@ -36,12 +36,12 @@ fi
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' threads='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
-directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file='' event_format=''
+directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file='' event_format='' passed=''
 [ "$command" != aggregator ] || output=aggregated_output.json
 literal=''
 case $command in
 reader | tar) operand=take_file ;;
-call_tree) operand=take_input ;;
+call_tree | replay) operand=take_input ;;
 get) operand=take_words ;;
 *) operand=no_operand ;;
 esac
@@ -97,6 +97,7 @@ take_option() {
     name=${action#*:}
     case $action in
     field:*) add "$name" "$2" ;;
+    pass:*) passed=$passed--$name$([ "$argument" = - ] || printf '=%s' "$2")$newline ;;
     set:*=*) eval "$name" ;;
     set:*) eval "$name=\$2" ;;
     call:*) "$name" "${2-}" ;;

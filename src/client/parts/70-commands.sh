@@ -21,6 +21,7 @@ case $command,$fields in
 comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='* | call_tree,* | [!c]*) ;;
 *) die "--baseline and --variant are required, or --config" ;;
 esac
+[ "$command" != replay ] || [ -n "$inputs$where$url$socket" ] || die "INPUT is required: trace files or directories"
 [ "$command" != call_tree ] || [ -n "$inputs" ] || wrong "INPUT is required: trace files or directories"
 # The daemon takes the files that fit both a directory and a glob: so directories beside files are globs, too.
 for input in $inputs; do
@@ -325,6 +326,16 @@ gen_dlio_config)
     prepare
     set -- dlio-config "$where$fields" --data "format=${format:-yaml}" --data "wait=$wait"
     if [ "$output" = - ]; then ask "$@"; else ask_into "$output" "$@"; fi
+    ;;
+replay)
+    find_program dftracerd-replay || die "no dftracerd-replay program was found next to this program or in \$PATH"
+    prepare
+    case $passed in
+    *--dry-run* | *--dftracer-mode* | *--prepare=none*) twice= ;;
+    *) twice=--twice ;;
+    esac
+    # shellcheck disable=SC2086 # one a line
+    replay_events "$twice" | "$program" $twice $passed
     ;;
 gen_fake_trace)
     [ -n "$output" ] || wrong "--output-dir is required"

@@ -1,0 +1,165 @@
+/* files.c - tables of paths and files. */
+#include "files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int files_init(struct files *f, const struct replay_options *o)
+{
+    *f = (struct files){
+        .names = intern_new(), .belows = intern_new(), .options = o, .bytes_max = UINT64_MAX};
+    return f->names && f->belows ? 0 : -ENOMEM;
+}
+
+void files_done(struct files *f)
+{
+    for (size_t i = 0; f->names && i < intern_count(f->names) && i < f->paths_cap; i++)
+        free(f->paths[i]);
+    for (size_t i = 0; f->belows && i < intern_count(f->belows) && i < f->files_cap; i++)
+        free(f->files[i]);
+    free(f->paths);
+    free(f->files);
+    intern_free(f->names);
+    intern_free(f->belows);
+}
+
+/* Room for element `id` of an array of pointers; new ones are NULL. */
+static int pointers_grow(void *array, size_t *cap, size_t id)
+{
+    void **old;
+    memcpy(&old, array, sizeof old);
+    if (id < *cap)
+        return 0;
+    size_t wanted = id * 2 + 1024;
+    void **grown = realloc(old, wanted * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    memset(grown + *cap, 0, (wanted - *cap) * sizeof *grown);
+    memcpy(array, &grown, sizeof grown);
+    *cap = wanted;
+    return 0;
+}
+
+static struct file *find_file(struct files *f, struct text below, int map)
+{
+    char key[PATH_MAX + 8];
+    int len = snprintf(key, sizeof key, "%d:%.*s", map, (int)below.len, below.ptr);
+    int64_t id = intern_add(f->belows, (struct text){key, (size_t)len + 1}); /* with the NUL */
+    if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
+        return NULL;
+    if (!f->files[id]) {
+        struct file *file = calloc(1, sizeof *file);
+        if (!file)
+            return NULL;
+        file->below = strchr(intern_text(f->belows, (uint32_t)id).ptr, ':') + 1;
+        file->map = map;
+        f->files[id] = file;
+    }
+    return f->files[id];
+}
+
+struct file *files_below(struct files *f, struct text below)
+{
+    return find_file(f, below.len ? below : TEXT("."), -1);
+}
+
+struct file *files_parent(struct files *f, const struct file *file)
+{
+    const char *slash = strrchr(file->below, '/');
+    if (file->map >= 0 || strcmp(file->below, ".") == 0)
+        return NULL;
+    return files_below(f, (struct text){file->below, slash ? (size_t)(slash - file->below) : 0});
+}
+
+size_t files_count(const struct files *f)
+{
+    return intern_count(f->belows);
+}
+
+void files_again(struct files *f)
+{
+    for (size_t i = 0; i < files_count(f); i++) {
+        f->files[i]->first = FIRST_UNKNOWN;
+        f->files[i]->size = 0;
+    }
+}
+
+/* The parts of `name`, without those that mean nothing, in out; why it is refused, else NULL. */
+static const char *path_reduce(struct text name, char out[static PATH_MAX], size_t *ret_len)
+{
+    struct text rest = name, part;
+    size_t len = 0;
+    if (memchr(name.ptr, '\0', name.len))
+        return "the path contains a NUL byte";
+    while (text_split(&rest, '/', &part)) {
+        if (!part.len || text_eq(part, TEXT(".")))
+            continue;
+        if (text_eq(part, TEXT(".."))) {
+            if (!len)
+                return "the path leaves the root with `..`";
+            const char *slash = memrchr(out, '/', len);
+            len = slash ? (size_t)(slash - out) : 0;
+            continue;
+        }
+        if (part.len > NAME_MAX || len + part.len + 2 > PATH_MAX)
+            return "the path is too long";
+        if (len)
+            out[len++] = '/';
+        memcpy(out + len, part.ptr, part.len);
+        len += part.len;
+    }
+    *ret_len = len;
+    return NULL;
+}
+
+/* Whether `name` lies in the directory `from`; *rest: the part below it. */
+static bool path_within(struct text name, const char *from, struct text *rest)
+{
+    struct text dir = text_of(from);
+    while (dir.len > 1 && dir.ptr[dir.len - 1] == '/')
+        dir.len--;
+    if (dir.len == 1 && *dir.ptr == '/')
+        dir.len = 0;
+    if (!text_starts(name, dir) || (name.len > dir.len && name.ptr[dir.len] != '/'))
+        return false;
+    *rest = (struct text){name.ptr + dir.len, name.len - dir.len};
+    return true;
+}
+
+static int path_resolve(struct files *f, struct text name, struct path *p)
+{
+    char out[PATH_MAX];
+    struct text rest = name;
+    size_t len = 0;
+    int map = -1;
+    for (unsigned i = 0; i < f->options->map_count && map < 0; i++)
+        if (path_within(name, f->options->maps[i].from, &rest))
+            map = (int)i;
+    p->refusal = path_reduce(rest, out, &len);
+    if (p->refusal)
+        return 0;
+    struct text below = len ? (struct text){out, len} : TEXT(".");
+    p->file = find_file(f, below, map);
+    return p->file ? 0 : -ENOMEM;
+}
+
+struct path *files_path(struct files *f, struct text name)
+{
+    int64_t id = intern_add(f->names, name);
+    if (id < 0 || pointers_grow(&f->paths, &f->paths_cap, (size_t)id) < 0)
+        return NULL;
+    if (!f->paths[id]) {
+        struct path *p = calloc(1, sizeof *p + name.len + 1);
+        if (!p)
+            return NULL;
+        memcpy(p->name, name.ptr, name.len);
+        if (path_resolve(f, name, p) < 0) {
+            free(p);
+            return NULL;
+        }
+        f->paths[id] = p;
+    }
+    return f->paths[id];
+}

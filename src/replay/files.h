@@ -1,0 +1,53 @@
+/* files.h - the paths of a trace, and the files below the root that they mean.
+ *
+ * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it, and a path that would
+ * leave the root is refused. Absolute and relative paths both begin at the root.
+ * Threads: tables are filled by one thread. Of a file, `made` may be read by all, and changes under the lock of replay_root.c.
+ */
+#ifndef DFT_REPLAY_FILES_H
+#define DFT_REPLAY_FILES_H
+
+#include "dftracerd/replay.h"
+
+enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED };
+
+struct file {
+    const char *below;           /* relative to its root; "." is the root itself                                    */
+    int map;                     /* number of the --map, -1: below the root                                          */
+    atomic_bool made;            /* by this replay: may be written to and removed                                    */
+    atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
+    /* Of the planning thread. */
+    uint8_t first;               /* enum first_use                                                                   */
+    bool is_dir, prepared;
+    uint64_t size;               /* as far as the trace has written it                                               */
+    uint64_t need;               /* of what is read before it is written                                             */
+    uint64_t counted;            /* bytes of it that are in files.bytes                                              */
+};
+
+struct path {
+    struct file *file;           /* NULL: refused                                                                    */
+    const char *refusal;
+    char name[];                 /* as in the trace                                                                  */
+};
+
+struct files {
+    struct intern *names, *belows;
+    struct path **paths;         /* by the number of their names; they do not move                                   */
+    struct file **files;
+    size_t paths_cap, files_cap;
+    const struct replay_options *options;
+    uint64_t bytes, bytes_max;   /* that the files will have on the disk, at most                                    */
+};
+int files_init(struct files *f, const struct replay_options *o);
+void files_done(struct files *f);
+/* Borrowed until files_done; NULL: no memory. */
+struct path *files_path(struct files *f, struct text name);
+/* The file `below` the root; NULL: no memory. */
+struct file *files_below(struct files *f, struct text below);
+/* The directory it is in; NULL: it is the root (or no memory). */
+struct file *files_parent(struct files *f, const struct file *file);
+size_t files_count(const struct files *f);
+/* For the second time: sizes and first uses are forgotten. */
+void files_again(struct files *f);
+
+#endif

@@ -1,0 +1,19 @@
+/* perform.h - does one operation, by the thread of its lane. */
+#ifndef DFT_REPLAY_PERFORM_H
+#define DFT_REPLAY_PERFORM_H
+
+#include "plan.h"
+#include "root.h"
+
+struct performed {
+    int64_t ret;                 /* as the call returned it, or -errno */
+    uint64_t bytes;
+    const char *error;           /* NULL: none */
+};
+/* What a thread has for itself: memory to read into. Zero-initialise. */
+struct performer { struct root *root; char *data; size_t cap; };
+void performer_done(struct performer *p);
+/* Waits for the call that opens the handle, if another thread does that. Releases the handle. */
+void perform(struct performer *p, struct operation *op, struct performed *ret);
+
+#endif

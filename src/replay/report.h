@@ -1,0 +1,50 @@
+/* report.h - what was done, by name; what was not, by name and reason.
+ * Threads: report_count by any; names are added by the planning thread. */
+#ifndef DFT_REPLAY_REPORT_H
+#define DFT_REPLAY_REPORT_H
+
+#include "dftracerd/measure.h"
+#include "dftracerd/replay.h"
+
+#include <pthread.h>
+
+enum { REPORT_NAMES_MAX = 4096, REPORT_REASONS_MAX = 1024 };
+
+struct report_name {
+    uint64_t executed, failed, errors, bytes, bytes_traced;
+    int64_t time_ns, time_traced_ns;
+    struct sketch *taken, *traced;
+};
+struct report_reason { uint32_t name; const char *reason; uint64_t count; bool failed; };
+
+struct report {
+    pthread_mutex_t lock;
+    struct intern *names, *categories;
+    struct report_name *by_name;         /* REPORT_NAMES_MAX */
+    struct report_reason reasons[REPORT_REASONS_MAX];
+    unsigned reason_count;
+    uint64_t *category_counts;
+    uint64_t total, executed, failed, filtered, skipped, gaps, invalid, files, processes, threads, threads_shared;
+    int64_t first_ns, last_ns;
+    bool any;
+    struct sketch *late;
+    int64_t late_max_ns, took_ns;
+};
+
+struct outcome {
+    uint32_t name;
+    int64_t taken_ns, traced_ns, late_ns;        /* late_ns < 0: not measured */
+    uint64_t bytes, bytes_traced;
+    const char *error;                           /* NULL: none */
+    bool failed;                                 /* the error is not what the trace has */
+};
+int report_init(struct report *r);
+void report_done(struct report *r);
+/* The number of a name; the last one stands for all further ones. */
+uint32_t report_name(struct report *r, struct text name);
+void report_count(struct report *r, const struct outcome *o);
+/* `reason` is a constant or of strerror(). */
+void report_skip(struct report *r, uint32_t name, const char *reason);
+void report_print(struct report *r, const struct replay_options *o, const char *root, struct buf *out);
+
+#endif
