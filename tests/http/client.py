@@ -59,7 +59,7 @@ class Client:
                 pid = f.read().strip()
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as f:
-                    if b"dftracerd" in f.read().split(b"\0")[0]:
+                    if os.path.basename(f.read().split(b"\0")[0]) == b"dftracerd":
                         found.append(int(pid))
             except OSError:
                 pass
