@@ -15,6 +15,7 @@
 enum {
     REST_MS = 20,    /* until it is tried again, where there is no room or no descriptor */
     LOST_RESTS = 50, /* what was handed over before so many has begun, or never will */
+    STEP_MS = 2,     /* when a stop looks whether all that was handed over has begun */
     AT_ONCE = 64,    /* of one socket, before the next one's turn */
 };
 
@@ -157,6 +158,18 @@ void accept_wake(struct http *h)
     eventfd_write(h->accept_wake, 1);
 }
 
+static bool any_handed(struct http *h)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&h->connections_lock);
+    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
+        count += c->handed[false] + c->handed[true];
+    pthread_mutex_unlock(&h->connections_lock);
+    return count > 0;
+}
+
+/* libmicrohttpd closes what it was given and has not looked at yet without a lock, and its client would hear nothing. */
 void accept_stop(struct http *h)
 {
     if (!h->accepting)
@@ -165,4 +178,6 @@ void accept_stop(struct http *h)
     atomic_store(&h->accept_ends, true);
     accept_wake(h);
     pthread_join(h->acceptor, NULL);
+    for (int ms = 0; ms < LOST_RESTS * REST_MS && any_handed(h); ms += STEP_MS)
+        usleep(STEP_MS * 1000);
 }
