@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+import dense
 from measure import BIN, TOP
 
 SHARED = os.environ.get("DFTRACERD_SHARED") or os.path.join(os.path.dirname(TOP), "shared")
@@ -41,6 +42,11 @@ def many(work, events):
 def reference(work, events):
     """(folder with one gzip file of one member, folder with 16)"""
     return once(os.path.join(work, "one"), lambda d: generate(*same(events), "--single", d + "/trace.pfw.gz")), many(work, events)
+
+
+def dense_many(work, events):
+    """The same of the dense data, see dense.py."""
+    return once(os.path.join(work, "dense"), lambda d: dense.write(d, events))
 
 
 def many_files(work, count, events):

@@ -87,9 +87,9 @@ class Memory(threading.Thread):
         self.join()
 
 
-def quiet_build(traces, index, *options):
+def quiet_build(traces, index, *options, programs=BIN):
     """The command that indexes from nothing."""
-    return "rm -rf %s && %s/dftracerd-inspect -q build %s %s %s" % (index, BIN, " ".join(options), index, traces)
+    return "rm -rf %s && %s/dftracerd-inspect -q build %s %s %s" % (index, programs, " ".join(options), index, traces)
 
 
 def peak_of_build(traces, index, *options):
@@ -115,11 +115,11 @@ def index_numbers(index):
 class Daemon:
     """A daemon on a port that the kernel chooses."""
 
-    def __init__(self, traces, index, threads=None, *options):
+    def __init__(self, traces, index, threads=None, *options, programs=BIN):
         self.begin = time.perf_counter()
         more = ["-t", str(threads)] if threads else []
         self.process = subprocess.Popen(
-            [BIN + "/dftracerd", "-c", "/dev/null", "-d", traces, "--index-dir", index, "-b", "127.0.0.1", "-p", "0",
+            [programs + "/dftracerd", "-c", "/dev/null", "-d", traces, "--index-dir", index, "-b", "127.0.0.1", "-p", "0",
              "--no-auth", "--log-level", "error", *more, *options],
             stdout=subprocess.PIPE, text=True)  # fmt: skip
         self.pid = self.process.pid

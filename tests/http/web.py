@@ -93,19 +93,20 @@ class Folder:
         shutil.rmtree(self.base, ignore_errors=True)
 
 
-# ---- answers, kept to be held against /openapi.json (test_openapi) --------------------------------------
+# ---- answers, kept for test_answers_fit and tests/same -----------------------------------------------------
 
 RECORD = os.environ.get("DFTRACERD_RECORD")  # a folder
 recorded = set()
 
 
-def record(method, path, answer):
+def record(method, path, headers, sent, answer):
     """Each different one, a line of JSON."""
     try:
         body = answer.body.decode()
     except UnicodeDecodeError:
         body = None  # packed
-    line = json.dumps({"method": method, "path": path, "status": answer.status, "type": answer.headers.get("Content-Type"),
+    sent = sent.decode("latin-1") if isinstance(sent, bytes) else sent if isinstance(sent, str) else None
+    line = json.dumps({"method": method, "path": path, "told": headers, "sent": sent, "status": answer.status, "type": answer.headers.get("Content-Type"),
                        "body": body if answer.headers.get("Content-Encoding") is None else None})  # fmt: skip
     key = RECORD, hash(re.sub(r"[0-9]+", "0", line))
     if RECORD and len(line) < 1 << 20 and key not in recorded:
@@ -180,7 +181,7 @@ class Web:
             response = connection.getresponse()
             answer = Answer(response.status, response.headers, response.read())
             if RECORD:
-                record(method, path, answer)
+                record(method, path, headers, body, answer)
             return answer
         finally:
             connection.close()
