@@ -174,17 +174,15 @@ def burst(d, clients, paths, seconds=0.5):
 
 
 def crowd(report, world, d, of, seconds, rounds):
-    """/stats by 64 clients at once, beside what one of them waits alone: tests/soak/load has the same in long."""
-    clients, cores, number, seen = 64, world.threads, [0], []
+    """Equal /stats by 64 clients at once, beside what one of them waits alone: tests/soak/load has the same in long."""
+    clients, number, seen = 64, [0], []
     for _ in range(rounds):
         one, _, _ = burst(d, 1, distinct(number), seconds)
-        for key, paths, times in ("distinct", distinct(number), 4), ("identical", same(number, clients), 1):
-            p50, p99, cpu = burst(d, clients, paths, seconds * (times if of else 1))
-            seen.append((key, p99 / one, p50 / one, p99, cpu))
-    for key, bar in ("distinct", 1.5 * clients / cores), ("identical", 3):
-        p99, p50, wall, cpu = (statistics.median(row[i] for row in seen if row[0] == key) for i in range(1, 5))
-        report.value("crowd_" + key + ("_all" if of else ""), "p99 of %d clients' %s /stats of %s, as a multiple of one client's median" % (clients, key, of or "400,000 events"), p99, "x", bar, figure=cpu,
-                     note="median %.1f x; p99 %.2f ms, %.0f us of processor time per request" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
+        p50, p99, cpu = burst(d, clients, same(number, clients), seconds)
+        seen.append((p99 / one, p50 / one, p99, cpu))
+    p99, p50, wall, cpu = (statistics.median(column) for column in zip(*seen))
+    report.value("crowd_identical" + ("_all" if of else ""), "p99 of %d clients' identical /stats of %s, as a multiple of one client's median" % (clients, of or "400,000 events"), p99, "x", 3, figure=cpu,
+                 note="median %.1f x; p99 %.2f ms, %.0f us of processor time per request" % (p50, wall * 1e3, cpu * 1e6))  # fmt: skip
 
 
 def crowded(report, world):

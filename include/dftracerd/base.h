@@ -253,12 +253,6 @@ int pool_submit(struct pool *p, pool_job *job, void *arg);            /* FIFO, u
  * others. Zero-initialise; the caller's, who keeps it as long as a job of it has not begun. */
 struct pool_lane { struct work *first, *last; struct pool_lane *next; };
 int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg); /* as above; NULL: the common one */
-/* For a job that can do others with its own: takes those that would be begun next, as long as they are `job` and fit (fits(arg, theirs),
- * under the pool's lock), at most `most`, and a quarter of the thread's share of all that wait. Their args; the caller does them, in this order. */
-typedef bool pool_fits(void *arg, void *other);
-size_t pool_take(struct pool *p, pool_job *job, pool_fits *fits, void *arg, size_t most, void **ret);
-/* What was taken, or the rest of it, before all others of the lane: as pool_submit_to. */
-int pool_put_back(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg);
 /* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread; returns when
  * all are done. Safe from within a job of the same pool (the caller works, so it cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);

@@ -191,17 +191,8 @@ struct stats {
     struct arena arena;              /* owns everything above                                            */
     size_t charged;                  /* of it to the budget, until stats_free                            */
     struct budget *budget;           /* of the query, borrowed: who tells long lists asks it; may be NULL */
-    struct stats_work *work;         /* what is not found yet; NULL when all is                          */
 };
 int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret); /* *new* */
-/* The same in two steps. Between them chunks can be scanned for several at once, on this thread and until that time: those that have the same
- * chunks to look at as the first one; nothing is done for the others. Each keeps to its own budget, and fails alone. What `options`
- * names is borrowed until the end. */
-#define STATS_SHARE 4                /* at most so many */
-int stats_open(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret); /* *new* */
-void stats_share(struct stats **all, size_t count, int64_t until_ns);
-uint64_t stats_rows_to_scan(const struct stats *s);      /* rows of the chunks that are left to look at; 0: all is found */
-int stats_find(struct stats *s, struct err *err);
 void stats_free(struct stats *s);
 
 /* ---- /schema ---------------------------------------------------------------------------------------------- */

@@ -67,14 +67,14 @@ static void line_up(struct pool *p, struct pool_lane *lane)
     p->last = lane;
 }
 
-/* The first job of the lane behind `before` (NULL: of the first lane). Nothing of a lane is touched once its last job has begun. */
-static struct work *take_from(struct pool *p, struct pool_lane *before)
+/* The first job of the first lane. Nothing of a lane is touched once its last job has begun. */
+static struct work *take_first(struct pool *p)
 {
-    struct pool_lane **at = before ? &before->next : &p->first, *lane = *at;
+    struct pool_lane *lane = p->first;
     struct work *work = lane->first;
 
-    *at = lane->next;
-    p->last = p->last == lane ? before : p->last;
+    p->first = lane->next;
+    p->last = p->first ? p->last : NULL;
     lane->first = work->next;
     if (lane->first)
         line_up(p, lane);
@@ -86,18 +86,16 @@ static struct work *take_from(struct pool *p, struct pool_lane *before)
     return work;
 }
 
-/* At the end of the lane, or before all others that wait there. */
-static void put(struct pool *p, struct pool_lane *lane, struct work *work, bool first)
+/* At the end of the lane. */
+static void put(struct pool *p, struct pool_lane *lane, struct work *work)
 {
     bool alone = !lane->first;
 
-    work->next = first ? lane->first : NULL;
-    if (first || alone)
+    if (alone)
         lane->first = work;
     else
         lane->last->next = work;
-    if (!first || alone)
-        lane->last = work;
+    lane->last = work;
     if (alone)
         line_up(p, lane);
     if (work->job != pool_help)
@@ -158,7 +156,7 @@ static struct work *take(struct pool *p, bool worked)
             break;
         pthread_cond_wait(&p->wake, &p->lock);
     }
-    struct work *work = p->first ? take_from(p, NULL) : NULL;
+    struct work *work = p->first ? take_first(p) : NULL;
     p->working += work != NULL;
     pthread_mutex_unlock(&p->lock);
     pulse_beat();
@@ -269,7 +267,7 @@ int pool_submit(struct pool *p, pool_job *job, void *arg)
     return pool_submit_to(p, NULL, job, arg);
 }
 
-static int submit(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg, bool first)
+int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
 {
     struct work *work = malloc(sizeof(*work));
 
@@ -279,7 +277,7 @@ static int submit(struct pool *p, struct pool_lane *lane, pool_job *job, void *a
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
     if (!stopping)
-        put(p, lane ? lane : &p->common, work, first);
+        put(p, lane ? lane : &p->common, work);
     bool wake = has_work(p);
     pthread_mutex_unlock(&p->lock);
     if (wake) /* now, as who wakes up may take this thread's processor at once */
@@ -287,46 +285,6 @@ static int submit(struct pool *p, struct pool_lane *lane, pool_job *job, void *a
     if (stopping)
         free(work);
     return stopping ? -EPIPE : 0;
-}
-
-int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
-{
-    return submit(p, lane, job, arg, false);
-}
-
-/* ---- several at once ---------------------------------------------------------------------------- */
-
-/* Who helps holds nobody up. */
-static struct work *take_like(struct pool *p, pool_job *job, pool_fits *fits, void *arg)
-{
-    struct pool_lane *before = NULL, *lane = p->first;
-
-    for (; lane && lane->first->job == pool_help; lane = lane->next)
-        before = lane;
-    if (!lane || lane->first->job != job || !fits(arg, lane->first->arg))
-        return NULL;
-    return take_from(p, before);
-}
-
-size_t pool_take(struct pool *p, pool_job *job, pool_fits *fits, void *arg, size_t most, void **ret)
-{
-    struct work *work;
-    size_t n = 0;
-
-    pthread_mutex_lock(&p->lock);
-    size_t share = atomic_load(&p->wanted) / p->threads / 4;
-    for (most = most < share ? most : share; n < most && (work = take_like(p, job, fits, arg));
-         n++) {
-        ret[n] = work->arg;
-        free(work);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return n;
-}
-
-int pool_put_back(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
-{
-    return submit(p, lane, job, arg, true);
 }
 
 /* ---- giving way -------------------------------------------------------------------------------- */

@@ -61,8 +61,6 @@ struct param {
 
 enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
 
-#define ENDPOINT_SHARE 4       /* requests that one worker works for at a time, at most                 */
-
 struct request;
 struct endpoint {
     const char *path;          /* "/stats"                                                              */
@@ -82,11 +80,6 @@ struct endpoint {
     int (*open)(struct request *rq);
     int (*next)(struct request *rq, struct buf *out);  /* 0 more, ERR_END done, NEXT_WAIT, NEXT_TURN, other: failed (rq->err) */
     void (*close)(struct request *rq);                 /* NULL-safe towards a failed open               */
-    /* Both may be NULL. Where many requests wait for a worker, who has opened one that can share opens some more that can, of the same
-     * snapshot, and calls share() before it ends them: it does for all of them what their next() need not do then, for a moment at most.
-     * ret_done[i]: little is left. can_share() is asked before open(), which is to be soon done then, and after it. */
-    bool (*can_share)(const struct request *rq);
-    void (*share)(struct request **all, size_t count, bool *ret_done);
     void (*rest)(struct request *rq);  /* may be NULL. Between two next(), once the client has stood still for
                                         * seconds: give back memory that can be had again             */
 };

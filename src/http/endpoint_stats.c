@@ -26,13 +26,6 @@ static const struct param_spec own_params[] = {
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
                                                   answer_params, NULL};
 
-/* Several end when the last one does, so they are worked for together no longer than one job works before it gives way. Of more
- * rows than four that count go through in that time little would be saved. */
-#define SHARE_ROWS 10000000
-#define SHARE_NS (100 * 1000000ll)
-
-_Static_assert(STATS_SHARE >= ENDPOINT_SHARE, "all of them at once");
-
 struct state {
     struct query *query;
     struct stats *stats; /* NULL with per_file */
@@ -67,31 +60,7 @@ static int open_stats(struct request *rq)
         rc = selection_open(rq, &s->chosen, &s->query);
     if (rc < 0 || request_flag(rq, "per_file"))
         return rc;
-    return stats_open(s->query, &s->options, &rq->err, &s->stats);
-}
-
-/* Windows of time have few chunks, and each its own; the events of `within` are looked for by open(), which may take long. */
-static bool can_share(const struct request *rq)
-{
-    const struct state *s = rq->state;
-
-    if (request_param(rq, "time_range")->set || request_param(rq, "within")->set ||
-        request_flag(rq, "per_file"))
-        return false;
-    return !s || stats_rows_to_scan(s->stats) <= SHARE_ROWS;
-}
-
-static void share_stats(struct request **all, size_t count, bool *ret_done)
-{
-    struct stats *some[STATS_SHARE];
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (can_share(all[i]))
-            some[n++] = ((struct state *)all[i]->state)->stats;
-    stats_share(some, n, clock_mono_ns() + SHARE_NS);
-    for (size_t i = 0; i < count; i++)
-        ret_done[i] = stats_rows_to_scan(((struct state *)all[i]->state)->stats) == 0;
+    return stats_run(s->query, &s->options, &rq->err, &s->stats);
 }
 
 /* ---- a file at a time ---- */
@@ -121,8 +90,7 @@ static int put_file(struct request *rq, struct state *s, uint32_t position)
     one.positions = &position;
     one.position_count = 1;
     int rc = query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
-    rc = rc < 0 ? rc : stats_open(query, &s->options, &rq->err, &stats);
-    rc = rc < 0 ? rc : stats_find(stats, &rq->err);
+    rc = rc < 0 ? rc : stats_run(query, &s->options, &rq->err, &stats);
     if (rc == 0)
         format_stats_file(stats, absolute_path(rq, f->name), &s->j);
     stats_free(stats);
@@ -163,8 +131,7 @@ static int next_stats(struct request *rq, struct buf *out)
     if (!s->stats)
         return next_file(rq, s, out);
     const char *query = request_text(rq, "query");
-    int rc = stats_find(s->stats, &rq->err);
-    rc = rc < 0 ? rc : format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
+    int rc = format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
     return rc < 0 ? rc : ERR_END;
 }
 
@@ -186,7 +153,5 @@ const struct endpoint endpoint_stats = {
     .format_count = 4,
     .open = open_stats,
     .next = next_stats,
-    .can_share = can_share,
-    .share = share_stats,
     .close = close_stats,
 };

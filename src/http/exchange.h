@@ -158,9 +158,6 @@ bool exchange_rest(struct exchange *x, int64_t now_ns);
 
 /* What the server does for exchanges. */
 int http_submit(struct exchange *x, pool_job *job); /* pool_submit, in its client's turn */
-/* Others like x that would be begun next, by the same job, at most ENDPOINT_SHARE - 1; and what was taken goes on with this job, where it was. */
-size_t http_take_like(struct exchange *x, pool_job *job, struct exchange **ret);
-int http_put_back(struct exchange *x, pool_job *job);
 void http_suspend(struct exchange *x);      /* caller holds x->lock, on libmicrohttpd's thread */
 void http_resume(struct exchange *x);       /* caller holds x->lock; nothing if not suspended  */
 /* The index is ready for what the request selects in its snapshot; or is asked for it. On a worker. */

@@ -223,51 +223,19 @@ static void job_turn(void *arg)
     opened(x, rc, fresh);
 }
 
-/* False: it has failed, and its job is over. */
-static bool open_or_end(struct exchange *x)
+static void open_now(struct exchange *x)
 {
     int rc = open_one(x);
     if (rc < 0)
         opened(x, rc, (struct buf){0});
-    return rc >= 0;
-}
-
-static void open_now(struct exchange *x)
-{
-    if (open_or_end(x))
+    else
         job_turn(x);
-}
-
-/* Who is done ends. Who is not goes back to where it was, before those that came later, and has a turn of its own. */
-static void end_shared(struct exchange **all, size_t count, const bool *done)
-{
-    for (size_t i = 0; i < count; i++)
-        if (done[i])
-            job_turn(all[i]);
-    for (size_t i = count; i-- > 0;)
-        if (!done[i] && http_put_back(all[i], job_turn) < 0)
-            job_turn(all[i]);
 }
 
 static void job_open(void *arg)
 {
-    struct exchange *all[ENDPOINT_SHARE] = {arg};
-    struct request *open[ENDPOINT_SHARE] = {&all[0]->rq};
-    bool done[ENDPOINT_SHARE] = {true};
-    size_t n = 1;
     http_want(arg);
-    if (!open_or_end(arg))
-        return;
-    for (size_t i = 1, end = 1 + http_take_like(arg, job_open, all + 1); i < end; i++) {
-        http_want(all[i]);
-        if (open_or_end(all[i])) {
-            open[n] = &all[i]->rq;
-            all[n++] = all[i];
-        }
-    }
-    if (n > 1)
-        all[0]->rq.endpoint->share(open, n, done);
-    end_shared(all, n, done);
+    open_now(arg);
 }
 
 /* ---- wait=ready ---- */

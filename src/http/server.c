@@ -16,29 +16,6 @@ int http_submit(struct exchange *x, pool_job *job)
     return pool_submit_to(x->http->pool, x->rq.client ? &x->rq.client->lane : NULL, job, x);
 }
 
-/* Both were handed over, so nobody changes what is looked at. */
-static bool is_like(void *arg, void *other)
-{
-    const struct request *a = &((struct exchange *)arg)->rq, *b = &((struct exchange *)other)->rq;
-    return b->endpoint == a->endpoint && b->snapshot == a->snapshot && b->endpoint->can_share(b);
-}
-
-size_t http_take_like(struct exchange *x, pool_job *job, struct exchange **ret)
-{
-    const struct endpoint *e = x->rq.endpoint;
-    void *taken[ENDPOINT_SHARE - 1];
-    bool can = e->can_share && e->can_share(&x->rq);
-    size_t n = can ? pool_take(x->http->pool, job, is_like, x, ENDPOINT_SHARE - 1, taken) : 0;
-    for (size_t i = 0; i < n; i++)
-        ret[i] = taken[i];
-    return n;
-}
-
-int http_put_back(struct exchange *x, pool_job *job)
-{
-    return pool_put_back(x->http->pool, x->rq.client ? &x->rq.client->lane : NULL, job, x);
-}
-
 void http_suspend(struct exchange *x)
 {
     x->suspended = true;

@@ -91,7 +91,6 @@ static inline uint32_t group_number(uint64_t word, const struct group_place *at)
 {
     return (uint32_t)(word >> at->shift & (((uint64_t)1 << at->bits) - 1));
 }
-enum { GROUP_LANES = 4 };
 struct group_map {
     struct group_table table;   /* of tuples, or of words where `pack` is there            */
     unsigned width;             /* keys a group                                             */
@@ -101,9 +100,6 @@ struct group_map {
     uint32_t one;               /* GROUP_ONE                                                */
     uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
-    uint32_t (*lanes)[GROUP_LANES];      /* GROUP_CODES: rows of the chunk, by product: GROUP_LANES counts that add up */
-    uint32_t lanes_cap;
-    bool counted;               /* ... some are                                             */
     unsigned bits;              /* GROUP_PACKED: of a word                                  */
     struct group_seen *seen;    /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
     uint32_t seen_mask, seen_count, stamp;
@@ -153,16 +149,6 @@ int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out);
 enum { GROUP_TALLY_MOST = 16 };
 struct group_rows { uint32_t group, rows; };
 int group_map_tally(struct group_map *m, struct scan_batch *b, struct group_rows ret[GROUP_TALLY_MOST]);
-
-/* The same of all batches of a chunk, where groups are many: group_map_count takes a batch's selected rows in (-EDOM: as
- * group_map_batch), and once the chunk is over, *product being 0 at first, group_map_next_count tells one group after the other.
- * 1, 0: no more; errors of group_table_add. */
-int group_map_count(struct group_map *m, struct scan_batch *b);
-int group_map_next_count(struct group_map *m, uint32_t *product, struct group_rows *ret);
-/* Between group_map.c and group_count.c: products of all rows of the batch, in `out` or where codes are products; the group of
- * one, made where there is none. */
-int group_products(struct group_map *m, struct scan_batch *b, uint32_t *out, const uint32_t **ret);
-int64_t group_of_product(struct group_map *m, uint32_t product);
 
 /* ---- group_ranks.c ------------------------------------------------------------------------------------------- */
 

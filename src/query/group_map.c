@@ -25,8 +25,6 @@ void group_map_done(struct group_map *m)
 {
     free(m->dense);
     m->dense = NULL;
-    free(m->lanes);
-    m->lanes = NULL;
     free(m->seen);
     m->seen = NULL;
     budget_release(m->table.budget, m->seen_charged);
@@ -135,7 +133,6 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
         constant &= m->keys[i].constant;
     /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the first batch. */
     m->way = GROUP_HASH;
-    m->counted = false;
     m->one = UINT32_MAX;
     m->bits = bits;
     if (constant)
@@ -162,11 +159,6 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     if (group >= 0)
         m->dense[product] = (uint32_t)group + 1;
     return group;
-}
-
-int64_t group_of_product(struct group_map *m, uint32_t product)
-{
-    return m->dense[product] ? (int64_t)m->dense[product] - 1 : add_product(m, product);
 }
 
 /* out[row] = value for rows that are not selected. */
@@ -229,20 +221,6 @@ int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint
     memset(out, 0, b->rows * sizeof(*out));
     while ((k = group_next_key(m, b, &i, &codes, &rc)))
         kernels()->add_scaled(codes, b->rows, packed ? (uint32_t)1 << k->shift : k->stride, out);
-    return rc;
-}
-
-int group_products(struct group_map *m, struct scan_batch *b, uint32_t *out, const uint32_t **ret)
-{
-    unsigned i = 0, coded = 0;
-    int rc = 0;
-
-    for (unsigned k = 0; k < m->width; k++)
-        coded += !m->keys[k].constant && !m->keys[k].same;
-    *ret = out;
-    if (coded > 1)
-        return group_sum_codes(m, b, false, out);
-    group_next_key(m, b, &i, ret, &rc);
     return rc;
 }
 

@@ -389,7 +389,6 @@ struct chunk_hooks {
     const struct source *only; /* as in scan_sink; NULL: batches                       */
     int (*values)(void *arg, const struct scan_values *v);
     const atomic_bool *stop;
-    struct chunk_view *view;   /* the chunk's, open already; NULL: it is opened, and closed at the end */
 };
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
 /* The rows of the chunk that anybody can see where they are so few that only these should be read; borrowed until the next

@@ -222,18 +222,6 @@ int scan_run_all(struct scan_job *jobs, size_t count);
 /* Says why a scan failed: 0 or `rc`. */
 int scan_tell(struct err *err, int rc);
 
-/* The same in parts. The job's query and sink are borrowed until scan_end. 0, -ENOMEM. */
-struct scan_run;
-int scan_begin(const struct scan_job *job, struct scan_run **ret);
-/* On this thread, chunk by chunk until that time: each chunk is opened, and its columns are inflated, once for all that have the same places as
- * the first; the others are left as they are (and out of `all`). after(arg): all went through a chunk; what codes and keys they
- * had of it is still there. Sinks that are alike: the same `ends_first`, no `apart`. A failure is of one of them alone. */
-void scan_share(struct scan_run **all, size_t count, int64_t until_ns, void (*after)(void *arg), void *arg);
-void scan_fail(struct scan_run *r, int code); /* by after(): what is left of it is not scanned, and scan_end tells the code */
-uint64_t scan_rows_left(const struct scan_run *r);       /* of the chunks that nobody has begun; 0: it is over, or has failed */
-/* What is left, as scan_run does it (`drop`: nothing, it fails with ERR_CANCELLED), and the end of the workers. Takes r. 0, or what it failed with. */
-int scan_end(struct scan_run *r, bool drop);
-
 /* Chunk by chunk. */
 int scan_worker_new(struct query *q, struct scan_worker **ret);
 void scan_worker_free(struct scan_worker *w);

@@ -211,7 +211,7 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
 
 /* ---- a chunk --------------------------------------------------------------------------------------------------------------- */
 
-static int open_place(struct scan_worker *w, size_t position, struct chunk_view *view)
+static int open_place(struct scan_worker *w, size_t position)
 {
     struct query *q = w->query;
     struct scan_chunk *c = &w->chunk;
@@ -223,8 +223,7 @@ static int open_place(struct scan_worker *w, size_t position, struct chunk_view 
     c->place = q->places[position];
     c->file = snapshot_file(q->snapshot, c->place.file);
     c->info = &c->file->chunks[c->place.chunk];
-    c->view = view;
-    int rc = view ? 0 : chunk_open(q->env.index, q->snapshot, c->file, c->place.chunk, &c->view);
+    int rc = chunk_open(q->env.index, q->snapshot, c->file, c->place.chunk, &c->view);
     if (rc < 0)
         return rc;
     c->rows = chunk_rows(c->view);
@@ -291,7 +290,7 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     int rc = budget_check(w->query->budget);
 
     if (rc == 0)
-        rc = open_place(w, position, hooks->view);
+        rc = open_place(w, position);
     if (rc < 0)
         return rc;
     rc = hooks->plan ? hooks->plan(hooks->arg, &w->chunk) : 0;
@@ -314,8 +313,7 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         rc = test_bind_only(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, hooks);
-    if (!hooks->view)
-        chunk_close(w->chunk.view);
+    chunk_close(w->chunk.view);
     w->chunk.view = NULL;
     w->serial++; /* what was bound is gone with the chunk */
     return rc;

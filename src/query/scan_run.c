@@ -164,8 +164,7 @@ static bool all_taken(const struct scan_run *r)
     return true;
 }
 
-/* `view`: of the place's chunk, or NULL. */
-static void run_place(struct scan_run *r, unsigned i, size_t position, struct chunk_view *view)
+static void run_place(struct scan_run *r, unsigned i, size_t position)
 {
     struct runner w = {.run = r, .state = r->states[i]};
     const struct chunk_hooks hooks = {.arg = &w,
@@ -175,8 +174,7 @@ static void run_place(struct scan_run *r, unsigned i, size_t position, struct ch
                                       .end = on_end,
                                       .only = r->sink->only,
                                       .values = on_values,
-                                      .stop = &r->stop,
-                                      .view = view};
+                                      .stop = &r->stop};
     bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
 
     failpoint("query.chunk");
@@ -197,7 +195,7 @@ static bool take_chunks(struct scan_run *r, unsigned i)
     size_t number;
 
     while (!is_stopped(r) && take_number(r, i, &number)) {
-        run_place(r, i, place_of(r, number), NULL);
+        run_place(r, i, place_of(r, number));
         if (pool_is_wanted(r->query->env.pool))
             return true;
     }
@@ -342,118 +340,6 @@ int scan_run_all(struct scan_job *jobs, size_t count)
     }
     free(all.run);
     return rc ? -ENOMEM : 0;
-}
-
-/* ---- in parts, for several that one thread goes through together ---------------------------------------------------- */
-
-int scan_begin(const struct scan_job *job, struct scan_run **ret)
-{
-    struct scan_run *r = calloc(1, sizeof(*r));
-    int rc = r ? run_init(r, job, worker_count(job, 1)) : -ENOMEM;
-
-    if (rc < 0 && r)
-        run_done(r);
-    if (rc < 0)
-        free(r);
-    else
-        *ret = r;
-    return rc;
-}
-
-static bool same_places(const struct query *a, const struct query *b)
-{
-    bool same = a->snapshot == b->snapshot && a->place_count == b->place_count;
-
-    for (size_t i = 0; same && i < a->place_count; i++) {
-        const struct scan_place *p = &a->places[i], *q = &b->places[i];
-        same = p->file == q->file && p->chunk == q->chunk && p->first_row == q->first_row &&
-               p->end_row == q->end_row;
-    }
-    return same;
-}
-
-/* NULL: each is to try by itself. */
-static struct chunk_view *view_of_place(const struct query *q, size_t position)
-{
-    const struct scan_place *p = &q->places[position];
-    struct chunk_view *view;
-    int rc =
-        chunk_open(q->env.index, q->snapshot, snapshot_file(q->snapshot, p->file), p->chunk, &view);
-
-    return rc < 0 ? NULL : view;
-}
-
-/* The next place of each of them, which is the same unless one has failed. False: there was none. */
-static bool share_place(struct scan_run **all, size_t count)
-{
-    struct chunk_view *view = NULL;
-    size_t number, first = 0;
-    bool any = false;
-
-    for (size_t i = 0; i < count; i++) {
-        struct scan_run *r = all[i];
-        if (!can_work(r, 0) || !take_number(r, 0, &number))
-            continue;
-        if (!any)
-            view = view_of_place(r->query, place_of(r, first = number));
-        any = true;
-        run_place(r, 0, place_of(r, number), number == first ? view : NULL);
-    }
-    chunk_close(view);
-    pulse_beat();
-    return any;
-}
-
-void scan_share(struct scan_run **all, size_t count, int64_t until_ns, void (*after)(void *arg),
-                void *arg)
-{
-    struct index *index = all[0]->query->env.index;
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (same_places(all[i]->query, all[0]->query))
-            all[n++] = all[i];
-    }
-    index_query_running(index, 1);
-    while (clock_mono_ns() < until_ns && share_place(all, n))
-        after(arg);
-    index_query_running(index, -1);
-}
-
-void scan_fail(struct scan_run *r, int code)
-{
-    if (!is_stopped(r))
-        fail(r, 0, code);
-}
-
-uint64_t scan_rows_left(const struct scan_run *r)
-{
-    const struct query *q = r->query;
-    uint64_t rows = 0;
-
-    for (unsigned k = 0; k < r->stretch_count && !is_stopped(r); k++) {
-        for (size_t n = atomic_load(&r->stretches[k].next); n < r->stretches[k].end; n++) {
-            const struct scan_place *p = &q->places[place_of(r, n)];
-            rows += snapshot_file(q->snapshot, p->file)->chunks[p->chunk].rows;
-        }
-    }
-    return rows;
-}
-
-int scan_end(struct scan_run *r, bool drop)
-{
-    struct runs all = {.run = r, .count = 1, .workers = r->worker_count};
-
-    if (drop)
-        fail(r, 0, ERR_CANCELLED);
-    if (is_stopped(r) || all_taken(r))
-        end_workers(&all, 0);
-    else
-        run_workers(&all);
-    int rc = r->error;
-    run_done(r);
-    free(r);
-    return rc;
 }
 
 int scan_tell(struct err *err, int rc)

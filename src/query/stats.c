@@ -339,49 +339,19 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
 
 /* ---- running ----------------------------------------------------------------------------------------- */
 
-/* What is still to be found, and what for. */
-struct stats_work {
-    struct stats_plan plan;
-    struct stats_options options;
-    int64_t started_ns;
-    struct stats_pass *pass; /* NULL: no scan, or it is over */
+/* By a scan. */
+static int find(struct stats *s, const struct stats_plan *plan, const struct stats_options *o)
+{
     struct stats_found found;
     struct doubles doubles;
-    bool begun; /* found and doubles are to be done away with */
-};
+    struct stats_scan scan = {.plan = plan, .found = &found, .doubles = &doubles};
+    int rc = stats_scan_all(&scan, 1);
 
-static void work_free(struct stats_work *w)
-{
-    if (w->pass)
-        (void)stats_scan_end(w->pass, true);
-    if (w->begun) {
-        found_done(&w->found);
-        doubles_done(&w->doubles);
-    }
-    free(w);
-}
-
-/* From summaries, or a scan is begun. */
-static int work_begin(struct stats_work *w, struct stats *s)
-{
-    const struct stats_scan scan = {.plan = &w->plan, .found = &w->found, .doubles = &w->doubles};
-    int rc = stats_can_summarise(&w->plan, &w->options)
-                 ? stats_from_summary(&w->plan, s, &w->options)
-                 : -EDOM;
-
-    if (rc != -EDOM)
-        return rc;
-    w->begun = true;
-    return stats_scan_begin(&scan, &w->pass);
-}
-
-static int work_end(struct stats_work *w, struct stats *s)
-{
-    struct stats_pass *pass = w->pass;
-
-    w->pass = NULL;
-    int rc = pass ? stats_scan_end(pass, false) : 0;
-    return rc < 0 || !pass ? rc : tell_found(s, &w->found, &w->doubles, &w->options);
+    rc = rc < 0 ? rc : scan.error;
+    rc = rc < 0 ? rc : tell_found(s, &found, &doubles, o);
+    found_done(&found);
+    doubles_done(&doubles);
+    return rc;
 }
 
 static int explain(int rc, const struct stats_plan *plan, struct err *err)
@@ -402,89 +372,39 @@ static uint64_t count_failed(struct query *q)
     return failed;
 }
 
-int stats_open(struct query *q, const struct stats_options *options, struct err *err,
-               struct stats **ret)
-{
-    struct stats *s = calloc(1, sizeof(*s));
-    struct stats_work *w = s ? s->work = calloc(1, sizeof(*w)) : NULL;
-
-    if (!w) {
-        free(s);
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    }
-    w->started_ns = clock_mono_ns();
-    w->options = *options;
-    w->plan = (struct stats_plan){.query = q, .budget = query_budget(q)};
-    s->report = options->report;
-    s->budget = w->plan.budget;
-    int rc = plan_make(&w->plan, s, options, err);
-    rc = rc < 0 ? rc : work_begin(w, s);
-    if (rc < 0) {
-        rc = explain(rc, &w->plan, err);
-        stats_free(s);
-        return rc;
-    }
-    *ret = s;
-    return 0;
-}
-
-uint64_t stats_rows_to_scan(const struct stats *s)
-{
-    return s->work && s->work->pass ? stats_scan_rows(s->work->pass) : 0;
-}
-
-void stats_share(struct stats **all, size_t count, int64_t until_ns)
-{
-    struct stats_pass *passes[STATS_SHARE];
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (stats_rows_to_scan(all[i]) > 0)
-            passes[n++] = all[i]->work->pass;
-    if (n > 1)
-        stats_scan_share(passes, n, until_ns);
-}
-
-int stats_find(struct stats *s, struct err *err)
-{
-    struct stats_work *w = s->work;
-    int rc = w ? work_end(w, s) : 0;
-
-    if (rc < 0)
-        return explain(rc, &w->plan, err);
-    if (!w)
-        return 0;
-    query_counters(w->plan.query, &s->counters);
-    s->complete = query_complete(w->plan.query);
-    s->failed_files = count_failed(w->plan.query);
-    s->elapsed_ns = clock_mono_ns() - w->started_ns;
-    s->work = NULL;
-    work_free(w);
-    return 0;
-}
-
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret)
 {
-    struct stats *s;
-    int rc = stats_open(q, options, err, &s);
+    struct stats *s = calloc(1, sizeof(*s));
+    struct stats_plan plan = {.query = q, .budget = query_budget(q)};
+    int64_t started_ns = clock_mono_ns();
 
-    if (rc < 0)
-        return rc;
-    rc = stats_find(s, err);
-    if (rc < 0)
+    if (!s)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    s->report = options->report;
+    s->budget = plan.budget;
+    int rc = plan_make(&plan, s, options, err);
+    if (rc == 0)
+        rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
+    if (rc == -EDOM)
+        rc = find(s, &plan, options);
+    if (rc < 0) {
+        rc = explain(rc, &plan, err);
         stats_free(s);
-    else
-        *ret = s;
-    return rc;
+        return rc;
+    }
+    query_counters(q, &s->counters);
+    s->complete = query_complete(q);
+    s->failed_files = count_failed(q);
+    s->elapsed_ns = clock_mono_ns() - started_ns;
+    *ret = s;
+    return 0;
 }
 
 void stats_free(struct stats *s)
 {
     if (!s)
         return;
-    if (s->work)
-        work_free(s->work);
     arena_done(&s->arena);
     if (s->charged)
         budget_release(s->budget, s->charged);

@@ -94,12 +94,6 @@ struct stats_scan {
     int error;                         /* out: 0, or what the scan failed with                      */
 };
 int stats_scan_all(struct stats_scan *all, size_t count);
-/* The same in parts, as scan_begin ... scan_end; s and what it names but itself are borrowed until the end. */
-struct stats_pass;
-int stats_scan_begin(const struct stats_scan *s, struct stats_pass **ret);
-void stats_scan_share(struct stats_pass **all, size_t count, int64_t until_ns); /* at most STATS_SHARE */
-uint64_t stats_scan_rows(const struct stats_pass *p);                         /* 0: nothing is left */
-int stats_scan_end(struct stats_pass *p, bool drop);
 void doubles_done(struct doubles *d);
 
 /* Numbers of the first `top` (0: all) groups by count descending, then keys by value. *new* array. */

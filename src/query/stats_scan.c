@@ -1,6 +1,5 @@
 /* stats_scan.c - one pass over the selected rows fills everything a report needs. */
 #include "stats_times.h"
-#include "stats_together.h"
 
 #include <errno.h>
 #include <math.h>
@@ -35,23 +34,12 @@ struct worker {
     double picked_f64[SCAN_BATCH];
 };
 
-/* Of jobs that one thread takes through the chunks together. */
-struct shared {
-    struct together together;
-    struct batch_times times;
-    struct worker *worker[STATS_SHARE]; /* who asks; NULL: has taken no part yet */
-    struct stats_pass **all;
-    size_t count;
-};
-
 /* What the last chunks of a job gave, in order. */
 struct job {
     const struct stats_plan *plan;
     struct stats_found *found;
     struct doubles *doubles;
-    bool first;            /* `found` is still empty */
-    struct shared *shared; /* NULL: nobody else scans the same chunks now */
-    unsigned who;          /* asks there */
+    bool first; /* `found` is still empty */
     struct stats_known known;
 };
 
@@ -116,7 +104,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     if (plan->groups && rc == 0)
         rc = plan->finer ? plan->finer->chunk(w->finer, c)
                          : group_map_chunk(&w->found.groups.map, c);
-    rc = rc < 0 ? rc : times_chunk(&w->times, c);
+    times_chunk(&w->times, c);
     if (w->rows >= SAMPLE_FOLD_ROWS && rc == 0) {
         w->rows = 0;
         rc = sample_fold(&w->found.memory);
@@ -159,34 +147,15 @@ static int need_counts(struct worker *w, struct count_table *t)
                        &w->found.groups.charged);
 }
 
-/* What was counted until the chunk's end. */
-static int take_counts(struct worker *w, struct count_table *t)
-{
-    struct group_rows rows;
-    uint32_t product = 0;
-    int n;
-
-    while ((n = group_map_next_count(&t->map, &product, &rows)) > 0) {
-        int rc = need_counts(w, t);
-        if (rc < 0)
-            return rc;
-        t->counts[rows.group] += rows.rows;
-    }
-    return n;
-}
-
 static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct worker *w = state;
     struct chunk_doubles *d = &w->doubles;
-    int rc = 0;
     (void)c;
 
     *ret_part = NULL;
-    for (unsigned i = 0; i < COUNT_TABLES && rc == 0; i++)
-        rc = take_counts(w, &w->found.count[i]);
-    if (rc < 0 || d->count == 0)
-        return rc;
+    if (d->count == 0)
+        return 0;
     *ret_part = part_new(w);
     for (uint32_t i = 0; i < d->count; i++)
         d->at[d->entries[i].quantity][d->entries[i].group] = 0;
@@ -497,25 +466,12 @@ static int add_few(struct worker *w, struct scan_batch *b, struct count_table *t
     return rc;
 }
 
-/* Where others go through the same chunk, rows are counted once for all of them. */
-static int add_shared(struct worker *w, struct scan_batch *b, unsigned table)
-{
-    struct shared *s = w->job->shared;
-
-    if (!s || table >= TOGETHER_TABLES)
-        return -EDOM;
-    s->worker[w->job->who] = w;
-    return together_take(&s->together, w->job->who, table, &w->found.count[table].map, b);
-}
-
 /* By the first way that there is. */
 static int add_counts(struct worker *w, struct scan_batch *b, unsigned table)
 {
     struct count_table *t = &w->found.count[table];
-    int rc = add_shared(w, b, table);
+    int rc = add_few(w, b, t);
 
-    rc = rc == -EDOM ? add_few(w, b, t) : rc;
-    rc = rc == -EDOM ? group_map_count(&t->map, b) : rc;
     return rc == -EDOM ? add_rows(w, b, t) : rc;
 }
 
@@ -625,103 +581,4 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct 
 
     rc = rc < 0 ? rc : one.error;
     return scan_tell(err, rc);
-}
-
-/* ---- in parts ----------------------------------------------------------------------------------------------- */
-
-struct stats_pass {
-    struct job job;
-    struct scan_sink sink;
-    struct scan_run *run;
-};
-
-static void pass_free(struct stats_pass *p)
-{
-    pthread_mutex_destroy(&p->job.known.lock);
-    free(p);
-}
-
-int stats_scan_begin(const struct stats_scan *s, struct stats_pass **ret)
-{
-    struct stats_pass *p = calloc(1, sizeof(*p));
-
-    begin_found(s);
-    if (!p)
-        return -ENOMEM;
-    job_init(&p->job, s);
-    p->sink = sink_of(&p->job);
-    const struct scan_job scan = {.query = s->plan->query, .sink = &p->sink};
-    int rc = scan_begin(&scan, &p->run);
-    if (rc == 0)
-        *ret = p;
-    else
-        pass_free(p);
-    return rc;
-}
-
-static int take_shared(struct shared *s, unsigned who, unsigned table)
-{
-    struct worker *w = s->worker[who];
-    struct group_rows rows;
-    uint32_t product = 0;
-    int n;
-
-    while ((n = together_next(&s->together, who, table, &product, &rows)) > 0) {
-        struct count_table *t = &w->found.count[table];
-        int rc = need_counts(w, t);
-        if (rc < 0)
-            return rc;
-        t->counts[rows.group] += rows.rows;
-    }
-    return n;
-}
-
-/* A chunk is over. */
-static void count_shared(void *arg)
-{
-    struct shared *s = arg;
-
-    together_count(&s->together);
-    for (unsigned who = 0; who < s->count; who++) {
-        int rc = 0;
-        for (unsigned i = 0; i < TOGETHER_TABLES && rc == 0; i++)
-            rc = take_shared(s, who, i);
-        if (rc < 0)
-            scan_fail(s->all[who]->run, rc);
-    }
-    together_clear(&s->together);
-}
-
-void stats_scan_share(struct stats_pass **all, size_t count, int64_t until_ns)
-{
-    struct scan_run *runs[STATS_SHARE];
-    struct shared s = {.times.position = SIZE_MAX, .all = all, .count = count};
-
-    together_init(&s.together);
-    for (unsigned i = 0; i < count; i++) {
-        runs[i] = all[i]->run;
-        all[i]->job.known.batches = &s.times;
-        all[i]->job.shared = &s;
-        all[i]->job.who = i;
-    }
-    scan_share(runs, count, until_ns, count_shared, &s);
-    for (size_t i = 0; i < count; i++) {
-        all[i]->job.known.batches = NULL;
-        all[i]->job.shared = NULL;
-    }
-    free(s.times.at);
-    together_done(&s.together);
-}
-
-uint64_t stats_scan_rows(const struct stats_pass *p)
-{
-    return scan_rows_left(p->run);
-}
-
-int stats_scan_end(struct stats_pass *p, bool drop)
-{
-    int rc = scan_end(p->run, drop);
-
-    pass_free(p);
-    return rc;
 }

@@ -20,31 +20,8 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
 
 /* ---- a chunk ------------------------------------------------------------------------------------------------------- */
 
-/* Nothing is known of the chunk's batches yet. */
-static int note_chunk(struct batch_times *t, struct scan_chunk *c)
-{
-    uint32_t count = (c->rows + SCAN_BATCH - 1) / SCAN_BATCH;
-    struct column ts;
-
-    t->position = c->position;
-    t->count = 0;
-    if (chunk_find(c->view, TEXT("ts"), &ts) < 0 || ts.type != COLUMN_TIME || ts.nulls > 0)
-        return 0;
-    if (count > t->cap) {
-        struct bounds *grown = realloc(t->at, count * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        t->at = grown;
-        t->cap = count;
-    }
-    t->count = count;
-    for (uint32_t i = 0; i < count; i++)
-        t->at[i] = (struct bounds){INT64_MIN, INT64_MAX, false};
-    return 0;
-}
-
 /* Times of a chunk that lie within the span that is known already need not be read. */
-static void judge_times(struct stats_times *t, struct scan_chunk *c)
+void times_chunk(struct stats_times *t, struct scan_chunk *c)
 {
     const struct stats_plan *plan = t->plan;
     int64_t first, last, shortest, longest;
@@ -68,14 +45,6 @@ static void judge_times(struct stats_times *t, struct scan_chunk *c)
     t->state = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
     if (t->lengths_known && t->last_ts + t->longest <= t->known.max_te)
         t->state = TIMES_KNOWN;
-}
-
-int times_chunk(struct stats_times *t, struct scan_chunk *c)
-{
-    struct batch_times *all = t->job->batches;
-
-    judge_times(t, c);
-    return all && all->position != c->position ? note_chunk(all, c) : 0;
 }
 
 /* ---- a batch ------------------------------------------------------------------------------------------------------- */
@@ -169,37 +138,6 @@ static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *re
     return t->known.any && t->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
 }
 
-static int read_ts(const struct scan_batch *b, int64_t *out)
-{
-    struct column ts;
-    int rc = chunk_find(b->chunk->view, TEXT("ts"), &ts);
-
-    return rc < 0 ? rc : column_read_i64(b->chunk->view, &ts, b->first, b->rows, out);
-}
-
-/* Whether all rows of the batch are, selected or not. False, too, where nobody asked for that, or it was asked in vain. */
-static int batch_within(const struct stats_times *t, const struct scan_batch *b, int64_t lo,
-                        int64_t hi, bool *ret)
-{
-    struct batch_times *all = t->job->batches;
-    int64_t ts[SCAN_BATCH];
-    uint64_t inside[SCAN_WORDS];
-
-    *ret = false;
-    if (!all || b->places || b->chunk->within || b->number >= all->count ||
-        all->at[b->number].beyond)
-        return 0;
-    struct bounds *own = &all->at[b->number];
-    *ret = own->lo >= lo && own->hi <= hi;
-    int rc = *ret ? 0 : read_ts(b, ts);
-    if (rc < 0 || *ret)
-        return rc;
-    kernels()->range_i64(ts, b->rows, lo, hi, inside);
-    *ret = kernels()->count(inside, (b->rows + 63) / 64) == b->rows;
-    *own = (struct bounds){lo > own->lo ? lo : own->lo, hi < own->hi ? hi : own->hi, !*ret};
-    return 0;
-}
-
 /* Whether all selected events begin so early and late that they are within, by comparing many at once. */
 static int begins_within(const struct stats_times *t, struct scan_batch *b, bool *ret)
 {
@@ -212,10 +150,7 @@ static int begins_within(const struct stats_times *t, struct scan_batch *b, bool
     *ret = false;
     if (!starts_within(t, scan_is_nano(b->chunk, source) ? 1 : 1000, &lo, &hi))
         return 0;
-    int rc = batch_within(t, b, lo, hi, ret);
-    if (rc < 0 || *ret)
-        return rc;
-    rc = batch_i64(b, source, &ts, &ignored, NULL);
+    int rc = batch_i64(b, source, &ts, &ignored, NULL);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     kernels()->range_i64(ts, b->rows, lo, hi, inside);

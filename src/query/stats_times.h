@@ -6,21 +6,10 @@
 
 #include "stats.h"
 
-/* Of a chunk that several scan one after the other: between which ts all rows of each batch are, as far as one of them had to know. */
-struct batch_times {
-    size_t position;                   /* of the chunk's place; SIZE_MAX: none yet                  */
-    struct bounds {
-        int64_t lo, hi;
-        bool beyond;                   /* it was not so when somebody asked                         */
-    } *at;                             /* freed by who made it                                      */
-    uint32_t count, cap;               /* batches; none where a row has no ts                       */
-};
-
 /* What is known by all workers of a scan. */
 struct stats_known {
     pthread_mutex_t lock;              /* span; made and destroyed by who has it                    */
     struct time_span span;
-    struct batch_times *batches;       /* NULL: nobody else scans the same chunks now               */
 };
 
 /* One worker's. */
@@ -35,7 +24,7 @@ struct stats_times {
     __int128 longest;                  /* durations of the chunk, an upper bound, ns                */
 };
 void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found); /* both borrowed */
-int times_chunk(struct stats_times *t, struct scan_chunk *c);
+void times_chunk(struct stats_times *t, struct scan_chunk *c);
 int times_batch(struct stats_times *t, struct scan_batch *b);
 /* True: none of these durations widens the span, whatever the ts; else batches are needed. */
 bool times_within(const struct stats_times *t, const struct scan_values *v);

@@ -116,36 +116,6 @@ static int ask_stats(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
-/* Two ask the same in one scan: what fails of the first one does not matter to the second. */
-static int ask_shared(void *arg, struct buf *answer)
-{
-    const struct question *a = arg;
-    struct stats_options options = {.report = a->report, .no_summary = true};
-    struct budget budget[2] = {{0}, {0}};
-    struct err err[2] = {{0}, {0}};
-    struct query *q[2] = {NULL, NULL};
-    struct stats *stats[2] = {NULL, NULL};
-    int rc[2];
-
-    for (int i = 0; i < 2; i++) {
-        rc[i] = open_query(a, &budget[i], &err[i], &q[i]);
-        rc[i] = rc[i] ? rc[i] : stats_open(q[i], &options, &err[i], &stats[i]);
-    }
-    if (rc[0] == 0 && rc[1] == 0)
-        stats_share(stats, 2, INT64_MAX);
-    for (int i = 0; i < 2; i++) {
-        rc[i] = rc[i] ? rc[i] : stats_find(stats[i], &err[i]);
-        if (rc[i] == 0) {
-            stats[i]->elapsed_ns = 0;
-            rc[i] = format_stats(stats[i], "", a->format, false, answer);
-        }
-        stats_free(stats[i]);
-    }
-    int first = settle(rc[0], q[0], &budget[0], &err[0], answer);
-    int second = settle(rc[1], q[1], &budget[1], &err[1], answer);
-    return first ? first : second;
-}
-
 static int ask_view(void *arg, struct buf *answer)
 {
     const struct question *a = arg;
@@ -469,7 +439,6 @@ static const struct {
       .format = FORMAT_CSV}},
     {ask_stats,
      {.name = "names by scan", .report = STATS_NAMES, .scan = true, .file = "**/t*.pfw"}},
-    {ask_shared, {.name = "names by two", .report = STATS_NAMES, .query = "dur > 5us"}},
     {ask_view, {.name = "lines", .query = "args.d > 1000.5 and 'x1' in args.a", .metadata = true}},
     {ask_view, {.name = "lines in order of time", .ordered = true, .offset = 100}},
     {ask_rows, {.name = "rows", .query = "host == 'node2' or rank == 1", .format = FORMAT_NDJSON}},

@@ -491,76 +491,6 @@ static void lanes_take_turns(void)
     CHECK_STR(turns.done, "ab-abaab");
 }
 
-/* A job that takes others when all are queued, and all other threads are busy. */
-struct taker {
-    struct pool *p;
-    struct turns *turns;
-    struct pool_lane lane;
-    bool puts_back;
-    char names[8];
-    atomic_bool done;
-};
-
-static bool is_small_letter(void *arg, void *other)
-{
-    (void)arg;
-    return ((struct turn *)other)->of >= 'a';
-}
-
-static void take_others(void *arg)
-{
-    struct taker *t = arg;
-    void *taken[3];
-
-    wait_at_gate(&t->turns->gate);
-    size_t n = pool_take(t->p, take_turn, is_small_letter, NULL, 3, taken);
-    for (size_t i = 0; i < n; i++)
-        t->names[i] = ((struct turn *)taken[i])->of;
-    for (size_t i = n; t->puts_back && i-- > 0;)
-        CHECK_INT(pool_put_back(t->p, &t->lane, take_turn, taken[i]), 0);
-    atomic_store(&t->done, true);
-}
-
-/* Jobs are queued to two lanes in turn. `rest`: what is done afterwards, in this order where there is one thread. */
-static void check_taken(unsigned threads, bool puts_back, const char *queued, const char *taken,
-                        const char *rest)
-{
-    struct gate busy = {0};
-    struct turns turns = {0};
-    struct turn turn[12];
-    struct taker t = {.turns = &turns, .puts_back = puts_back};
-    struct pool_lane other = {0};
-    CHECK_STOP(pool_new(threads, "take", &t.p) == 0);
-
-    for (unsigned i = 1; i < threads; i++)
-        pool_submit(t.p, wait_at_gate, &busy);
-    pool_submit(t.p, take_others, &t);
-    while (atomic_load(&turns.gate.inside) + atomic_load(&busy.inside) < (int)threads)
-        sleep_ms(1);
-    for (size_t i = 0; queued[i]; i++) {
-        turn[i] = (struct turn){&turns, queued[i]};
-        CHECK_INT(pool_submit_to(t.p, i % 2 ? &other : &t.lane, take_turn, &turn[i]), 0);
-    }
-    atomic_store(&turns.gate.open, true);
-    while (!atomic_load(&t.done))
-        sleep_ms(1);
-    atomic_store(&busy.open, true);
-    pool_free(t.p);
-    CHECK_STR(t.names, taken);
-    CHECK_INT(strlen(turns.done), strlen(rest));
-    if (threads == 1)
-        CHECK_STR(turns.done, rest);
-}
-
-static void takes_what_comes_next(void)
-{
-    check_taken(1, false, "abcdefghijkl", "abc", "defghijkl"); /* a quarter of what waits */
-    check_taken(1, false, "abXdefghijkl", "ab", "Xdefghijkl");
-    check_taken(1, false, "abc", "", "abc");
-    check_taken(1, true, "abcdefghijkl", "abc", "dafbhcjelgik"); /* before the others of its lane */
-    check_taken(2, false, "abcdefgh", "a", "bcdefgh");           /* and of what is the thread's */
-}
-
 struct late {
     struct pool *p;
     atomic_bool open;
@@ -650,7 +580,6 @@ static const struct check_test tests[] = {
     {"few_are_away", few_are_away},
     {"who_is_away_can_be_stopped", who_is_away_can_be_stopped},
     {"lanes_take_turns", lanes_take_turns},
-    {"takes_what_comes_next", takes_what_comes_next},
     {"stopping_pool_takes_nothing", stopping_pool_takes_nothing},
     {"threads_have_names_and_no_signals", threads_have_names_and_no_signals},
     {"pool_counts_processors", pool_counts_processors},

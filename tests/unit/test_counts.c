@@ -1,5 +1,5 @@
 /* room: query */
-/* Rows counted by name: alone, and for several questions in one go, beside counts that the test keeps as it writes the lines. */
+/* Rows counted by name, beside counts that the test keeps as it writes the lines. */
 #include "query_store.h"
 
 enum { LINES = 30000 / (1 + CHECK_THREADS_ONLY), NAMES_MOST = 2000, CATS = 4 };
@@ -62,7 +62,7 @@ static bool open_one(struct store *s, struct question q, enum stats_report repor
     selection_init(&selection);
     selection.query = text_of(query);
     bool ok = query_open(&s->env, s->snapshot, &selection, &o->budget, &err, &o->query) == 0 &&
-              stats_open(o->query, &options, &err, &o->stats) == 0;
+              stats_run(o->query, &options, &err, &o->stats) == 0;
     err_done(&err);
     return CHECK(ok);
 }
@@ -93,9 +93,6 @@ static void check_answer(struct opened *o, struct question q, enum stats_report 
 {
     bool by_name = report == STATS_NAMES;
     size_t pairs = count_lines(q, by_name);
-    struct err err = {0};
-
-    CHECK_INT(stats_find(o->stats, &err), 0);
     const struct stats *s = o->stats;
     const struct stats_count *rows = by_name ? s->names : s->categories;
     size_t count = by_name ? s->name_count : s->category_count;
@@ -108,7 +105,6 @@ static void check_answer(struct opened *o, struct question q, enum stats_report 
     stats_free(o->stats);
     query_close(o->query);
     CHECK_INT(o->budget.memory_used, 0);
-    err_done(&err);
 }
 
 /* From all events to none; of one name, which is a constant where it is the only one. */
@@ -118,23 +114,16 @@ static const struct question questions[] = {
     {300, 1},          {999, UINT32_MAX}};
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
-static void ask(struct store *s, unsigned names, enum stats_report report, unsigned at_once)
+static void ask(struct store *s, unsigned names, enum stats_report report)
 {
-    for (unsigned first = 0; first < QUESTIONS; first++) {
-        struct opened all[STATS_SHARE] = {{{0}}};
-        struct stats *stats[STATS_SHARE];
-        for (unsigned i = 0; i < at_once; i++) {
-            CHECK_STOP(open_one(s, questions[(first + i * i) % QUESTIONS], report, &all[i]));
-            stats[i] = all[i].stats;
-        }
-        stats_share(stats, at_once, INT64_MAX);
-        for (unsigned i = 0; i < at_once; i++)
-            check_answer(&all[i], questions[(first + i * i) % QUESTIONS], report, names);
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        struct opened o = {{0}};
+        CHECK_STOP(open_one(s, questions[i], report, &o));
+        check_answer(&o, questions[i], report, names);
     }
 }
 
-/* Few names are compared with, some are counted together, more are counted by each, very many are looked up. Chunks of one batch and less,
- * and of many. */
+/* Few names are compared with, very many are looked up. Chunks of one batch and less, and of many. */
 static void counts_names(void)
 {
     static const unsigned kinds[] = {1, 3, 12, 70, 400, NAMES_MOST};
@@ -145,10 +134,8 @@ static void counts_names(void)
         random_state = k;
         write_lines(&s, kinds[k / 2]);
         CHECK_STOP(store_ingest(&s, k % 2 ? 64 << 10 : 0, 2));
-        for (unsigned at_once = 1; at_once <= STATS_SHARE; at_once++) {
-            ask(&s, kinds[k / 2], STATS_NAMES, at_once);
-            ask(&s, kinds[k / 2], STATS_CATEGORIES, at_once);
-        }
+        ask(&s, kinds[k / 2], STATS_NAMES);
+        ask(&s, kinds[k / 2], STATS_CATEGORIES);
         store_end(&s);
     }
 }

@@ -17,28 +17,6 @@ int http_submit(struct exchange *x, pool_job *job)
     return pool_submit(workers, job, x);
 }
 
-static bool is_like(void *arg, void *other)
-{
-    const struct request *a = &((struct exchange *)arg)->rq, *b = &((struct exchange *)other)->rq;
-    return a->endpoint == b->endpoint && b->endpoint->can_share(b);
-}
-
-size_t http_take_like(struct exchange *x, pool_job *job, struct exchange **ret)
-{
-    void *taken[ENDPOINT_SHARE];
-    bool can = x->rq.endpoint->can_share && x->rq.endpoint->can_share(&x->rq);
-    size_t n = can ? pool_take(workers, job, is_like, x, ENDPOINT_SHARE - 1, taken) : 0;
-
-    for (size_t i = 0; i < n; i++)
-        ret[i] = taken[i];
-    return n;
-}
-
-int http_put_back(struct exchange *x, pool_job *job)
-{
-    return pool_put_back(workers, NULL, job, x);
-}
-
 void http_suspend(struct exchange *x)
 {
     x->suspended = true;
@@ -434,111 +412,13 @@ static void stops_between_turns(void)
     cancel_at = 0;
 }
 
-/* ---- several that one worker works for ---- */
-
-/* So many that a quarter of a worker's share is one and more, also when both workers have begun one. */
-enum { SHARING = 16 };
-static atomic_int shared_most, steps_alone;
-static atomic_bool gate_is_open;
-static atomic_int at_gate;
-
-static void wait_at_gate(void *arg)
-{
-    (void)arg;
-    atomic_fetch_add(&at_gate, 1);
-    while (!atomic_load(&gate_is_open))
-        usleep(200);
-}
-
-/* rq->status is who it is, and what is done of its work comes beside it. */
-static int open_shares(struct request *rq)
-{
-    rq->state = arena_alloc(&rq->arena, sizeof(int));
-    if (!rq->state)
-        return -ENOMEM;
-    return rq->status % 100 == 3 ? ERR_PARAM : 0;
-}
-
-static bool can_share(const struct request *rq)
-{
-    return rq->status < 300;
-}
-
-/* Of every third one something is left. */
-static void share(struct request **all, size_t count, bool *ret_done)
-{
-    if ((int)count > atomic_load(&shared_most))
-        atomic_store(&shared_most, (int)count);
-    for (size_t i = 0; i < count; i++)
-        *(int *)all[i]->state = ret_done[i] = all[i]->status % 3 > 0;
-}
-
-static int next_shares(struct request *rq, struct buf *out)
-{
-    int rc = budget_check(&rq->budget);
-
-    atomic_fetch_add(&steps_alone, *(int *)rq->state == 0);
-    buf_printf(out, "%d\n", rq->status);
-    return rc < 0 ? rc : ERR_END;
-}
-
-static const struct endpoint shares = {.path = "/shares",
-                                       .summary = "shares",
-                                       .methods = METHOD_GET,
-                                       .params = no_params,
-                                       .open = open_shares,
-                                       .can_share = can_share,
-                                       .share = share,
-                                       .next = next_shares};
-
-static struct exchange *submit_sharing(int status)
-{
-    struct exchange *x = exchange_new(NULL, "/shares");
-    if (!x)
-        abort();
-    x->rq.http = &context;
-    x->rq.endpoint = &shares;
-    x->rq.status = status;
-    start(x, false);
-    return x;
-}
-
-/* Both workers are busy until all wait. One fails to open, one is cancelled, one cannot share: each has its own end. */
-static void works_for_several(void)
-{
-    struct exchange *all[SHARING];
-    char wanted[16];
-
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(pool_submit(workers, wait_at_gate, NULL), 0);
-    while (atomic_load(&at_gate) < 2)
-        usleep(200);
-    for (int i = 0; i < SHARING; i++)
-        all[i] = submit_sharing(i == 7 ? 307 : 200 + i);
-    exchange_cancel(all[5], ERR_CANCELLED, false);
-    atomic_store(&gate_is_open, true);
-    for (int i = 0; i < SHARING; i++) {
-        until_quiet(all[i]);
-        CHECK_INT(all[i]->phase, EXCHANGE_READY);
-        CHECK_INT(all[i]->error, i == 3 ? ERR_PARAM : i == 5 ? ERR_CANCELLED : 0);
-        all[i]->phase = EXCHANGE_STREAMING;
-        snprintf(wanted, sizeof wanted, "%d\n", all[i]->rq.status);
-        if (i != 3 && i != 5)
-            check_reads(all[i], wanted);
-        exchange_unref(all[i]);
-    }
-    CHECK(atomic_load(&shared_most) > 1);
-    CHECK(atomic_load(&shared_most) <= ENDPOINT_SHARE);
-    CHECK(atomic_load(&steps_alone) >= 3); /* 201, 204 and 307; perhaps others that were alone */
-}
-
 static const struct check_test tests[] = {
     {"waits_for_changes", waits_for_changes},   {"loses_no_change", loses_no_change},
     {"waits_for_time", waits_for_time},         {"not_before_it_streams", not_before_it_streams},
     {"limits_of_time", limits_of_time},         {"stops_and_leaves", stops_and_leaves},
     {"flushes_the_coding", flushes_the_coding}, {"parks", parks},
     {"works_in_turns", works_in_turns},         {"stops_between_turns", stops_between_turns},
-    {"works_for_several", works_for_several},   {NULL, NULL},
+    {NULL, NULL},
 };
 
 static char place[] = "/tmp/test_exchange.XXXXXX";
