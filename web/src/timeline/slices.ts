@@ -82,18 +82,19 @@ export function boxesOf(answer: Answer, from: number, step: number, ids: string[
   };
   let at = 0;
   answer.lanes.forEach((lane, number) => lane.slices?.forEach((told, depth) => {
-    const end = at + told.slot.length;
-    of.lane.fill(number, at, end);
-    of.depth.fill(depth, at, end);
-    of.start.set(told.start.map((us) => from + Math.round(us * 1000)), at);
+    const { length } = told.slot;
+    of.lane.fill(number, at, at + length);
+    of.depth.fill(depth, at, at + length);
     of.dur.set(told.dur, at);
-    of.slot.set(told.slot.map((slot) => from + slot * step), at);
-    of.colour.set(told.color.map((c) => colours[c] as number), at);
     of.name.set(told.name, at);
     of.file.set(told.file, at);
     of.object.set(told.object, at);
     of.others.set(told.others, at);
-    at = end;
+    for (let i = 0; i < length; i++, at++) {
+      of.start[at] = from + Math.round((told.start[i] as number) * 1000);
+      of.slot[at] = from + (told.slot[i] as number) * step;
+      of.colour[at] = colours[told.color[i] as number] as number;
+    }
   }));
   return Array.from({ length: n }, (_, i) => new Box(of, i));
 }
