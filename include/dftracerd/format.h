@@ -35,7 +35,11 @@ void jw_bool(struct jw *j, bool b);
 void jw_null(struct jw *j);
 void jw_time_ns(struct jw *j, __int128 ns);    /* decimal microseconds */
 void jw_value(struct jw *j, const struct value *v);
-void jw_array(struct jw *j, const struct value *v, size_t n);        /* quickest for numbers */
+/* A number of each of many structs. JW_NS is an __int128, written as decimal microseconds. */
+enum jw_number { JW_UINT32, JW_UINT64, JW_NS };
+struct jw_column { const char *key; size_t offset; enum jw_number number; };
+/* An object with an array for each column: the numbers of `n` structs of `size` bytes. */
+void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs, size_t size, size_t n);
 void jw_put_text(struct jw *j, const char *key, struct text t);      /* jw_put_*: a key with its value */
 void jw_put_str(struct jw *j, const char *key, const char *s);
 void jw_put_uint(struct jw *j, const char *key, uint64_t u);

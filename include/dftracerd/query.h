@@ -601,6 +601,7 @@ struct timeline_facts {
     uint64_t objects, untimed;       /* in the window; selected ones without ts                          */
     __int128 busy_ns;                /* of all lanes                                                     */
     uint32_t names, slice_files;     /* of slices                                                        */
+    uint32_t slices_most;            /* of a lane and depth                                              */
     bool slices_complete;            /* all objects were considered for slices ...                       */
     uint64_t slices_least_ns;        /* ... else those that are at least so long                         */
 };
@@ -627,8 +628,8 @@ struct timeline_event {
  * in these columns and are no slices. In windows of few objects each is a slice. */
 struct timeline_slice {
     uint32_t depth, column, others, color, name, file; /* name, file: positions in timeline_names, timeline_files */
-    int64_t ts_ns;                   /* not cut at the window                                            */
-    uint64_t dur_ns, object;         /* dur: 0 where there is none                                       */
+    uint64_t object;
+    __int128 start_ns, dur_ns;       /* from the window's start; neither is cut at it; dur: 0 where there is none */
 };
 struct timeline_name { struct value name, cat; };
 struct timeline;

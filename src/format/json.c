@@ -134,30 +134,82 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
-void jw_array(struct jw *j, const struct value *v, size_t n)
-{
-    bool numbers = !j->pretty;
+/* ---- numbers of structs ------------------------------------------------------------------------ */
 
-    for (size_t i = 0; i < n; i++)
-        numbers &= value_is_number(&v[i]);
-    if (!numbers) {
-        jw_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
-            jw_value(j, &v[i]);
-        jw_end(j, ']');
-        return;
-    }
-    put_gap(j);
-    char *to = buf_reserve(j->out, n * 64 + 2), *at = to;
-    if (!to)
-        return;
-    *at++ = '[';
-    for (size_t i = 0; i < n; i++, *at++ = ',')
-        at += value_number(&v[i], at);
-    at -= n > 0;
-    *at++ = ']';
-    j->out->len += (size_t)(at - to);
+enum { NUMBER_BYTES = 64, NUMBERS_AT_ONCE = 512 };
+
+static inline char *put_uint(uint64_t u, char *to)
+{
+    if (u >= 10)
+        return to + num_format_u64(u, to);
+    *to = (char)('0' + u);
+    return to + 1;
 }
+
+static inline char *put_number(const char *from, enum jw_number number, char *to)
+{
+    uint32_t u32;
+    uint64_t u64;
+    __int128 ns;
+
+    switch (number) {
+    case JW_UINT32:
+        memcpy(&u32, from, sizeof(u32));
+        return put_uint(u32, to);
+    case JW_UINT64:
+        memcpy(&u64, from, sizeof(u64));
+        return put_uint(u64, to);
+    case JW_NS:
+        break;
+    }
+    memcpy(&ns, from, sizeof(ns));
+    return to +
+           (ns == (int64_t)ns ? num_format_milli((int64_t)ns, to) : num_format_milli128(ns, to));
+}
+
+static void put_numbers(struct jw *j, const char *from, enum jw_number number, size_t size,
+                        size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t end = n - i < NUMBERS_AT_ONCE ? n : i + NUMBERS_AT_ONCE;
+        char *begin = buf_reserve(j->out, (end - i) * NUMBER_BYTES), *to = begin;
+        if (!begin)
+            return;
+        for (; i < end; i++) {
+            if (i > 0)
+                *to++ = ',';
+            to = put_number(from + i * size, number, to);
+        }
+        j->out->len += (size_t)(to - begin);
+    }
+}
+
+static void put_lines(struct jw *j, const char *from, enum jw_number number, size_t size, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        put_gap(j);
+        put_numbers(j, from + i * size, number, size, 1);
+    }
+}
+
+void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs,
+                size_t size, size_t n)
+{
+    jw_begin(j, '{');
+    for (size_t i = 0; i < count; i++) {
+        const char *from = (const char *)structs + columns[i].offset;
+        jw_key(j, columns[i].key);
+        jw_begin(j, '[');
+        if (j->pretty)
+            put_lines(j, from, columns[i].number, size, n);
+        else
+            put_numbers(j, from, columns[i].number, size, n);
+        jw_end(j, ']');
+    }
+    jw_end(j, '}');
+}
+
+/* ---- keys with values -------------------------------------------------------------------------- */
 
 void jw_put_text(struct jw *j, const char *key, struct text t)
 {

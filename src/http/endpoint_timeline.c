@@ -28,18 +28,25 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, page_params, answer_params, NULL};
 
+/* A cell, and the number of columns from there on that are equal. */
+struct run {
+    struct timeline_cell cell;
+    uint32_t columns;
+};
+
 struct state {
     struct query *query;
     struct timeline *timeline;
     const char *const *group_by;
     size_t group_by_count;
-    struct timeline_cell *cells;
+    struct timeline_cell *cells; /* of a lane */
+    struct run *runs;
+    struct timeline_slice *drawn; /* of a lane and depth */
     struct jw j;
     size_t lane, first, end; /* lanes to be told: from first to end */
     enum part { HEAD, LANES, NAMES, FILES, REST } part;
     bool slices, in_lane;
     size_t item; /* the next slice of the lane, name or file */
-    uint32_t depth;
 };
 
 enum { ITEMS_A_STEP = 4096 };
@@ -84,7 +91,9 @@ static int choose_lanes(struct request *rq, struct state *s)
     s->end = limit->set && limit->number < f->lanes - s->lane ? s->lane + (size_t)limit->number
                                                               : f->lanes;
     s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
-    return s->cells ? 0 : -ENOMEM;
+    s->runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->runs));
+    s->drawn = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*s->drawn));
+    return s->cells && s->runs && s->drawn ? 0 : -ENOMEM;
 }
 
 static int open_timeline(struct request *rq)
@@ -188,60 +197,58 @@ static bool repeats(const struct timeline_cell *a, const struct timeline_cell *b
            b->color == a->color;
 }
 
-/* [column, count, busy, color], and how many columns are alike where it is not one. */
-static void write_cells(const char *key, const struct state *s, size_t n, struct jw *j)
+/* s->runs of the n cells; how many. */
+static size_t join_cells(struct state *s, size_t n)
 {
-    uint32_t run;
+    size_t runs = 0;
+
+    for (size_t i = 0; i < n; runs++) {
+        struct run *run = &s->runs[runs];
+        *run = (struct run){.cell = s->cells[i], .columns = 1};
+        while (++i < n && repeats(&run->cell, &s->cells[i], run->columns))
+            run->columns++;
+    }
+    return runs;
+}
+
+static void write_cells(const char *key, struct state *s, size_t n, struct jw *j)
+{
+    static const struct jw_column columns[] = {
+        {"slot", offsetof(struct run, cell.column), JW_UINT32},
+        {"count", offsetof(struct run, cell.count), JW_UINT64},
+        {"busy", offsetof(struct run, cell.busy_ns), JW_NS},
+        {"color", offsetof(struct run, cell.color), JW_UINT32},
+        {"slots", offsetof(struct run, columns), JW_UINT32}, /* the last: without runs left out */
+    };
+    size_t runs = join_cells(s, n), count = sizeof(columns) / sizeof(*columns);
 
     jw_key(j, key);
-    jw_begin(j, '[');
-    for (size_t i = 0; i < n; i += run) {
-        const struct timeline_cell *c = &s->cells[i];
-        for (run = 1; i + run < n && repeats(c, &s->cells[i + run], run);)
-            run++;
-        const struct value numbers[] = {{.type = VALUE_UINT, .u = c->column},
-                                        {.type = VALUE_UINT, .u = c->count},
-                                        {.type = VALUE_TIME, .wide = c->busy_ns},
-                                        {.type = VALUE_UINT, .u = c->color},
-                                        {.type = VALUE_UINT, .u = run}};
-        jw_array(j, numbers, run > 1 ? 5 : 4);
-    }
-    jw_end(j, ']');
+    jw_columns(j, columns, runs < n ? count : count - 1, s->runs, sizeof(*s->runs), runs);
 }
 
-/* [column, start from the window's, dur, color, name, file, object, others] */
-static void write_slice(const struct state *s, const struct timeline_slice *slice, struct jw *j)
-{
-    __int128 start = (__int128)slice->ts_ns - timeline_facts(s->timeline)->from_ns;
-    const struct value numbers[] = {
-        {.type = VALUE_UINT, .u = slice->column},    {.type = VALUE_TIME, .wide = start},
-        {.type = VALUE_TIME, .wide = slice->dur_ns}, {.type = VALUE_UINT, .u = slice->color},
-        {.type = VALUE_UINT, .u = slice->name},      {.type = VALUE_UINT, .u = slice->file},
-        {.type = VALUE_UINT, .u = slice->object},    {.type = VALUE_UINT, .u = slice->others}};
-
-    jw_array(j, numbers, sizeof(numbers) / sizeof(*numbers));
-}
-
-/* An array for each depth. False: there are more. */
+/* Of one depth. False: there are no more. */
 static bool write_slices(struct state *s, struct jw *j)
 {
-    size_t n = timeline_slice_count(s->timeline, s->lane), end = s->item + ITEMS_A_STEP;
+    static const struct jw_column columns[] = {
+        {"slot", offsetof(struct timeline_slice, column), JW_UINT32},
+        {"start", offsetof(struct timeline_slice, start_ns), JW_NS},
+        {"dur", offsetof(struct timeline_slice, dur_ns), JW_NS},
+        {"color", offsetof(struct timeline_slice, color), JW_UINT32},
+        {"name", offsetof(struct timeline_slice, name), JW_UINT32},
+        {"file", offsetof(struct timeline_slice, file), JW_UINT32},
+        {"object", offsetof(struct timeline_slice, object), JW_UINT64},
+        {"others", offsetof(struct timeline_slice, others), JW_UINT32},
+    };
+    size_t all = timeline_slice_count(s->timeline, s->lane), n = 0;
 
-    for (; s->item < n && s->item < end; s->item++) {
-        struct timeline_slice slice;
-        timeline_slice(s->timeline, s->lane, s->item, &slice);
-        if (s->item > 0 && slice.depth != s->depth)
-            jw_end(j, ']');
-        if (s->item == 0 || slice.depth != s->depth)
-            jw_begin(j, '[');
-        s->depth = slice.depth;
-        write_slice(s, &slice, j);
+    for (; s->item < all; s->item++, n++) {
+        timeline_slice(s->timeline, s->lane, s->item, &s->drawn[n]);
+        if (s->drawn[n].depth != s->drawn[0].depth)
+            break;
     }
-    if (s->item < n)
-        return false;
     if (n > 0)
-        jw_end(j, ']');
-    return true;
+        jw_columns(j, columns, sizeof(columns) / sizeof(*columns), s->drawn, sizeof(*s->drawn), n);
+    return s->item < all;
 }
 
 static void begin_lane(struct state *s, struct jw *j)
@@ -273,7 +280,7 @@ static void write_lane(struct state *s, struct jw *j)
 {
     if (!s->in_lane)
         begin_lane(s, j);
-    if (s->slices && !write_slices(s, j))
+    if (s->slices && write_slices(s, j))
         return;
     if (s->slices)
         jw_end(j, ']');

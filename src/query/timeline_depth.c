@@ -242,6 +242,20 @@ static int number_names(struct timeline *t)
     return rc;
 }
 
+static uint32_t count_most(const struct timeline *t)
+{
+    uint32_t most = 0;
+
+    for (uint32_t lane = 0; lane < t->facts.lanes; lane++) {
+        const struct timeline_drawn *drawn = &t->drawn[t->drawn_first[lane]];
+        for (uint32_t i = 0, same = 0; i < t->drawn_count[lane]; i++) {
+            same = i > 0 && drawn[i].depth == drawn[i - 1].depth ? same + 1 : 1;
+            most = same > most ? same : most;
+        }
+    }
+    return most;
+}
+
 int timeline_make_slices(struct timeline *t)
 {
     const struct timeline_slices *s = &t->found.slices;
@@ -263,6 +277,7 @@ int timeline_make_slices(struct timeline *t)
     rc = atomic_load(&job.error);
     t->facts.slices_complete = t->found.objects <= TIMELINE_SLICES_MOST;
     t->facts.slices_least_ns = s->least_ns;
+    t->facts.slices_most = rc < 0 ? 0 : count_most(t);
     return rc < 0 ? rc : number_names(t);
 }
 
@@ -286,7 +301,7 @@ void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct time
                                    .name = t->name_of[item->tuple] - 1,
                                    .file = t->number_of[chunk->file] - 1,
                                    .object = chunk->rows_before + slice_row(item),
-                                   .ts_ns = item->ts,
+                                   .start_ns = (__int128)item->ts - t->facts.from_ns,
                                    .dur_ns = length_of(item)};
 }
 

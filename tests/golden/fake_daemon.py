@@ -86,7 +86,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 answer["events"] += 1
             return told(answer).encode()
         if path == "/timeline":
-            return told(timeline.timeline(self.root, params)).encode()
+            return told(timeline.as_columns(timeline.timeline(self.root, params))).encode()
         if path == "/info":
             return told(info.info(self.root, params)).encode()
         if params.get("count_only"):

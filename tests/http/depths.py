@@ -88,7 +88,7 @@ def judge(root, web):
             answer = json.loads(text, parse_float=Fraction)
             w, where = timeline.Window(start, end, width), "%s ns of %d columns" % (end - start, width)
             equal((answer["slices_complete"], answer["slices_min_dur"], answer["columns"]), (True, 0, w.columns), where)
-            objects = {tuple(stats.sort_key(k) for k in lane["keys"]): lane for lane in answer["lanes"]}
+            objects = {tuple(stats.sort_key(k) for k in lane["keys"]): timeline.spread(lane) for lane in answer["lanes"]}
             for key, lane in objects.items():
                 judge_lane(lane, truth[key], w, answer, answer["count"] <= timeline.EACH, "%s lane %s" % (where, lane["keys"]))
             equal(len(objects), sum(1 for lane in truth.values() if depths_in(lane, w)), where)

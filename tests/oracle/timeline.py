@@ -226,15 +226,53 @@ def timeline(root, params):
     }  # fmt: skip
 
 
+CELL = ("slot", "count", "busy", "color")
+SLICE = ("slot", "start", "dur", "color", "name", "file", "object", "others")
+
+
+def rows_of(columns, members):
+    """Of columns of the daemon's answer; they have these members, and runs of equal rows may have `slots`."""
+    assert list(columns) in ([*members], [*members, "slots"]), list(columns)
+    rows = [list(row) for row in zip(*(columns[m] for m in members), strict=True)]
+    runs = columns.get("slots", [1] * len(rows))
+    return [[row[0] + i, *row[1:]] for row, run in zip(rows, runs, strict=True) for i in range(run)]
+
+
 def spread(lane):
-    """Runs of equal cells one by one."""
-    lane["cells"] = [[c[0] + i, *c[1:4]] for c in lane["cells"] for i in range(c[4] if len(c) > 4 else 1)]
+    """A lane of the daemon's answer, with rows instead of columns."""
+    for member in {"cells", "rest"} & set(lane):
+        lane[member] = rows_of(lane[member], CELL)
+    if "slices" in lane:
+        lane["slices"] = [rows_of(depth, SLICE) for depth in lane["slices"]]
     return lane
 
 
 def with_names(answer):
-    """An answer of the daemon, as the oracle tells slices."""
+    """An answer of the daemon, as the oracle gives it."""
     names, files = answer.pop("slice_names", None), answer.pop("slice_files", None)
-    for lane in answer["lanes"] if names is not None else ():
-        lane["slices"] = [[[*s[:4], *names[s[4]], files[s[5]], *s[6:]] for s in depth] for depth in lane["slices"]]
+    for lane in answer["lanes"]:
+        spread(lane)
+        if names is not None:
+            lane["slices"] = [[[*s[:4], *names[s[4]], files[s[5]], *s[6:]] for s in depth] for depth in lane["slices"]]
     return answer
+
+
+def as_columns(answer):
+    """The inverse."""
+    names, files = [], []
+
+    def number(values, value):
+        if value not in values:
+            values.append(value)
+        return values.index(value)
+
+    def columns(rows, members):
+        return {m: [row[i] for row in rows] for i, m in enumerate(members)}
+
+    for lane in answer["lanes"]:
+        lane["cells"] = columns(lane["cells"], CELL)
+        for depth in lane.get("slices", []):
+            depth[:] = [[*s[:4], number(names, s[4:6]), number(files, s[6]), *s[7:]] for s in depth]
+        if "slices" in lane:
+            lane["slices"] = [columns(depth, SLICE) for depth in lane["slices"]]
+    return {**answer, "slice_names": names, "slice_files": files} if "slices_complete" in answer else answer

@@ -1,6 +1,7 @@
 /* room: format */
 /* The JSON writer. */
 #include <math.h>
+#include <stddef.h>
 
 #include "check.h"
 #include "dftracerd/format.h"
@@ -75,6 +76,63 @@ static void pretty(void)
     free(got);
 }
 
+struct row {
+    uint32_t slot;
+    uint64_t count;
+    __int128 ns;
+};
+
+static char *columns_of(const struct row *rows, size_t n, bool with_pretty)
+{
+    static const struct jw_column columns[] = {{"ns", offsetof(struct row, ns), JW_NS},
+                                               {"count", offsetof(struct row, count), JW_UINT64},
+                                               {"slot", offsetof(struct row, slot), JW_UINT32}};
+    struct buf out = {0};
+    struct jw j;
+
+    jw_init(&j, &out, with_pretty);
+    jw_columns(&j, columns, 3, rows, sizeof(*rows), n);
+    return take(&out);
+}
+
+static void columns(void)
+{
+    static const struct row rows[] = {{0, 9, -1500},
+                                      {10, UINT64_MAX, (__int128)INT64_MAX * 1000},
+                                      {UINT32_MAX, 99999999, 123456789}};
+    char *got = columns_of(rows, 3, false);
+
+    CHECK_STR(got, "{\"ns\":[-1.5,9223372036854775807,123456.789],"
+                   "\"count\":[9,18446744073709551615,99999999],\"slot\":[0,10,4294967295]}");
+    free(got);
+    got = columns_of(rows, 0, false);
+    CHECK_STR(got, "{\"ns\":[],\"count\":[],\"slot\":[]}");
+    free(got);
+    got = columns_of(rows, 2, true);
+    CHECK_STR(
+        got,
+        "{\n  \"ns\": [\n    -1.5,\n    9223372036854775807\n  ],\n  \"count\": [\n    9,\n    "
+        "18446744073709551615\n  ],\n  \"slot\": [\n    0,\n    10\n  ]\n}");
+    free(got);
+}
+
+/* More than are written at once. */
+static void long_columns(void)
+{
+    static struct row rows[2000];
+    struct buf expected = {0};
+
+    for (uint32_t i = 0; i < 2000; i++) {
+        rows[i] = (struct row){.slot = i, .count = i * 1000003ull, .ns = i * 1000};
+        buf_printf(&expected, "%s%u", i ? "," : "", i);
+    }
+    char *got = columns_of(rows, 2000, false), *all = take(&expected);
+    CHECK(strncmp(got, "{\"ns\":[", 7) == 0 && strncmp(got + 7, all, strlen(all)) == 0);
+    CHECK(strstr(got, all) < strstr(got, "\"slot\""));
+    free(got);
+    free(all);
+}
+
 static void texts(void)
 {
     static const struct {
@@ -139,6 +197,8 @@ static void names_of_formats(void)
 static const struct check_test tests[] = {
     {"compact", compact},
     {"pretty", pretty},
+    {"columns", columns},
+    {"long_columns", long_columns},
     {"texts", texts},
     {"every_byte", every_byte},
     {"names_of_formats", names_of_formats},

@@ -132,9 +132,10 @@ const keeping = (wanted: (key: string, holder: unknown) => boolean): Reviver => 
 };
 const ofRow = keeping((key) => key.startsWith("args."));
 const ofKeys = keeping((key, holder) => key === "value" || Array.isArray(holder));
-/** Keys are lists, as cells are. */
+/** Keys are lists, as columns of cells and slices are. */
+const NUMBERS = new Set(["count", "busy", "start", "dur", "object"]);
 const ofLanes: Reviver = function (key, value, context) {
-  return key === "cells" ? (value as unknown[][]).map((cell) => cell.map(Number)) : ofKeys.call(this, key, value, context);
+  return NUMBERS.has(key) && Array.isArray(value) ? value.map(Number) : ofKeys.call(this, key, value, context);
 };
 const parsed = (text: string, reviver: Reviver): unknown => JSON.parse(text, LARGE.test(text) ? reviver : undefined);
 

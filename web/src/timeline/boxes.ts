@@ -1,5 +1,6 @@
 // Single events as boxes: which of the loaded ones a row has.
-import type { Box, Tile } from "./tiles";
+import type { Box } from "./slices";
+import type { Tile } from "./tiles";
 
 export interface RowBoxes {
   /** By start, the longer first. */

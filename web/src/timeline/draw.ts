@@ -6,7 +6,8 @@ import { gapsOf, type Gap, type RowBoxes } from "./boxes";
 import type { Point, Track } from "./counters";
 import type { Row } from "./model";
 import type { Palette } from "./palette";
-import type { Box, Tile } from "./tiles";
+import type { Box } from "./slices";
+import type { Tile } from "./tiles";
 
 export const RULER = 26;
 export const GUTTER = 196;

@@ -3,11 +3,27 @@ import { getJson, type Params } from "../api";
 import { equals, label, literal } from "../format";
 import type { Track } from "./counters";
 
-/** column, objects that begin there, busy microseconds, number of the colour; how many columns from there on are alike. */
-export type Cell = [number, number, number, number, number?];
+/** Of slots that are not empty: objects that begin there, busy microseconds, number of the colour; how many slots from there on are alike,
+ *  where some are. */
+export interface Cells {
+  slot: number[];
+  count: number[];
+  busy: number[];
+  color: number[];
+  slots?: number[];
+}
 export type Key = string | number | bigint | boolean | null;
-/** column, microseconds from the window's start on, dur, number of the colour, of slice_names, of slice_files, object, shorter ones there. */
-export type Slice = [number, number, number, number, number, number, number, number];
+/** Of one depth; start: microseconds from the window's start on, others: shorter ones there. */
+export interface Slices {
+  slot: number[];
+  start: number[];
+  dur: number[];
+  color: number[];
+  name: number[];
+  file: number[];
+  object: number[];
+  others: number[];
+}
 /** A value of the column that gives the colour; or many: numbers from it to before `below` (null: all before, all behind), or so many
  *  `others` (null: nobody has counted). */
 export interface Color {
@@ -26,7 +42,7 @@ export interface Answer {
   untimed: number;
   colors: (Color & { count: number; busy: number })[];
   lanes_total: number;
-  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cell[]; rest?: Cell[]; slices?: Slice[][] }[];
+  lanes: { keys: Key[]; count: number; before: number; busy: number; cells: Cells; rest?: Cells; slices?: Slices[] }[];
   slices_complete?: boolean;
   slice_names?: [string | null, string | null][];
   slice_files?: string[];

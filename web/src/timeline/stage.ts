@@ -249,7 +249,6 @@ export class Stage {
   readonly boxesOf = (row: Row): RowBoxes => {
     const tiles = this.tilesOf(row), known = this.placed.get(row.node.id);
     if (known && known.of.length === tiles.length && known.of.every((t, i) => t === tiles[i])) return known.boxes;
-    if (this.placed.size > 500) this.placed.clear();
     const boxes = place(tiles, row.node.id);
     this.placed.set(row.node.id, { of: tiles, boxes });
     return boxes;
@@ -322,6 +321,12 @@ export class Stage {
     this.counters.want(rows.flatMap((r) => (!r.head && r.node.track) || []), this.nsPerPixel, this.window.from, this.window.to);
   }
 
+  /** Boxes of other rows, which would keep tiles that are kept no more. */
+  private forget(rows: Row[]): void {
+    const shown = new Set(rows.map((r) => r.node.id));
+    for (const id of this.placed.keys()) if (!shown.has(id)) this.placed.delete(id);
+  }
+
   private paint(): void {
     const s = this.scene;
     if (!s || !this.canvas) return;
@@ -333,6 +338,7 @@ export class Stage {
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
     draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
     for (const row of rows) draw.drawRow(s, row, look);
+    this.forget(rows);
     draw.drawRuler(s, colours);
     draw.drawArea(s, this.areaPixels(), colours);
     this.frames.push(performance.now() - began);

@@ -2,8 +2,9 @@
 import { Cancelled, type Params } from "../api";
 import { both } from "../format";
 import { colored } from "./lanes";
-import { ask, columnsOf, filterOf, idOf, type Answer, type Cell, type Clock, type Node, type Tree } from "./model";
+import { ask, columnsOf, filterOf, idOf, type Answer, type Cells, type Clock, type Node, type Tree } from "./model";
 import type { Palette } from "./palette";
+import { BOX_BYTES, boxesOf, type Box } from "./slices";
 
 export const COLUMNS = 1024;
 export const BLOCK = 64;
@@ -18,26 +19,6 @@ const RETRY_MS = 2000;
 /** What all tiles may take, in bytes as counted by sizeOf. */
 export const MOST_BYTES = 48 << 20;
 
-/** An event; of a tile with many the longest of its depth and column. */
-export interface Box {
-  node: string;
-  depth: number;
-  /** Nanoseconds from the origin on. */
-  start: number;
-  end: number;
-  /** What is drawn: with others, its column at least, which these fill with it. */
-  left: number;
-  right: number;
-  /** Microseconds. */
-  dur: number;
-  colour: number;
-  name: string | null;
-  cat: string | null;
-  file: string;
-  object: number;
-  /** Shorter ones that begin in the same columns. */
-  others: number;
-}
 /** Cells of a lane that are not empty, by column. */
 export interface Lane {
   node: string;
@@ -78,38 +59,26 @@ interface Wanted {
 }
 
 const sizeOf = (t: Tile): number => {
-  let bytes = 400 + t.boxes.length * 160 + t.lanes.size * COLUMNS * 4;
+  let bytes = 400 + t.boxes.length * BOX_BYTES + t.lanes.size * COLUMNS * 4;
   for (const lane of [...t.lanes.values(), ...t.rest.values()]) bytes += 300 + lane.columns.length * 20;
   return bytes;
 };
 
-function laneOf(cells: readonly Cell[], before: number, node: string, slot: number, colours: number[]): Lane {
-  let n = 0;
-  for (const c of cells) n += c[4] ?? 1;
+function laneOf(cells: Cells, before: number, node: string, slot: number, colours: number[]): Lane {
+  const { slot: first, count, busy, color, slots } = cells, n = slots ? slots.reduce((sum, run) => sum + run, 0) : first.length;
   const lane: Lane = { node, slot, columns: new Uint16Array(n), counts: new Float64Array(n), busy: new Float64Array(n), colours: new Uint16Array(n) };
   let i = 0;
-  for (const c of cells) {
-    const end = i + (c[4] ?? 1);
-    for (let column = c[0]; i < end; column++, i++) {
+  for (let run = 0; run < first.length; run++) {
+    const end = i + (slots?.[run] ?? 1);
+    for (let column = first[run] as number; i < end; column++, i++) {
       lane.columns[i] = column;
       // What began before the tile is of the tile before.
-      lane.counts[i] = c[1] - (column === 0 ? before : 0);
-      lane.busy[i] = c[2];
-      lane.colours[i] = colours[c[3]] as number;
+      lane.counts[i] = (count[run] as number) - (column === 0 ? before : 0);
+      lane.busy[i] = busy[run] as number;
+      lane.colours[i] = colours[color[run] as number] as number;
     }
   }
   return lane;
-}
-
-function boxesOf(answer: Answer, from: number, step: number, ids: string[], colours: number[]): Box[] {
-  const boxes: Box[] = [], { slice_names: names = [], slice_files: files = [] } = answer;
-  answer.lanes.forEach((lane, i) => lane.slices?.forEach((slices, depth) => {
-    for (const [column, us, dur, color, name, file, object, others] of slices) {
-      const start = from + Math.round(us * 1000), end = start + Math.round(dur * 1000), [title, cat] = names[name] ?? [null, null], at = from + column * step;
-      boxes.push({ node: ids[i] as string, depth, start, end, left: others ? Math.min(start, at) : start, right: others ? Math.max(end, at + step) : end, dur, colour: colours[color] as number, name: title, cat, file: files[file] as string, object, others });
-    }
-  }));
-  return boxes;
 }
 
 /** Of its block. */

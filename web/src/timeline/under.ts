@@ -1,8 +1,8 @@
 // What is under the pointer.
-import type { Box } from "./tiles";
 import type { Point } from "./counters";
 import * as draw from "./draw";
 import type { Row } from "./model";
+import type { Box } from "./slices";
 import type { Stage } from "./stage";
 
 export interface Under {
