@@ -24,8 +24,9 @@ struct slice_worker {
     struct call_item *items;
     size_t count, cap, charged;
     unsigned least;   /* items that are shorter were dropped                          */
-    uint64_t *wanted; /* rows of the chunk that are long enough                       */
-    size_t words;
+    uint64_t *wanted; /* rows of the chunk that are long enough and near the window   */
+    uint64_t *near;   /* behind it: those near the window                             */
+    size_t words;     /* of both                                                      */
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
@@ -168,37 +169,80 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
     return true;
 }
 
-/* Of rows that are chosen by their length alone, no other column is read of those that are too short. */
+/* Of rows of at least so many ns, w->wanted; the others need no look. -EDOM: it cannot be told. */
+static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
+{
+    struct density d;
+    struct column dur;
+    int rc = chunk_density(c->view, &d);
+
+    if (rc == 0 && want_listed(w, &d, (int64_t)least))
+        return 0;
+    if (rc < 0 && rc != -ENOENT)
+        return rc;
+    if (chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
+        return -EDOM;
+    uint64_t unit = dur.nano ? 1 : 1000;
+    return column_select_i64(c->view, &dur, (int64_t)((least + unit - 1) / unit), INT64_MAX,
+                             w->wanted);
+}
+
+/* The values of ts with which an object of the chunk, even its longest, reaches into the window. False: any may. */
+static bool starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
+                        int64_t *ret_hi, bool *ret_none)
+{
+    int64_t first, last, shortest, longest;
+
+    if (!scan_range(c, p->ts, &first, &last) || !scan_range(c, p->dur, &shortest, &longest))
+        return false;
+    __int128 unit = scan_is_nano(c, p->ts) ? 1 : 1000;
+    __int128 reach = (__int128)longest * (scan_is_nano(c, p->dur) ? 1 : 1000);
+    __int128 lo = (p->from - reach) / unit - 1, hi = p->to / unit + 1;
+    if (first >= lo && last <= hi)
+        return false;
+    *ret_none = last < lo || first > hi;
+    *ret_lo = lo > first ? (int64_t)lo : first;
+    *ret_hi = hi < last ? (int64_t)hi : last;
+    return true;
+}
+
+/* Leaves the wanted rows that may reach into the window. */
+static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, int64_t hi)
+{
+    struct column ts;
+
+    if (chunk_find(c->view, TEXT("ts"), &ts) < 0 || ts.type != COLUMN_TIME)
+        return 0;
+    int rc = column_select_i64(c->view, &ts, lo, hi, w->near);
+    for (size_t i = 0; i < (c->rows + 63) / 64 && rc == 0; i++)
+        w->wanted[i] &= w->near[i];
+    return rc;
+}
+
+/* Of rows that are chosen by times alone, no other column is read of those that are too short or far away. */
 static int chunk_plan(void *state, struct scan_chunk *c)
 {
     struct slice_worker *w = state;
     const struct timeline_plan *p = w->job->plan;
-    struct density d;
-    struct column dur;
-
-    if (w->job->all || !p->overlaps)
-        return 0;
     uint64_t least = least_of(w->job, atomic_load(&w->job->least));
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
-    int rc = budget_grow(p->budget, &w->charged, (void **)&w->wanted, sizeof(*w->wanted), words,
+    int64_t lo, hi;
+    bool none = false;
+
+    if (w->job->all || !p->overlaps || least > INT64_MAX)
+        return 0;
+    int rc = budget_grow(p->budget, &w->charged, (void **)&w->wanted, sizeof(*w->wanted), 2 * words,
                          &w->words);
-    if (rc < 0 || least > INT64_MAX)
+    if (rc < 0)
         return rc;
+    w->near = w->wanted + words;
     memset(w->wanted, 0, words * sizeof(*w->wanted));
-    rc = chunk_density(c->view, &d);
-    if (rc == 0 && want_listed(w, &d, (int64_t)least)) {
+    bool some = starts_near(p, c, &lo, &hi, &none);
+    rc = none ? 0 : want_long(w, c, least);
+    rc = rc == 0 && some && !none ? keep_near(w, c, lo, hi) : rc;
+    if (rc == 0)
         c->wanted = w->wanted;
-        return 0;
-    }
-    if (rc < 0 && rc != -ENOENT)
-        return rc;
-    if (chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
-        return 0;
-    int64_t unit = dur.nano ? 1 : 1000;
-    rc = column_select_i64(c->view, &dur, (int64_t)((least + (uint64_t)unit - 1) / (uint64_t)unit),
-                           INT64_MAX, w->wanted);
-    c->wanted = w->wanted;
-    return rc;
+    return rc == -EDOM ? 0 : rc;
 }
 
 static bool is_short(void *arg, size_t position)
