@@ -6,26 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-int files_init(struct files *f, const struct replay_options *o)
+int files_init(struct files *f, const struct replay_options *o, struct shared *s)
 {
-    *f = (struct files){
-        .names = intern_new(), .belows = intern_new(), .options = o, .bytes_max = UINT64_MAX};
+    *f = (struct files){.shared = s,
+                        .names = intern_new(),
+                        .belows = intern_new(),
+                        .options = o,
+                        .bytes_max = UINT64_MAX};
     return f->names && f->belows ? 0 : -ENOMEM;
 }
 
 void files_done(struct files *f)
 {
-    for (size_t i = 0; f->names && i < intern_count(f->names) && i < f->paths_cap; i++)
-        free(f->paths[i]);
-    for (size_t i = 0; f->belows && i < intern_count(f->belows) && i < f->files_cap; i++)
-        free(f->files[i]);
     free(f->paths);
     free(f->files);
     intern_free(f->names);
     intern_free(f->belows);
 }
 
-/* Room for element `id` of an array of pointers; new ones are NULL. */
+/* Makes element `id` of an array of pointers exist; new ones are NULL. */
 static int pointers_grow(void *array, size_t *cap, size_t id)
 {
     void **old;
@@ -46,14 +45,13 @@ static struct file *find_file(struct files *f, struct text below, int map)
 {
     char key[PATH_MAX + 8];
     int len = snprintf(key, sizeof key, "%d:%.*s", map, (int)below.len, below.ptr);
-    int64_t id = intern_add(f->belows, (struct text){key, (size_t)len + 1}); /* with the NUL */
+    int64_t id = intern_add(f->belows, (struct text){key, (size_t)len});
     if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
         return NULL;
     if (!f->files[id]) {
-        struct file *file = calloc(1, sizeof *file);
-        if (!file)
+        struct file *file = shared_alloc(f->shared, sizeof *file);
+        if (!file || !(file->below = shared_text(f->shared, below)))
             return NULL;
-        file->below = strchr(intern_text(f->belows, (uint32_t)id).ptr, ':') + 1;
         file->map = map;
         f->files[id] = file;
     }
@@ -78,11 +76,20 @@ size_t files_count(const struct files *f)
     return intern_count(f->belows);
 }
 
+struct file *files_at(const struct files *f, size_t i)
+{
+    return i < f->files_cap ? f->files[i] : NULL;
+}
+
 void files_again(struct files *f)
 {
     for (size_t i = 0; i < files_count(f); i++) {
-        f->files[i]->first = FIRST_UNKNOWN;
-        f->files[i]->size = 0;
+        struct file *file = files_at(f, i);
+        if (!file)
+            continue;
+        file->first = FIRST_UNKNOWN;
+        file->size = 0;
+        file->truncated = false;
     }
 }
 
@@ -151,14 +158,12 @@ struct path *files_path(struct files *f, struct text name)
     if (id < 0 || pointers_grow(&f->paths, &f->paths_cap, (size_t)id) < 0)
         return NULL;
     if (!f->paths[id]) {
-        struct path *p = calloc(1, sizeof *p + name.len + 1);
+        struct path *p = shared_alloc(f->shared, sizeof *p + name.len + 1);
         if (!p)
             return NULL;
         memcpy(p->name, name.ptr, name.len);
-        if (path_resolve(f, name, p) < 0) {
-            free(p);
+        if (path_resolve(f, name, p) < 0)
             return NULL;
-        }
         f->paths[id] = p;
     }
     return f->paths[id];

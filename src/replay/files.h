@@ -2,12 +2,15 @@
  *
  * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it, and a path that would
  * leave the root is refused. Absolute and relative paths both begin at the root.
- * Threads: tables are filled by one thread. Of a file, `made` may be read by all, and changes under the lock of replay_root.c.
+ * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs operations reads them, and sets `made`,
+ *          `tree` and `inode` under the lock of the file (shared.h).
  */
 #ifndef DFT_REPLAY_FILES_H
 #define DFT_REPLAY_FILES_H
 
 #include "dftracerd/replay.h"
+
+#include "shared.h"
 
 enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED };
 
@@ -16,9 +19,11 @@ struct file {
     int map;                     /* number of the --map, -1: below the root                                          */
     atomic_bool made;            /* by this replay: may be written to and removed                                    */
     atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
+    _Atomic uint64_t inode;      /* of what was made: something else at its path is not ours                         */
     /* Of the planning thread. */
     uint8_t first;               /* enum first_use                                                                   */
     bool is_dir, prepared;
+    bool truncated;              /* what it had before is gone: `size` alone counts                                  */
     uint64_t size;               /* as far as the trace has written it                                               */
     uint64_t need;               /* of what is read before it is written                                             */
     uint64_t counted;            /* bytes of it that are in files.bytes                                              */
@@ -31,14 +36,16 @@ struct path {
 };
 
 struct files {
+    struct shared *shared;
     struct intern *names, *belows;
     struct path **paths;         /* by the number of their names; they do not move                                   */
     struct file **files;
     size_t paths_cap, files_cap;
     const struct replay_options *options;
-    uint64_t bytes, bytes_max;   /* that the files will have on the disk, at most                                    */
+    uint64_t bytes, bytes_peak;  /* that the files have on the disk at this moment of the trace, and had at most     */
+    uint64_t bytes_max;          /* calls that would need more are not replayed                                      */
 };
-int files_init(struct files *f, const struct replay_options *o);
+int files_init(struct files *f, const struct replay_options *o, struct shared *s);
 void files_done(struct files *f);
 /* Borrowed until files_done; NULL: no memory. */
 struct path *files_path(struct files *f, struct text name);
@@ -47,6 +54,8 @@ struct file *files_below(struct files *f, struct text below);
 /* The directory it is in; NULL: it is the root (or no memory). */
 struct file *files_parent(struct files *f, const struct file *file);
 size_t files_count(const struct files *f);
+/* The i-th; NULL where there was no memory for it. */
+struct file *files_at(const struct files *f, size_t i);
 /* For the second time: sizes and first uses are forgotten. */
 void files_again(struct files *f);
 
