@@ -187,19 +187,19 @@ static bool child_write(struct child *child)
     return true;
 }
 
-/* All of it. The others get what there is for them before this one is waited for. */
+/* All of it. Meanwhile the others get what there is for them. */
 static void child_flush(struct children *c, struct child *child)
 {
-    if (child_write(child))
-        return;
-    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++)
-        if (c->children[i].pid)
-            child_write(&c->children[i]);
-    if (c->options->timing)
-        shared_start(c->shared, START_NS);
+    static struct pollfd waiting[REPLAY_PROCESSES_MAX];
     while (!child_write(child)) {
-        struct pollfd p = {.fd = child->to, .events = POLLOUT};
-        poll(&p, 1, POLL_MS);
+        nfds_t n = 0;
+        shared_start(c->shared, START_NS);
+        for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
+            struct child *other = &c->children[i];
+            if (other->pid && !other->dead && !child_write(other))
+                waiting[n++] = (struct pollfd){.fd = other->to, .events = POLLOUT};
+        }
+        poll(waiting, n, n ? POLL_MS : 0);
     }
 }
 
@@ -303,7 +303,7 @@ static void child_report(struct children *c, struct child *child, int status, st
             (int)child->trace_host.len, child->trace_host.ptr ? child->trace_host.ptr : "", how);
     for (uint32_t i = 0; i < child->pushed_cap; i++)
         if (child->pushed[i])
-            report_skip(c->report, i, "its process ended before it", child->pushed[i]);
+            report_skip(c->report, i, "its process ended without a report", child->pushed[i]);
 }
 
 static int child_collect(struct children *c, struct child *child, struct err *err)

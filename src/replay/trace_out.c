@@ -92,9 +92,11 @@ static int write_member(struct trace_out *t)
     if (t->text.error)
         return t->text.error;
     buf_clear(&t->packed);
+    if (deflateReset(&t->z) != Z_OK) /* first: the bound depends on it */
+        return -EIO;
     size_t most = deflateBound(&t->z, t->text.len);
     char *out = buf_reserve(&t->packed, most);
-    if (!out || deflateReset(&t->z) != Z_OK)
+    if (!out)
         return -ENOMEM;
     t->z.next_in = (Bytef *)t->text.data;
     t->z.avail_in = (uInt)t->text.len;
