@@ -303,7 +303,7 @@ static void child_report(struct children *c, struct child *child, int status, st
             (int)child->trace_host.len, child->trace_host.ptr ? child->trace_host.ptr : "", how);
     for (uint32_t i = 0; i < child->pushed_cap; i++)
         if (child->pushed[i])
-            report_skip(c->report, i, "its process ended without a report", child->pushed[i]);
+            report_skip(c->report, i, "its process ended without a report", NULL, child->pushed[i]);
 }
 
 static int child_collect(struct children *c, struct child *child, struct err *err)

@@ -19,6 +19,7 @@ struct file {
     int map;                     /* number of the --map, -1: below the root                                          */
     atomic_bool made;            /* by this replay: may be written to and removed                                    */
     atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
+    atomic_bool early;           /* a directory that the trace makes, but that had to be there before                */
     _Atomic uint64_t inode;      /* of what was made: something else at its path is not ours                         */
     /* Of the planning thread. */
     uint8_t first;               /* enum first_use                                                                   */

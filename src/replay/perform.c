@@ -274,7 +274,8 @@ static int64_t on_path(struct performer *p, struct operation *op)
     case CALL_TRUNCATE:
         return truncate_path(p, op);
     case CALL_MKDIR:
-        return root_make_dir(p->root, f);
+        rc = root_make_dir(p->root, f);
+        return rc == -EEXIST && atomic_exchange(&f->early, false) ? 0 : rc;
     case CALL_RMDIR:
         return root_remove(p->root, f, true);
     case CALL_UNLINK:

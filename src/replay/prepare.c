@@ -14,12 +14,13 @@ static int make_parents(struct root *r, struct files *files, struct file *f, boo
         return 0;
     if (!now && parent->first == FIRST_CREATED && parent->is_dir)
         return 0;
-    int rc = make_parents(r, files, parent, now);
+    int rc = make_parents(r, files, parent, true);
     if (rc == 0 && strcmp(parent->below, ".") != 0)
         rc = root_make_dir(r, parent);
     if (rc < 0 && rc != -EEXIST)
         return rc;
     parent->prepared = true;
+    parent->early = rc == 0 && parent->first == FIRST_CREATED;
     return 0;
 }
 

@@ -170,7 +170,7 @@ static int status_of(const struct replay *r)
         return 1;
     if (r->report.failed)
         return 2;
-    return r->report.executed || r->report.gaps ? 0 : 1;
+    return r->report.executed ? 0 : 1;
 }
 
 static void close_all(struct replay *r)

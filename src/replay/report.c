@@ -60,26 +60,28 @@ int report_category(struct report *r, struct text category)
     return 0;
 }
 
-void report_reason(struct report *r, uint32_t name, const char *reason, bool failed, uint64_t count)
+void report_reason(struct report *r, const struct report_reason *more)
 {
     for (unsigned i = 0; i < r->reason_count; i++) {
         struct report_reason *known = &r->reasons[i];
-        if (known->name == name && known->failed == failed && strcmp(known->reason, reason) == 0) {
-            known->count += count;
+        if (known->name == more->name && known->failed == more->failed &&
+            strcmp(known->reason, more->reason) == 0) {
+            known->count += more->count;
             return;
         }
     }
     if (r->reason_count < REPORT_REASONS_MAX)
-        r->reasons[r->reason_count++] = (struct report_reason){name, reason, count, failed};
+        r->reasons[r->reason_count++] = *more;
     else
-        r->reasons[REPORT_REASONS_MAX - 1].count += count;
+        r->reasons[REPORT_REASONS_MAX - 1].count += more->count;
 }
 
-void report_skip(struct report *r, uint32_t name, const char *reason, uint64_t count)
+void report_skip(struct report *r, uint32_t name, const char *reason, const char *file,
+                 uint64_t count)
 {
     pthread_mutex_lock(&r->lock);
     r->skipped += count;
-    report_reason(r, name, reason, false, count);
+    report_reason(r, &(struct report_reason){name, reason, file, count, false});
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -112,7 +114,7 @@ void report_count(struct report *r, const struct outcome *o)
     if (o->failed) {
         n->failed++;
         r->failed++;
-        report_reason(r, o->name, o->error, true, 1);
+        report_reason(r, &(struct report_reason){o->name, o->error, o->file, 1, true});
     } else {
         n->executed++;
         r->executed++;

@@ -18,7 +18,12 @@ struct report_name {
     int64_t time_ns, time_traced_ns;
     struct sketch *taken, *traced;
 };
-struct report_reason { uint32_t name; const char *reason; uint64_t count; bool failed; };
+struct report_reason {
+    uint32_t name;
+    const char *reason, *file;           /* the first file; NULL: none                            */
+    uint64_t count;
+    bool failed;
+};
 
 struct report {
     struct shared *shared;
@@ -42,7 +47,7 @@ struct outcome {
     uint32_t name;
     int64_t taken_ns, traced_ns, late_ns;        /* late_ns < 0: not measured */
     uint64_t bytes, bytes_traced;
-    const char *error;                           /* NULL: none */
+    const char *error, *file;                    /* NULL: none; in shared memory */
     bool failed;                                 /* the error is not what the trace has */
 };
 int report_init(struct report *r, struct shared *s);
@@ -51,12 +56,12 @@ void report_done(struct report *r);
 int64_t report_name(struct report *r, struct text name);
 int report_category(struct report *r, struct text category);     /* one more event of it: 0 or -ENOMEM */
 void report_count(struct report *r, const struct outcome *o);
-/* `reason` is a constant, or in shared memory. */
-void report_skip(struct report *r, uint32_t name, const char *reason, uint64_t count);
+/* `reason` is a constant, or in shared memory, as `file` is, which may be NULL. */
+void report_skip(struct report *r, uint32_t name, const char *reason, const char *file, uint64_t count);
 /* A file could not be prepared, by a code of root.h. */
 void report_unprepared(struct report *r, int code);
 /* One more reason, whose event is counted already. */
-void report_reason(struct report *r, uint32_t name, const char *reason, bool failed, uint64_t count);
+void report_reason(struct report *r, const struct report_reason *reason);
 /* What was counted with report_count and report_skip, for report_merge in another process that has the same numbers of names:
  * 0, -ENOMEM or ERR_CORRUPT. */
 void report_encode(const struct report *r, struct buf *out);

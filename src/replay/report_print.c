@@ -66,8 +66,13 @@ static void print_reasons(struct report *r, bool failed, struct buf *out)
             buf_puts(out, failed ? "\nFailed, by name and reason:\n"
                                  : "\nNot replayed, by name and reason:\n");
         first = false;
-        buf_printf(out, "  %10llu  %.*s: %s\n", (unsigned long long)r->reasons[i].count,
+        buf_printf(out, "  %10llu  %.*s: %s", (unsigned long long)r->reasons[i].count,
                    (int)name.len, name.ptr, r->reasons[i].reason);
+        if (r->reasons[i].file) {
+            buf_puts(out, ", first ");
+            buf_json_text(out, text_of(r->reasons[i].file));
+        }
+        buf_putc(out, '\n');
     }
 }
 
@@ -172,6 +177,7 @@ static void json_reasons(struct report *r, struct jw *j, const char *key, bool f
         jw_begin(j, '{');
         jw_put_text(j, "name", intern_text(r->names, r->reasons[i].name));
         jw_put_str(j, "reason", r->reasons[i].reason);
+        jw_put_str(j, "first_file", r->reasons[i].file);
         jw_put_uint(j, "count", r->reasons[i].count);
         jw_end(j, '}');
     }

@@ -15,6 +15,7 @@ struct wire_name {
 };
 struct wire_reason {
     uint64_t count;
+    const char *file;
     uint32_t name, length; /* of the text, which follows */
     bool failed;
 };
@@ -60,7 +61,8 @@ void report_encode(const struct report *r, struct buf *out)
     for (unsigned i = 0; i < r->reason_count; i++) {
         const struct report_reason *reason = &r->reasons[i];
         struct text text = text_of(reason->reason);
-        struct wire_reason wire = {reason->count, reason->name, (uint32_t)text.len, reason->failed};
+        struct wire_reason wire = {reason->count, reason->file, reason->name,
+                                   (uint32_t)text.len, reason->failed};
         buf_append(out, &wire, sizeof wire);
         buf_text(out, text);
     }
@@ -138,7 +140,7 @@ static int merge_reason(struct report *r, struct text *t)
     const char *text = at ? shared_text(r->shared, (struct text){at, wire.length}) : NULL;
     if (!text)
         return at ? -ENOMEM : ERR_CORRUPT;
-    report_reason(r, wire.name, text, wire.failed, wire.count);
+    report_reason(r, &(struct report_reason){wire.name, text, wire.file, wire.count, wire.failed});
     return 0;
 }
 

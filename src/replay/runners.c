@@ -61,6 +61,7 @@ void runners_report(struct report *r, const struct operation *op, const struct p
                         .bytes = done->bytes,
                         .bytes_traced = op->bytes,
                         .error = done->error,
+                        .file = op->path ? op->path->name : NULL,
                         .failed = done->error && !may_fail};
     report_count(r, &o);
 }
@@ -86,7 +87,8 @@ static void run_operation(struct runners *r, struct performer *p, struct operati
     int64_t late = wait_until_due(r, op);
     if (r->shared->stopped) {
         operation_drop(op);
-        report_skip(r->report, op->name_id, "the replay was interrupted", 1);
+        report_skip(r->report, op->name_id, "the replay was interrupted",
+                    op->path ? op->path->name : NULL, 1);
         return;
     }
     int64_t real = clock_real_ns(), begin = clock_mono_ns();

@@ -137,7 +137,7 @@ static int replay_call(struct replay *r, const struct event *e, const struct cal
     if (!reason)
         return start_operation(r, op);
     if (!r->surveys)
-        report_skip(&r->report, op->name_id, reason, 1);
+        report_skip(&r->report, op->name_id, reason, op->path ? op->path->name : NULL, 1);
     return 0;
 }
 
