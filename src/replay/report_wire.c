@@ -61,8 +61,8 @@ void report_encode(const struct report *r, struct buf *out)
     for (unsigned i = 0; i < r->reason_count; i++) {
         const struct report_reason *reason = &r->reasons[i];
         struct text text = text_of(reason->reason);
-        struct wire_reason wire = {reason->count, reason->file, reason->name,
-                                   (uint32_t)text.len, reason->failed};
+        struct wire_reason wire = {reason->count, reason->file, reason->name, (uint32_t)text.len,
+                                   reason->failed};
         buf_append(out, &wire, sizeof wire);
         buf_text(out, text);
     }
