@@ -54,6 +54,7 @@ int input_rewind(struct input *in)
     in->len = in->begun = 0;
     in->at_end = in->scanning = in->skipping = false;
     in->invalid = 0; /* counted once */
+    in->unit = TRACE_US;
     return 0;
 }
 
