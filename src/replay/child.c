@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -87,7 +88,7 @@ void child_main(const struct child_setup *setup)
     struct runners r = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != setup->parent)
-        _exit(1);
+        _exit(CHILD_FAILED);
     int rc = report_clear(setup->report);
     rc = rc < 0 ? rc : runners_init(&r, setup->options, setup->shared, setup->root, setup->report);
     r.ahead_max = setup->ahead_max;
@@ -96,9 +97,10 @@ void child_main(const struct child_setup *setup)
     if (rc == 0)
         rc = take_all(&r, setup->in);
     if (rc < 0)
-        _exit(1);
+        _exit(CHILD_FAILED);
     runners_finish(&r);
+    fflush(NULL); /* streams that the trace does not close */
     int written = r.trace ? trace_out_close_part(r.trace) : 0;
     rc = send_report(setup->report, setup->out);
-    _exit(rc < 0 || written < 0);
+    _exit(rc < 0 ? CHILD_FAILED : written < 0 ? CHILD_TRACE_LACKS : 0);
 }

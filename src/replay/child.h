@@ -22,8 +22,9 @@ struct child_setup {
     _Atomic uint64_t *complete;
     size_t ahead_max;
 };
-/* Performs the operations of the messages, and sends the report: its length as uint64_t, and itself. Exits with 0, or with 1:
- * the part of the trace lacks lines, or the parent has died. */
+/* Performs the operations of the messages, and sends the report: its length as uint64_t, and itself. Exits with 0,
+ * CHILD_TRACE_LACKS lines in its part, or CHILD_FAILED: there is no report, or nobody who wants it. */
+enum child_status { CHILD_FAILED = 1, CHILD_TRACE_LACKS = 2 };
 void child_main(const struct child_setup *setup) __attribute__((noreturn));
 
 #endif

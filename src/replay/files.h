@@ -3,7 +3,7 @@
  * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it, and a path that would
  * leave the root is refused. Absolute and relative paths both begin at the root.
  * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs operations reads them, and sets `made`,
- *          `tree` and `inode` under the lock of the file (shared.h).
+ *          `tree` and `identity` under the lock of the file (shared.h).
  */
 #ifndef DFT_REPLAY_FILES_H
 #define DFT_REPLAY_FILES_H
@@ -20,7 +20,7 @@ struct file {
     atomic_bool made;            /* by this replay: may be written to and removed                                    */
     atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
     atomic_bool early;           /* a directory that the trace makes, but that had to be there before                */
-    _Atomic uint64_t inode;      /* of what was made: something else at its path is not ours                         */
+    _Atomic uint64_t identity;   /* of what was made: something else at its path is not ours                         */
     /* Of the planning thread. */
     uint8_t first;               /* enum first_use                                                                   */
     bool is_dir, prepared;

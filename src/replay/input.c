@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, PADDING = 64, POLL_MS = 200 };
+enum { PIECE = 1 << 20, PADDING = 64, POLL_MS = 200, JOINED_MAX = 8 };
 
 int input_open(int fd, struct input **ret)
 {
@@ -98,6 +98,21 @@ static char *last_line_end(struct input *in, size_t from)
     return newline;
 }
 
+/* A line break within a text is repaired where the scanner has all of its lines: the end before a line that may continue
+ * another one. */
+static char *before_continued(const struct input *in, char *newline)
+{
+    char *at = newline;
+    for (int i = 0; at && i < JOINED_MAX; i++) {
+        const char *next = at + 1, *end = in->data + in->len;
+        char first = next < end ? *next : at > in->data && at[-1] == '}' ? '{' : 0;
+        if (first == '{' || first == '[' || first == ']' || first == '\n')
+            return at;
+        at = at > in->data ? memrchr(in->data, '\n', (size_t)(at - in->data)) : NULL;
+    }
+    return newline;
+}
+
 static bool ends_with_error(const struct input *in)
 {
     static const struct text error = {"{\"error\":", 9};
@@ -146,7 +161,7 @@ static int input_fill(struct input *in)
     }
     if (in->at_end && in->skipping)
         in->len = 0;
-    in->begun = end ? (size_t)(end + 1 - in->data) : in->len;
+    in->begun = end ? (size_t)(before_continued(in, end) + 1 - in->data) : in->len;
     if (!in->begun)
         return 0;
     in->from = 0;

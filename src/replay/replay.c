@@ -76,13 +76,14 @@ static int prepare(struct replay *r, int fd, struct err *err)
 
 static int finish(struct replay *r, int rc, struct err *err)
 {
-    plan_again(&r->plan); /* its handles are released */
     if (rc < 0)
         r->shared->stopped = true;
     if (!r->options->processes)
         runners_finish(&r->runners);
     else if (!r->options->dry_run)
         r->died = children_finish(&r->children, err) < 0;
+    r->finished = true;
+    plan_again(&r->plan); /* what the trace has not closed */
     return rc;
 }
 
@@ -126,10 +127,10 @@ static void catch_signals(struct replay *r)
 static void release_handle(void *arg, struct handle *h)
 {
     struct replay *r = arg;
-    if (r->options->processes && !r->surveys && !r->options->dry_run)
-        children_release(&r->children, h);
-    else
+    if (!r->options->processes || r->surveys || r->options->dry_run)
         handle_release(h);
+    else if (!r->finished) /* then its process has closed it */
+        children_release(&r->children, h);
 }
 
 static void before_wait(void *arg)

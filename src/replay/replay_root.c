@@ -107,15 +107,26 @@ int root_free_bytes(const struct root *r, uint64_t *ret)
 
 /* ---- files ---- */
 
-bool root_is_ours(const struct file *f, const struct stat *s)
+uint64_t root_identity(int dir, const char *name)
 {
-    return f->made && f->inode == s->st_ino;
+    struct statx s;
+    if (statx(dir, name, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH),
+              STATX_TYPE | STATX_INO | STATX_BTIME, &s) < 0)
+        return 0;
+    bool born = s.stx_mask & STATX_BTIME;
+    const uint64_t of[] = {s.stx_ino, s.stx_mode & S_IFMT, born ? (uint64_t)s.stx_btime.tv_sec : 0,
+                           born ? s.stx_btime.tv_nsec : 0};
+    return text_hash((struct text){(const char *)of, sizeof of}) | 1;
 }
 
-void root_made(struct file *f, int dir, const char *last)
+bool root_is_ours(const struct file *f, int dir, const char *name)
 {
-    struct stat s;
-    f->inode = fstatat(dir, last, &s, AT_SYMLINK_NOFOLLOW) == 0 ? s.st_ino : 0;
+    return f->made && f->identity && f->identity == root_identity(dir, name);
+}
+
+void root_made(struct file *f, int dir, const char *name)
+{
+    f->identity = root_identity(dir, name);
     f->made = true;
 }
 
@@ -138,7 +149,7 @@ static int open_existing(struct root *r, const struct file *f, int flags)
         rc = -errno;
     else if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
         rc = ROOT_NOT_PLAIN;
-    else if (changes(flags) && !root_is_ours(f, &s))
+    else if (changes(flags) && !root_is_ours(f, fd, ""))
         rc = ROOT_NOT_OURS;
     else if (flags & O_TRUNC && s.st_size && ftruncate(fd, 0) < 0)
         rc = -errno;
@@ -150,14 +161,12 @@ static int open_existing(struct root *r, const struct file *f, int flags)
 /* Creates it, or opens what is there. With the lock of the file. */
 static int create_file(struct root *r, struct file *f, int flags)
 {
-    struct stat s;
     int fd = root_open_below(r, f->below, flags | O_EXCL);
     if (fd == -EEXIST && !(flags & O_EXCL))
         return open_existing(r, f, flags);
     if (fd < 0)
         return fd;
-    f->inode = fstat(fd, &s) == 0 ? s.st_ino : 0;
-    f->made = true;
+    root_made(f, fd, "");
     return fd;
 }
 

@@ -4,7 +4,7 @@
  * RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV): whatever lies in the root, no symbolic link is followed, and nothing outside is
  * reached. Without openat2 (before Linux 5.6, or forbidden) root_open refuses. A file that was there before the replay is
  * opened for reading only, and is neither changed, renamed, linked nor removed: it may be a hard link to anything. So is one
- * that came during the replay to the path of a file that it made: the number of its inode differs.
+ * that came during the replay to the path of a file that it made: its inode or time of birth differs.
  * The files of --map are opened for reading only, below the directory that it names.
  * Threads: any, after root_open. Calls return 0 (a descriptor) or -errno; ROOT_NOT_OURS: see above.
  */

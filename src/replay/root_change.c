@@ -11,7 +11,7 @@ static int check_ours(const struct file *f, int dir, const char *last)
     struct stat s;
     if (fstatat(dir, last, &s, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    return root_is_ours(f, &s) ? 0 : ROOT_NOT_OURS;
+    return root_is_ours(f, dir, last) ? 0 : ROOT_NOT_OURS;
 }
 
 int root_make_dir(struct root *r, struct file *f)
@@ -60,10 +60,10 @@ static int rename_ours(struct end *from, struct end *to)
     bool replaces = to->file->made && check_ours(to->file, to->dir, to->last) == 0;
     if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
         return errno == EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : -errno;
-    if (from->file == to->file || (replaces && from->file->inode == to->file->inode))
+    if (from->file == to->file || (replaces && from->file->identity == to->file->identity))
         return 0; /* two names of one file: both stay */
     to->file->made = true;
-    to->file->inode = (uint64_t)from->file->inode;
+    to->file->identity = (uint64_t)from->file->identity;
     to->file->tree = is_dir;
     from->file->made = false;
     return 0;
@@ -74,7 +74,7 @@ static int link_ours(struct end *from, struct end *to)
     if (linkat(from->dir, from->last, to->dir, to->last, 0) < 0)
         return -errno;
     to->file->made = true;
-    to->file->inode = (uint64_t)from->file->inode;
+    to->file->identity = (uint64_t)from->file->identity;
     return 0;
 }
 

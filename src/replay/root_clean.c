@@ -9,7 +9,7 @@
 
 struct made {
     struct file **files; /* those that are made, the deepest first */
-    uint64_t *inodes;    /* of them, ascending */
+    uint64_t *identities; /* of them, ascending */
     size_t count;
 };
 
@@ -19,7 +19,7 @@ static int compare_deepest_first(const void *a, const void *b)
     return strcmp((*y)->below, (*x)->below); /* what is in a directory has its path as prefix */
 }
 
-static int compare_inodes(const void *a, const void *b)
+static int compare_identities(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
@@ -28,18 +28,18 @@ static int compare_inodes(const void *a, const void *b)
 static int made_find(const struct files *f, struct made *m)
 {
     m->files = malloc((files_count(f) + 1) * sizeof *m->files);
-    m->inodes = malloc((files_count(f) + 1) * sizeof *m->inodes);
-    if (!m->files || !m->inodes)
+    m->identities = malloc((files_count(f) + 1) * sizeof *m->identities);
+    if (!m->files || !m->identities)
         return -ENOMEM;
     for (size_t i = 0; i < files_count(f); i++) {
         struct file *file = files_at(f, i);
         if (!file || !file->made)
             continue;
-        m->inodes[m->count] = file->inode;
+        m->identities[m->count] = file->identity;
         m->files[m->count++] = file;
     }
     qsort(m->files, m->count, sizeof *m->files, compare_deepest_first);
-    qsort(m->inodes, m->count, sizeof *m->inodes, compare_inodes);
+    qsort(m->identities, m->count, sizeof *m->identities, compare_identities);
     return 0;
 }
 
@@ -56,8 +56,8 @@ static void remove_within(int fd, const struct made *m)
         bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
         if (dots || fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        uint64_t inode = s.st_ino;
-        if (!bsearch(&inode, m->inodes, m->count, sizeof inode, compare_inodes))
+        uint64_t identity = root_identity(fd, e->d_name);
+        if (!bsearch(&identity, m->identities, m->count, sizeof identity, compare_identities))
             continue;
         int sub = S_ISDIR(s.st_mode)
                       ? openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -91,7 +91,7 @@ size_t root_clean(struct root *r, const struct files *f)
         for (size_t i = 0; i < m.count; i++)
             left += !remove_made(r, m.files[i], &m);
     free(m.files);
-    free(m.inodes);
+    free(m.identities);
     if (r->made && rmdir(r->path) < 0)
         left += !left;
     return left;

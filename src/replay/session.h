@@ -20,6 +20,7 @@ struct replay {
     bool surveys;                /* the first of two times: files only */
     bool prepared;               /* it was done */
     bool died;                   /* a process of it */
+    bool finished;               /* all operations have been performed */
     uint64_t accepted;
     struct { uint64_t key; uint32_t id; struct text text; const struct call *call; } cached[256]; /* of names, by their hash */
 };

@@ -231,10 +231,11 @@ int trace_out_close_part(struct trace_out *t)
     return rc;
 }
 
-void trace_out_join(struct trace_out *t, int fd, uint64_t complete)
+void trace_out_join(struct trace_out *t, int fd, uint64_t complete, int code)
 {
     char data[1 << 16];
     flush_text(t);
+    t->error = t->error ? t->error : code;
     for (uint64_t at = 0; at < complete && t->error == 0;) {
         size_t want = complete - at < sizeof data ? (size_t)(complete - at) : sizeof data;
         ssize_t n = pread(fd, data, want, (off_t)at);

@@ -22,7 +22,7 @@ int trace_out_part(const struct trace_out *t);
 /* Writes to the part, in the process that has it. *complete: how many bytes of it are whole members. */
 int trace_out_open_part(int fd, _Atomic uint64_t *complete, struct trace_out **ret);
 int trace_out_close_part(struct trace_out *t);           /* 0, or -errno: it lacks lines */
-/* Appends the first `complete` bytes of a part. */
-void trace_out_join(struct trace_out *t, int fd, uint64_t complete);
+/* Appends the first `complete` bytes of a part. `code` < 0: why it lacks lines, and the file is not to be kept. */
+void trace_out_join(struct trace_out *t, int fd, uint64_t complete, int code);
 
 #endif

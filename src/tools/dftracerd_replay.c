@@ -267,6 +267,8 @@ int main(int argc, char **argv)
     int status = replay_run(&c.o, STDIN_FILENO, &out, &err);
     bool written =
         fwrite(out.data ? out.data : "", 1, out.len, stdout) == out.len && fflush(stdout) == 0;
+    if (!written)
+        fputs("dftracerd-replay: cannot write to standard output\n", stderr);
     if (err.text[0])
         fprintf(stderr, "dftracerd-replay: %s\n", err.text);
     buf_done(&out);
