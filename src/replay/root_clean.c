@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct made {
-    struct file **files; /* those that are made, the deepest first */
+    struct file **files;  /* those that are made, the deepest first */
     uint64_t *identities; /* of them, ascending */
     size_t count;
 };
