@@ -76,6 +76,11 @@ size_t files_count(const struct files *f)
     return intern_count(f->belows);
 }
 
+size_t files_named(const struct files *f)
+{
+    return f->named;
+}
+
 struct file *files_at(const struct files *f, size_t i)
 {
     return i < f->files_cap ? f->files[i] : NULL;
@@ -149,7 +154,11 @@ static int path_resolve(struct files *f, struct text name, struct path *p)
         return 0;
     struct text below = len ? (struct text){out, len} : TEXT(".");
     p->file = find_file(f, below, map);
-    return p->file ? 0 : -ENOMEM;
+    if (!p->file)
+        return -ENOMEM;
+    f->named += !p->file->named;
+    p->file->named = true;
+    return 0;
 }
 
 struct path *files_path(struct files *f, struct text name)

@@ -24,6 +24,7 @@ struct file {
     /* Of the planning thread. */
     uint8_t first;               /* enum first_use                                                                   */
     bool is_dir, prepared;
+    bool named;                  /* by the trace; others are directories above one                                   */
     bool truncated;              /* what it had before is gone: `size` alone counts                                  */
     uint64_t size;               /* as far as the trace has written it                                               */
     uint64_t need;               /* of what is read before it is written                                             */
@@ -41,7 +42,7 @@ struct files {
     struct intern *names, *belows;
     struct path **paths;         /* by the number of their names; they do not move                                   */
     struct file **files;
-    size_t paths_cap, files_cap;
+    size_t paths_cap, files_cap, named;
     const struct replay_options *options;
     uint64_t bytes, bytes_peak;  /* that the files have on the disk at this moment of the trace, and had at most     */
     uint64_t bytes_max;          /* calls that would need more are not replayed                                      */
@@ -55,6 +56,7 @@ struct file *files_below(struct files *f, struct text below);
 /* The directory it is in; NULL: it is the root (or no memory). */
 struct file *files_parent(struct files *f, const struct file *file);
 size_t files_count(const struct files *f);
+size_t files_named(const struct files *f);       /* without directories that the trace does not name */
 /* The i-th; NULL where there was no memory for it. */
 struct file *files_at(const struct files *f, size_t i);
 /* For the second time: sizes and first uses are forgotten. */

@@ -99,7 +99,7 @@ static int run(struct replay *r, int fd, struct err *err)
     rc = finish(r, rc, err);
     p->took_ns = clock_mono_ns() - begin;
     p->invalid = input_invalid(r->input);
-    p->files = files_count(&r->files);
+    p->files = files_named(&r->files);
     p->processes = lanes_processes(&r->lanes);
     p->threads = lanes_count(&r->lanes);
     p->threads_shared = r->lanes.sharing;

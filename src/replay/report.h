@@ -35,6 +35,7 @@ struct report {
     uint64_t *category_counts;
     uint64_t total, executed, failed, filtered, skipped, gaps, invalid, files, processes, threads, threads_shared;
     uint64_t children;                   /* processes of the replay, with --processes */
+    uint64_t beyond;                     /* events after --max-events */
     uint64_t unprepared, left;           /* files that could not be prepared, or removed at the end */
     const char *unprepared_why;          /* the first reason */
     int64_t first_ns, last_ns;

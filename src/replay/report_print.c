@@ -103,6 +103,8 @@ static void print_text(struct report *r, const struct replay_options *o, const c
         (unsigned long long)r->skipped);
     if (r->gaps)
         buf_printf(out, "Waited for (no I/O): %llu\n", (unsigned long long)r->gaps);
+    if (r->beyond)
+        buf_printf(out, "After --max-events: %llu\n", (unsigned long long)r->beyond);
     if (r->invalid)
         buf_printf(out, "Invalid lines: %llu\n", (unsigned long long)r->invalid);
     buf_printf(out, "Success rate: %.2f%%\n",
@@ -196,6 +198,7 @@ static void print_json(struct report *r, const char *root, struct buf *out)
     jw_put_uint(&j, "failed", r->failed);
     jw_put_uint(&j, "skipped", r->skipped);
     jw_put_uint(&j, "gaps", r->gaps);
+    jw_put_uint(&j, "beyond_max_events", r->beyond);
     jw_put_uint(&j, "invalid_lines", r->invalid);
     jw_key(&j, "traced_time");
     jw_time_ns(&j, r->last_ns - r->first_ns);

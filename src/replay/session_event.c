@@ -151,8 +151,10 @@ int session_event(struct replay *r, const struct event *e)
     if (!lane || find_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
         return -ENOMEM;
     const struct call *c = r->cached[at].call;
-    if (o->filters.max_events && r->accepted >= o->filters.max_events)
+    if (o->filters.max_events && r->accepted >= o->filters.max_events) {
+        r->report.beyond += !r->surveys;
         return 0;
+    }
     bool inner = is_inner(lane, e);
     if (!filter_passes(&o->filters, e, size_of(e, c)) || (o->outermost && inner)) {
         r->report.filtered += !r->surveys;
