@@ -4,7 +4,9 @@
 #include "child.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,9 +23,11 @@ struct child {
     size_t batched, sent; /* messages; bytes of them that are in the pipe */
     uint64_t *pushed;     /* operations, by the number of their name */
     size_t pushed_cap;
+    struct buf report;
+    int status; /* as waitpid has it */
     int64_t trace_pid;
     struct text trace_host;
-    bool dead;
+    bool started, dead;
 };
 
 int children_init(struct children *c, const struct replay_options *o, struct shared *s,
@@ -42,6 +46,7 @@ void children_done(struct children *c)
     for (uint32_t i = 0; c->children && i < REPLAY_PROCESSES_MAX; i++) {
         free(c->children[i].batch);
         free(c->children[i].pushed);
+        buf_done(&c->children[i].report);
     }
     free(c->children);
 }
@@ -118,6 +123,7 @@ static int child_start(struct children *c, struct child *child)
     child->to = fds[1];
     child->from = fds[2];
     fcntl(child->to, F_SETFL, O_NONBLOCK);
+    child->started = true;
     c->count++;
     return 0;
 }
@@ -162,16 +168,17 @@ static void message_drop(struct message *m)
         handle_release(m->handle);
 }
 
-static void child_is_dead(struct child *child)
+static void child_is_dead(struct children *c, struct child *child)
 {
     child->dead = true;
+    c->shared->broken = true;
     for (size_t i = child->sent / sizeof *child->batch; i < child->batched; i++)
         message_drop(&child->batch[i]);
     child->batched = child->sent = 0;
 }
 
 /* As much as the pipe takes; false: it takes no more now. */
-static bool child_write(struct child *child)
+static bool child_write(struct children *c, struct child *child)
 {
     size_t all = child->batched * sizeof *child->batch;
     while (child->sent < all && !child->dead) {
@@ -179,7 +186,7 @@ static bool child_write(struct child *child)
         if (n < 0 && errno == EAGAIN)
             return false;
         if (n < 0 && errno != EINTR)
-            child_is_dead(child);
+            child_is_dead(c, child);
         else if (n > 0)
             child->sent += (size_t)n;
     }
@@ -187,19 +194,44 @@ static bool child_write(struct child *child)
     return true;
 }
 
+/* Its other pipe is closed: it has ended, which it does only after the last message. */
+static bool has_died(const struct children *c, const struct child *child)
+{
+    siginfo_t info = {0};
+    if (!c->ended)
+        return true;
+    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
+}
+
+/* Until a pipe takes more, or a child has died. */
+static void wait_for_children(struct children *c)
+{
+    static struct pollfd waiting[2 * REPLAY_PROCESSES_MAX];
+    static struct child *of[2 * REPLAY_PROCESSES_MAX];
+    nfds_t n = 0;
+    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
+        struct child *child = &c->children[i];
+        if (!child->pid || child->dead)
+            continue;
+        of[n] = child;
+        waiting[n++] = (struct pollfd){.fd = child->from};
+        if (!child_write(c, child))
+            waiting[n++] = (struct pollfd){.fd = child->to, .events = POLLOUT};
+    }
+    if (poll(waiting, n, POLL_MS) <= 0)
+        return;
+    for (nfds_t i = 0; i < n; i++)
+        if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
+            child_is_dead(c, of[i]);
+}
+
 /* All of it. Meanwhile the others get what there is for them. */
 static void child_flush(struct children *c, struct child *child)
 {
-    static struct pollfd waiting[REPLAY_PROCESSES_MAX];
-    while (!child_write(child)) {
-        nfds_t n = 0;
+    while (!child_write(c, child)) {
         shared_start(c->shared, START_NS);
-        for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
-            struct child *other = &c->children[i];
-            if (other->pid && !other->dead && !child_write(other))
-                waiting[n++] = (struct pollfd){.fd = other->to, .events = POLLOUT};
-        }
-        poll(waiting, n, n ? POLL_MS : 0);
+        wait_for_children(c);
     }
 }
 
@@ -269,24 +301,23 @@ void children_flush(struct children *c)
 
 /* ---- collecting ---- */
 
-/* Its report: 0, ERR_CORRUPT where it ended before that was complete. */
-static int child_read(struct child *child, struct buf *b)
+/* More of its report; false at the end. */
+static bool child_read(struct child *child)
+{
+    char *at = buf_reserve(&child->report, PIPE_BUF);
+    if (!at)
+        return false;
+    ssize_t n = read(child->from, at, PIPE_BUF);
+    child->report.len += n > 0 ? (size_t)n : 0;
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+static bool report_is_whole(const struct buf *b)
 {
     uint64_t len = 0;
-    for (;;) {
-        char *at = buf_reserve(b, 1 << 16);
-        if (!at)
-            return -ENOMEM;
-        ssize_t n = read(child->from, at, 1 << 16);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        b->len += (size_t)n;
-    }
     if (b->len >= sizeof len)
         memcpy(&len, b->data, sizeof len);
-    return b->len >= sizeof len && len == b->len - sizeof len ? 0 : ERR_CORRUPT;
+    return b->len >= sizeof len && len == b->len - sizeof len;
 }
 
 static void child_report(struct children *c, struct child *child, int status, struct err *err)
@@ -306,42 +337,75 @@ static void child_report(struct children *c, struct child *child, int status, st
             report_skip(c->report, i, "its process ended without a report", NULL, child->pushed[i]);
 }
 
+/* All have ended: in their order, so that the report and the trace do not depend on which was first. */
 static int child_collect(struct children *c, struct child *child, struct err *err)
 {
-    struct buf b = {0};
-    int status = 0, rc = child_read(child, &b);
-    close(child->from);
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (rc == 0)
-        rc = report_merge(c->report, (struct text){b.data + 8, b.len - 8});
+    int rc = ERR_CANCELLED;
+    if (report_is_whole(&child->report))
+        rc = report_merge(c->report, (struct text){child->report.data + 8, child->report.len - 8});
     else
-        child_report(c, child, status, err);
-    buf_done(&b);
-    if (c->trace && child->part >= 0) {
-        bool lacks = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_TRACE_LACKS;
+        child_report(c, child, child->status, err);
+    if (c->trace) {
+        bool lacks = WIFEXITED(child->status) && WEXITSTATUS(child->status) == CHILD_TRACE_LACKS;
         trace_out_join(c->trace, child->part, *child->complete, lacks ? -EIO : 0);
         close(child->part);
     }
+    return rc;
+}
+
+/* It has sent what it has to say. */
+static void child_wait(struct children *c, struct child *child)
+{
+    close(child->from);
+    while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+        ;
     child->pid = 0;
     child->dead = true;
-    return rc;
+    if (!report_is_whole(&child->report))
+        c->shared->broken = true;
+}
+
+/* Reports come when their processes have ended, in any order. */
+static void read_all(struct children *c)
+{
+    static struct pollfd waiting[REPLAY_PROCESSES_MAX];
+    static struct child *of[REPLAY_PROCESSES_MAX];
+    for (;;) {
+        nfds_t n = 0;
+        for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
+            if (!c->children[i].pid)
+                continue;
+            of[n] = &c->children[i];
+            waiting[n++] = (struct pollfd){.fd = c->children[i].from, .events = POLLIN};
+        }
+        if (!n)
+            return;
+        if (poll(waiting, n, -1) < 0)
+            continue;
+        for (nfds_t i = 0; i < n; i++)
+            if (waiting[i].revents && !child_read(of[i]))
+                child_wait(c, of[i]);
+    }
 }
 
 int children_finish(struct children *c, struct err *err)
 {
     struct message end = {.kind = MESSAGE_END};
-    int rc = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++)
         if (c->children[i].pid)
             child_send(c, &c->children[i], &end);
+    c->ended = true;
     children_flush(c);
     shared_start(c->shared, START_NS);
+    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++)
+        if (c->children[i].pid)
+            close(c->children[i].to);
+    read_all(c);
+    int rc = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
-        if (!c->children[i].pid)
-            continue;
-        close(c->children[i].to);
-        int one = child_collect(c, &c->children[i], err);
+        int one = c->children[i].started
+                      ? child_collect(c, &c->children[i], err)
+                      : 0;
         rc = rc ? rc : one;
     }
     return rc;

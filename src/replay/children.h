@@ -22,6 +22,7 @@ struct children {
     struct child *children;      /* REPLAY_PROCESSES_MAX */
     size_t ahead_max;            /* of each */
     uint32_t count;
+    bool ended;                  /* everything has been sent */
 };
 int children_init(struct children *c, const struct replay_options *o, struct shared *s, struct root *root, struct report *report);
 void children_done(struct children *c);

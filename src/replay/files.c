@@ -63,12 +63,14 @@ struct file *files_below(struct files *f, struct text below)
     return find_file(f, below.len ? below : TEXT("."), -1);
 }
 
-struct file *files_parent(struct files *f, const struct file *file)
+struct file *files_parent(struct files *f, struct file *file)
 {
     const char *slash = strrchr(file->below, '/');
-    if (file->map >= 0 || strcmp(file->below, ".") == 0)
-        return NULL;
-    return files_below(f, (struct text){file->below, slash ? (size_t)(slash - file->below) : 0});
+    if (file->parent || file->map >= 0 || strcmp(file->below, ".") == 0)
+        return file->parent;
+    file->parent =
+        files_below(f, (struct text){file->below, slash ? (size_t)(slash - file->below) : 0});
+    return file->parent;
 }
 
 size_t files_count(const struct files *f)
@@ -95,6 +97,9 @@ void files_again(struct files *f)
         file->first = FIRST_UNKNOWN;
         file->size = 0;
         file->truncated = false;
+        memset(file->planned, 0, sizeof file->planned);
+        memset(file->ended, 0, sizeof file->ended);
+        memset(file->end_ns, 0, sizeof file->end_ns);
     }
 }
 

@@ -14,6 +14,9 @@
 
 enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED };
 
+/* What a call does with a file; see order.h. */
+enum touch { TOUCH_CHANGE, TOUCH_USE, TOUCH_WRITE, TOUCH_READ, TOUCHES };
+
 struct file {
     const char *below;           /* relative to its root; "." is the root itself                                    */
     int map;                     /* number of the --map, -1: below the root                                          */
@@ -21,10 +24,17 @@ struct file {
     atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
     atomic_bool early;           /* a directory that the trace makes, but that had to be there before                */
     _Atomic uint64_t identity;   /* of what was made: something else at its path is not ours                         */
+    atomic_uint done[TOUCHES];   /* calls that have ended                                                            */
+    atomic_uint waiting;         /* threads that wait for others                                                     */
     /* Of the planning thread. */
+    struct file *parent;         /* NULL: not looked up yet                                                          */
+    uint32_t planned[TOUCHES];   /* calls so far                                                                     */
+    uint32_t ended[TOUCHES];     /* of them, those that ended before the ones that overlap now began                 */
+    int64_t end_ns[TOUCHES];     /* the latest end                                                                   */
     uint8_t first;               /* enum first_use                                                                   */
     bool is_dir, prepared;
     bool named;                  /* by the trace; others are directories above one                                   */
+    bool changes;                /* the trace makes or removes it                                                    */
     bool truncated;              /* what it had before is gone: `size` alone counts                                  */
     uint64_t size;               /* as far as the trace has written it                                               */
     uint64_t need;               /* of what is read before it is written                                             */
@@ -54,7 +64,7 @@ struct path *files_path(struct files *f, struct text name);
 /* The file `below` the root; NULL: no memory. */
 struct file *files_below(struct files *f, struct text below);
 /* The directory it is in; NULL: it is the root (or no memory). */
-struct file *files_parent(struct files *f, const struct file *file);
+struct file *files_parent(struct files *f, struct file *file);
 size_t files_count(const struct files *f);
 size_t files_named(const struct files *f);       /* without directories that the trace does not name */
 /* The i-th; NULL where there was no memory for it. */

@@ -14,6 +14,10 @@
 #include "vocabulary.h"
 
 struct lane;
+/* A file that the operation touches, and how many calls have to end before; see order.h. */
+struct touched { struct file *file; enum touch touch; uint32_t after[TOUCHES]; };
+enum { TOUCHED_MAX = 4 };
+
 struct operation {
     struct operation *next;
     const struct call *call;     /* NULL: only its duration passes */
@@ -25,7 +29,9 @@ struct operation {
     unsigned has;                /* enum event_has */
     uint32_t name_id;            /* of the report */
     uint64_t bytes;              /* to read or write */
-    bool sleeps, is_stdio;
+    struct touched touched[TOUCHED_MAX];
+    bool sleeps, is_stdio, creates /* the file, as far as the trace shows */;
+    uint8_t touched_count;
     char mode[8];
 };
 /* It will not be performed: who waits for the handle that it opens gets an error. */

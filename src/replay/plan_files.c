@@ -9,10 +9,12 @@ void file_exists_before(struct file *f, bool is_dir)
     }
 }
 
-void file_created(struct file *f)
+bool file_created(struct file *f)
 {
-    if (f->first == FIRST_UNKNOWN)
+    bool is_first = f->first == FIRST_UNKNOWN;
+    if (is_first)
         f->first = FIRST_CREATED;
+    return is_first;
 }
 
 uint64_t file_end(const struct file *f)

@@ -18,7 +18,7 @@ int descriptor_flags(const struct event *e, const struct call *c);
 /* ---- plan_files.c ---- */
 
 void file_exists_before(struct file *f, bool is_dir);
-void file_created(struct file *f);
+bool file_created(struct file *f);                      /* true: it is the first call on it */
 void file_truncated(struct plan *p, struct file *f, uint64_t size);
 /* Where its end is at this moment of the trace. */
 uint64_t file_end(const struct file *f);

@@ -1,4 +1,5 @@
 /* replay_plan.c - what an event means: bytes, positions, and the handle that it uses. */
+#include "order.h"
 #include "plan_parts.h"
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@ void operation_drop(struct operation *op)
         handle_set(op->handle, HANDLE_FAILED);
     handle_release(op->handle);
     op->handle = NULL;
+    order_done(op);
 }
 
 static const char *plan_bytes(const struct event *e, const struct call *c, struct operation *op)
@@ -132,7 +134,7 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
         return 0;
     if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
         (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
-        file_created(f);
+        op->creates = file_created(f);
     else
         file_exists_before(f, op->flags & O_DIRECTORY);
     if (op->flags & O_TRUNC)

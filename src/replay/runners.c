@@ -1,6 +1,8 @@
 /* runners.c - queues, threads, and when an operation is due. */
 #include "runners.h"
 
+#include "order.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,7 @@ static void run_operation(struct runners *r, struct performer *p, struct operati
                     op->path ? op->path->name : NULL, 1);
         return;
     }
+    order_wait(r->shared, op);
     int64_t real = clock_real_ns(), begin = clock_mono_ns();
     struct performed done = {0};
     if (op->call)
@@ -98,6 +101,7 @@ static void run_operation(struct runners *r, struct performer *p, struct operati
     else if (op->sleeps)
         shared_sleep_until(r->shared, begin + scaled_ns(r->options, op->dur_ns));
     int64_t taken = clock_mono_ns() - begin;
+    order_done(op);
     runners_report(r->report, op, &done, taken, late);
     if (r->trace && op->call)
         trace_out_put(r->trace, op, &done, real, taken);

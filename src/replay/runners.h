@@ -2,7 +2,8 @@
  *
  * The thread that feeds them appends operations in order of time, at most `ahead_max` in all queues together: then it waits until
  * half of them are done. A thread performs its operations in their order, each not before its time. Threads wait for each other
- * only where one uses a descriptor that another opens; that one is earlier in the trace, so it was queued before.
+ * where one uses a descriptor that another opens, and as order.h has it: only for operations that are earlier in the trace, so
+ * they were queued before.
  * A thread that is behind may fill the queues; then the others wait for it, which their lateness shows.
  */
 #ifndef DFT_REPLAY_RUNNERS_H

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "filter.h"
+#include "order.h"
 #include "prepare.h"
 
 #include <stdlib.h>
@@ -86,7 +87,9 @@ static void prepare_now(struct replay *r, const struct operation *op)
 static int start_operation(struct replay *r, const struct operation *planned)
 {
     if (r->surveys || r->options->dry_run) {
-        if (!r->surveys)
+        if (r->surveys)
+            order_survey(planned);
+        else
             count_only(r, planned);
         handle_release(planned->handle);
         return 0;
@@ -99,6 +102,7 @@ static int start_operation(struct replay *r, const struct operation *planned)
         return -ENOMEM;
     }
     *op = *planned;
+    order_plan(&r->files, op);
     if (!r->options->processes)
         return runners_push(&r->runners, op);
     int rc = children_push(&r->children, op);

@@ -157,3 +157,22 @@ void shared_sleep_until(const struct shared *s, int64_t until_ns)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
     }
 }
+
+void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned least,
+                           atomic_uint *waiting)
+{
+    const struct timespec slice = {.tv_nsec = SLICE_NS};
+    if (atomic_load(counter) >= least)
+        return;
+    atomic_fetch_add(waiting, 1);
+    for (unsigned now; (now = atomic_load(counter)) < least && !s->stopped && !s->broken;)
+        syscall(SYS_futex, counter, FUTEX_WAIT, now, &slice, NULL, 0);
+    atomic_fetch_sub(waiting, 1);
+}
+
+void shared_count(atomic_uint *counter, atomic_uint *waiting)
+{
+    atomic_fetch_add(counter, 1);
+    if (atomic_load(waiting))
+        syscall(SYS_futex, counter, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

@@ -17,6 +17,7 @@ struct shared {
     void *unused;                        /* blocks of the planning thread, see shared_block_alloc                   */
     _Atomic(void *) freed;               /* blocks that others have freed                                            */
     atomic_bool stopped;                 /* by a signal or an error: what is left is not performed                   */
+    atomic_bool broken;                  /* a process has died: nobody waits for what it was to do                   */
     atomic_uint started;                 /* threads wait for it                                                      */
     _Atomic int64_t origin_ns;           /* of clock_mono_ns, when the clock starts; 0: not yet                      */
     int64_t first_ns;                    /* time of the first event that is replayed; set before the clock starts    */
@@ -44,5 +45,8 @@ void shared_start(struct shared *s, int64_t after_ns);
 void shared_wait_for_start(struct shared *s);
 /* Until a time of clock_mono_ns, or until the replay is stopped. */
 void shared_sleep_until(const struct shared *s, int64_t until_ns);
+/* Until *counter is at least `least`, or the replay is stopped, or a process has died. shared_count adds one to it. */
+void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned least, atomic_uint *waiting);
+void shared_count(atomic_uint *counter, atomic_uint *waiting);
 
 #endif
