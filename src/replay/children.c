@@ -320,18 +320,22 @@ static bool report_is_whole(const struct buf *b)
     return b->len >= sizeof len && len == b->len - sizeof len;
 }
 
-static void child_report(struct children *c, struct child *child, int status, struct err *err)
+static void child_report(struct children *c, const struct child *child, struct err *err)
 {
-    char how[64];
+    struct buf text = {0};
+    int status = child->status;
+    buf_printf(&text, "the process that replayed process %lld of the trace",
+               (long long)child->trace_pid);
+    if (child->trace_host.len) {
+        buf_puts(&text, ", host ");
+        buf_json_text(&text, child->trace_host);
+    }
     if (WIFSIGNALED(status))
-        snprintf(how, sizeof how, "killed by signal %d (%s)", WTERMSIG(status),
-                 sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+        buf_printf(&text, ", was killed by signal %d", WTERMSIG(status));
     else
-        snprintf(how, sizeof how, "status %d", WEXITSTATUS(status));
-    err_set(err, ERR_CANCELLED,
-            "the process that replayed process %lld%s%.*s of the trace ended before the others: %s",
-            (long long)child->trace_pid, child->trace_host.len ? " of host " : "",
-            (int)child->trace_host.len, child->trace_host.ptr ? child->trace_host.ptr : "", how);
+        buf_printf(&text, ", ended with status %d before its report", WEXITSTATUS(status));
+    err_set(err, ERR_CANCELLED, "%.*s", (int)text.len, text.data ? text.data : "");
+    buf_done(&text);
     for (uint32_t i = 0; i < child->pushed_cap; i++)
         if (child->pushed[i])
             report_skip(c->report, i, "its process ended without a report", NULL, child->pushed[i]);
@@ -344,7 +348,7 @@ static int child_collect(struct children *c, struct child *child, struct err *er
     if (report_is_whole(&child->report))
         rc = report_merge(c->report, (struct text){child->report.data + 8, child->report.len - 8});
     else
-        child_report(c, child, child->status, err);
+        child_report(c, child, err);
     if (c->trace) {
         bool lacks = WIFEXITED(child->status) && WEXITSTATUS(child->status) == CHILD_TRACE_LACKS;
         trace_out_join(c->trace, child->part, *child->complete, lacks ? -EIO : 0);
@@ -403,9 +407,7 @@ int children_finish(struct children *c, struct err *err)
     read_all(c);
     int rc = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
-        int one = c->children[i].started
-                      ? child_collect(c, &c->children[i], err)
-                      : 0;
+        int one = c->children[i].started ? child_collect(c, &c->children[i], err) : 0;
         rc = rc ? rc : one;
     }
     return rc;

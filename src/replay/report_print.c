@@ -5,6 +5,22 @@
 
 #include <stdlib.h>
 
+/* Names come from the trace: none may move the cursor of a terminal. */
+static void put_name(struct buf *out, int width, struct text name)
+{
+    size_t from = out->len;
+    buf_printf(out, "%-*.*s", width, (int)name.len, name.ptr);
+    for (size_t i = from; i < out->len; i++)
+        if ((unsigned char)out->data[i] < 0x20 || out->data[i] == 0x7f)
+            out->data[i] = '?';
+}
+
+static int64_t time_between(int64_t from, int64_t to)
+{
+    int64_t ns;
+    return __builtin_sub_overflow(to, from, &ns) ? INT64_MAX : ns;
+}
+
 static double quantile(const struct sketch *s, double q)
 {
     return s && sketch_count(s) ? sketch_quantile(s, q, false) : 0;
@@ -44,10 +60,10 @@ static void print_names(struct report *r, struct buf *out)
     for (uint32_t i = 0; i < count; i++) {
         const struct report_name *n = &r->by_name[order[i]];
         struct text name = intern_text(r->names, order[i]);
+        put_name(out, 16, name);
         buf_printf(
-            out,
-            "%-16.*s %10llu %8llu %14llu %12.3f %10.1f %10.1f %12.3f %10.1f %10.1f %10.3g %10.3g\n",
-            (int)name.len, name.ptr, (unsigned long long)(n->executed + n->failed),
+            out, " %10llu %8llu %14llu %12.3f %10.1f %10.1f %12.3f %10.1f %10.1f %10.3g %10.3g\n",
+            (unsigned long long)(n->executed + n->failed),
             (unsigned long long)(n->errors + n->failed), (unsigned long long)n->bytes,
             (double)n->time_traced_ns / 1e6, quantile(n->traced, .5), quantile(n->traced, .99),
             (double)n->time_ns / 1e6, quantile(n->taken, .5), quantile(n->taken, .99),
@@ -66,8 +82,9 @@ static void print_reasons(struct report *r, bool failed, struct buf *out)
             buf_puts(out, failed ? "\nFailed, by name and reason:\n"
                                  : "\nNot replayed, by name and reason:\n");
         first = false;
-        buf_printf(out, "  %10llu  %.*s: %s", (unsigned long long)r->reasons[i].count,
-                   (int)name.len, name.ptr, r->reasons[i].reason);
+        buf_printf(out, "  %10llu  ", (unsigned long long)r->reasons[i].count);
+        put_name(out, 0, name);
+        buf_printf(out, ": %s", r->reasons[i].reason);
         if (r->reasons[i].file) {
             buf_puts(out, ", first ");
             buf_json_text(out, text_of(r->reasons[i].file));
@@ -81,8 +98,9 @@ static void print_categories(struct report *r, struct buf *out)
     buf_puts(out, "\nCategories:\n");
     for (uint32_t i = 0; i < intern_count(r->categories) && i < REPORT_NAMES_MAX; i++) {
         struct text name = intern_text(r->categories, i);
-        buf_printf(out, "  %10llu  %.*s\n", (unsigned long long)r->category_counts[i],
-                   (int)name.len, name.ptr);
+        buf_printf(out, "  %10llu  ", (unsigned long long)r->category_counts[i]);
+        put_name(out, 0, name);
+        buf_putc(out, '\n');
     }
 }
 
@@ -110,7 +128,7 @@ static void print_text(struct report *r, const struct replay_options *o, const c
     buf_printf(out, "Success rate: %.2f%%\n",
                r->total ? 100.0 * (double)r->executed / (double)r->total : 0);
     buf_printf(out, "Traced time: %.6f s\nReplay time: %.6f s\n",
-               (double)(r->last_ns - r->first_ns) / 1e9, (double)r->took_ns / 1e9);
+               (double)time_between(r->first_ns, r->last_ns) / 1e9, (double)r->took_ns / 1e9);
     buf_printf(out, "Bytes: %llu\nFiles: %llu\nProcesses: %llu\nThreads: %llu\n",
                (unsigned long long)moved, (unsigned long long)r->files,
                (unsigned long long)r->processes, (unsigned long long)r->threads);
@@ -201,7 +219,7 @@ static void print_json(struct report *r, const char *root, struct buf *out)
     jw_put_uint(&j, "beyond_max_events", r->beyond);
     jw_put_uint(&j, "invalid_lines", r->invalid);
     jw_key(&j, "traced_time");
-    jw_time_ns(&j, r->last_ns - r->first_ns);
+    jw_time_ns(&j, time_between(r->first_ns, r->last_ns));
     jw_key(&j, "replay_time");
     jw_time_ns(&j, r->took_ns);
     jw_put_uint(&j, "files", r->files);

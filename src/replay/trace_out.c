@@ -54,7 +54,8 @@ int trace_out_open(const char *path, struct trace_out **ret, struct err *err)
     char *part;
     if (asprintf(&part, "%s.part", path) < 0)
         return -ENOMEM;
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    unlink(part); /* of an earlier replay that was killed; it may be a link to anything */
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
         int rc = err_set(err, -errno, "--output-trace: %s: %s", part, strerror(errno));
         free(part);
