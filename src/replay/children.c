@@ -204,8 +204,8 @@ static bool has_died(const struct children *c, const struct child *child)
     return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
 }
 
-/* Until a pipe takes more, or a child has died. */
-static void wait_for_children(struct children *c)
+/* Until the pipe of `wanted` or another one takes more, or a child has died. */
+static void wait_for_children(struct children *c, const struct child *wanted)
 {
     static struct pollfd waiting[2 * REPLAY_PROCESSES_MAX];
     static struct child *of[2 * REPLAY_PROCESSES_MAX];
@@ -219,20 +219,18 @@ static void wait_for_children(struct children *c)
         if (!child_write(c, child))
             waiting[n++] = (struct pollfd){.fd = child->to, .events = POLLOUT};
     }
-    if (poll(waiting, n, POLL_MS) <= 0)
+    if (!wanted->batched || poll(waiting, n, POLL_MS) <= 0)
         return;
     for (nfds_t i = 0; i < n; i++)
         if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
             child_is_dead(c, of[i]);
 }
 
-/* All of it. Meanwhile the others get what there is for them. */
+/* All of it. Meanwhile the others get what there is for them. A child whose queues are full starts the clock. */
 static void child_flush(struct children *c, struct child *child)
 {
-    while (!child_write(c, child)) {
-        shared_start(c->shared, START_NS);
-        wait_for_children(c);
-    }
+    while (!child_write(c, child))
+        wait_for_children(c, child);
 }
 
 static void child_send(struct children *c, struct child *child, struct message *m)

@@ -193,7 +193,7 @@ int root_open_file(struct root *r, struct file *f, int flags)
 {
     if (f->map >= 0)
         return open_mapped(r, f, flags);
-    if (!(flags & O_EXCL) || !(flags & O_CREAT)) {
+    if (!(flags & O_CREAT) || (f->made && !(flags & O_EXCL))) {
         int fd = open_existing(r, f, flags);
         bool again = fd == ROOT_NOT_OURS || (fd == -ENOENT && flags & O_CREAT);
         if (!again)
