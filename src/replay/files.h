@@ -33,6 +33,7 @@ struct file {
     int64_t end_ns[TOUCHES];     /* the latest end                                                                   */
     uint8_t first;               /* enum first_use                                                                   */
     bool is_dir, prepared;
+    bool surveyed;               /* the first of two times had it                                                    */
     bool named;                  /* by the trace; others are directories above one                                   */
     bool changes;                /* the trace makes or removes it                                                    */
     bool truncated;              /* what it had before is gone: `size` alone counts                                  */

@@ -104,6 +104,8 @@ int prepare_all(struct root *r, struct files *files, struct report *report, stru
     for (size_t i = 0; i < files_count(files) && !r->shared->stopped; i++) {
         struct file *f = files_at(files, i);
         rc = f ? prepare_file(r, files, f) : -ENOMEM;
+        if (f)
+            f->surveyed = true;
         if (rc < 0)
             report_unprepared(report, rc);
         if (bar && (i % 1024 == 0 || i + 1 == files_count(files)))

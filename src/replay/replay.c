@@ -53,7 +53,6 @@ static int survey(struct replay *r, struct err *err)
         return err_set(err, rc, "the input does not have its events two times");
     if ((rc = prepare_all(&r->root, &r->files, &r->report, err)) < 0)
         return rc;
-    r->prepared = true;
     r->files.bytes_max = UINT64_MAX;
     plan_again(&r->plan);
     lanes_again(&r->lanes);

@@ -18,7 +18,6 @@ struct replay {
     struct runners runners;      /* without --processes */
     struct children children;
     bool surveys;                /* the first of two times: files only */
-    bool prepared;               /* it was done */
     bool died;                   /* a process of it */
     bool finished;               /* all operations have been performed */
     uint64_t accepted;

@@ -72,16 +72,16 @@ static void count_only(struct replay *r, const struct operation *op)
     runners_report(&r->report, op, &done, 0, -1);
 }
 
-/* The input comes once: files are prepared when the first event needs them. */
+/* Files that no first reading of the input has shown are prepared when an event needs them. */
 static void prepare_now(struct replay *r, const struct operation *op)
 {
-    int rc = 0;
-    if (op->path && op->path->file)
-        rc = prepare_file(&r->root, &r->files, op->path->file);
-    if (rc == 0 && op->path2 && op->path2->file)
-        rc = prepare_file(&r->root, &r->files, op->path2->file);
-    if (rc < 0)
-        report_unprepared(&r->report, rc);
+    const struct path *paths[] = {op->path, op->path2};
+    for (int i = 0; i < 2; i++) {
+        struct file *f = paths[i] ? paths[i]->file : NULL;
+        int rc = f && !f->surveyed ? prepare_file(&r->root, &r->files, f) : 0;
+        if (rc < 0)
+            report_unprepared(&r->report, rc);
+    }
 }
 
 static int start_operation(struct replay *r, const struct operation *planned)
@@ -94,8 +94,7 @@ static int start_operation(struct replay *r, const struct operation *planned)
         handle_release(planned->handle);
         return 0;
     }
-    if (!r->prepared)
-        prepare_now(r, planned);
+    prepare_now(r, planned);
     struct operation *op = malloc(sizeof *op);
     if (!op) {
         handle_release(planned->handle);
