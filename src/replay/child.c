@@ -92,6 +92,7 @@ void child_main(const struct child_setup *setup)
     int rc = report_clear(setup->report);
     rc = rc < 0 ? rc : runners_init(&r, setup->options, setup->shared, setup->root, setup->report);
     r.ahead_max = setup->ahead_max;
+    r.start_ns = CHILDREN_START_NS;
     if (rc == 0 && setup->part >= 0)
         rc = trace_out_open_part(setup->part, setup->complete, &r.trace);
     if (rc == 0)

@@ -4,6 +4,8 @@
 
 #include "runners.h"
 
+enum { CHILDREN_START_NS = 50000000 /* all processes have their threads by then */ };
+
 struct message {
     enum message_kind { MESSAGE_OPERATION, MESSAGE_RELEASE, MESSAGE_END } kind;
     union {

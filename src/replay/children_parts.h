@@ -20,7 +20,7 @@ struct child {
     struct text trace_host;
     bool started, dead;
 };
-enum { CHILD_BATCH = 64, CHILDREN_START_NS = 10000000 /* their threads are awake by then */ };
+enum { CHILD_BATCH = 64 };
 
 /* The child of a process; where it cannot be started, another one. */
 int child_of(struct children *c, uint32_t process, struct child **ret);

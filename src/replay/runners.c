@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { STACK_BYTES = 256 << 10, START_NS = 2000000 /* the threads are awake by then */ };
+enum { STACK_BYTES = 256 << 10, START_NS = 2000000 };
 
 struct runner {
     struct runners *all;
@@ -27,6 +27,7 @@ int runners_init(struct runners *r, const struct replay_options *o, struct share
                           .root = root,
                           .report = report,
                           .ahead_max = REPLAY_AHEAD_MAX,
+                          .start_ns = START_NS,
                           .runners = calloc(LANES_RUNNERS_MAX, sizeof *r->runners)};
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->changed);
@@ -191,7 +192,7 @@ static void wait_for_space(struct runners *r)
 {
     if (r->queued < r->ahead_max)
         return;
-    shared_start(r->shared, START_NS);
+    shared_start(r->shared, r->start_ns);
     pthread_mutex_lock(&r->lock);
     while (r->queued > r->ahead_max / 2)
         pthread_cond_wait(&r->changed, &r->lock);
@@ -223,7 +224,7 @@ int runners_push(struct runners *all, struct operation *op)
 
 void runners_finish(struct runners *all)
 {
-    shared_start(all->shared, START_NS);
+    shared_start(all->shared, all->start_ns);
     for (unsigned i = 0; i < LANES_RUNNERS_MAX; i++) {
         struct runner *r = &all->runners[i];
         if (!r->started)

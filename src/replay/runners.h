@@ -23,6 +23,7 @@ struct runners {
     struct runner *runners;      /* LANES_RUNNERS_MAX */
     unsigned count;
     size_t ahead_max;
+    int64_t start_ns;            /* from starting the clock to its beginning: threads are awake by then */
     atomic_size_t queued;
     pthread_mutex_t lock;
     pthread_cond_t changed;      /* space in the queues */
