@@ -105,8 +105,8 @@ static char *before_continued(const struct input *in, char *newline)
     char *at = newline;
     for (int i = 0; at && i < JOINED_MAX; i++) {
         const char *next = at + 1, *end = in->data + in->len;
-        char first = next < end ? *next : at > in->data && at[-1] == '}' ? '{' : 0;
-        if (first == '{' || first == '[' || first == ']' || first == '\n')
+        char last = at > in->data ? at[-1] : '\n';
+        if (next < end ? strchr("{[]\n", *next) != NULL : strchr("}],[\r\n", last) != NULL)
             return at;
         at = at > in->data ? memrchr(in->data, '\n', (size_t)(at - in->data)) : NULL;
     }
