@@ -2,7 +2,6 @@
 #include "files.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +40,24 @@ static int pointers_grow(void *array, size_t *cap, size_t id)
     return 0;
 }
 
+/* The key of a file in the table: its map, and its path below it. */
+struct file_key {
+    char data[sizeof(int) + PATH_MAX];
+    struct text text;
+};
+
+static void key_init(struct file_key *key, struct text below, int map)
+{
+    memcpy(key->data, &map, sizeof map);
+    memcpy(key->data + sizeof map, below.ptr, below.len);
+    key->text = (struct text){key->data, sizeof map + below.len};
+}
+
 static struct file *find_file(struct files *f, struct text below, int map)
 {
-    char key[PATH_MAX + 8];
-    int len = snprintf(key, sizeof key, "%d:%.*s", map, (int)below.len, below.ptr);
-    int64_t id = intern_add(f->belows, (struct text){key, (size_t)len});
+    struct file_key key;
+    key_init(&key, below, map);
+    int64_t id = intern_add(f->belows, key.text);
     if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
         return NULL;
     if (!f->files[id]) {
@@ -58,19 +70,36 @@ static struct file *find_file(struct files *f, struct text below, int map)
     return f->files[id];
 }
 
-struct file *files_below(struct files *f, struct text below)
+/* The directory of a path below the root; "." is that of its first parts. */
+static struct text directory_of(struct text below)
 {
-    return find_file(f, below.len ? below : TEXT("."), -1);
+    const char *slash = memrchr(below.ptr, '/', below.len);
+    return slash ? (struct text){below.ptr, (size_t)(slash - below.ptr)} : TEXT(".");
 }
 
-struct file *files_parent(struct files *f, struct file *file)
+struct file *files_parent(struct files *f, const struct file *file)
 {
-    const char *slash = strrchr(file->below, '/');
-    if (file->parent || file->map >= 0 || strcmp(file->below, ".") == 0)
-        return file->parent;
-    file->parent =
-        files_below(f, (struct text){file->below, slash ? (size_t)(slash - file->below) : 0});
-    return file->parent;
+    if (file->map >= 0 || strcmp(file->below, ".") == 0)
+        return NULL;
+    return find_file(f, directory_of(text_of(file->below)), -1);
+}
+
+struct file *files_above(struct files *f, struct file *file)
+{
+    struct text below = text_of(file->below);
+    uint32_t count = intern_count(f->belows);
+    struct file_key key;
+    if (file->above_known == count || file->map >= 0)
+        return file->above;
+    file->above_known = count;
+    file->above = NULL;
+    while (!file->above && !text_eq(below, TEXT("."))) {
+        below = directory_of(below);
+        key_init(&key, below, -1);
+        int64_t id = intern_find(f->belows, key.text);
+        file->above = id < 0 ? NULL : files_at(f, (size_t)id);
+    }
+    return file->above;
 }
 
 size_t files_count(const struct files *f)

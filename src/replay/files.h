@@ -27,7 +27,8 @@ struct file {
     atomic_uint done[TOUCHES];   /* calls that have ended                                                            */
     atomic_uint waiting;         /* threads that wait for others                                                     */
     /* Of the planning thread. */
-    struct file *parent;         /* NULL: not looked up yet                                                          */
+    struct file *above;          /* of files_above, when the table had as many files                                 */
+    uint32_t above_known;
     uint32_t planned[TOUCHES];   /* calls so far                                                                     */
     uint32_t ended[TOUCHES];     /* of them, those that ended before the ones that overlap now began                 */
     int64_t end_ns[TOUCHES];     /* the latest end                                                                   */
@@ -62,10 +63,10 @@ int files_init(struct files *f, const struct replay_options *o, struct shared *s
 void files_done(struct files *f);
 /* Borrowed until files_done; NULL: no memory. */
 struct path *files_path(struct files *f, struct text name);
-/* The file `below` the root; NULL: no memory. */
-struct file *files_below(struct files *f, struct text below);
 /* The directory it is in; NULL: it is the root (or no memory). */
-struct file *files_parent(struct files *f, struct file *file);
+struct file *files_parent(struct files *f, const struct file *file);
+/* The nearest directory above it that is in the table; NULL: none. */
+struct file *files_above(struct files *f, struct file *file);
 size_t files_count(const struct files *f);
 size_t files_named(const struct files *f);       /* without directories that the trace does not name */
 /* The i-th; NULL where there was no memory for it. */

@@ -30,7 +30,7 @@ static void touch_file(struct operation *op, struct file *f, enum touch touch)
 static void touch_path(struct files *files, struct operation *op, struct file *f, bool changes)
 {
     touch_file(op, f, changes ? TOUCH_CHANGE : TOUCH_USE);
-    for (struct file *dir = files_parent(files, f); dir; dir = files_parent(files, dir)) {
+    for (struct file *dir = files_above(files, f); dir; dir = files_above(files, dir)) {
         if (!dir->changes && !dir->planned[TOUCH_CHANGE])
             continue;
         touch_file(op, dir, TOUCH_USE);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Addresses only: pages are allocated when they are written to. */
+/* Addresses only: pages are allocated when they are written to, at most half of the memory. */
 static const size_t size_max = (size_t)1 << 36, size_min = (size_t)1 << 24;
 
 enum { ALIGN = 16, SLICE_NS = 100000000 };
@@ -27,7 +27,10 @@ static void init_locks(struct shared *s)
 
 struct shared *shared_new(void)
 {
+    uint64_t most = memory_limit().bytes / 2;
     for (size_t size = size_max; size >= size_min; size /= 2) {
+        if (size > most && size > size_min)
+            continue;
         struct shared *s = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (s == MAP_FAILED)
