@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,35 +54,11 @@ static void key_init(struct file_key *key, struct text below, int map)
     key->text = (struct text){key->data, sizeof map + below.len};
 }
 
-static struct file *find_file(struct files *f, struct text below, int map)
-{
-    struct file_key key;
-    key_init(&key, below, map);
-    int64_t id = intern_add(f->belows, key.text);
-    if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
-        return NULL;
-    if (!f->files[id]) {
-        struct file *file = shared_alloc(f->shared, sizeof *file);
-        if (!file || !(file->below = shared_text(f->shared, below)))
-            return NULL;
-        file->map = map;
-        f->files[id] = file;
-    }
-    return f->files[id];
-}
-
 /* The directory of a path below the root; "." is that of its first parts. */
 static struct text directory_of(struct text below)
 {
     const char *slash = memrchr(below.ptr, '/', below.len);
     return slash ? (struct text){below.ptr, (size_t)(slash - below.ptr)} : TEXT(".");
-}
-
-struct file *files_parent(struct files *f, const struct file *file)
-{
-    if (file->map >= 0 || strcmp(file->below, ".") == 0)
-        return NULL;
-    return find_file(f, directory_of(text_of(file->below)), -1);
 }
 
 struct file *files_above(struct files *f, struct file *file)
@@ -100,6 +77,71 @@ struct file *files_above(struct files *f, struct file *file)
         file->above = id < 0 ? NULL : files_at(f, (size_t)id);
     }
     return file->above;
+}
+
+static struct file *find_file(struct files *f, struct text below, int map)
+{
+    struct file_key key;
+    key_init(&key, below, map);
+    int64_t id = intern_add(f->belows, key.text);
+    if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
+        return NULL;
+    if (!f->files[id]) {
+        struct file *file = shared_alloc(f->shared, sizeof *file);
+        if (!file || !(file->below = shared_text(f->shared, below)))
+            return NULL;
+        file->map = map;
+        f->files[id] = file;
+        struct file *above = files_above(f, file);
+        if (above)
+            above->is_dir = true;
+    }
+    return f->files[id];
+}
+
+struct file *files_parent(struct files *f, const struct file *file)
+{
+    if (file->map >= 0 || strcmp(file->below, ".") == 0)
+        return NULL;
+    return find_file(f, directory_of(text_of(file->below)), -1);
+}
+
+void files_find_directories(struct files *f)
+{
+    for (size_t i = 0; i < files_count(f); i++) {
+        struct file *file = files_at(f, i), *above = file ? files_above(f, file) : NULL;
+        if (above)
+            above->is_dir = true;
+    }
+}
+
+/* The path of `file` with `to` in place of `from`; NULL: it is not below `from`, or the new path is too long. */
+static struct file *moved_file(struct files *f, const struct file *file, const struct file *from,
+                               const struct file *to)
+{
+    char below[PATH_MAX];
+    size_t len = strlen(from->below);
+    if (file->map >= 0 || strncmp(file->below, from->below, len) != 0 || file->below[len] != '/')
+        return NULL;
+    int n = snprintf(below, sizeof below, "%s%s", to->below, file->below + len);
+    return n < (int)sizeof below ? find_file(f, (struct text){below, (size_t)n}, -1) : NULL;
+}
+
+int files_move(struct files *f, struct file *from, struct file *to, struct moved **ret)
+{
+    size_t count = files_count(f); /* those that are added are not moved */
+    for (size_t i = 0; i < count; i++) {
+        struct file *old = files_at(f, i), *new = old ? moved_file(f, old, from, to) : NULL;
+        if (!new || new == old)
+            continue;
+        struct moved *m = shared_alloc(f->shared, sizeof *m);
+        if (!m)
+            return -ENOMEM;
+        new->arrives = true;
+        *m = (struct moved){old, new, *ret};
+        *ret = m;
+    }
+    return 0;
 }
 
 size_t files_count(const struct files *f)

@@ -2,8 +2,8 @@
  *
  * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it, and a path that would
  * leave the root is refused. Absolute and relative paths both begin at the root.
- * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs operations reads them, and sets `made`,
- *          `tree` and `identity` under the lock of the file (shared.h).
+ * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs operations reads them, and sets `made`
+ *          and `identity` under the lock of the file (shared.h).
  */
 #ifndef DFT_REPLAY_FILES_H
 #define DFT_REPLAY_FILES_H
@@ -21,7 +21,6 @@ struct file {
     const char *below;           /* relative to its root; "." is the root itself                                    */
     int map;                     /* number of the --map, -1: below the root                                          */
     atomic_bool made;            /* by this replay: may be written to and removed                                    */
-    atomic_bool tree;            /* a directory that was renamed: what is in it goes with it                         */
     atomic_bool early;           /* a directory that the trace makes, but that had to be there before                */
     _Atomic uint64_t identity;   /* of what was made: something else at its path is not ours                         */
     atomic_uint done[TOUCHES];   /* calls that have ended                                                            */
@@ -36,12 +35,16 @@ struct file {
     bool is_dir, prepared;
     bool surveyed;               /* the first of two times had it                                                    */
     bool named;                  /* by the trace; others are directories above one                                   */
+    bool arrives;                /* with a directory that the trace renames                                          */
     bool changes;                /* the trace makes or removes it                                                    */
     bool truncated;              /* what it had before is gone: `size` alone counts                                  */
     uint64_t size;               /* as far as the trace has written it                                               */
     uint64_t need;               /* of what is read before it is written                                             */
     uint64_t counted;            /* bytes of it that are in files.bytes                                              */
 };
+
+/* Files whose paths change with that of a directory. In shared memory. */
+struct moved { struct file *from, *to; struct moved *next; };
 
 struct path {
     struct file *file;           /* NULL: refused                                                                    */
@@ -67,6 +70,10 @@ struct path *files_path(struct files *f, struct text name);
 struct file *files_parent(struct files *f, const struct file *file);
 /* The nearest directory above it that is in the table; NULL: none. */
 struct file *files_above(struct files *f, struct file *file);
+/* What is in the directory `from` is in `to` then: 0 or -ENOMEM. */
+int files_move(struct files *f, struct file *from, struct file *to, struct moved **ret);
+/* Files that have others below them are directories. */
+void files_find_directories(struct files *f);
 size_t files_count(const struct files *f);
 size_t files_named(const struct files *f);       /* without directories that the trace does not name */
 /* The i-th; NULL where there was no memory for it. */

@@ -284,7 +284,7 @@ static int64_t on_path(struct performer *p, struct operation *op)
         rc = root_remove(p->root, f, false);
         return rc == -EISDIR ? root_remove(p->root, f, true) : rc;
     case CALL_RENAME:
-        return root_rename(p->root, f, to);
+        return root_rename(p->root, f, to, op->moved);
     case CALL_LINK:
         return root_link(p->root, f, to);
     case CALL_SYMLINK:

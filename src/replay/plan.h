@@ -24,6 +24,7 @@ struct operation {
     struct lane *lane;
     struct path *path, *path2;
     struct handle *handle;       /* one reference */
+    struct moved *moved;         /* by the rename of a directory */
     struct text name;            /* of the event, in shared memory */
     int64_t ts_ns, dur_ns, ret, count, size, offset, fd, flags, length, whence;
     unsigned has;                /* enum event_has */

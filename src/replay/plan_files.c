@@ -100,30 +100,50 @@ static void path_before(const struct event *e, const struct call *c, struct file
 }
 
 /* The data of a file has another path, too, or instead. */
-static void path_after(struct plan *p, const struct call *c, struct file *f, struct file *to)
+static void path_after(struct plan *p, bool is_rename, struct file *f, struct file *to)
 {
     uint64_t end = file_end(f);
     file_created(to);
     file_truncated(p, to, 0);
     to->size = end;
-    if (c->kind == CALL_RENAME && f->first == FIRST_CREATED) {
+    if (is_rename && f->first == FIRST_CREATED) {
         to->counted = f->counted;
         f->counted = 0;
     }
+    if (is_rename)
+        file_truncated(p, f, 0);
 }
 
-void file_path_call(struct plan *p, const struct event *e, const struct call *c, struct file *f,
-                    struct file *to)
+static int rename_after(struct plan *p, struct file *f, struct file *to, bool may_have_files,
+                        struct moved **ret)
 {
+    int rc = may_have_files ? files_move(p->files, f, to, ret) : 0;
+    to->is_dir |= f->is_dir;
+    for (const struct moved *m = *ret; m; m = m->next) {
+        path_after(p, true, m->from, m->to);
+        m->to->is_dir |= m->from->is_dir;
+    }
+    path_after(p, true, f, to);
+    return rc;
+}
+
+int file_path_call(struct plan *p, const struct event *e, const struct call *c,
+                   struct operation *op)
+{
+    struct file *f = op->path->file, *to = op->path2 ? op->path2->file : NULL;
+    bool may_have_files = f->is_dir || f->first == FIRST_UNKNOWN;
     path_before(e, c, f);
     if (e->has & HAS_RET && e->ret < 0)
-        return;
-    if (to && c->kind == CALL_SYMLINK)
+        return 0;
+    if (c->kind == CALL_RENAME)
+        return to != f ? rename_after(p, f, to, may_have_files, &op->moved) : 0;
+    if (c->kind == CALL_SYMLINK)
         file_created(to);
-    else if (to && to != f)
-        path_after(p, c, f, to);
-    if (c->kind == CALL_UNLINK || c->kind == CALL_REMOVE || (c->kind == CALL_RENAME && to != f))
+    else if (c->kind == CALL_LINK && to != f)
+        path_after(p, false, f, to);
+    else if (c->kind == CALL_UNLINK || c->kind == CALL_REMOVE)
         file_truncated(p, f, 0);
-    if (c->kind == CALL_TRUNCATE)
+    else if (c->kind == CALL_TRUNCATE)
         file_truncated(p, f, (uint64_t)e->length);
+    return 0;
 }

@@ -25,7 +25,7 @@ uint64_t file_end(const struct file *f);
 /* It has been read up to `end`, or written. False: it would not fit on the disk. */
 bool file_read(struct plan *p, struct file *f, uint64_t end);
 bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end);
-/* For calls on paths. */
-void file_path_call(struct plan *p, const struct event *e, const struct call *c, struct file *f, struct file *to);
+/* For calls on paths: 0 or -ENOMEM. */
+int file_path_call(struct plan *p, const struct event *e, const struct call *c, struct operation *op);
 
 #endif

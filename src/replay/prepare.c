@@ -64,6 +64,8 @@ int prepare_file(struct root *r, struct files *files, struct file *f)
 {
     if (files->options->prepare == REPLAY_NONE || f->map >= 0 || f->first == FIRST_UNKNOWN)
         return 0;
+    if (f->arrives && f->first == FIRST_CREATED)
+        return 0;
     int rc = make_parents(r, files, f, f->first == FIRST_NEEDED);
     if (rc < 0 || f->first != FIRST_NEEDED || strcmp(f->below, ".") == 0)
         return rc;
@@ -97,6 +99,7 @@ static void show_bar(size_t done, size_t all)
 int prepare_all(struct root *r, struct files *files, struct report *report, struct err *err)
 {
     int rc = prepare_check(r, files, err);
+    files_find_directories(files);
     bool bar = isatty(STDERR_FILENO);
     if (rc < 0)
         return rc;

@@ -265,7 +265,5 @@ int plan_event(struct plan *p, const struct event *e, const struct call *c, uint
         return plan_on_handle(p, e, c, process, op, ret_reason);
     if (c->kind == CALL_TRUNCATE && op->length < 0)
         *ret_reason = bad_size;
-    if (!*ret_reason)
-        file_path_call(p, e, c, op->path->file, op->path2 ? op->path2->file : NULL);
-    return 0;
+    return *ret_reason ? 0 : file_path_call(p, e, c, op);
 }

@@ -34,7 +34,8 @@ int root_free_bytes(const struct root *r, uint64_t *ret);
 int root_open_file(struct root *r, struct file *f, int flags);
 int root_make_dir(struct root *r, struct file *f);
 int root_remove(struct root *r, struct file *f, bool dir);
-int root_rename(struct root *r, struct file *from, struct file *to);
+/* `moved`: what is in it, if it is a directory. */
+int root_rename(struct root *r, struct file *from, struct file *to, const struct moved *moved);
 int root_link(struct root *r, struct file *from, struct file *to);
 int root_symlink(struct root *r, const struct file *target, struct file *to);
 int root_stat(const struct root *r, const struct file *f, struct stat *ret);

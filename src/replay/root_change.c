@@ -54,9 +54,6 @@ struct end { /* of a rename or link */
 
 static int rename_ours(struct end *from, struct end *to)
 {
-    struct stat s;
-    bool is_dir =
-        fstatat(from->dir, from->last, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode);
     bool replaces = to->file->made && check_ours(to->file, to->dir, to->last) == 0;
     if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
         return errno == EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : -errno;
@@ -64,7 +61,6 @@ static int rename_ours(struct end *from, struct end *to)
         return 0; /* two names of one file: both stay */
     to->file->made = true;
     to->file->identity = (uint64_t)from->file->identity;
-    to->file->tree = is_dir;
     from->file->made = false;
     return 0;
 }
@@ -99,9 +95,19 @@ static int change_two(struct root *r, struct file *from, struct file *to,
     return rc;
 }
 
-int root_rename(struct root *r, struct file *from, struct file *to)
+int root_rename(struct root *r, struct file *from, struct file *to, const struct moved *moved)
 {
-    return change_two(r, from, to, rename_ours);
+    int rc = change_two(r, from, to, rename_ours);
+    for (const struct moved *m = moved; m && rc == 0; m = m->next) {
+        shared_lock_two(r->shared, m->from, m->to);
+        if (m->from->made) {
+            m->to->made = true;
+            m->to->identity = (uint64_t)m->from->identity;
+            m->from->made = false;
+        }
+        shared_unlock_two(r->shared, m->from, m->to);
+    }
+    return rc;
 }
 
 int root_link(struct root *r, struct file *from, struct file *to)
