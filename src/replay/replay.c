@@ -46,7 +46,6 @@ static int survey(struct replay *r, struct err *err)
 {
     r->surveys = true;
     int rc = replay_events(r, err);
-    r->surveys = false;
     if (rc < 0 || r->shared->stopped)
         return rc;
     if (rc != INPUT_AGAIN && (rc = input_rewind(r->input)) < 0)
@@ -56,6 +55,7 @@ static int survey(struct replay *r, struct err *err)
     r->files.bytes_max = UINT64_MAX;
     plan_again(&r->plan);
     lanes_again(&r->lanes);
+    r->surveys = false;
     return 0;
 }
 
@@ -93,8 +93,8 @@ static int run(struct replay *r, int fd, struct err *err)
     int64_t begin = clock_mono_ns();
     if (rc == 0 && !r->shared->stopped)
         rc = replay_events(r, err);
-    if (rc == INPUT_AGAIN)
-        rc = r->options->twice ? replay_events(r, err) : 0;
+    if (rc == INPUT_AGAIN) /* nothing is performed: once is enough */
+        rc = 0;
     rc = finish(r, rc, err);
     p->took_ns = clock_mono_ns() - begin;
     p->invalid = input_invalid(r->input);
@@ -128,7 +128,7 @@ static void release_handle(void *arg, struct handle *h)
     struct replay *r = arg;
     if (!r->options->processes || r->surveys || r->options->dry_run)
         handle_release(h);
-    else if (!r->finished) /* then its process has closed it */
+    else if (!r->finished) /* after that its process has closed it */
         children_release(&r->children, h);
 }
 
