@@ -355,6 +355,25 @@ static void space(void)
     end();
 }
 
+static void renamed_directory(void)
+{
+    begin();
+    CALL("mkdir", .file = TEXT("/d"));
+    next(1, "open", opened("/d/f", O_WRONLY | O_CREAT, 3));
+    next(1, "write", on_fd(3, 100));
+    next(1, "open", opened("/dd", O_WRONLY | O_CREAT, 4));
+    CALL("rename", .file = TEXT("/d"), .file2 = TEXT("/e"));
+    CHECK(op.moved && !op.moved->next);
+    CHECK(op.moved && op.moved->from == file_of("/d/f") && op.moved->to == file_of("/e/f"));
+    CHECK_INT(file_of("/e/f")->size, 100);
+    CHECK_INT(file_of("/e/f")->first, FIRST_CREATED);
+    CHECK_INT(file_of("/d/f")->size, 0);
+    CHECK(file_of("/e")->is_dir);
+    CALL("rename", .file = TEXT("/dd"), .file2 = TEXT("/ee"));
+    CHECK(!op.moved);
+    end();
+}
+
 static void paths(void)
 {
     static const char *const names[][2] = {
@@ -387,6 +406,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"out_of_range", out_of_range},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
+                                          {"renamed_directory", renamed_directory},
                                           {"paths", paths},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
