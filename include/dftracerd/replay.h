@@ -2,10 +2,11 @@
  *
  * May use:   base, measure, trace; zlib (the written trace).   Used by: tools (dftracer_replay).
  * Input:     event lines (.pfw lines, or rows of /view as NDJSON) in order of time, from a descriptor.
- * Threads:   replay_run() is called once in a process, by its main thread. It starts one thread for each (host, pid,
- *            tid) of the trace, at most REPLAY_LANES_MAX; further ones share these.
+ * Threads:   replay_run() is called once in a process, by its main thread, while there are no others. It starts one thread for
+ *            each (host, pid, tid) of the trace, at most REPLAY_LANES_MAX; further ones share these. With `processes` these are
+ *            in a child process for each (host, pid), at most REPLAY_PROCESSES_MAX (children.h).
  * Memory:    bounded whatever the length of the trace: at most REPLAY_AHEAD_MAX operations are queued, and a few
- *            hundred bytes are kept for each file and descriptor. A read or write uses at most REPLAY_BUFFER_MAX.
+ *            hundred bytes are kept for each file and descriptor. A thread uses 1 MiB to read and write; more than REPLAY_TRANSFER_MAX at once is done in several calls.
  * Safety:    see root.h. Nothing outside the root is created, changed or removed; only files that `maps` name are
  *            opened outside of it, for reading.
  */
@@ -16,8 +17,9 @@
 
 enum {
     REPLAY_LANES_MAX = 1024,
+    REPLAY_PROCESSES_MAX = 1024,
     REPLAY_AHEAD_MAX = 1 << 18,
-    REPLAY_BUFFER_MAX = 64 << 20,
+    REPLAY_TRANSFER_MAX = 64 << 20,
     REPLAY_MAPS_MAX = 64
 };
 
@@ -43,7 +45,7 @@ struct replay_options {
     unsigned map_count;
     enum replay_prepare prepare;
     double speed;                                        /* 2: twice as fast                                     */
-    bool timing, dry_run, sleep_mode, no_sleep, keep, json, verbose, outermost, twice;
+    bool timing, processes, dry_run, sleep_mode, no_sleep, keep, json, verbose, outermost, twice;
 };
 void replay_defaults(struct replay_options *o);
 /* Reads `fd` to its end, replays, and writes the report to `out`; the exit status: 0 at least one event was executed and

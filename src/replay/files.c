@@ -6,26 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-int files_init(struct files *f, const struct replay_options *o)
+int files_init(struct files *f, const struct replay_options *o, struct shared *s)
 {
-    *f = (struct files){
-        .names = intern_new(), .belows = intern_new(), .options = o, .bytes_max = UINT64_MAX};
+    *f = (struct files){.shared = s,
+                        .names = intern_new(),
+                        .belows = intern_new(),
+                        .options = o,
+                        .bytes_max = UINT64_MAX};
     return f->names && f->belows ? 0 : -ENOMEM;
 }
 
 void files_done(struct files *f)
 {
-    for (size_t i = 0; f->names && i < intern_count(f->names) && i < f->paths_cap; i++)
-        free(f->paths[i]);
-    for (size_t i = 0; f->belows && i < intern_count(f->belows) && i < f->files_cap; i++)
-        free(f->files[i]);
     free(f->paths);
     free(f->files);
     intern_free(f->names);
     intern_free(f->belows);
 }
 
-/* Room for element `id` of an array of pointers; new ones are NULL. */
+/* Makes element `id` of an array of pointers exist; new ones are NULL. */
 static int pointers_grow(void *array, size_t *cap, size_t id)
 {
     void **old;
@@ -42,35 +41,107 @@ static int pointers_grow(void *array, size_t *cap, size_t id)
     return 0;
 }
 
+/* The key of a file in the table: its map, and its path below it. */
+struct file_key {
+    char data[sizeof(int) + PATH_MAX];
+    struct text text;
+};
+
+static void key_init(struct file_key *key, struct text below, int map)
+{
+    memcpy(key->data, &map, sizeof map);
+    memcpy(key->data + sizeof map, below.ptr, below.len);
+    key->text = (struct text){key->data, sizeof map + below.len};
+}
+
+/* The directory of a path below the root; "." is that of its first parts. */
+static struct text directory_of(struct text below)
+{
+    const char *slash = memrchr(below.ptr, '/', below.len);
+    return slash ? (struct text){below.ptr, (size_t)(slash - below.ptr)} : TEXT(".");
+}
+
+struct file *files_above(struct files *f, struct file *file)
+{
+    struct text below = text_of(file->below);
+    uint32_t count = intern_count(f->belows);
+    struct file_key key;
+    if (file->above_known == count || file->map >= 0)
+        return file->above;
+    file->above_known = count;
+    file->above = NULL;
+    while (!file->above && !text_eq(below, TEXT("."))) {
+        below = directory_of(below);
+        key_init(&key, below, -1);
+        int64_t id = intern_find(f->belows, key.text);
+        file->above = id < 0 ? NULL : files_at(f, (size_t)id);
+    }
+    return file->above;
+}
+
 static struct file *find_file(struct files *f, struct text below, int map)
 {
-    char key[PATH_MAX + 8];
-    int len = snprintf(key, sizeof key, "%d:%.*s", map, (int)below.len, below.ptr);
-    int64_t id = intern_add(f->belows, (struct text){key, (size_t)len + 1}); /* with the NUL */
+    struct file_key key;
+    key_init(&key, below, map);
+    int64_t id = intern_add(f->belows, key.text);
     if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
         return NULL;
     if (!f->files[id]) {
-        struct file *file = calloc(1, sizeof *file);
-        if (!file)
+        struct file *file = shared_alloc(f->shared, sizeof *file);
+        if (!file || !(file->below = shared_text(f->shared, below)))
             return NULL;
-        file->below = strchr(intern_text(f->belows, (uint32_t)id).ptr, ':') + 1;
         file->map = map;
         f->files[id] = file;
+        struct file *above = files_above(f, file);
+        if (above)
+            above->is_dir = true;
     }
     return f->files[id];
 }
 
-struct file *files_below(struct files *f, struct text below)
-{
-    return find_file(f, below.len ? below : TEXT("."), -1);
-}
-
 struct file *files_parent(struct files *f, const struct file *file)
 {
-    const char *slash = strrchr(file->below, '/');
     if (file->map >= 0 || strcmp(file->below, ".") == 0)
         return NULL;
-    return files_below(f, (struct text){file->below, slash ? (size_t)(slash - file->below) : 0});
+    return find_file(f, directory_of(text_of(file->below)), -1);
+}
+
+void files_find_directories(struct files *f)
+{
+    for (size_t i = 0; i < files_count(f); i++) {
+        struct file *file = files_at(f, i), *above = file ? files_above(f, file) : NULL;
+        if (above)
+            above->is_dir = true;
+    }
+}
+
+/* The path of `file` with `to` in place of `from`; NULL: it is not below `from`, or the new path is too long. */
+static struct file *moved_file(struct files *f, const struct file *file, const struct file *from,
+                               const struct file *to)
+{
+    char below[PATH_MAX];
+    size_t len = strlen(from->below);
+    if (file->map >= 0 || strncmp(file->below, from->below, len) != 0 || file->below[len] != '/')
+        return NULL;
+    int n = snprintf(below, sizeof below, "%s%s", to->below, file->below + len);
+    return n < (int)sizeof below ? find_file(f, (struct text){below, (size_t)n}, -1) : NULL;
+}
+
+int files_move(struct files *f, struct file *from, struct file *to, struct moved **ret)
+{
+    size_t count = files_count(f); /* those that are added are not moved */
+    for (size_t i = 0; i < count; i++) {
+        struct file *old = files_at(f, i), *new = old ? moved_file(f, old, from, to) : NULL;
+        if (!new || new == old)
+            continue;
+        struct moved *m = shared_alloc(f->shared, sizeof *m);
+        if (!m)
+            return -ENOMEM;
+        new->arrives = true;
+        *m = (struct moved){old, new, *ret};
+        *ret = m;
+    }
+    return 0;
 }
 
 size_t files_count(const struct files *f)
@@ -78,11 +149,28 @@ size_t files_count(const struct files *f)
     return intern_count(f->belows);
 }
 
+size_t files_named(const struct files *f)
+{
+    return f->named;
+}
+
+struct file *files_at(const struct files *f, size_t i)
+{
+    return i < f->files_cap ? f->files[i] : NULL;
+}
+
 void files_again(struct files *f)
 {
     for (size_t i = 0; i < files_count(f); i++) {
-        f->files[i]->first = FIRST_UNKNOWN;
-        f->files[i]->size = 0;
+        struct file *file = files_at(f, i);
+        if (!file)
+            continue;
+        file->first = FIRST_UNKNOWN;
+        file->size = 0;
+        file->truncated = false;
+        memset(file->planned, 0, sizeof file->planned);
+        memset(file->ended, 0, sizeof file->ended);
+        memset(file->end_ns, 0, sizeof file->end_ns);
     }
 }
 
@@ -142,7 +230,11 @@ static int path_resolve(struct files *f, struct text name, struct path *p)
         return 0;
     struct text below = len ? (struct text){out, len} : TEXT(".");
     p->file = find_file(f, below, map);
-    return p->file ? 0 : -ENOMEM;
+    if (!p->file)
+        return -ENOMEM;
+    f->named += !p->file->named;
+    p->file->named = true;
+    return 0;
 }
 
 struct path *files_path(struct files *f, struct text name)
@@ -151,14 +243,12 @@ struct path *files_path(struct files *f, struct text name)
     if (id < 0 || pointers_grow(&f->paths, &f->paths_cap, (size_t)id) < 0)
         return NULL;
     if (!f->paths[id]) {
-        struct path *p = calloc(1, sizeof *p + name.len + 1);
+        struct path *p = shared_alloc(f->shared, sizeof *p + name.len + 1);
         if (!p)
             return NULL;
         memcpy(p->name, name.ptr, name.len);
-        if (path_resolve(f, name, p) < 0) {
-            free(p);
+        if (path_resolve(f, name, p) < 0)
             return NULL;
-        }
         f->paths[id] = p;
     }
     return f->paths[id];

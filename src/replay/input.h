@@ -22,6 +22,8 @@ struct event {
 struct input;
 int input_open(int fd, struct input **ret);      /* *new*; -ENOMEM */
 void input_close(struct input *in);
+/* Before the input is waited for, `before_wait` is called; once `stopped` is set, it ends. */
+void input_on_wait(struct input *in, void (*before_wait)(void *arg), void *arg, const atomic_bool *stopped);
 /* 1 and an event; 0 at the end; INPUT_AGAIN: the line between the first and the second time; -errno, -ENOMEM; ERR_CORRUPT
  * with err: the line of an error that an answer ends with. */
 enum { INPUT_AGAIN = 2 };

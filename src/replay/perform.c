@@ -10,54 +10,39 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static pthread_mutex_t handle_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t handle_changed = PTHREAD_COND_INITIALIZER;
+enum { PART_BYTES = 1 << 20, PARTS_MAX = REPLAY_TRANSFER_MAX / PART_BYTES };
 
 void performer_done(struct performer *p)
 {
     free(p->data);
 }
 
-/* Memory for a transfer; larger ones are done in several calls. */
-static char *transfer_memory(struct performer *p, uint64_t bytes)
-{
-    size_t want = bytes < REPLAY_BUFFER_MAX ? (size_t)bytes : REPLAY_BUFFER_MAX;
-    if (want <= p->cap && p->data)
-        return p->data;
-    want = want < 4096 ? 4096 : want;
-    free(p->data);
-    p->data = malloc(want);
-    p->cap = p->data ? want : 0;
-    if (p->data)
-        memset(p->data, 'A', want);
-    return p->data;
-}
-
 /* ---- handles ---- */
-
-static void handle_set(struct handle *h, enum handle_state state)
-{
-    pthread_mutex_lock(&handle_lock);
-    h->state = (int)state;
-    pthread_cond_broadcast(&handle_changed);
-    pthread_mutex_unlock(&handle_lock);
-}
 
 static const char *stream_mode(int flags, const char *mode)
 {
-    bool both = (flags & O_ACCMODE) == O_RDWR;
+    int access = flags & O_ACCMODE;
+    if (access == O_RDONLY)
+        return "r";
     if (*mode == 'a' || *mode == 'w')
-        return *mode == 'a' ? (both ? "a+" : "a") : (both ? "w+" : "w");
-    return both ? "r+" : "r";
+        return *mode == 'a' ? (access == O_RDWR ? "a+" : "a") : (access == O_RDWR ? "w+" : "w");
+    return access == O_RDWR ? "r+" : "w";
+}
+
+/* A file that may only be read is opened so, where the trace does not say that it was written to. */
+static int open_file(struct performer *p, const struct handle *h, int *flags)
+{
+    int fd = root_open_file(p->root, h->path->file, *flags);
+    bool refused = fd == ROOT_READ_ONLY || fd == ROOT_NOT_OURS;
+    if (!refused || *flags & O_TRUNC || (*flags & O_ACCMODE) != O_RDWR)
+        return fd;
+    *flags &= O_DIRECTORY;
+    return root_open_file(p->root, h->path->file, *flags);
 }
 
 static int64_t handle_open(struct performer *p, struct handle *h, int flags, const char *mode)
 {
-    int fd = root_open_file(p->root, h->path->file, flags);
-    if (fd == ROOT_READ_ONLY || fd == ROOT_NOT_OURS)
-        if (!(flags & O_TRUNC) && (flags & O_ACCMODE) == O_RDWR)
-            fd = root_open_file(p->root, h->path->file, flags & O_DIRECTORY);
-    int error = fd < 0 ? fd : 0;
+    int fd = open_file(p, h, &flags), error = fd < 0 ? fd : 0;
     if (fd >= 0 && h->is_dir && !(h->dir = fdopendir(fd)))
         error = -errno;
     else if (fd >= 0 && h->is_stream && !(h->stream = fdopen(fd, stream_mode(flags, mode))))
@@ -72,20 +57,11 @@ static int64_t handle_open(struct performer *p, struct handle *h, int flags, con
 /* 0 when it is open. A lazy handle is opened by the first thread that comes. */
 static int64_t handle_ready(struct performer *p, struct handle *h)
 {
-    if (atomic_load(&h->state) == HANDLE_OPEN)
-        return 0;
-    pthread_mutex_lock(&handle_lock);
-    while (h->state == HANDLE_WAITING || h->state == HANDLE_OPENING)
-        pthread_cond_wait(&handle_changed, &handle_lock);
-    bool lazy = h->state == HANDLE_LAZY;
-    if (lazy)
-        h->state = HANDLE_OPENING;
-    pthread_mutex_unlock(&handle_lock);
-    if (lazy) {
-        int64_t fd = handle_open(p, h, h->is_dir ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT, "r");
-        return fd < 0 ? fd : 0;
-    }
-    return h->state == HANDLE_OPEN ? 0 : -EBADF;
+    enum handle_state state = handle_wait(h);
+    if (state != HANDLE_OPENING)
+        return state == HANDLE_OPEN ? 0 : -EBADF;
+    int64_t fd = handle_open(p, h, h->is_dir ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT, "r");
+    return fd < 0 ? fd : 0;
 }
 
 /* ---- transfers ---- */
@@ -95,35 +71,75 @@ static int64_t fails(void)
     return -errno;
 }
 
+static int64_t stream_once(FILE *stream, char *data, size_t len, bool is_read)
+{
+    errno = 0;
+    size_t n = is_read ? fread(data, 1, len, stream) : fwrite(data, 1, len, stream);
+    if (n == 0 && len && ferror(stream)) {
+        int64_t rc = errno ? fails() : -EIO;
+        clearerr(stream);
+        return rc;
+    }
+    return (int64_t)n;
+}
+
+static char fill[PART_BYTES]; /* what is written */
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill_once(void)
+{
+    memset(fill, 'A', sizeof fill);
+}
+
+/* The same memory again and again, so that a large transfer is one call, too. Two parts at least for readv and writev. */
+static int transfer_parts(struct iovec *parts, char *data, size_t len, bool is_vector)
+{
+    int count = 0;
+    if (is_vector && len <= PART_BYTES) {
+        parts[count++] = (struct iovec){data, len / 2};
+        parts[count++] = (struct iovec){data + len / 2, len - len / 2};
+        return count;
+    }
+    for (size_t at = 0; at < len; at += PART_BYTES)
+        parts[count++] = (struct iovec){data, len - at < PART_BYTES ? len - at : PART_BYTES};
+    return count;
+}
+
 static int64_t transfer_once(const struct operation *op, char *data, size_t len, int64_t at)
 {
-    struct handle *h = op->handle;
-    bool is_read = op->call->kind == CALL_READ,
-         has_at = (op->call->traits & CALL_AT) && (op->has & HAS_OFFSET);
-    struct iovec parts[2] = {{data, len / 2}, {data + len / 2, len - len / 2}};
+    int fd = op->handle->fd;
+    bool is_read = op->call->kind == CALL_READ, is_vector = op->call->traits & CALL_VECTOR,
+         has_at = op->call->traits & CALL_AT && op->has & HAS_OFFSET;
+    struct iovec parts[PARTS_MAX];
     ssize_t n;
-    if (h->stream)
-        n = (ssize_t)(is_read ? fread(data, 1, len, h->stream) : fwrite(data, 1, len, h->stream));
-    else if (op->call->traits & CALL_VECTOR && has_at)
-        n = is_read ? preadv(h->fd, parts, 2, at) : pwritev(h->fd, parts, 2, at);
-    else if (op->call->traits & CALL_VECTOR)
-        n = is_read ? readv(h->fd, parts, 2) : writev(h->fd, parts, 2);
-    else if (has_at)
-        n = is_read ? pread(h->fd, data, len, at) : pwrite(h->fd, data, len, at);
-    else
-        n = is_read ? read(h->fd, data, len) : write(h->fd, data, len);
+    if (is_vector || len > PART_BYTES) {
+        int count = transfer_parts(parts, data, len, is_vector);
+        if (has_at)
+            n = is_read ? preadv(fd, parts, count, at) : pwritev(fd, parts, count, at);
+        else
+            n = is_read ? readv(fd, parts, count) : writev(fd, parts, count);
+    } else if (has_at) {
+        n = is_read ? pread(fd, data, len, at) : pwrite(fd, data, len, at);
+    } else {
+        n = is_read ? read(fd, data, len) : write(fd, data, len);
+    }
     return n < 0 ? fails() : n;
 }
 
 static int64_t transfer(struct performer *p, const struct operation *op)
 {
-    char *data = transfer_memory(p, op->bytes);
+    FILE *stream = op->handle->stream;
+    bool is_read = op->call->kind == CALL_READ;
+    const uint64_t most = stream ? PART_BYTES : REPLAY_TRANSFER_MAX;
     uint64_t done = 0;
-    if (!data)
+    pthread_once(&filled, fill_once);
+    if (is_read && !p->data && !(p->data = malloc(PART_BYTES)))
         return -ENOMEM;
+    char *data = is_read ? p->data : fill;
     do {
-        size_t len = op->bytes - done < p->cap ? (size_t)(op->bytes - done) : p->cap;
-        int64_t n = transfer_once(op, data, len, op->offset + (int64_t)done);
+        size_t len = (size_t)(op->bytes - done < most ? op->bytes - done : most);
+        int64_t n = stream ? stream_once(stream, data, len, is_read)
+                           : transfer_once(op, data, len, op->offset + (int64_t)done);
         if (n == -EINTR)
             continue;
         if (n < 0)
@@ -131,7 +147,7 @@ static int64_t transfer(struct performer *p, const struct operation *op)
         done += (uint64_t)n;
         if ((size_t)n < len)
             break;
-    } while (done < op->bytes);
+    } while (done < op->bytes && !*p->stopped);
     return (int64_t)done;
 }
 
@@ -156,25 +172,44 @@ static int64_t sync_file(struct operation *op)
     return rc < 0 ? fails() : 0;
 }
 
-/* The pages are read by the kernel (MADV_POPULATE_READ): a file that is too short is an error, and raises no SIGBUS. */
-static int64_t map_file(const struct operation *op)
+/* The kernel reads the pages (MADV_POPULATE_READ): a file that gets shorter is an error then, and raises no SIGBUS. */
+static int64_t map_part(int fd, int64_t from, int64_t end)
 {
-    struct handle *h = op->handle;
-    int fd = h->stream ? fileno(h->stream) : h->fd;
     long page = sysconf(_SC_PAGESIZE);
+    int64_t start = from & ~(page - 1);
+    size_t len = (size_t)(end - start);
+    void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, start);
+    if (at == MAP_FAILED)
+        return fails();
+    int64_t rc = madvise(at, len, 22 /* MADV_POPULATE_READ */) < 0 && errno != EINVAL ? fails() : 0;
+    munmap(at, len);
+    return rc;
+}
+
+/* In parts, so that a huge file does not keep the replay from being stopped. */
+static int64_t map_file(const struct performer *p, const struct operation *op)
+{
+    int fd = handle_fd(op->handle);
     struct stat s;
     if (fstat(fd, &s) < 0)
         return fails();
     if (op->offset >= s.st_size || !op->length)
         return op->length ? -ENXIO : -EINVAL;
-    size_t len =
-        s.st_size - op->offset < op->length ? (size_t)(s.st_size - op->offset) : (size_t)op->length;
-    void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, op->offset & ~(page - 1));
-    if (at == MAP_FAILED)
-        return fails();
-    madvise(at, len, 22 /* MADV_POPULATE_READ */);
-    munmap(at, len);
-    return (int64_t)len;
+    int64_t end = s.st_size - op->offset < op->length ? s.st_size : op->offset + op->length;
+    for (int64_t from = op->offset; from < end && !*p->stopped; from += REPLAY_TRANSFER_MAX) {
+        int64_t rc =
+            map_part(fd, from, end - from > REPLAY_TRANSFER_MAX ? from + REPLAY_TRANSFER_MAX : end);
+        if (rc < 0)
+            return rc;
+    }
+    return end - op->offset;
+}
+
+/* With the last reference it is closed. `rc`: what came of opening it. */
+static int64_t handle_close(struct handle *h, int64_t rc)
+{
+    int closed = handle_release(h);
+    return rc < 0 ? rc : closed;
 }
 
 static int64_t on_handle(struct performer *p, struct operation *op)
@@ -186,7 +221,8 @@ static int64_t on_handle(struct performer *p, struct operation *op)
         return rc;
     switch (op->call->kind) {
     case CALL_CLOSE:
-        return rc == -EBADF ? -EBADF : 0; /* closed with the last reference */
+        op->handle = NULL;
+        return handle_close(h, rc);
     case CALL_DUP:
         return op->ret;
     case CALL_READ:
@@ -199,20 +235,15 @@ static int64_t on_handle(struct performer *p, struct operation *op)
     case CALL_SYNC:
         return sync_file(op);
     case CALL_FTRUNCATE:
-        return ftruncate(h->stream ? fileno(h->stream) : h->fd, op->length) < 0 ? fails() : 0;
+        return ftruncate(handle_fd(h), op->length) < 0 ? fails() : 0;
     case CALL_FSTAT:
-        return fstat(h->stream ? fileno(h->stream)
-                     : h->dir  ? dirfd(h->dir)
-                               : h->fd,
-                     &s) < 0
-                   ? fails()
-                   : 0;
+        return fstat(handle_fd(h), &s) < 0 ? fails() : 0;
     case CALL_READDIR:
         if (h->dir)
             (void)!readdir(h->dir);
         return 0;
     case CALL_MMAP:
-        return map_file(op);
+        return map_file(p, op);
     default:
         return -ENOSYS;
     }
@@ -243,7 +274,8 @@ static int64_t on_path(struct performer *p, struct operation *op)
     case CALL_TRUNCATE:
         return truncate_path(p, op);
     case CALL_MKDIR:
-        return root_make_dir(p->root, f);
+        rc = root_make_dir(p->root, f);
+        return rc == -EEXIST && atomic_exchange(&f->early, false) ? 0 : rc;
     case CALL_RMDIR:
         return root_remove(p->root, f, true);
     case CALL_UNLINK:
@@ -252,7 +284,7 @@ static int64_t on_path(struct performer *p, struct operation *op)
         rc = root_remove(p->root, f, false);
         return rc == -EISDIR ? root_remove(p->root, f, true) : rc;
     case CALL_RENAME:
-        return root_rename(p->root, f, to);
+        return root_rename(p->root, f, to, op->moved);
     case CALL_LINK:
         return root_link(p->root, f, to);
     case CALL_SYMLINK:

@@ -11,7 +11,7 @@ struct performed {
     const char *error;           /* NULL: none */
 };
 /* What a thread has for itself: memory to read into. Zero-initialise. */
-struct performer { struct root *root; char *data; size_t cap; };
+struct performer { struct root *root; const atomic_bool *stopped; char *data; };
 void performer_done(struct performer *p);
 /* Waits for the call that opens the handle, if another thread does that. Releases the handle. */
 void perform(struct performer *p, struct operation *op, struct performed *ret);

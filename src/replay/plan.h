@@ -3,61 +3,56 @@
  * Events come in order of time. A descriptor is that of the process and the number that the trace has (`fd`), else that of the
  * process and the file. A call on a descriptor refers to the handle that the call before it will have opened, whichever
  * thread performs it: so calls of several threads on one descriptor are right in any order of the threads.
- * Threads: one plans. A handle is shared by the threads that perform operations on it; `references` is atomic.
+ * Threads: one plans; others perform the operations.
  */
 #ifndef DFT_REPLAY_PLAN_H
 #define DFT_REPLAY_PLAN_H
 
 #include "files.h"
+#include "handle.h"
 #include "input.h"
 #include "vocabulary.h"
 
-#include <dirent.h>
-#include <stdio.h>
-
-enum handle_state { HANDLE_WAITING /* for the call that opens it */, HANDLE_LAZY /* the first call opens it */,
-                    HANDLE_OPENING, HANDLE_OPEN, HANDLE_FAILED };
-
-struct handle {
-    atomic_uint references;
-    atomic_int state;            /* enum handle_state */
-    int fd;
-    FILE *stream;
-    DIR *dir;
-    struct path *path;
-    bool is_stream, is_dir, append;
-    int64_t pos;                 /* of the planning thread */
-};
-
 struct lane;
+/* A file that the operation touches, and how many calls have to end before; see order.h. */
+struct touched { struct file *file; enum touch touch; uint32_t after[TOUCHES]; };
+enum { TOUCHED_MAX = 4 };
+
 struct operation {
     struct operation *next;
-    const struct call *call;
+    const struct call *call;     /* NULL: only its duration passes */
     struct lane *lane;
     struct path *path, *path2;
     struct handle *handle;       /* one reference */
+    struct moved *moved;         /* by the rename of a directory */
+    struct text name;            /* of the event, in shared memory */
     int64_t ts_ns, dur_ns, ret, count, size, offset, fd, flags, length, whence;
     unsigned has;                /* enum event_has */
+    uint32_t name_id;            /* of the report */
     uint64_t bytes;              /* to read or write */
-    bool sleeps, is_stdio;
-    uint32_t name;               /* of the report */
+    struct touched touched[TOUCHED_MAX];
+    bool sleeps, is_stdio, creates /* the file, as far as the trace shows */;
+    uint8_t touched_count;
     char mode[8];
 };
+/* It will not be performed: who waits for the handle that it opens gets an error. */
+void operation_drop(struct operation *op);
 
 struct plan {
     struct files *files;
+    struct shared *shared;
     struct intern *keys;         /* of descriptors */
     struct handle **handles;
     size_t handles_cap;
-    bool dry;                    /* nothing will be performed: handles are not waited for */
+    void (*release)(void *arg, struct handle *h); /* where the operations of its process are performed, after them */
+    void *release_arg;
 };
-int plan_init(struct plan *p, struct files *f);
+int plan_init(struct plan *p, struct files *f, struct shared *s);
 void plan_done(struct plan *p);
-/* Forgets all descriptors, for the second time. */
+/* Forgets all descriptors, for the second time and at the end. */
 void plan_again(struct plan *p);
 /* Fills what the event's call needs: 0, or -ENOMEM. *ret_reason: why it cannot be replayed, else NULL. `process`: a number. */
 int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process, struct operation *op,
                const char **ret_reason);
-void handle_release(struct handle *h);
 
 #endif

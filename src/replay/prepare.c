@@ -14,16 +14,17 @@ static int make_parents(struct root *r, struct files *files, struct file *f, boo
         return 0;
     if (!now && parent->first == FIRST_CREATED && parent->is_dir)
         return 0;
-    int rc = make_parents(r, files, parent, now);
+    int rc = make_parents(r, files, parent, true);
     if (rc == 0 && strcmp(parent->below, ".") != 0)
         rc = root_make_dir(r, parent);
     if (rc < 0 && rc != -EEXIST)
         return rc;
     parent->prepared = true;
+    parent->early = rc == 0 && parent->first == FIRST_CREATED;
     return 0;
 }
 
-static int fill_file(int fd, uint64_t size)
+static int fill_file(const struct root *r, int fd, uint64_t size)
 {
     static char data[1 << 20];
     struct stat s;
@@ -31,7 +32,7 @@ static int fill_file(int fd, uint64_t size)
         return -errno;
     if (!data[0])
         memset(data, 'A', sizeof data);
-    for (uint64_t at = (uint64_t)s.st_size; at < size;) {
+    for (uint64_t at = (uint64_t)s.st_size; at < size && !r->shared->stopped;) {
         size_t want = size - at < sizeof data ? (size_t)(size - at) : sizeof data;
         ssize_t n = pwrite(fd, data, want, (off_t)at);
         if (n < 0 && errno != EINTR)
@@ -52,7 +53,7 @@ static int make_file(struct root *r, const struct files *files, struct file *f)
     if (fstat(fd, &s) < 0)
         rc = -errno;
     else if ((uint64_t)s.st_size < f->need && files->options->prepare == REPLAY_DATA)
-        rc = fill_file(fd, f->need);
+        rc = fill_file(r, fd, f->need);
     else if ((uint64_t)s.st_size < f->need && ftruncate(fd, (off_t)f->need) < 0)
         rc = -errno;
     close(fd);
@@ -62,6 +63,8 @@ static int make_file(struct root *r, const struct files *files, struct file *f)
 int prepare_file(struct root *r, struct files *files, struct file *f)
 {
     if (files->options->prepare == REPLAY_NONE || f->map >= 0 || f->first == FIRST_UNKNOWN)
+        return 0;
+    if (f->arrives && f->first == FIRST_CREATED)
         return 0;
     int rc = make_parents(r, files, f, f->first == FIRST_NEEDED);
     if (rc < 0 || f->first != FIRST_NEEDED || strcmp(f->below, ".") == 0)
@@ -73,13 +76,14 @@ int prepare_file(struct root *r, struct files *files, struct file *f)
     return rc == -EEXIST ? 0 : rc;
 }
 
-int prepare_check(struct root *r, const struct files *f, struct err *err)
+/* Whether the files of the trace fit. */
+static int prepare_check(struct root *r, const struct files *f, struct err *err)
 {
     uint64_t free_bytes;
-    if (root_free_bytes(r, &free_bytes) == 0 && f->bytes > free_bytes)
+    if (root_free_bytes(r, &free_bytes) == 0 && f->bytes_peak > free_bytes)
         return err_set(err, -ENOSPC,
                        "the files of this trace need %llu bytes, but only %llu are free below %s",
-                       (unsigned long long)f->bytes, (unsigned long long)free_bytes, r->path);
+                       (unsigned long long)f->bytes_peak, (unsigned long long)free_bytes, r->path);
     return 0;
 }
 
@@ -92,16 +96,21 @@ static void show_bar(size_t done, size_t all)
         fputs("\r\033[K", stderr);
 }
 
-int prepare_all(struct root *r, struct files *files, size_t *ret_failed, struct err *err)
+int prepare_all(struct root *r, struct files *files, struct report *report, struct err *err)
 {
     int rc = prepare_check(r, files, err);
+    files_find_directories(files);
     bool bar = isatty(STDERR_FILENO);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < files_count(files); i++) { /* parents are added meanwhile */
-        rc = prepare_file(r, files, files->files[i]);
-        if (rc < 0 && (*ret_failed)++ == 0)
-            err_set(err, rc, "cannot prepare %s: %s", files->files[i]->below, root_error(rc));
+    /* Parents are added meanwhile. */
+    for (size_t i = 0; i < files_count(files) && !r->shared->stopped; i++) {
+        struct file *f = files_at(files, i);
+        rc = f ? prepare_file(r, files, f) : -ENOMEM;
+        if (f)
+            f->surveyed = true;
+        if (rc < 0)
+            report_unprepared(report, rc);
         if (bar && (i % 1024 == 0 || i + 1 == files_count(files)))
             show_bar(i + 1, files_count(files));
     }

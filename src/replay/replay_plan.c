@@ -1,181 +1,25 @@
-/* replay_plan.c - descriptors and positions, and what files have to be before they are read. */
-#include "plan.h"
+/* replay_plan.c - what an event means: bytes, positions, and the handle that it uses. */
+#include "order.h"
+#include "plan_parts.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Linux reads and writes at most this much at once; files end at 2^63 - 1. */
 static const int64_t transfer_max = 0x7ffff000, file_max = INT64_MAX;
-static const char no_space[] = "the file does not fit on the disk";
+static const char no_space[] = "the file does not fit on the disk",
+                  bad_size[] = "the size is out of range",
+                  bad_offset[] = "the offset is out of range";
 
-int plan_init(struct plan *p, struct files *f)
+void operation_drop(struct operation *op)
 {
-    *p = (struct plan){.files = f, .keys = intern_new()};
-    return p->keys ? 0 : -ENOMEM;
+    if (op->handle && op->call && call_opens(op->call->kind))
+        handle_set(op->handle, HANDLE_FAILED);
+    handle_release(op->handle);
+    op->handle = NULL;
+    order_done(op);
 }
-
-void handle_release(struct handle *h)
-{
-    if (!h || atomic_fetch_sub(&h->references, 1) != 1)
-        return;
-    if (h->stream)
-        fclose(h->stream);
-    else if (h->dir)
-        closedir(h->dir);
-    else if (h->fd >= 0)
-        close(h->fd);
-    free(h);
-}
-
-void plan_again(struct plan *p)
-{
-    for (size_t i = 0; i < p->handles_cap; i++) {
-        handle_release(p->handles[i]);
-        p->handles[i] = NULL;
-    }
-    files_again(p->files);
-}
-
-void plan_done(struct plan *p)
-{
-    for (size_t i = 0; i < p->handles_cap; i++)
-        handle_release(p->handles[i]);
-    free(p->handles);
-    intern_free(p->keys);
-}
-
-/* ---- descriptors ---- */
-
-/* Where the handle of the event's descriptor is kept; NULL: no memory. Streams and descriptors of a file are two. */
-static struct handle **handle_place(struct plan *p, const struct event *e, const struct call *c,
-                                    uint32_t process, const struct path *path)
-{
-    struct {
-        uint64_t process, what, kind;
-    } key = {process, 0, 0};
-    if (e->has & HAS_FD)
-        key.what = (uint64_t)e->fd;
-    else
-        key.what = (uintptr_t)(path ? path->file : NULL),
-        key.kind = c->traits & CALL_STREAM ? 2 : 1;
-    int64_t id = intern_add(p->keys, (struct text){(const char *)&key, sizeof key});
-    if (id < 0)
-        return NULL;
-    if ((size_t)id >= p->handles_cap) {
-        size_t cap = (size_t)id * 2 + 1024;
-        struct handle **grown = realloc(p->handles, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + p->handles_cap, 0, (cap - p->handles_cap) * sizeof *grown);
-        p->handles = grown;
-        p->handles_cap = cap;
-    }
-    return &p->handles[id];
-}
-
-static struct handle *handle_new(struct path *path, enum handle_state state)
-{
-    struct handle *h = calloc(1, sizeof *h);
-    if (!h)
-        return NULL;
-    h->references = 1;
-    h->state = (int)state;
-    h->fd = -1;
-    h->path = path;
-    return h;
-}
-
-/* The number that the opened descriptor has in the trace. */
-static struct event opened_as(const struct event *e, const struct call *c)
-{
-    struct event as = *e;
-    as.has &= ~(unsigned)HAS_FD;
-    if (!(c->traits & CALL_STREAM) && c->kind != CALL_OPENDIR && (e->has & HAS_RET)) {
-        as.has |= HAS_FD;
-        as.fd = e->ret;
-    }
-    return as;
-}
-
-static int open_flags(const struct event *e, const struct call *c)
-{
-    if (c->kind == CALL_CREAT)
-        return O_WRONLY | O_CREAT | O_TRUNC;
-    if (c->kind == CALL_OPENDIR)
-        return O_RDONLY | O_DIRECTORY;
-    if (c->kind == CALL_FOPEN) {
-        bool both = memchr(e->mode.ptr ? e->mode.ptr : "", '+', e->mode.len);
-        switch (e->mode.len ? *e->mode.ptr : 'r') {
-        case 'w':
-            return (both ? O_RDWR : O_WRONLY) | O_CREAT | O_TRUNC;
-        case 'a':
-            return (both ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND;
-        default:
-            return both ? O_RDWR : O_RDONLY;
-        }
-    }
-    if (!(e->has & HAS_FLAGS)) /* not recorded: as the calls after it may need it */
-        return O_RDWR | O_CREAT;
-    return (int)e->flags &
-           (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECTORY);
-}
-
-/* ---- what the file has to be ---- */
-
-static void file_exists_before(struct file *f, bool is_dir)
-{
-    if (f->first == FIRST_UNKNOWN) {
-        f->first = FIRST_NEEDED;
-        f->is_dir |= is_dir;
-    }
-}
-
-static void file_created(struct file *f)
-{
-    if (f->first == FIRST_UNKNOWN)
-        f->first = FIRST_CREATED;
-}
-
-/* False: it would not fit on the disk. */
-static bool file_counts(struct plan *p, struct file *f, uint64_t bytes)
-{
-    uint64_t all;
-    if (bytes <= f->counted || f->map >= 0)
-        return true;
-    if (__builtin_add_overflow(p->files->bytes, bytes - f->counted, &all) ||
-        all > p->files->bytes_max)
-        return false;
-    p->files->bytes = all;
-    f->counted = bytes;
-    return true;
-}
-
-static bool file_read(struct plan *p, struct file *f, uint64_t end)
-{
-    file_exists_before(f, false);
-    if (end <= f->size || end <= f->need || f->first != FIRST_NEEDED)
-        return true;
-    if (p->files->options->prepare == REPLAY_DATA && !file_counts(p, f, end))
-        return false;
-    f->need = end;
-    return true;
-}
-
-static bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end)
-{
-    uint64_t bytes = end - from; /* holes take no space */
-    if (from <= f->counted && end > bytes)
-        bytes = end;
-    if (!file_counts(p, f, bytes))
-        return false;
-    if (end > f->size)
-        f->size = end;
-    return true;
-}
-
-/* ---- calls ---- */
 
 static const char *plan_bytes(const struct event *e, const struct call *c, struct operation *op)
 {
@@ -186,12 +30,12 @@ static const char *plan_bytes(const struct event *e, const struct call *c, struc
         if (items < 0)
             items = 0;
         if (each < 0 || __builtin_mul_overflow(items, each, &n))
-            return "the size is out of range";
+            return bad_size;
     } else if (e->has & HAS_RET) {
         n = e->ret > 0 ? e->ret : 0;
     }
     if (n < 0 || n > transfer_max)
-        return "the size is out of range";
+        return bad_size;
     op->bytes = (uint64_t)n;
     return NULL;
 }
@@ -206,9 +50,9 @@ static const char *plan_transfer(struct plan *p, const struct event *e, const st
     if (reason)
         return reason;
     if (c->kind == CALL_WRITE && !at && h->append)
-        from = (int64_t)f->size;
+        from = (int64_t)file_end(f);
     if (from < 0 || __builtin_add_overflow(from, (int64_t)op->bytes, &end) || end > file_max)
-        return "the offset is out of range";
+        return bad_offset;
     op->offset = from;
     if (c->kind == CALL_READ ? !file_read(p, f, (uint64_t)end)
                              : !file_written(p, f, (uint64_t)from, (uint64_t)end))
@@ -218,24 +62,35 @@ static const char *plan_transfer(struct plan *p, const struct event *e, const st
     return NULL;
 }
 
-static const char *plan_seek(const struct event *e, const struct call *c, struct operation *op,
-                             struct handle *h)
+static const char *plan_seek(struct plan *p, const struct event *e, const struct call *c,
+                             struct operation *op, struct handle *h)
 {
-    int64_t base = e->whence == SEEK_CUR   ? h->pos
-                   : e->whence == SEEK_END ? (int64_t)op->path->file->size
-                                           : 0;
-    int64_t to;
-    if (e->has & HAS_WHENCE ? e->whence < 0 || e->whence > SEEK_END : false)
+    struct file *f = h->path->file;
+    int64_t to, whence = e->has & HAS_WHENCE ? e->whence : SEEK_SET;
+    bool has_result = !(c->traits & CALL_STREAM) && e->has & HAS_RET;
+    if (whence < 0 || whence > SEEK_END)
         return "this kind of seek is not replayed";
-    if (!(c->traits & CALL_STREAM) && (e->has & HAS_RET)) {
-        if (e->ret >= 0)
-            h->pos = e->ret;
+    if (has_result && e->ret < 0)
         return NULL;
-    }
-    if (__builtin_add_overflow(base, e->offset, &to) || to < 0)
-        return "the offset is out of range";
+    if (whence == SEEK_END && has_result && e->offset <= e->ret &&
+        !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_read(p, f, (uint64_t)to))
+        return no_space; /* its end was there */
+    int64_t base = whence == SEEK_CUR ? h->pos : whence == SEEK_END ? (int64_t)file_end(f) : 0;
+    if (has_result)
+        to = e->ret;
+    else if (__builtin_add_overflow(base, op->offset, &to) || to < 0)
+        return bad_offset;
     h->pos = to;
     return NULL;
+}
+
+static const char *plan_map(struct plan *p, const struct event *e, struct operation *op,
+                            struct handle *h)
+{
+    if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
+        return bad_size;
+    op->bytes = (uint64_t)e->length;
+    return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
 }
 
 static const char *plan_handle_call(struct plan *p, const struct event *e, const struct call *c,
@@ -246,138 +101,117 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
     case CALL_WRITE:
         return plan_transfer(p, e, c, op, h);
     case CALL_SEEK:
-        return plan_seek(e, c, op, h);
+        return plan_seek(p, e, c, op, h);
+    case CALL_MMAP:
+        return plan_map(p, e, op, h);
     case CALL_FTRUNCATE:
         if (e->length < 0)
-            return "the size is out of range";
-        h->path->file->size = (uint64_t)e->length;
+            return bad_size;
+        file_truncated(p, h->path->file, (uint64_t)e->length);
         return NULL;
-    case CALL_MMAP:
-        if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
-            return "the size is out of range";
-        op->bytes = (uint64_t)e->length;
-        return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
     default:
         return NULL;
     }
 }
 
+/* ---- handles ---- */
+
 static int plan_open(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
                      struct operation *op)
 {
     struct file *f = op->path->file;
-    struct event as = opened_as(e, c);
-    struct handle **place = handle_place(p, &as, c, process, op->path);
-    struct handle *h = place ? handle_new(op->path, HANDLE_WAITING) : NULL;
+    struct handle **place = descriptor_opened(p, e, c, process, op->path);
+    struct handle *h = place ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
     bool worked = !(e->has & HAS_RET) || e->ret >= 0;
     if (!h)
         return -ENOMEM;
-    op->flags = open_flags(e, c);
+    op->flags = descriptor_flags(e, c);
+    op->handle = h;
     h->append = op->flags & O_APPEND;
     h->is_stream = c->traits & CALL_STREAM;
     h->is_dir = c->kind == CALL_OPENDIR;
-    if (worked) {
-        if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
-            (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
-            file_created(f);
-        else
-            file_exists_before(f, op->flags & O_DIRECTORY);
-        if (op->flags & O_TRUNC)
-            f->size = 0;
-        handle_release(*place);
-        *place = h;
-        atomic_fetch_add(&h->references, 1);
-    }
-    op->handle = h;
+    if (!worked)
+        return 0;
+    if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
+        (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
+        op->creates = file_created(f);
+    else
+        file_exists_before(f, op->flags & O_DIRECTORY);
+    if (op->flags & O_TRUNC)
+        file_truncated(p, f, 0);
+    descriptor_set(p, place, handle_share(h));
+    return 0;
+}
+
+/* The handle that the call uses, where it is kept: if the trace has none, one that its first use opens. */
+static int plan_find_handle(struct plan *p, const struct event *e, const struct call *c,
+                            uint32_t process, const struct operation *op, struct handle ***ret,
+                            const char **ret_reason)
+{
+    struct handle **place = descriptor_place(p, e, c, process, op->path);
+    if (!place)
+        return -ENOMEM;
+    *ret = place;
+    if (*place && op->path && (*place)->path->file != op->path->file)
+        descriptor_set(p, place,
+                       NULL); /* the trace lacks the calls that closed it and opened this */
+    if (*place)
+        return 0;
+    if (c->kind == CALL_MMAP && e->has & HAS_FD && e->fd < 0)
+        *ret_reason = "maps no file";
+    else if (!op->path)
+        *ret_reason = "the descriptor was opened outside of the trace, and no file is named";
+    else if (c->kind == CALL_CLOSE)
+        *ret_reason = "the trace has no call that opened it";
+    if (*ret_reason)
+        return 0;
+    struct handle *h = handle_new(p->shared, op->path, HANDLE_LAZY, process);
+    if (!h)
+        return -ENOMEM;
+    h->is_stream = c->traits & CALL_STREAM;
+    h->is_dir = c->kind == CALL_READDIR;
+    file_exists_before(op->path->file, h->is_dir);
+    *place = h;
+    return 0;
+}
+
+/* The descriptor that dup returned is the same handle. */
+static int plan_dup(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
+                    struct handle *h)
+{
+    struct event as = *e;
+    as.fd = e->ret;
+    struct handle **place = descriptor_place(p, &as, c, process, h->path);
+    if (!place)
+        return -ENOMEM;
+    if (*place != h)
+        descriptor_set(p, place, handle_share(h));
     return 0;
 }
 
 static int plan_on_handle(struct plan *p, const struct event *e, const struct call *c,
                           uint32_t process, struct operation *op, const char **ret_reason)
 {
-    struct handle **place = handle_place(p, e, c, process, op->path);
-    if (!place)
-        return -ENOMEM;
+    struct handle **place;
+    int rc = plan_find_handle(p, e, c, process, op, &place, ret_reason);
+    if (rc < 0 || *ret_reason)
+        return rc;
     struct handle *h = *place;
-    if (h && op->path && h->path != op->path && h->path->file != op->path->file) {
-        handle_release(h); /* the trace lacks the calls that closed it and opened another file */
-        *place = h = NULL;
-    }
-    if (!h && !op->path) {
-        *ret_reason = "the descriptor was opened outside of the trace, and no file is named";
-        return 0;
-    }
-    if (!h && c->kind == CALL_CLOSE) {
-        *ret_reason = "the trace has no call that opened it";
-        return 0;
-    }
-    if (!h) {
-        h = *place = handle_new(op->path, HANDLE_LAZY);
-        if (!h)
-            return -ENOMEM;
-        h->is_stream = c->traits & CALL_STREAM;
-        h->is_dir = c->kind == CALL_READDIR;
-        file_exists_before(op->path->file, h->is_dir);
-    }
     op->path = h->path;
-    op->handle = h;
     *ret_reason = plan_handle_call(p, e, c, op, h);
-    if (*ret_reason) {
-        op->handle = NULL;
+    if (*ret_reason)
         return 0;
-    }
+    op->handle = h;
     if (c->kind == CALL_CLOSE)
         *place = NULL; /* its reference goes to the operation */
     else
-        atomic_fetch_add(&h->references, 1);
-    if (c->kind == CALL_DUP && (e->has & HAS_RET) && e->ret >= 0) {
-        struct event as = *e;
-        as.fd = e->ret;
-        struct handle **other = handle_place(p, &as, c, process, op->path);
-        if (!other)
-            return -ENOMEM;
-        handle_release(*other);
-        *other = h;
-        atomic_fetch_add(&h->references, 1);
-    }
+        handle_share(h);
+    if (c->kind == CALL_DUP && e->has & HAS_RET && e->ret >= 0)
+        return plan_dup(p, e, c, process, h);
     return 0;
 }
 
-static void plan_path_call(const struct event *e, const struct call *c, struct operation *op)
-{
-    struct file *f = op->path->file;
-    bool known = e->has & HAS_RET, worked = known && e->ret >= 0;
-    switch (c->kind) {
-    case CALL_MKDIR:
-        if (!known || worked)
-            file_created(f);
-        f->is_dir = true;
-        break;
-    case CALL_RMDIR:
-        if (!known || worked)
-            file_exists_before(f, true);
-        break;
-    case CALL_UNLINK:
-    case CALL_REMOVE:
-    case CALL_RENAME:
-    case CALL_LINK:
-    case CALL_TRUNCATE:
-        if (!known || worked)
-            file_exists_before(f, false);
-        break;
-    default: /* without a result it is not known whether the file was there */
-        if (worked)
-            file_exists_before(f, false);
-    }
-    if (op->path2 && op->path2->file && (c->kind == CALL_RENAME || c->kind == CALL_LINK)) {
-        file_created(op->path2->file);
-        op->path2->file->size = f->size;
-    }
-    if (op->path2 && op->path2->file && c->kind == CALL_SYMLINK)
-        file_created(op->path2->file);
-    if (c->kind == CALL_UNLINK || c->kind == CALL_REMOVE || c->kind == CALL_RENAME)
-        f->size = 0;
-}
+/* ---- events ---- */
 
 static int plan_paths(struct plan *p, const struct event *e, const struct call *c,
                       struct operation *op, const char **ret_reason)
@@ -398,12 +232,8 @@ static int plan_paths(struct plan *p, const struct event *e, const struct call *
     return 0;
 }
 
-int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
-               struct operation *op, const char **ret_reason)
+static void copy_arguments(const struct event *e, const struct call *c, struct operation *op)
 {
-    *ret_reason = c->kind == CALL_NONE ? c->reason : NULL;
-    if (*ret_reason)
-        return 0;
     op->call = c;
     op->ret = e->ret;
     op->count = e->count;
@@ -417,6 +247,15 @@ int plan_event(struct plan *p, const struct event *e, const struct call *c, uint
     size_t len = e->mode.len < sizeof op->mode - 1 ? e->mode.len : sizeof op->mode - 1;
     memcpy(op->mode, e->mode.ptr ? e->mode.ptr : "", len);
     op->mode[len] = '\0';
+}
+
+int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
+               struct operation *op, const char **ret_reason)
+{
+    *ret_reason = c->kind == CALL_NONE ? c->reason : NULL;
+    if (*ret_reason)
+        return 0;
+    copy_arguments(e, c, op);
     int rc = plan_paths(p, e, c, op, ret_reason);
     if (rc < 0 || *ret_reason)
         return rc;
@@ -425,8 +264,6 @@ int plan_event(struct plan *p, const struct event *e, const struct call *c, uint
     if (call_uses_handle(c->kind) && !(c->kind == CALL_SYNC && !op->path && !(e->has & HAS_FD)))
         return plan_on_handle(p, e, c, process, op, ret_reason);
     if (c->kind == CALL_TRUNCATE && op->length < 0)
-        *ret_reason = "the size is out of range";
-    if (!*ret_reason)
-        plan_path_call(e, c, op);
-    return 0;
+        *ret_reason = bad_size;
+    return *ret_reason ? 0 : file_path_call(p, e, c, op);
 }

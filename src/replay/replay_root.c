@@ -1,20 +1,15 @@
-/* replay_root.c - every access to the file system, kept below the root. */
-#include "root.h"
+/* replay_root.c - the root, and opening what lies below it. */
+#include "root_parts.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* Guards `made` of all files while one is created, removed or renamed. */
-static pthread_mutex_t made_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int open_beneath(int at, const char *path, int flags, uint64_t resolve)
 {
@@ -31,13 +26,12 @@ static int open_beneath(int at, const char *path, int flags, uint64_t resolve)
     }
 }
 
-static int open_in_root(const struct root *r, const char *path, int flags)
+int root_open_below(const struct root *r, const char *path, int flags)
 {
     return open_beneath(r->fd, path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
-/* The directory of a file, and the last part of its path. */
-static int open_parent(const struct root *r, const struct file *f, const char **ret_last)
+int root_open_parent(const struct root *r, const struct file *f, const char **ret_last)
 {
     char dir[PATH_MAX];
     const char *slash = strrchr(f->below, '/');
@@ -45,10 +39,10 @@ static int open_parent(const struct root *r, const struct file *f, const char **
         return ROOT_READ_ONLY;
     *ret_last = slash ? slash + 1 : f->below;
     if (!slash)
-        return open_in_root(r, ".", O_PATH | O_DIRECTORY);
+        return root_open_below(r, ".", O_PATH | O_DIRECTORY);
     memcpy(dir, f->below, (size_t)(slash - f->below));
     dir[slash - f->below] = '\0';
-    return open_in_root(r, dir, O_PATH | O_DIRECTORY);
+    return root_open_below(r, dir, O_PATH | O_DIRECTORY);
 }
 
 /* ---- the root itself ---- */
@@ -62,14 +56,14 @@ static int make_root(struct root *r, const struct replay_options *o, struct err 
     r->made = !o->root || mkdir(dir, 0777) == 0;
     if (!r->made && errno != EEXIST)
         return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-    r->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    r->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (r->made ? O_NOFOLLOW : 0));
     r->path = r->fd < 0 ? NULL : realpath(dir, NULL);
     return r->path ? 0 : err_set(err, -errno, "%s: %s", dir, strerror(errno));
 }
 
-int root_open(struct root *r, const struct replay_options *o, struct err *err)
+int root_open(struct root *r, const struct replay_options *o, struct shared *s, struct err *err)
 {
-    *r = (struct root){.fd = -1};
+    *r = (struct root){.shared = s, .fd = -1};
     for (unsigned i = 0; i < REPLAY_MAPS_MAX; i++)
         r->maps[i] = -1;
     for (unsigned i = 0; i < o->map_count; i++) {
@@ -80,7 +74,7 @@ int root_open(struct root *r, const struct replay_options *o, struct err *err)
     int rc = make_root(r, o, err);
     if (rc < 0)
         return rc;
-    int probe = open_in_root(r, ".", O_PATH | O_DIRECTORY);
+    int probe = root_open_below(r, ".", O_PATH | O_DIRECTORY);
     if (probe < 0)
         return err_set(
             err, probe,
@@ -113,16 +107,27 @@ int root_free_bytes(const struct root *r, uint64_t *ret)
 
 /* ---- files ---- */
 
-/* Sockets, pipes and devices that lie in the root are not opened. */
-static int only_plain(int fd)
+uint64_t root_identity(int dir, const char *name)
 {
-    struct stat s;
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode)))
-        return fd;
-    close(fd);
-    return ROOT_NOT_OURS;
+    struct statx s;
+    if (statx(dir, name, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH),
+              STATX_TYPE | STATX_INO | STATX_BTIME, &s) < 0)
+        return 0;
+    bool born = s.stx_mask & STATX_BTIME;
+    const uint64_t of[] = {s.stx_ino, s.stx_mode & S_IFMT, born ? (uint64_t)s.stx_btime.tv_sec : 0,
+                           born ? s.stx_btime.tv_nsec : 0};
+    return text_hash((struct text){(const char *)of, sizeof of}) | 1;
+}
+
+bool root_is_ours(const struct file *f, int dir, const char *name)
+{
+    return f->made && f->identity && f->identity == root_identity(dir, name);
+}
+
+void root_made(struct file *f, int dir, const char *name)
+{
+    f->identity = root_identity(dir, name);
+    f->made = true;
 }
 
 static bool changes(int flags)
@@ -130,143 +135,82 @@ static bool changes(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
+/* Opens what is there, if it may be opened so. */
+static int open_existing(struct root *r, const struct file *f, int flags)
+{
+    struct stat s;
+    int rc = 0,
+        fd = root_open_below(r, f->below, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK);
+    if (fd == -ENXIO) /* writing to a pipe or socket */
+        return ROOT_NOT_PLAIN;
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &s) < 0)
+        rc = -errno;
+    else if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+        rc = ROOT_NOT_PLAIN;
+    else if (changes(flags) && !root_is_ours(f, fd, ""))
+        rc = ROOT_NOT_OURS;
+    else if (flags & O_TRUNC && s.st_size && ftruncate(fd, 0) < 0)
+        rc = -errno;
+    if (rc < 0)
+        close(fd);
+    return rc < 0 ? rc : fd;
+}
+
+/* Creates it, or opens what is there. With the lock of the file. */
 static int create_file(struct root *r, struct file *f, int flags)
 {
-    pthread_mutex_lock(&made_lock);
-    int fd = open_in_root(r, f->below, flags | (f->made ? 0 : O_EXCL));
-    if (fd >= 0)
-        f->made = true;
-    pthread_mutex_unlock(&made_lock);
+    int fd = root_open_below(r, f->below, flags | O_EXCL);
     if (fd == -EEXIST && !(flags & O_EXCL))
-        return changes(flags) ? ROOT_NOT_OURS
-                              : only_plain(open_in_root(r, f->below, O_RDONLY | O_NONBLOCK));
+        return open_existing(r, f, flags);
+    if (fd < 0)
+        return fd;
+    root_made(f, fd, "");
+    return fd;
+}
+
+static int open_mapped(const struct root *r, const struct file *f, int flags)
+{
+    struct stat s;
+    if (changes(flags))
+        return ROOT_READ_ONLY;
+    int rc = root_stat(r, f, &s); /* to open a device may do something */
+    if (rc < 0)
+        return rc;
+    if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+        return ROOT_NOT_PLAIN;
+    int fd =
+        open_beneath(r->maps[f->map], f->below, (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK, 0);
+    if (fd >= 0 && (fstat(fd, &s) < 0 || (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)))) {
+        close(fd);
+        return ROOT_NOT_PLAIN;
+    }
     return fd;
 }
 
 int root_open_file(struct root *r, struct file *f, int flags)
 {
-    if (f->map >= 0) {
-        if (changes(flags))
-            return ROOT_READ_ONLY;
-        return only_plain(open_beneath(r->maps[f->map], f->below,
-                                       (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK, 0));
+    if (f->map >= 0)
+        return open_mapped(r, f, flags);
+    if (!(flags & O_CREAT) || (f->made && !(flags & O_EXCL))) {
+        int fd = open_existing(r, f, flags);
+        bool again = fd == ROOT_NOT_OURS || (fd == -ENOENT && flags & O_CREAT);
+        if (!again)
+            return fd;
     }
-    if (flags & O_CREAT)
-        return create_file(r, f, flags | O_NONBLOCK);
-    if (changes(flags) && !f->made) {
-        struct stat s;
-        int rc = root_stat(r, f, &s);
-        return rc < 0 ? rc : ROOT_NOT_OURS;
-    }
-    return only_plain(open_in_root(r, f->below, flags | O_NONBLOCK));
+    shared_lock(r->shared, f); /* another thread may be about to create it */
+    int fd = flags & O_CREAT ? create_file(r, f, flags) : open_existing(r, f, flags);
+    shared_unlock(r->shared, f);
+    return fd;
 }
 
-int root_make_dir(struct root *r, struct file *f)
+int root_stat(const struct root *r, const struct file *f, struct stat *ret)
 {
-    const char *last;
-    int dir = open_parent(r, f, &last);
-    if (dir < 0)
-        return dir;
-    pthread_mutex_lock(&made_lock);
-    int rc = mkdirat(dir, last, 0777) < 0 ? -errno : 0;
-    if (rc == 0)
-        f->made = true;
-    pthread_mutex_unlock(&made_lock);
-    close(dir);
-    return rc;
-}
-
-/* A file that is there, but is not ours. */
-static int not_ours(int dir, const char *last)
-{
-    struct stat s;
-    return fstatat(dir, last, &s, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : ROOT_NOT_OURS;
-}
-
-int root_remove(struct root *r, struct file *f, bool is_dir)
-{
-    const char *last;
-    int dir = open_parent(r, f, &last), rc;
-    if (dir < 0)
-        return dir;
-    pthread_mutex_lock(&made_lock);
-    if (!f->made) {
-        rc = not_ours(dir, last);
-    } else {
-        rc = unlinkat(dir, last, is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
-        f->made = rc < 0;
-    }
-    pthread_mutex_unlock(&made_lock);
-    close(dir);
-    return rc;
-}
-
-/* rename and link, whose rules are the same but for what becomes of `from`. */
-static int change_two(struct root *r, struct file *from, struct file *to, bool is_rename)
-{
-    const char *last, *last_to;
-    struct stat s;
-    int dir = open_parent(r, from, &last), rc = dir;
-    int dir_to = dir < 0 ? dir : open_parent(r, to, &last_to);
-    if (dir_to < 0) {
-        rc = dir_to;
-        goto out;
-    }
-    pthread_mutex_lock(&made_lock);
-    bool is_dir = fstatat(dir, last, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode);
-    if (!from->made)
-        rc = not_ours(dir, last);
-    else if (!is_rename)
-        rc = linkat(dir, last, dir_to, last_to, 0) < 0 ? -errno : 0;
-    else if (renameat2(dir, last, dir_to, last_to, to->made ? 0 : 1 /* RENAME_NOREPLACE */) == 0)
-        rc = 0;
-    else
-        rc = errno == EEXIST && !to->made ? ROOT_NOT_OURS : -errno;
-    if (rc == 0) {
-        to->made = true;
-        to->tree = is_rename && is_dir;
-        if (is_rename && from != to)
-            from->made = false;
-    }
-    pthread_mutex_unlock(&made_lock);
-out:
-    if (dir >= 0)
-        close(dir);
-    if (dir_to >= 0)
-        close(dir_to);
-    return rc;
-}
-
-int root_rename(struct root *r, struct file *from, struct file *to)
-{
-    return change_two(r, from, to, true);
-}
-
-int root_link(struct root *r, struct file *from, struct file *to)
-{
-    return change_two(r, from, to, false);
-}
-
-/* The target is a path below the root, whatever it was: nothing follows it. */
-int root_symlink(struct root *r, const struct file *target, struct file *to)
-{
-    const char *last;
-    int dir = open_parent(r, to, &last);
-    if (dir < 0)
-        return dir;
-    pthread_mutex_lock(&made_lock);
-    int rc = symlinkat(target->below, dir, last) < 0 ? -errno : 0;
-    if (rc == 0)
-        to->made = true;
-    pthread_mutex_unlock(&made_lock);
-    close(dir);
-    return rc;
-}
-
-int root_stat(struct root *r, const struct file *f, struct stat *ret)
-{
-    int at = f->map >= 0 ? r->maps[f->map] : r->fd;
-    int fd = open_beneath(at, f->below, O_PATH | O_NOFOLLOW, f->map >= 0 ? 0 : RESOLVE_NO_XDEV);
+    bool mapped = f->map >= 0;
+    int at = mapped ? r->maps[f->map] : r->fd;
+    int fd = open_beneath(at, f->below, O_PATH | (mapped ? 0 : O_NOFOLLOW),
+                          mapped ? 0 : RESOLVE_NO_XDEV);
     if (fd < 0)
         return fd;
     int rc = fstat(fd, ret) < 0 ? -errno : 0;
@@ -274,75 +218,14 @@ int root_stat(struct root *r, const struct file *f, struct stat *ret)
     return rc;
 }
 
-ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size)
-{
-    const char *last;
-    int dir = open_parent(r, f, &last);
-    if (dir < 0)
-        return dir;
-    ssize_t n = readlinkat(dir, last, out, size);
-    n = n < 0 ? -errno : n;
-    close(dir);
-    return n;
-}
-
 const char *root_error(int code)
 {
+    const char *text = code > ERR_BASE ? strerrordesc_np(-code) : NULL;
     if (code == ROOT_NOT_OURS)
         return "the file was not made by this replay";
-    return code == ROOT_READ_ONLY ? "the file of a --map is read only" : strerror(-code);
-}
-
-/* ---- removal ---- */
-
-/* Everything in a directory that is ours as a whole; takes `fd`. */
-static void remove_within(int fd)
-{
-    DIR *d = fdopendir(fd);
-    if (!d) {
-        close(fd);
-        return;
-    }
-    for (struct dirent *e; (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (unlinkat(fd, e->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-            continue;
-        int sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub >= 0)
-            remove_within(sub);
-        unlinkat(fd, e->d_name, AT_REMOVEDIR);
-    }
-    closedir(d);
-}
-
-static int compare_deepest_first(const void *a, const void *b)
-{
-    const struct file *const *x = a, *const *y = b;
-    return strcmp((*y)->below, (*x)->below); /* what is in a directory has its path as prefix */
-}
-
-size_t root_clean(struct root *r, struct files *f)
-{
-    size_t count = 0, left = 0;
-    struct file **made = malloc((files_count(f) + 1) * sizeof *made);
-    for (size_t i = 0; made && i < files_count(f); i++)
-        if (f->files[i]->made)
-            made[count++] = f->files[i];
-    qsort(made, count, sizeof *made, compare_deepest_first);
-    for (size_t i = 0; i < count; i++) {
-        if (made[i]->tree) {
-            int fd = open_in_root(r, made[i]->below, O_RDONLY | O_DIRECTORY);
-            if (fd >= 0)
-                remove_within(fd);
-        }
-        int rc = root_remove(r, made[i], false);
-        if (rc == -EISDIR || rc == -EPERM)
-            rc = root_remove(r, made[i], true);
-        left += rc < 0 && rc != -ENOENT;
-    }
-    free(made);
-    if (r->made && rmdir(r->path) < 0)
-        left++;
-    return left;
+    if (code == ROOT_NOT_PLAIN)
+        return "not a regular file or directory";
+    return code == ROOT_READ_ONLY ? "the file of a --map is read only"
+           : text                 ? text
+                                  : "unknown error";
 }

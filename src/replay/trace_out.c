@@ -1,57 +1,120 @@
 /* trace_out.c - lines through zlib, under a lock. */
 #include "trace_out.h"
 
+#include "lanes.h"
+
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { FLUSH_BYTES = 1 << 18 };
+enum { FLUSH_BYTES = 1 << 18, GZIP_WINDOW = 15 + 16 };
 
 struct trace_out {
     pthread_mutex_t lock;
-    gzFile file;
-    struct buf text;
+    int fd;
+    z_stream z;
+    struct buf text, packed;
     uint64_t id;
     int error;
+    _Atomic uint64_t *complete; /* of a part */
     const char *path;
-    char *part; /* it is written to, and gets its name at the end */
+    char *part; /* it is written to, and gets its name at the end; NULL: it is a part */
 };
+
+static struct trace_out *trace_new(int fd)
+{
+    struct trace_out *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    if (deflateInit2(&t->z, 1, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        free(t);
+        return NULL;
+    }
+    pthread_mutex_init(&t->lock, NULL);
+    t->fd = fd;
+    return t;
+}
+
+static void trace_free(struct trace_out *t)
+{
+    deflateEnd(&t->z);
+    close(t->fd);
+    free(t->part);
+    buf_done(&t->text);
+    buf_done(&t->packed);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
 
 int trace_out_open(const char *path, struct trace_out **ret, struct err *err)
 {
     char *part;
     if (asprintf(&part, "%s.part", path) < 0)
         return -ENOMEM;
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    unlink(part); /* of an earlier replay that was killed; it may be a link to anything */
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
-        err_set(err, -errno, "--output-trace: %s: %s", part, strerror(errno));
+        int rc = err_set(err, -errno, "--output-trace: %s: %s", part, strerror(errno));
         free(part);
-        return err ? err->code : -EIO;
+        return rc;
     }
-    struct trace_out *t = calloc(1, sizeof *t);
-    gzFile file = t ? gzdopen(fd, "wb1") : NULL;
-    if (!file) {
+    struct trace_out *t = trace_new(fd);
+    if (!t) {
         close(fd);
-        free(t);
+        unlink(part);
         free(part);
         return -ENOMEM;
     }
     t->part = part;
-    pthread_mutex_init(&t->lock, NULL);
-    t->file = file;
     t->path = path;
     buf_puts(&t->text, "[\n");
     *ret = t;
     return 0;
 }
 
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        data += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* The text as a gzip member. After an error nothing more is written: what there is stays readable. */
+static int write_member(struct trace_out *t)
+{
+    if (t->text.error)
+        return t->text.error;
+    buf_clear(&t->packed);
+    if (deflateReset(&t->z) != Z_OK) /* first: the bound depends on it */
+        return -EIO;
+    size_t most = deflateBound(&t->z, t->text.len);
+    char *out = buf_reserve(&t->packed, most);
+    if (!out)
+        return -ENOMEM;
+    t->z.next_in = (Bytef *)t->text.data;
+    t->z.avail_in = (uInt)t->text.len;
+    t->z.next_out = (Bytef *)out;
+    t->z.avail_out = (uInt)most;
+    if (deflate(&t->z, Z_FINISH) != Z_STREAM_END)
+        return -EIO;
+    int rc = write_all(t->fd, out, most - t->z.avail_out);
+    if (rc == 0 && t->complete)
+        *t->complete += most - t->z.avail_out;
+    return rc;
+}
+
 static void flush_text(struct trace_out *t)
 {
-    if (t->text.len && gzwrite(t->file, t->text.data, (unsigned)t->text.len) <= 0)
-        t->error = -EIO;
+    if (t->error == 0 && t->text.len)
+        t->error = write_member(t);
     buf_clear(&t->text);
 }
 
@@ -59,6 +122,14 @@ static void put_number(struct buf *b, const char *key, bool has, int64_t value)
 {
     if (has)
         buf_printf(b, ",\"%s\":%lld", key, (long long)value);
+}
+
+static void put_text(struct buf *b, const char *key, struct text value)
+{
+    if (!value.len)
+        return;
+    buf_printf(b, ",\"%s\":", key);
+    buf_json_text(b, value);
 }
 
 /* What the call returned, in the units of the trace: items for fread. */
@@ -73,29 +144,24 @@ static int64_t traced_ret(const struct operation *op, const struct performed *do
     return items && op->has & HAS_SIZE && op->size > 0 ? done->ret / op->size : done->ret;
 }
 
-void trace_out_put(struct trace_out *t, const struct operation *op, struct text name,
-                   struct text cat, int64_t pid, int64_t tid, const struct performed *done,
+void trace_out_put(struct trace_out *t, const struct operation *op, const struct performed *done,
                    int64_t begin_ns, int64_t taken_ns)
 {
     struct buf *b = &t->text;
     pthread_mutex_lock(&t->lock);
     buf_printf(b, "{\"id\":%llu,\"name\":", (unsigned long long)++t->id);
-    buf_json_text(b, name);
-    buf_puts(b, ",\"cat\":");
-    buf_json_text(b, cat);
-    buf_printf(
-        b,
-        ",\"pid\":%lld,\"tid\":%lld,\"ts\":%lld,\"dur\":%lld,\"ph\":\"X\",\"args\":{\"ret\":%lld",
-        (long long)pid, (long long)tid, (long long)(begin_ns / 1000),
-        (long long)((taken_ns + 500) / 1000), (long long)traced_ret(op, done));
-    if (op->path) {
-        buf_puts(b, ",\"fname\":");
-        buf_json_text(b, text_of(op->path->name));
-    }
-    if (op->path2) {
-        buf_puts(b, ",\"newpath\":");
-        buf_json_text(b, text_of(op->path2->name));
-    }
+    buf_json_text(b, op->name);
+    buf_printf(b,
+               ",\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld,\"ts\":%lld,\"dur\":%lld,\"ph\":\"X\","
+               "\"args\":{\"ret\":%lld",
+               op->is_stdio ? "STDIO" : "POSIX", (long long)op->lane->pid, (long long)op->lane->tid,
+               (long long)(begin_ns / 1000), (long long)((taken_ns + 500) / 1000),
+               (long long)traced_ret(op, done));
+    put_text(b, "fname", op->path ? text_of(op->path->name) : TEXT(""));
+    put_text(b, "newpath", op->path2 ? text_of(op->path2->name) : TEXT(""));
+    put_text(b, "hostname", op->lane->host);
+    if (op->call->kind == CALL_FOPEN)
+        put_text(b, "mode", text_of(op->mode));
     put_number(b, "fd", op->has & HAS_FD, op->fd);
     put_number(b, "count", op->has & HAS_COUNT, op->count);
     put_number(b, "size", op->has & HAS_SIZE, op->size);
@@ -114,18 +180,69 @@ int trace_out_close(struct trace_out *t, bool keep, struct err *err)
     if (!t)
         return 0;
     buf_puts(&t->text, "]\n");
-    t->error = t->text.error ? t->text.error : t->error;
     flush_text(t);
-    int rc = gzclose(t->file) == Z_OK ? t->error : -EIO;
+    int rc = t->error;
     if (rc == 0 && keep && rename(t->part, t->path) < 0)
         rc = -errno;
     if (rc < 0 || !keep)
         unlink(t->part);
-    free(t->part);
     if (rc < 0)
-        err_set(err, rc, "--output-trace: %s cannot be written completely", t->path);
-    buf_done(&t->text);
-    pthread_mutex_destroy(&t->lock);
-    free(t);
+        err_set(err, rc, "--output-trace: %s cannot be written: %s", t->path, err_text(rc));
+    trace_free(t);
     return rc;
+}
+
+/* ---- parts ---- */
+
+int trace_out_part(const struct trace_out *t)
+{
+    char *name;
+    const char *slash = strrchr(t->path, '/');
+    if (asprintf(&name, "%.*s", slash ? (int)(slash - t->path) + 1 : 1, slash ? t->path : ".") < 0)
+        return -ENOMEM;
+    int fd = open(name, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    free(name);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return fd < 0 ? -errno : fd;
+    if (asprintf(&name, "%s.XXXXXX", t->part) < 0)
+        return -ENOMEM;
+    fd = mkostemp(name, O_CLOEXEC);
+    int rc = fd < 0 ? -errno : fd;
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return rc;
+}
+
+int trace_out_open_part(int fd, _Atomic uint64_t *complete, struct trace_out **ret)
+{
+    struct trace_out *t = trace_new(fd);
+    if (!t)
+        return -ENOMEM;
+    t->complete = complete;
+    *ret = t;
+    return 0;
+}
+
+int trace_out_close_part(struct trace_out *t)
+{
+    flush_text(t);
+    int rc = t->error;
+    trace_free(t);
+    return rc;
+}
+
+void trace_out_join(struct trace_out *t, int fd, uint64_t complete, int code)
+{
+    char data[1 << 16];
+    flush_text(t);
+    t->error = t->error ? t->error : code;
+    for (uint64_t at = 0; at < complete && t->error == 0;) {
+        size_t want = complete - at < sizeof data ? (size_t)(complete - at) : sizeof data;
+        ssize_t n = pread(fd, data, want, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        t->error = n > 0 ? write_all(t->fd, data, (size_t)n) : n < 0 ? -errno : -EIO;
+        at += n > 0 ? (size_t)n : 0;
+    }
 }

@@ -26,6 +26,9 @@ static const char usage_text[] =
     "  --no-timing               as fast as possible; by default calls begin at their times in the "
     "trace\n"
     "  --speed FACTOR            2 is twice as fast as the trace\n"
+    "  --processes               a process for each process of the trace; by default all threads "
+    "are "
+    "in one\n"
     "  --dry-run                 do nothing, report what would be done\n"
     "  --dftracer-mode           sleep for the durations instead of I/O\n"
     "  --no-sleep                with --dftracer-mode: do not sleep\n"
@@ -98,6 +101,7 @@ static const struct row rows[] = {
     {"max-events", UNSIGNED, AT(filters.max_events), 0},
     {"speed", FACTOR, AT(speed), 0},
     {"no-timing", FLAG, AT(timing), false},
+    {"processes", FLAG, AT(processes), true},
     {"dry-run", FLAG, AT(dry_run), true},
     {"dftracer-mode", FLAG, AT(sleep_mode), true},
     {"no-sleep", FLAG, AT(no_sleep), true},
@@ -263,6 +267,8 @@ int main(int argc, char **argv)
     int status = replay_run(&c.o, STDIN_FILENO, &out, &err);
     bool written =
         fwrite(out.data ? out.data : "", 1, out.len, stdout) == out.len && fflush(stdout) == 0;
+    if (!written)
+        fputs("dftracerd-replay: cannot write to standard output\n", stderr);
     if (err.text[0])
         fprintf(stderr, "dftracerd-replay: %s\n", err.text);
     buf_done(&out);

@@ -148,6 +148,7 @@ replay - --map /OLD=/NEW pass:map read the files of the directory /OLD from /NEW
 replay - --prepare sparse|data|none pass:prepare how to make files that are read: with holes (default), filled, or not at all
 replay - --no-timing - pass:no-timing as fast as possible (default: calls begin at their times in the trace)
 replay - --speed FACTOR pass:speed 2 is twice as fast as the trace (default: 1)
+replay - --processes - pass:processes a process for each process of the trace (default: all threads are in one process)
 replay - --dry-run - pass:dry-run do nothing, print what would be done
 replay - --dftracer-mode - pass:dftracer-mode sleep for the durations of the events instead of I/O
 replay - --no-sleep - pass:no-sleep with --dftracer-mode: do not sleep

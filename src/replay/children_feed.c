@@ -1,0 +1,148 @@
+/* children_feed.c - sending operations, and noticing that a process has died. */
+#include "children_parts.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { POLL_MS = 1000 };
+
+/* Nobody performs it any more. */
+static void message_drop(struct message *m)
+{
+    if (m->kind == MESSAGE_OPERATION)
+        handle_release(m->op.handle);
+    else if (m->kind == MESSAGE_RELEASE)
+        handle_release(m->handle);
+}
+
+static void child_is_dead(struct children *c, struct child *child)
+{
+    child->dead = true;
+    c->shared->broken = true;
+    for (size_t i = child->sent / sizeof *child->batch; i < child->batched; i++)
+        message_drop(&child->batch[i]);
+    child->batched = child->sent = 0;
+}
+
+/* As much as the pipe takes; false: it takes no more now. */
+static bool child_write(struct children *c, struct child *child)
+{
+    size_t all = child->batched * sizeof *child->batch;
+    while (child->sent < all && !child->dead) {
+        ssize_t n = write(child->to, (const char *)child->batch + child->sent, all - child->sent);
+        if (n < 0 && errno == EAGAIN)
+            return false;
+        if (n < 0 && errno != EINTR)
+            child_is_dead(c, child);
+        else if (n > 0)
+            child->sent += (size_t)n;
+    }
+    child->batched = child->sent = 0;
+    return true;
+}
+
+/* Its other pipe is closed: it has ended, which it does only after the last message. */
+static bool has_died(const struct children *c, const struct child *child)
+{
+    siginfo_t info = {0};
+    if (!c->ended)
+        return true;
+    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
+}
+
+/* Until the pipe of `wanted` or another one takes more, or a child has died. */
+static void wait_for_children(struct children *c, const struct child *wanted)
+{
+    static struct pollfd waiting[2 * REPLAY_PROCESSES_MAX];
+    static struct child *of[2 * REPLAY_PROCESSES_MAX];
+    nfds_t n = 0;
+    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
+        struct child *child = &c->children[i];
+        if (!child->pid || child->dead)
+            continue;
+        of[n] = child;
+        waiting[n++] = (struct pollfd){.fd = child->from};
+        if (!child_write(c, child))
+            waiting[n++] = (struct pollfd){.fd = child->to, .events = POLLOUT};
+    }
+    if (!wanted->batched || poll(waiting, n, POLL_MS) <= 0)
+        return;
+    for (nfds_t i = 0; i < n; i++)
+        if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
+            child_is_dead(c, of[i]);
+}
+
+/* All of it. Meanwhile the others get what there is for them. A child whose queues are full starts the clock. */
+static void child_flush(struct children *c, struct child *child)
+{
+    while (!child_write(c, child))
+        wait_for_children(c, child);
+}
+
+void child_send(struct children *c, struct child *child, struct message *m)
+{
+    if (child->dead) {
+        message_drop(m);
+        return;
+    }
+    child->batch[child->batched++] = *m;
+    if (child->batched == CHILD_BATCH)
+        child_flush(c, child);
+}
+
+/* Counts operations that a child has got: these are missing where it dies. */
+static int count_pushed(struct child *child, const struct operation *op)
+{
+    if (op->name_id >= child->pushed_cap) {
+        size_t cap = op->name_id + 32;
+        uint64_t *grown = realloc(child->pushed, cap * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        memset(grown + child->pushed_cap, 0, (cap - child->pushed_cap) * sizeof *grown);
+        child->pushed = grown;
+        child->pushed_cap = cap;
+    }
+    child->pushed[op->name_id]++;
+    return 0;
+}
+
+int children_push(struct children *c, struct operation *op)
+{
+    struct child *child;
+    struct message m = {.kind = MESSAGE_OPERATION, .op = *op};
+    int rc = child_of(c, op->lane->process, &child);
+    rc = rc < 0 ? rc : count_pushed(child, op);
+    if (rc < 0) {
+        handle_release(op->handle);
+        return rc;
+    }
+    if (!child->trace_host.ptr) {
+        child->trace_pid = op->lane->pid;
+        child->trace_host = op->lane->host;
+    }
+    if (!c->options->timing)
+        shared_start(c->shared, 0);
+    child_send(c, child, &m);
+    return 0;
+}
+
+void children_release(struct children *c, struct handle *h)
+{
+    struct child *child;
+    struct message m = {.kind = MESSAGE_RELEASE, .handle = h};
+    if (child_of(c, h->process, &child) < 0)
+        handle_release(h);
+    else
+        child_send(c, child, &m);
+}
+
+void children_flush(struct children *c)
+{
+    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++)
+        if (c->children[i].pid)
+            child_flush(c, &c->children[i]);
+}

@@ -1,0 +1,33 @@
+/* input_parts.h - what reading lines and reading values have in common. */
+#ifndef DFT_REPLAY_INPUT_PARTS_H
+#define DFT_REPLAY_INPUT_PARTS_H
+
+#include "input.h"
+
+#include "dftracerd/trace.h"
+
+struct input {
+    int fd;
+    char *data;
+    size_t len, cap;
+    size_t from, begun;          /* [from, begun) is being scanned, [begun, len) is the start of a line */
+    uint64_t invalid;
+    bool at_end, scanning, skipping;
+    bool cut;                    /* the last line is the error of an answer */
+    enum trace_unit unit;
+    struct trace_scanner *scanner;
+    uint8_t slots[TRACE_FIELDS_MAX];
+    struct intern *hashes;
+    char **names;                /* by the number of the hash */
+    size_t names_cap;
+    void (*before_wait)(void *arg);
+    void *before_wait_arg;
+    const atomic_bool *stopped;
+};
+
+/* The event of an object: 1, INPUT_AGAIN or -ENOMEM. */
+int input_read_event(struct input *in, const struct trace_event *t, struct event *e);
+/* What follows the object is read in this unit. */
+void input_set_unit(struct input *in, const struct trace_event *t, enum trace_unit unit);
+
+#endif

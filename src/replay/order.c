@@ -1,0 +1,104 @@
+/* order.c - counts of calls that are planned and that have ended, of each file. */
+#include "order.h"
+
+#include <fcntl.h>
+
+static uint32_t ended_by(const struct file *f, enum touch touch, int64_t ts_ns)
+{
+    return f->end_ns[touch] <= ts_ns ? f->planned[touch] : f->ended[touch];
+}
+
+static void touch_file(struct operation *op, struct file *f, enum touch touch)
+{
+    struct touched *t = &op->touched[op->touched_count++];
+    int64_t end;
+    if (__builtin_add_overflow(op->ts_ns, op->dur_ns > 0 ? op->dur_ns : 0, &end))
+        end = INT64_MAX;
+    *t = (struct touched){.file = f, .touch = touch};
+    for (int i = 0; i < TOUCHES; i++)
+        if (touch == TOUCH_CHANGE || (touch == TOUCH_USE && i == TOUCH_CHANGE) ||
+            (touch == TOUCH_READ && i == TOUCH_WRITE))
+            t->after[i] = ended_by(f, (enum touch)i, op->ts_ns);
+    if (f->end_ns[touch] <= op->ts_ns)
+        f->ended[touch] = f->planned[touch];
+    if (end > f->end_ns[touch] || !f->planned[touch])
+        f->end_ns[touch] = end;
+    f->planned[touch]++;
+}
+
+/* The path, and the nearest directory above it that the trace changes. */
+static void touch_path(struct files *files, struct operation *op, struct file *f, bool changes)
+{
+    touch_file(op, f, changes ? TOUCH_CHANGE : TOUCH_USE);
+    for (struct file *dir = files_above(files, f); dir; dir = files_above(files, dir)) {
+        if (!dir->changes && !dir->planned[TOUCH_CHANGE])
+            continue;
+        touch_file(op, dir, TOUCH_USE);
+        return;
+    }
+}
+
+static bool changes_path(const struct operation *op)
+{
+    switch (op->call->kind) {
+    case CALL_OPEN:
+    case CALL_CREAT:
+    case CALL_FOPEN:
+        return op->creates || op->flags & (O_TRUNC | O_EXCL);
+    case CALL_TRUNCATE:
+    case CALL_MKDIR:
+    case CALL_RMDIR:
+    case CALL_UNLINK:
+    case CALL_REMOVE:
+    case CALL_RENAME:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void order_survey(const struct operation *op)
+{
+    if (op->call && op->path && op->path->file && changes_path(op))
+        op->path->file->changes = true;
+}
+
+void order_plan(struct files *files, struct operation *op)
+{
+    struct file *f = op->path ? op->path->file : NULL, *to = op->path2 ? op->path2->file : NULL;
+    if (!op->call || !f || f->map >= 0)
+        return;
+    switch (op->call->kind) {
+    case CALL_READ:
+    case CALL_MMAP:
+        touch_file(op, f, TOUCH_READ);
+        return;
+    case CALL_WRITE:
+    case CALL_FTRUNCATE:
+        touch_file(op, f, TOUCH_WRITE);
+        return;
+    default:
+        if (call_uses_handle(op->call->kind))
+            return;
+    }
+    touch_path(files, op, f, changes_path(op));
+    if (to && to != f && to->map < 0)
+        touch_path(files, op, to, true);
+}
+
+void order_wait(const struct shared *s, const struct operation *op)
+{
+    for (unsigned i = 0; i < op->touched_count; i++) {
+        struct file *f = op->touched[i].file;
+        for (int touch = 0; touch < TOUCHES; touch++)
+            shared_wait_for_count(s, &f->done[touch], op->touched[i].after[touch], &f->waiting);
+    }
+}
+
+void order_done(const struct operation *op)
+{
+    for (unsigned i = 0; i < op->touched_count; i++) {
+        struct file *f = op->touched[i].file;
+        shared_count(&f->done[op->touched[i].touch], &f->waiting);
+    }
+}

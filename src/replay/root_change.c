@@ -1,0 +1,144 @@
+/* root_change.c - directories, removal, other names. */
+#include "root_parts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* 0: what is at the path is ours; else why it must not be changed. With the lock of the file. */
+static int check_ours(const struct file *f, int dir, const char *last)
+{
+    struct stat s;
+    if (fstatat(dir, last, &s, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return root_is_ours(f, dir, last) ? 0 : ROOT_NOT_OURS;
+}
+
+int root_make_dir(struct root *r, struct file *f)
+{
+    const char *last;
+    int dir = root_open_parent(r, f, &last);
+    if (dir < 0)
+        return dir;
+    shared_lock(r->shared, f);
+    int rc = mkdirat(dir, last, 0777) < 0 ? -errno : 0;
+    if (rc == 0)
+        root_made(f, dir, last);
+    shared_unlock(r->shared, f);
+    close(dir);
+    return rc;
+}
+
+int root_remove(struct root *r, struct file *f, bool is_dir)
+{
+    const char *last;
+    int dir = root_open_parent(r, f, &last);
+    if (dir < 0)
+        return dir;
+    shared_lock(r->shared, f);
+    int rc = check_ours(f, dir, last);
+    if (rc == 0 && unlinkat(dir, last, is_dir ? AT_REMOVEDIR : 0) < 0)
+        rc = -errno;
+    if (rc == 0)
+        f->made = false;
+    shared_unlock(r->shared, f);
+    close(dir);
+    return rc;
+}
+
+struct end { /* of a rename or link */
+    struct file *file;
+    const char *last;
+    int dir;
+};
+
+static int rename_ours(struct end *from, struct end *to)
+{
+    bool replaces = to->file->made && check_ours(to->file, to->dir, to->last) == 0;
+    if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
+        return errno == EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : -errno;
+    if (from->file == to->file || (replaces && from->file->identity == to->file->identity))
+        return 0; /* two names of one file: both stay */
+    to->file->made = true;
+    to->file->identity = (uint64_t)from->file->identity;
+    from->file->made = false;
+    return 0;
+}
+
+static int link_ours(struct end *from, struct end *to)
+{
+    if (linkat(from->dir, from->last, to->dir, to->last, 0) < 0)
+        return -errno;
+    to->file->made = true;
+    to->file->identity = (uint64_t)from->file->identity;
+    return 0;
+}
+
+static int change_two(struct root *r, struct file *from, struct file *to,
+                      int (*change)(struct end *from, struct end *to))
+{
+    struct end a = {from, NULL, -1}, b = {to, NULL, -1};
+    int rc = a.dir = root_open_parent(r, from, &a.last);
+    if (rc >= 0)
+        rc = b.dir = root_open_parent(r, to, &b.last);
+    if (rc >= 0) {
+        shared_lock_two(r->shared, from, to);
+        rc = check_ours(from, a.dir, a.last);
+        if (rc == 0)
+            rc = change(&a, &b);
+        shared_unlock_two(r->shared, from, to);
+    }
+    if (a.dir >= 0)
+        close(a.dir);
+    if (b.dir >= 0)
+        close(b.dir);
+    return rc;
+}
+
+int root_rename(struct root *r, struct file *from, struct file *to, const struct moved *moved)
+{
+    int rc = change_two(r, from, to, rename_ours);
+    for (const struct moved *m = moved; m && rc == 0; m = m->next) {
+        shared_lock_two(r->shared, m->from, m->to);
+        if (m->from->made) {
+            m->to->made = true;
+            m->to->identity = (uint64_t)m->from->identity;
+            m->from->made = false;
+        }
+        shared_unlock_two(r->shared, m->from, m->to);
+    }
+    return rc;
+}
+
+int root_link(struct root *r, struct file *from, struct file *to)
+{
+    return change_two(r, from, to, link_ours);
+}
+
+/* The target is a path below the root, whatever it was: nothing follows it. */
+int root_symlink(struct root *r, const struct file *target, struct file *to)
+{
+    const char *last;
+    int dir = root_open_parent(r, to, &last);
+    if (dir < 0)
+        return dir;
+    shared_lock(r->shared, to);
+    int rc = symlinkat(target->below, dir, last) < 0 ? -errno : 0;
+    if (rc == 0)
+        root_made(to, dir, last);
+    shared_unlock(r->shared, to);
+    close(dir);
+    return rc;
+}
+
+ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size)
+{
+    const char *last;
+    int dir = root_open_parent(r, f, &last);
+    if (dir < 0)
+        return dir;
+    ssize_t n = readlinkat(dir, last, out, size);
+    n = n < 0 ? -errno : n;
+    close(dir);
+    return n;
+}

@@ -1,0 +1,29 @@
+/* session.h - one replay from its first event to its report. */
+#ifndef DFT_REPLAY_SESSION_H
+#define DFT_REPLAY_SESSION_H
+
+#include "children.h"
+#include "plan.h"
+
+struct replay {
+    const struct replay_options *options;
+    struct shared *shared;
+    struct input *input;
+    struct files files;
+    struct plan plan;
+    struct root root;
+    struct report report;
+    struct lanes lanes;
+    struct trace_out *trace;
+    struct runners runners;      /* without --processes */
+    struct children children;
+    bool surveys;                /* the first of two times: files only */
+    bool died;                   /* a process of it */
+    bool finished;               /* all operations have been performed */
+    uint64_t accepted;
+    struct { uint64_t key; uint32_t id; struct text text; const struct call *call; } cached[256]; /* of names, by their hash */
+};
+/* Plans the event and hands it to its thread: 0 or a negative code. */
+int session_event(struct replay *r, const struct event *e);
+
+#endif

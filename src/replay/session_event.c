@@ -1,0 +1,174 @@
+/* session_event.c - what is done with one event. */
+#include "session.h"
+
+#include "filter.h"
+#include "order.h"
+#include "prepare.h"
+
+#include <stdlib.h>
+
+/* Recent names are kept, with what belongs to them. */
+static int find_name(struct replay *r, struct text name, unsigned *ret_at)
+{
+    uint64_t key = text_hash(name) | 1;
+    unsigned at = (unsigned)(key >> 8) % 256;
+    *ret_at = at;
+    if (r->cached[at].key == key)
+        return 0;
+    pthread_mutex_lock(&r->report.lock);
+    int64_t id = report_name(&r->report, name);
+    if (id >= 0) {
+        r->cached[at].key = key;
+        r->cached[at].id = (uint32_t)id;
+        r->cached[at].text = r->report.by_name[id].text;
+        r->cached[at].call = call_find(name);
+    }
+    pthread_mutex_unlock(&r->report.lock);
+    return id < 0 ? (int)id : 0;
+}
+
+static int count_event(struct report *p, const struct event *e)
+{
+    int rc = report_category(p, e->cat);
+    p->total++;
+    if (rc < 0 || !(e->has & HAS_TS))
+        return rc;
+    if (!p->any || e->ts_ns < p->first_ns)
+        p->first_ns = e->ts_ns;
+    if (!p->any || e->ts_ns > p->last_ns)
+        p->last_ns = e->ts_ns;
+    p->any = true;
+    return 0;
+}
+
+/* The size that the filters mean: -1 where there is none. */
+static int64_t size_of(const struct event *e, const struct call *c)
+{
+    bool moves = c && (c->kind == CALL_READ || c->kind == CALL_WRITE);
+    int64_t items = e->has & HAS_RET ? e->ret : e->has & HAS_COUNT ? e->count : -1, bytes;
+    if (c && c->traits & CALL_STREAM && moves && items >= 0 && e->has & HAS_SIZE)
+        return __builtin_mul_overflow(items, e->size, &bytes) ? INT64_MAX : bytes;
+    if (e->has & HAS_SIZE)
+        return e->size;
+    return moves ? items : -1;
+}
+
+/* Whether the event lies within another one of its thread. */
+static bool is_inner(struct lane *lane, const struct event *e)
+{
+    int64_t end;
+    if (__builtin_add_overflow(e->ts_ns, e->dur_ns > 0 ? e->dur_ns : 0, &end))
+        end = INT64_MAX;
+    if (end <= lane->outer_end_ns)
+        return true;
+    lane->outer_end_ns = end;
+    return false;
+}
+
+/* In dry runs and sleep mode every event of these counts as executed without anything being done. */
+static void count_only(struct replay *r, const struct operation *op)
+{
+    struct performed done = {.bytes = op->bytes};
+    runners_report(&r->report, op, &done, 0, -1);
+}
+
+/* Files that no first reading of the input has shown are prepared when an event needs them. */
+static void prepare_now(struct replay *r, const struct operation *op)
+{
+    const struct path *paths[] = {op->path, op->path2};
+    for (int i = 0; i < 2; i++) {
+        struct file *f = paths[i] ? paths[i]->file : NULL;
+        int rc = f && !f->surveyed ? prepare_file(&r->root, &r->files, f) : 0;
+        if (rc < 0)
+            report_unprepared(&r->report, rc);
+    }
+}
+
+static int start_operation(struct replay *r, const struct operation *planned)
+{
+    if (r->surveys || r->options->dry_run) {
+        if (r->surveys)
+            order_survey(planned);
+        else
+            count_only(r, planned);
+        handle_release(planned->handle);
+        return 0;
+    }
+    prepare_now(r, planned);
+    struct operation *op = malloc(sizeof *op);
+    if (!op) {
+        handle_release(planned->handle);
+        return -ENOMEM;
+    }
+    *op = *planned;
+    order_plan(&r->files, op);
+    if (!r->options->processes)
+        return runners_push(&r->runners, op);
+    int rc = children_push(&r->children, op);
+    free(op);
+    return rc;
+}
+
+static int replay_sleep(struct replay *r, const struct event *e, struct operation *op, bool inner)
+{
+    op->sleeps = !inner && !r->options->no_sleep && e->dur_ns > 0;
+    if (r->options->no_sleep && !r->options->timing) {
+        count_only(r, op);
+        return 0;
+    }
+    return start_operation(r, op);
+}
+
+static int replay_call(struct replay *r, const struct event *e, const struct call *c,
+                       struct operation *op)
+{
+    const char *reason = NULL;
+    if (!call_category(e->cat)) { /* its time passes, because the calls after it have theirs */
+        r->report.gaps += !r->surveys;
+        return 0;
+    }
+    op->is_stdio = text_eq_nocase(e->cat, TEXT("STDIO"));
+    if (e->is_counter)
+        reason = "a counter or aggregated record is no call";
+    else if (!c)
+        reason = "the replay does not know this call";
+    else {
+        int rc = plan_event(&r->plan, e, c, op->lane->process, op, &reason);
+        if (rc < 0)
+            return rc;
+    }
+    if (!reason)
+        return start_operation(r, op);
+    if (!r->surveys)
+        report_skip(&r->report, op->name_id, reason, op->path ? op->path->name : NULL, 1);
+    return 0;
+}
+
+int session_event(struct replay *r, const struct event *e)
+{
+    const struct replay_options *o = r->options;
+    unsigned at;
+    if (!e->name.len || e->is_metadata) /* its names are known */
+        return 0;
+    struct lane *lane = lanes_find(&r->lanes, e->host, e->pid, e->tid);
+    if (!lane || find_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
+        return -ENOMEM;
+    const struct call *c = r->cached[at].call;
+    if (o->filters.max_events && r->accepted >= o->filters.max_events) {
+        r->report.beyond += !r->surveys;
+        return 0;
+    }
+    bool inner = is_inner(lane, e);
+    if (!filter_passes(&o->filters, e, size_of(e, c)) || (o->outermost && inner)) {
+        r->report.filtered += !r->surveys;
+        return 0;
+    }
+    if (r->accepted++ == 0)
+        r->shared->first_ns = e->ts_ns;
+    struct operation op = {.lane = lane,
+                           .name = r->cached[at].text,
+                           .name_id = r->cached[at].id,
+                           .ts_ns = e->ts_ns,
+                           .dur_ns = e->dur_ns};
+    return o->sleep_mode ? replay_sleep(r, e, &op, inner) : replay_call(r, e, c, &op);
+}
