@@ -28,18 +28,38 @@ void replay_defaults(struct replay_options *o)
 
 /* ---- all events ---- */
 
+/* Those with the time before. */
+static int replay_ties(struct replay *r)
+{
+    const struct event *e;
+    int rc = 0;
+    while (rc == 0 && (e = ties_take(&r->ties)))
+        rc = session_event(r, e);
+    return rc;
+}
+
+/* Which call is within which matters to these alone. */
+static int replay_in_order(struct replay *r, const struct event *e)
+{
+    if (!r->options->outermost && !r->options->sleep_mode)
+        return session_event(r, e);
+    int rc = ties_are_full(&r->ties, e) ? replay_ties(r) : 0;
+    return rc < 0 ? rc : ties_add(&r->ties, e);
+}
+
 /* INPUT_AGAIN: the first time is over. */
 static int replay_events(struct replay *r, struct err *err)
 {
     struct event e;
-    int rc;
+    int rc, last;
     r->accepted = 0;
     while ((rc = input_next(r->input, &e, err)) == 1) {
-        rc = session_event(r, &e);
+        rc = replay_in_order(r, &e);
         if (rc < 0 || r->shared->stopped)
             break;
     }
-    return rc == 1 ? 0 : rc;
+    last = rc < 0 ? 0 : replay_ties(r);
+    return last < 0 ? last : rc == 1 ? 0 : rc;
 }
 
 static int survey(struct replay *r, struct err *err)
@@ -183,6 +203,7 @@ static void close_all(struct replay *r)
     plan_done(&r->plan);
     files_done(&r->files);
     input_close(r->input);
+    ties_done(&r->ties);
     shared_free(r->shared);
 }
 

@@ -4,11 +4,13 @@
 
 #include "children.h"
 #include "plan.h"
+#include "ties.h"
 
 struct replay {
     const struct replay_options *options;
     struct shared *shared;
     struct input *input;
+    struct ties ties;
     struct files files;
     struct plan plan;
     struct root root;
