@@ -38,7 +38,8 @@ static void make_archive(struct buf *out)
             size_t n = 0;
             while (n < sizeof piece && at < sizes[i])
                 piece[n++] = content_byte(i, at++);
-            tar_data(&t, (struct text){piece, n}, out);
+            tar_count(&t, n);
+            buf_append(out, piece, n);
         }
         tar_end(&t, out);
     }
