@@ -38,7 +38,7 @@ int spool_write(struct spool *s, struct text data, struct err *err);     /* -ENO
 uint64_t spool_size(const struct spool *s);
 /* Appends the next bytes, from the first on. 0, ERR_END when all were read, -errno, -ENOMEM. */
 int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err);
-int spool_clear(struct spool *s, struct err *err);                       /* empty again */
+void spool_clear(struct spool *s);                                       /* empty again, as far as the disk allows it */
 int spool_fd(const struct spool *s);                                      /* borrowed */
 void spool_free(struct spool *s);
 
