@@ -220,7 +220,7 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
 
 extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, endpoint_stats, endpoint_view, endpoint_page;
 extern const struct endpoint endpoint_aggregate, endpoint_event_count, endpoint_schema, endpoint_read, endpoint_metrics,
-    endpoint_openapi, endpoint_index, endpoint_compare, endpoint_gen_fake_trace, endpoint_store, endpoint_stored, endpoint_open,
+    endpoint_openapi, endpoint_index, endpoint_compare, endpoint_store, endpoint_stored, endpoint_open,
     endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split, endpoint_pgzip, endpoint_organize, endpoint_reconstruct,
     endpoint_timeline, endpoint_histogram, endpoint_event, endpoint_find, endpoint_suggest, endpoint_progress, endpoint_cancel, endpoint_requests,
     endpoint_tar, endpoint_dlio_config;

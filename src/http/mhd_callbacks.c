@@ -143,7 +143,7 @@ static int take_upload(struct exchange *x, struct MHD_Connection *c, const char 
     uint64_t before = spool_size(x->rq.upload);
     x->upload_error = spool_write(x->rq.upload, (struct text){data, n}, &x->rq.err);
     if (x->upload_error)
-        spool_clear(x->rq.upload, NULL);
+        spool_clear(x->rq.upload);
     else if (before / UPLOAD_PACE != (before + n) / UPLOAD_PACE)
         connection_set_state(c, CONNECTION_ARRIVING);
     return MHD_YES;

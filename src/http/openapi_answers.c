@@ -38,7 +38,6 @@ static const struct answer {
     {"/merge", "Repacked", NULL, NULL},
     {"/split", "Repacked", NULL, NULL},
     {"/tar", "Archives", NULL, NULL},
-    {"/gen-fake-trace", "GenFakeTrace", NULL, NULL},
     {"/dlio-config", "DlioConfig", NULL, NULL},
     {"/q", "StoredQueries", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},

@@ -10,8 +10,6 @@
 static const struct {
     const char *path, *name, *json, *with;
 } params[] = {
-    {"/gen-fake-trace", "dir", "['.']", "{'verify':true}"},
-    {"/gen-fake-trace", "file", "['rank_*.pfw.gz']", "{'verify':true}"},
     {"/read", "file", "'rank_0.pfw.gz'"},
     {"/event", "file", "'rank_0.pfw.gz'", "{'object':12}"},
     {NULL, "object", "12"},

@@ -22,7 +22,6 @@ static const struct endpoint *const table[] = {
     &endpoint_split,
     &endpoint_pgzip,
     &endpoint_tar,
-    &endpoint_gen_fake_trace,
     &endpoint_store,
     &endpoint_stored,
     &endpoint_open,

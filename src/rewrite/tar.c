@@ -143,12 +143,6 @@ void tar_count(struct tar *t, size_t len)
     t->left -= len;
 }
 
-void tar_data(struct tar *t, struct text data, struct buf *out)
-{
-    tar_count(t, data.len);
-    buf_text(out, data);
-}
-
 void tar_end(struct tar *t, struct buf *out)
 {
     assert(!t->left);

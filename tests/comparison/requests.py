@@ -14,7 +14,7 @@ import queries  # noqa: E402
 from oracle import kept  # noqa: E402
 
 # Answers that differ from one run of a daemon to the next, do not end, or change the index under later requests; and the page,
-# which is not built anew. /gen-fake-trace writes up to a gigabyte, and has no use for an index.
+# which is not built anew. /gen-fake-trace is an endpoint of earlier builds, which may have recorded it.
 NOT_ASKED = re.compile(r"^(GET|HEAD) /(metrics|requests|progress|healthz)?($|\?)|^POST /(index|cancel)\b|[?&](follow|wait|timeout)=|^\w+ /gen-fake-trace\b")
 
 

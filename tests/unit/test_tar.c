@@ -38,7 +38,8 @@ static void make_archive(struct buf *out)
             size_t n = 0;
             while (n < sizeof piece && at < sizes[i])
                 piece[n++] = content_byte(i, at++);
-            tar_data(&t, (struct text){piece, n}, out);
+            tar_count(&t, n);
+            buf_append(out, piece, n);
         }
         tar_end(&t, out);
     }
@@ -256,7 +257,8 @@ static void spools(void)
         CHECK_INT(out.len, 10000);
         CHECK_MEM(out.data + 9990, 10, "0123456789", 10);
         buf_clear(&out);
-        CHECK_INT(spool_clear(s, &err), 0);
+        spool_clear(s);
+        CHECK_INT(spool_size(s), 0);
     }
     spool_free(s);
     CHECK_INT(spool_new("/nowhere/at/all", NULL, &err, &s), -ENOENT);

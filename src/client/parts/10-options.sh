@@ -41,7 +41,7 @@ server            serve a directory over HTTP, with the options of the old dftra
 reading=info,stats,view,aggregator,call_tree,replay,processes,comparator,event_count,reader,tar
 asking=$reading,index,merge,split,pgzip,organize,gen_dlio_config
 choosing=info,stats,view,aggregator,replay,processes,event_count,index,merge,split,organize,gen_dlio_config
-all=$asking,reconstruct,gen_fake_trace
+all=$asking,reconstruct
 any=$all,get
 options="$choosing -d --directory DIR call:add_directory traces in this directory (default: the working directory)
 $choosing - --files FILE... call:add_file these trace files or globs
@@ -173,19 +173,31 @@ replay - --max-size BYTES pass:max-size without events of more bytes
 replay - --sample-rate RATE pass:sample-rate replay this part of the events, 0.0 to 1.0 (default: 1.0)
 replay - --sample-seed SEED pass:sample-seed which part it is (default: 0)
 replay - --max-events N pass:max-events replay at most N events, 0 = no limit (default: 0)
-gen_fake_trace -o --output-dir DIR set:output directory for the traces; required
-gen_fake_trace -p --num-processes COUNT field:num_processes number of ranks, one file each (default: 8)
-gen_fake_trace -H --num-hosts COUNT field:num_hosts number of hosts (default: 4)
-gen_fake_trace -e --num-epochs N field:num_epochs training epochs (default: 500)
-gen_fake_trace -s --steps-per-epoch COUNT field:steps_per_epoch steps per epoch (default: 1000)
-gen_fake_trace - --checkpoint-every N field:checkpoint_every epochs between checkpoints, 0 = none (default: 5)
-gen_fake_trace - --validation-every N field:validation_every epochs between validations, 0 = none (default: 2)
-gen_fake_trace - --num-train-files COUNT field:num_train_files number of training files (default: 8)
-gen_fake_trace - --num-val-files N field:num_val_files number of validation files (default: 2)
-gen_fake_trace - --step-duration-ms COUNT field:step_duration_ms base duration of a step in milliseconds (default: 100)
-gen_fake_trace - --seed N field:seed random seed (default: 42)
-gen_fake_trace - --verify - set:verify=true index the traces, then report how many chunks each query skips
-gen_fake_trace - --checkpoint-size BYTES set:checkpoint_size uncompressed bytes per chunk, for --verify (default: 2097152)
+gen_fake_trace -o --output-dir DIR daemon write one file per process, rank_<r>.pfw.gz, to this directory; this or --single is required
+gen_fake_trace - --single FILE daemon write all processes to one file (- is standard output)
+gen_fake_trace - --files N daemon write all processes to N files, trace_<n>.pfw.gz
+gen_fake_trace -p --num-processes N daemon number of processes (default: 8)
+gen_fake_trace -H --num-hosts N daemon number of hosts (default: 4)
+gen_fake_trace -e --num-epochs N daemon training epochs (default: 500)
+gen_fake_trace -s --steps-per-epoch N daemon steps per epoch (default: 1000)
+gen_fake_trace - --checkpoint-every N daemon write a checkpoint every N epochs, 0: never (default: 5)
+gen_fake_trace - --validation-every N daemon validate every N epochs, 0: never (default: 2)
+gen_fake_trace - --num-train-files N daemon number of training files (default: 8)
+gen_fake_trace - --num-val-files N daemon number of validation files (default: 2)
+gen_fake_trace - --step-duration-ms N daemon base duration of a step in milliseconds (default: 100)
+gen_fake_trace - --seed N daemon random seed (default: 42)
+gen_fake_trace - --events N daemon total number of events; overrides the number of epochs
+gen_fake_trace - --shuffle - daemon a step reads any training file, not only those of its process
+gen_fake_trace - --format unet3d|v3|v4|v108|v105|v0|g0|datacrumbs daemon unet3d (default), or the format of a tracer version
+gen_fake_trace -z --compress N daemon gzip level, 0: plain text (default: 6)
+gen_fake_trace - --level N daemon gzip level, 0: gzip without compression (default: 6)
+gen_fake_trace - --plain - daemon write plain text (.pfw files)
+gen_fake_trace - --members SIZE daemon start a new gzip member after SIZE uncompressed bytes, or after each line (event)
+gen_fake_trace - --reference - daemon the traces of the benchmarks
+gen_fake_trace - --verify - daemon index the files, then report how many chunks each query skips
+gen_fake_trace - --checkpoint-size BYTES daemon uncompressed bytes per chunk, for --verify (default: 2097152)
+gen_fake_trace - --version - daemon print the version of the program
+gen_fake_trace -h --help - daemon print the options of gen-fake-trace
 gen_dlio_config -o --output FILE set:output write to FILE, which stays unchanged on failure; - is standard output; required
 gen_dlio_config - --format yaml|json|text set:format yaml (default): the configuration; json, text: a report with all fits and the simulation
 gen_dlio_config - --max-bound-percentile PCT field:max_bound_percentile percentile of the samples at which the search for max_bound starts, 0 to 100 (default: 95)

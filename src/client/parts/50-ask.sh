@@ -210,7 +210,7 @@ unpack() {
     part=$target.part.$$
     [ ! -d "$target" ] || part=$target/.part.$$ # perhaps another file system begins there
     mkdir -p -- "$part" || exit 1
-    [ "$command" = gen_fake_trace ] || watch_part
+    watch_part
     outcome=$({ { ask "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
     outcome=$?$outcome
     unwatch

@@ -29,12 +29,16 @@ if [ "$command" = dlio_compare ]; then
     find_program dftracerd-dlio-compare || die "no dftracerd-dlio-compare program found: it is built where libyaml is installed"
     exec "$program" "$@"
 fi
+if [ "$command" = gen_fake_trace ]; then
+    find_program gen-fake-trace || die "no gen-fake-trace program was found next to this program or in \$PATH"
+    exec "$program" "$@"
+fi
 if [ "$command" = server ]; then
     [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "no dftracerd program found"
     exec "${DFTRACERD:-$program}" "$@"
 fi
 
-detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' checkpoint_size=2097152 force='' index_dir='' threads='' wait=ready
+detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' force='' index_dir='' threads='' wait=ready
 compress='' level='' percentiles='' parents='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' analyze='' brief=''
 directory='' chunk_size='' gzip_only='' delete='' drop='' members='' build='' file='' event_format='' passed=''
 [ "$command" != aggregator ] || output=aggregated_output.json

@@ -44,7 +44,7 @@ if [ "$command" = reconstruct ]; then # which chooses no traces
         fields=$where where=
     fi
 fi
-[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = gen_fake_trace ] || [ "$command" = reader ] || [ "$command" = tar ] || add_directory .
+[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = reader ] || [ "$command" = tar ] || add_directory .
 case $where in
 *' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
 esac
@@ -336,19 +336,5 @@ replay)
     esac
     # shellcheck disable=SC2086 # one a line
     replay_events "$twice" | "$program" $twice $passed
-    ;;
-gen_fake_trace)
-    [ -n "$output" ] || wrong "--output-dir is required"
-    unpack "$output" summary.txt gen-fake-trace "$fields" --data wait=no
-    cat -- "$part/summary.txt" && rm -- "$part/summary.txt" && settle
-    [ -n "$verify" ] || exit 0
-    add_directory "$output"
-    [ -n "$named" ] || reach
-    wait_for_listing
-    change index "$where" --data force=true --data "checkpoint_size=$checkpoint_size" --data \
-        dimensions=name,cat,pid,tid,hhash,fhash,shash,ret,count,offset,epoch,step >/dev/null
-    where="$where${newline}data = recursive=false"
-    prepare
-    ask gen-fake-trace "$where$fields" --data verify=true --data wait=ready
     ;;
 esac

@@ -1,130 +1,143 @@
 /* gen_main.c - gen-fake-trace: synthetic traces of a 3D U-Net training, for measuring, demos and tests. */
-#include "gen.h"
+#include "generate.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 256 << 10 };
+enum { PIECE = 256 << 10, THREADS = 64 };
 
 struct job {
-    const struct options *options;
     const struct generate_plan *plan;
     uint64_t *events; /* of each file */
     atomic_uint_fast64_t next, bytes;
+    atomic_int error; /* the first one; the others stop */
+    char failed[PATH_MAX];
 };
 
-static void write_all(int fd, const struct buf *b, const char *path)
+static int write_all(int fd, const struct buf *b)
 {
     for (size_t at = 0; at < b->len;) {
         ssize_t n = write(fd, b->data + at, b->len - at);
         if (n < 0 && errno != EINTR)
-            die("%s: %s", path, strerror(errno));
+            return -errno;
         at += n > 0 ? (size_t)n : 0;
     }
+    return 0;
 }
 
-static void write_file(struct job *job, uint64_t file, const char *path)
+/* ERR_END when it is complete, else why not. */
+static int write_pieces(struct job *job, struct generator *g, int fd)
 {
-    struct generator *g;
     struct buf piece = {0};
-    bool to_stdout = strcmp(path, "-") == 0;
-    int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        die("%s: %s", path, strerror(errno));
-    int rc = generate_open(job->plan, file, &g);
-    while (rc == 0) {
+    int rc = 0, wrote = 0;
+    while (rc == 0 && wrote == 0) {
         buf_clear(&piece);
         rc = generate_next(g, PIECE, &piece);
-        write_all(fd, &piece, path);
+        if (rc == 0 || rc == ERR_END)
+            wrote = write_all(fd, &piece);
+        if (job->error || place_is_stopped())
+            wrote = -ECANCELED;
     }
-    if (rc != ERR_END)
-        die("%s", err_text(rc));
-    if (!to_stdout && close(fd))
-        die("%s: %s", path, strerror(errno));
-    job->events[file] = generate_events(g);
-    job->bytes += generate_text_bytes(g);
-    generate_close(g);
     buf_done(&piece);
+    return wrote ? wrote : rc;
+}
+
+static int write_file(struct job *job, uint64_t file, char *name, size_t room)
+{
+    struct generator *g = NULL;
+    int fd = place_open(&job->plan->o, file, name, room);
+    if (fd < 0)
+        return fd;
+    int rc = generate_open(job->plan, file, &g);
+    if (rc == 0)
+        rc = write_pieces(job, g, fd);
+    if (close(fd) && rc == ERR_END)
+        rc = -errno;
+    if (rc == ERR_END) {
+        job->events[file] = generate_events(g);
+        job->bytes += generate_text_bytes(g);
+    }
+    generate_close(g);
+    return rc == ERR_END ? 0 : rc;
 }
 
 static void *job_run(void *arg)
 {
     struct job *job = arg;
-    const struct options *o = job->options;
+    char name[PATH_MAX];
     uint64_t file;
-    while ((file = job->next++) < generate_plan_files(job->plan)) {
-        char path[4096];
-        int len = o->single ? snprintf(path, sizeof path, "%s", o->single)
-                            : snprintf(path, sizeof path, "%s/%s_%llu.pfw%s", o->dir,
-                                       o->g.files ? "trace" : "rank", (unsigned long long)file,
-                                       o->g.plain ? "" : ".gz");
-        if (len >= (int)sizeof path)
-            die("the path is too long");
-        write_file(job, file, path);
+    while (!job->error && !place_is_stopped() &&
+           (file = job->next++) < generate_file_count(&job->plan->o)) {
+        int none = 0, rc = write_file(job, file, name, sizeof name);
+        if (rc < 0 && atomic_compare_exchange_strong(&job->error, &none, rc))
+            memcpy(job->failed, name, sizeof name);
     }
     return NULL;
 }
 
 static void run(struct job *job)
 {
-    uint64_t files = generate_plan_files(job->plan), cores = cpu_count();
+    uint64_t files = generate_file_count(&job->plan->o), cores = cpu_count();
     uint64_t wanted = files < cores ? files : cores;
-    pthread_t threads[64];
+    pthread_t threads[THREADS];
     uint64_t started = 0;
-    while (started + 1 < wanted && started < 64 &&
+    while (started + 1 < wanted && started < THREADS &&
            pthread_create(&threads[started], NULL, job_run, job) == 0)
         started++;
     job_run(job);
     while (started)
         pthread_join(threads[--started], NULL);
+    if (place_is_stopped())
+        exit(1);
+    if (job->error)
+        fail("%s: %s", job->failed, err_text(job->error));
 }
 
 /* The events of each process are known where each has a file of its own. */
-static void tell(const struct job *job)
+static void report(const struct job *job)
 {
-    const struct options *o = job->options;
-    uint64_t files = generate_plan_files(job->plan), events = 0;
-    for (uint64_t i = 0; i < files; i++)
-        events += job->events[i];
-    if (o->dir && !o->g.files && o->g.format == generate_format_find("unet3d")) {
+    const struct options *o = &job->plan->o;
+    FILE *out = o->single && strcmp(o->single, "-") == 0 ? stderr : stdout;
+    uint64_t files = generate_file_count(o), events = 0;
+    if (o->dir && !o->files && o->format == generate_format_find("unet3d")) {
         struct buf text = {0};
         generate_closing(job->plan, job->events, &text);
-        fwrite(text.data, 1, text.len, stdout);
+        fwrite(text.data, 1, text.len, out);
         buf_done(&text);
+    } else {
+        for (uint64_t i = 0; i < files; i++)
+            events += job->events[i];
+        fprintf(out,
+                "%llu events of %llu processes on %llu hosts, %llu bytes of text in %llu files\n",
+                (unsigned long long)events, (unsigned long long)o->processes,
+                (unsigned long long)(o->hosts < o->processes ? o->hosts : o->processes),
+                (unsigned long long)job->bytes, (unsigned long long)files);
     }
-    fprintf(o->single && strcmp(o->single, "-") == 0 ? stderr : stdout,
-            "%llu events of %llu processes on %llu hosts, %llu bytes of text in %llu files\n",
-            (unsigned long long)events, (unsigned long long)o->g.processes,
-            (unsigned long long)(o->g.hosts < o->g.processes ? o->g.hosts : o->g.processes),
-            (unsigned long long)job->bytes, (unsigned long long)files);
 }
 
 int main(int argc, char **argv)
 {
+    static struct job job;
     struct options o;
-    struct err err = {0};
     struct generate_plan *plan;
     options_parse(&o, argc, argv);
-    int rc = generate_plan_new(&o.g, &err, &plan);
-    if (rc < 0)
-        die("%s", err.text[0] ? err.text : err_text(rc));
-    if (o.dir && mkdir(o.dir, 0777) && errno != EEXIST)
-        die("%s: %s", o.dir, strerror(errno));
-    struct job job = {.options = &o, .plan = plan};
-    job.events = calloc(generate_plan_files(plan), sizeof *job.events);
-    if (!job.events)
-        die("out of memory");
+    if (generate_plan_new(&o, &plan) < 0 ||
+        !(job.events = calloc(generate_file_count(&o), sizeof *job.events)))
+        fail("out of memory");
+    job.plan = plan;
+    place_begin(&o);
     run(&job);
-    tell(&job);
+    place_end(&o);
+    report(&job);
     if (o.verify)
         verify(&o, plan);
     free(job.events);
     generate_plan_free(plan);
-    return 0;
+    bool printed = fflush(stdout) == 0 && !ferror(stdout);
+    if (!printed && !place_is_stopped())
+        fail("standard output: %s", strerror(errno));
+    return !printed;
 }

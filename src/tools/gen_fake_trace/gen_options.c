@@ -1,244 +1,258 @@
-/* gen_options.c - the command line of gen-fake-trace. */
-#include "gen.h"
+/* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, all from one table. */
+#include "generate.h"
 
-#include <errno.h>
+#include "config.h"
+
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const char usage_text[] =
-    "usage: gen-fake-trace [OPTIONS] --output-dir DIR\n"
-    "       gen-fake-trace [OPTIONS] --single FILE\n"
-    "Writes synthetic DFTracer traces of the training of a 3D U-Net. The same options always\n"
-    "give the same bytes.\n"
-    "\n"
-    "  -o, --output-dir DIR       write one file per process, rank_<r>.pfw.gz, to this directory\n"
-    "      --single FILE          write all processes to one file (- is standard output)\n"
-    "      --files N              write all processes to N files, trace_<n>.pfw.gz\n"
-    "  -p, --num-processes N      number of processes (8)\n"
-    "  -H, --num-hosts N          number of hosts (4)\n"
-    "  -e, --num-epochs N         training epochs (500)\n"
-    "  -s, --steps-per-epoch N    steps per epoch (1000)\n"
-    "      --checkpoint-every N   write a checkpoint every N epochs, 0: never (5)\n"
-    "      --validation-every N   validate every N epochs, 0: never (2)\n"
-    "      --num-train-files N    number of training files (8)\n"
-    "      --num-val-files N      number of validation files (2)\n"
-    "      --step-duration-ms N   base duration of a step in milliseconds (100)\n"
-    "      --seed N               random seed (42)\n"
-    "      --events N             total number of events; overrides the number of epochs\n"
-    "      --shuffle              a step reads any training file, not only those of its process\n"
-    "      --format F             format: unet3d (default), or that of a tracer version: v3, v4,\n"
-    "                             v108, v105, v0, g0, datacrumbs\n"
-    "  -z, --compress N           gzip level 1-9, 0: plain text (6)\n"
-    "      --level N              gzip level 0-9, 0: gzip without compression\n"
-    "      --plain                write plain text (.pfw files)\n"
-    "      --members SIZE|event   start a new gzip member after SIZE uncompressed bytes, or\n"
-    "                             after each line\n"
-    "      --reference            the traces of the benchmarks: 4.84 M events, 1.1 GB of text, 64\n"
-    "                             processes on 8 hosts, 5,000 files, format v3 (later options\n"
-    "                             override it)\n"
-    "      --verify               index the files, then report how many chunks each query skips\n"
-    "      --checkpoint-size N    uncompressed bytes per chunk, for --verify (2M)\n"
-    "  -h, --help                 print this help\n";
+enum kind { TEXT_VALUE, FLAG, NUMBER, BYTES, MEMBERS, COMPRESS, FORMAT, REFERENCE, VERSION_TEXT, HELP };
 
-void die(const char *message, ...)
+/* `most` 0: no limit. A default of 0 is not mentioned. */
+struct row {
+    char letter;
+    const char *name, *argument;
+    enum kind kind;
+    size_t at;
+    uint64_t fallback, least, most;
+    const char *help;
+};
+#define AT(member) offsetof(struct options, member)
+enum { PROCESSES_MOST = 100000, FILES_MOST = 10000000, DAY_MS = 86400000 };
+/* clang-format off */
+static const struct row rows[] = {
+    {'o', "output-dir", "DIR", TEXT_VALUE, AT(dir), 0, 0, 0, "write one file per process, rank_<r>.pfw.gz, to this directory"},
+    {0, "single", "FILE", TEXT_VALUE, AT(single), 0, 0, 0, "write all processes to one file (- is standard output)"},
+    {0, "files", "N", NUMBER, AT(files), 0, 0, PROCESSES_MOST, "write all processes to N files, trace_<n>.pfw.gz"},
+    {'p', "num-processes", "N", NUMBER, AT(processes), 8, 1, PROCESSES_MOST, "number of processes"},
+    {'H', "num-hosts", "N", NUMBER, AT(hosts), 4, 1, 0, "number of hosts"},
+    {'e', "num-epochs", "N", NUMBER, AT(epochs), 500, 0, 0, "training epochs"},
+    {'s', "steps-per-epoch", "N", NUMBER, AT(steps), 1000, 1, 0, "steps per epoch"},
+    {0, "checkpoint-every", "N", NUMBER, AT(checkpoint_every), 5, 0, 0, "write a checkpoint every N epochs, 0: never"},
+    {0, "validation-every", "N", NUMBER, AT(validation_every), 2, 0, 0, "validate every N epochs, 0: never"},
+    {0, "num-train-files", "N", NUMBER, AT(train_files), 8, 1, FILES_MOST, "number of training files"},
+    {0, "num-val-files", "N", NUMBER, AT(val_files), 2, 0, FILES_MOST, "number of validation files"},
+    {0, "step-duration-ms", "N", NUMBER, AT(step_ms), 100, 1, DAY_MS, "base duration of a step in milliseconds"},
+    {0, "seed", "N", NUMBER, AT(seed), 42, 0, 0, "random seed"},
+    {0, "events", "N", NUMBER, AT(events), 0, 0, 0, "total number of events; overrides the number of epochs"},
+    {0, "shuffle", NULL, FLAG, AT(shuffle), 0, 0, 0, "a step reads any training file, not only those of its process"},
+    {0, "format", "F", FORMAT, 0, 0, 0, 0, "unet3d (default), or the format of a tracer version:"},
+    {'z', "compress", "N", COMPRESS, AT(level), 6, 0, 9, "gzip level, 0: plain text"},
+    {0, "level", "N", NUMBER, AT(level), 6, 0, 9, "gzip level, 0: gzip without compression"},
+    {0, "plain", NULL, FLAG, AT(plain), 0, 0, 0, "write plain text (.pfw files)"},
+    {0, "members", "SIZE|event", MEMBERS, AT(member_bytes), 0, 0, 0, "start a new gzip member after SIZE uncompressed bytes, or after each line"},
+    {0, "reference", NULL, REFERENCE, 0, 0, 0, 0, "the traces of the benchmarks: 4.84 M events, 1.1 GB of text, 64 processes on 8 hosts, 5,000 files, format v3 (later options override it)"},
+    {0, "verify", NULL, FLAG, AT(verify), 0, 0, 0, "index the files, then report how many chunks each query skips"},
+    {0, "checkpoint-size", "BYTES", BYTES, AT(checkpoint_size), 2 << 20, 1, 0, "uncompressed bytes per chunk, for --verify"},
+    {0, "version", NULL, VERSION_TEXT, 0, 0, 0, 0, "print the version"},
+    {'h', "help", NULL, HELP, 0, 0, 0, 0, "print this help"},
+};
+/* clang-format on */
+enum { ROWS = sizeof rows / sizeof *rows, COLUMN = 31, WIDTH = 98 };
+
+static void complain(const char *message, va_list args)
 {
-    va_list args;
-    va_start(args, message);
     fputs("gen-fake-trace: ", stderr);
     vfprintf(stderr, message, args);
     fputc('\n', stderr);
+}
+
+void fail(const char *message, ...)
+{
+    va_list args;
+    va_start(args, message);
+    complain(message, args);
     va_end(args);
+    exit(1);
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *message, ...)
+{
+    va_list args;
+    va_start(args, message);
+    complain(message, args);
+    va_end(args);
+    fputs("Try: gen-fake-trace --help\n", stderr);
     exit(2);
 }
 
-/* A whole number; with `units`, K, M and G (1024 steps) may follow. */
-static uint64_t parse_number(const char *option, const char *text, bool units)
+/* ---- help ---- */
+
+static void print_wrapped(const char *text)
 {
-    char *end;
-    errno = 0;
-    uint64_t n = strtoull(text, &end, 10);
-    bool bad = text[0] < '0' || text[0] > '9' || errno;
-    uint64_t factor = 1;
-    if (units && *end) {
-        bad |= !strchr("KMG", *end);
-        factor = UINT64_C(1) << (*end == 'K' ? 10 : *end == 'M' ? 20 : 30);
-        end++;
+    size_t at = COLUMN;
+    for (size_t len; *text; text += len + (text[len] == ' '), at += len + 1) {
+        len = strcspn(text, " ");
+        if (at > COLUMN && at + len > WIDTH) {
+            printf("\n%*s", COLUMN, "");
+            at = COLUMN;
+        }
+        printf("%s%.*s", at > COLUMN ? " " : "", (int)len, text);
     }
-    if (bad || *end || n > UINT64_MAX / factor)
-        die("invalid value of --%s: %s", option, text);
-    return n * factor;
+    putchar('\n');
 }
 
-enum {
-    OPT_NUMBER = 256, /* of generate_numbers, by its name */
-    OPT_SINGLE,
-    OPT_FILES,
-    OPT_EVENTS,
-    OPT_SHUFFLE,
-    OPT_FORMAT,
-    OPT_LEVEL,
-    OPT_PLAIN,
-    OPT_MEMBERS,
-    OPT_REFERENCE,
-    OPT_VERIFY,
-    OPT_CHECKPOINT_SIZE
-};
-static const struct option long_options[] = {{"output-dir", 1, 0, 'o'},
-                                             {"num-processes", 1, 0, 'p'},
-                                             {"num-hosts", 1, 0, 'H'},
-                                             {"num-epochs", 1, 0, 'e'},
-                                             {"steps-per-epoch", 1, 0, 's'},
-                                             {"compress", 1, 0, 'z'},
-                                             {"single", 1, 0, OPT_SINGLE},
-                                             {"files", 1, 0, OPT_FILES},
-                                             {"checkpoint-every", 1, 0, OPT_NUMBER},
-                                             {"validation-every", 1, 0, OPT_NUMBER},
-                                             {"num-train-files", 1, 0, OPT_NUMBER},
-                                             {"num-val-files", 1, 0, OPT_NUMBER},
-                                             {"step-duration-ms", 1, 0, OPT_NUMBER},
-                                             {"seed", 1, 0, OPT_NUMBER},
-                                             {"events", 1, 0, OPT_EVENTS},
-                                             {"shuffle", 0, 0, OPT_SHUFFLE},
-                                             {"format", 1, 0, OPT_FORMAT},
-                                             {"level", 1, 0, OPT_LEVEL},
-                                             {"plain", 0, 0, OPT_PLAIN},
-                                             {"members", 1, 0, OPT_MEMBERS},
-                                             {"reference", 0, 0, OPT_REFERENCE},
-                                             {"verify", 0, 0, OPT_VERIFY},
-                                             {"checkpoint-size", 1, 0, OPT_CHECKPOINT_SIZE},
-                                             {"help", 0, 0, 'h'},
-                                             {0}};
-
-static const char *option_name(int code)
+static void put_formats(struct buf *out, unsigned first)
 {
-    for (const struct option *o = long_options; o->name; o++)
-        if (o->val == code)
-            return o->name;
-    return "?";
+    for (unsigned i = first; generate_format_name(i); i++)
+        buf_printf(out, "%s%s", i > first ? ", " : "", generate_format_name(i));
 }
 
-static void set_reference(struct generate_options *g)
+static void print_row(const struct row *r)
 {
-    g->events = 4840000;
-    g->processes = 64;
-    g->hosts = 8;
-    g->train_files = 4989; /* with 10 for validation and the checkpoint: 5,000 */
-    g->val_files = 10;
-    g->steps = 100;
-    g->shuffle = true;
+    struct buf text = {0};
+    char letter[8] = "", name[COLUMN];
+    if (r->letter)
+        snprintf(letter, sizeof letter, "-%c,", r->letter);
+    snprintf(name, sizeof name, "%s %s", r->name, r->argument ? r->argument : "");
+    printf("  %-3s --%-*s", letter, COLUMN - 8, name);
+    buf_printf(&text, "%s", r->help);
+    if (r->kind == FORMAT) {
+        buf_printf(&text, " ");
+        put_formats(&text, 1);
+    }
+    if (r->most)
+        buf_printf(&text, " (%llu to %llu%s", (unsigned long long)r->least,
+                   (unsigned long long)r->most, r->fallback ? "" : ")");
+    if (r->fallback)
+        buf_printf(&text, "%sdefault: %llu)", r->most ? "; " : " (",
+                   (unsigned long long)r->fallback);
+    print_wrapped(text.error ? r->help : text.data);
+    buf_done(&text);
 }
 
-static bool same_name(const char *option, const char *number)
+static void print_help(void)
 {
-    while (*option && (*option == *number || (*option == '-' && *number == '_')))
-        option++, number++;
-    return !*option && !*number;
+    puts("Usage: gen-fake-trace [OPTION]... --output-dir DIR\n"
+         "       gen-fake-trace [OPTION]... --single FILE\n"
+         "Writes synthetic DFTracer traces of the training of a 3D U-Net. The same options always\n"
+         "give the same bytes. The files appear only when all of them are complete.\n");
+    for (int i = 0; i < ROWS; i++)
+        print_row(&rows[i]);
 }
 
-static uint64_t *option_number(struct generate_options *g, const char *name)
+/* ---- values ---- */
+
+static void set_number(const struct row *r, uint64_t *value, const char *text)
 {
-    for (const struct generate_number *n = generate_numbers; n->name; n++)
-        if (same_name(name, n->name))
-            return generate_number_at(g, n);
-    return strcmp(name, "events") == 0 ? &g->events : strcmp(name, "files") == 0 ? &g->files : NULL;
+    bool bytes = r->kind == BYTES || r->kind == MEMBERS;
+    int rc = bytes ? num_parse_bytes(text_of(text), value) : num_parse_u64(text_of(text), value);
+    if (rc < 0 && rc != -ERANGE)
+        wrong("--%s %s: not a number%s", r->name, text, bytes ? " of bytes" : "");
+    if (rc == -ERANGE && !r->most)
+        fail("--%s %s: the number is too large", r->name, text);
+    if (rc == -ERANGE || (r->most && *value > r->most))
+        fail("--%s must be at most %llu", r->name, (unsigned long long)r->most);
+    if (*value < r->least)
+        fail("--%s must be at least %llu", r->name, (unsigned long long)r->least);
 }
 
-static void set_level(struct generate_options *g, int code, const char *text)
-{
-    uint64_t level = parse_number(option_name(code), text, false);
-    if (level > 9)
-        die("invalid value of --%s: %s", option_name(code), text);
-    g->level = (int)level;
-    g->plain = code == 'z' && level == 0;
-}
-
-static void set_format(struct generate_options *g, const char *text)
+static void set_format(struct options *o, const char *text)
 {
     struct buf known = {0};
-    g->format = generate_format_find(text);
-    if (g->format)
+    o->format = generate_format_find(text);
+    if (o->format)
         return;
-    for (unsigned i = 0; generate_format_name(i); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", generate_format_name(i));
-    die("unknown --format %s (%s)", text, known.error ? "out of memory" : known.data);
+    put_formats(&known, 0);
+    fail("unknown --format %s (%s)", text, known.error ? "out of memory" : known.data);
 }
 
-/* Options of the program itself, and those of the generator that are no numbers. */
-static void parse_option(struct options *o, int code, const char *text)
+static void set_reference(struct options *o)
 {
-    switch (code) {
-    case 'h':
-        fputs(usage_text, stdout);
+    o->events = 4840000;
+    o->processes = 64;
+    o->hosts = 8;
+    o->train_files = 4989; /* with 10 for validation and the checkpoint: 5,000 */
+    o->val_files = 10;
+    o->steps = 100;
+    o->shuffle = true;
+    if (!o->format)
+        o->format = generate_format_find("v3");
+}
+
+static void set_option(struct options *o, const struct row *r, const char *text)
+{
+    void *value = (char *)o + r->at;
+    switch (r->kind) {
+    case TEXT_VALUE:
+        *(const char **)value = text;
+        break;
+    case FLAG:
+        *(bool *)value = true;
+        break;
+    case MEMBERS:
+        if (strcmp(text, "event") == 0) {
+            o->member_bytes = 1;
+            break;
+        } /* fall through */
+    case NUMBER:
+    case BYTES:
+    case COMPRESS:
+        set_number(r, value, text);
+        if (r->at == AT(level))
+            o->plain = r->kind == COMPRESS && o->level == 0;
+        break;
+    case FORMAT:
+        set_format(o, text);
+        break;
+    case REFERENCE:
+        set_reference(o);
+        break;
+    case VERSION_TEXT:
+        puts("gen-fake-trace " DFT_VERSION);
         exit(0);
-    case 'o':
-        o->dir = text;
-        break;
-    case OPT_SINGLE:
-        o->single = text;
-        break;
-    case OPT_SHUFFLE:
-        o->g.shuffle = true;
-        break;
-    case OPT_PLAIN:
-        o->g.plain = true;
-        break;
-    case OPT_FORMAT:
-        set_format(&o->g, text);
-        break;
-    case OPT_MEMBERS:
-        o->g.member_bytes = strcmp(text, "event") == 0 ? 1 : parse_number("members", text, true);
-        break;
-    case OPT_LEVEL:
-    case 'z':
-        set_level(&o->g, code, text);
-        break;
-    case OPT_VERIFY:
-        o->verify = true;
-        break;
-    case OPT_CHECKPOINT_SIZE:
-        o->checkpoint_size = parse_number("checkpoint-size", text, true);
-        break;
-    default:
-        fputs("try: gen-fake-trace --help\n", stderr);
-        exit(2);
+    case HELP:
+        print_help();
+        exit(0);
     }
 }
 
 static void check(const struct options *o)
 {
-    if (!o->dir == !o->single)
-        die("--output-dir or --single is required (try --help)");
+    bool dir = o->dir && *o->dir, single = o->single && *o->single;
+    if (dir == single)
+        wrong("--output-dir or --single is required%s", dir ? ", not both" : "");
     if (o->verify &&
-        (o->single || o->g.files || o->g.plain || o->g.format != generate_format_find("unet3d")))
-        die("--verify requires files rank_<r>.pfw.gz of the format unet3d");
+        (single || o->files || o->plain || o->format != generate_format_find("unet3d")))
+        wrong("--verify requires files rank_<r>.pfw.gz of the format unet3d");
+    if (o->files > o->processes)
+        fail("--files must not exceed the number of processes");
+    if (o->events && o->events < 2 * o->processes)
+        fail("--events must be at least 2 per process");
 }
 
 void options_parse(struct options *o, int argc, char **argv)
 {
-    int code, at = -1;
-    bool reference = false;
-    *o = (struct options){.checkpoint_size = 2 << 20};
-    generate_defaults(&o->g);
-    o->g.format = NULL;
-    while ((code = getopt_long(argc, argv, "o:p:H:e:s:z:h", long_options, &at)) != -1) {
-        const char *name = at >= 0 ? long_options[at].name : option_name(code);
-        uint64_t *number = option_number(&o->g, name);
-        if (number)
-            *number = parse_number(name, optarg, false);
-        else if (code == OPT_REFERENCE)
-            set_reference(&o->g), reference = true;
-        else
-            parse_option(o, code, optarg);
-        at = -1;
+    struct option table[ROWS + 1] = {0};
+    char letters[2 * ROWS + 1] = {0}, *next = letters;
+    int code;
+    *o = (struct options){0};
+    for (int i = 0; i < ROWS; i++) {
+        table[i] = (struct option){rows[i].name, rows[i].argument != NULL, NULL, 256 + i};
+        if (rows[i].kind >= NUMBER && rows[i].kind <= COMPRESS)
+            *(uint64_t *)((char *)o + rows[i].at) = rows[i].fallback;
+        if (rows[i].letter)
+            *next++ = rows[i].letter;
+        if (rows[i].letter && rows[i].argument)
+            *next++ = ':';
+    }
+    while ((code = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+        int i = code >= 256 ? code - 256 : 0;
+        while (code < 256 && i < ROWS && rows[i].letter != code)
+            i++;
+        if (i == ROWS) { /* getopt_long has reported it */
+            fputs("Try: gen-fake-trace --help\n", stderr);
+            exit(2);
+        }
+        set_option(o, &rows[i], optarg);
     }
     if (optind < argc)
-        die("unexpected argument: %s", argv[optind]);
-    if (!o->g.format)
-        o->g.format = generate_format_find(reference ? "v3" : "unet3d");
+        wrong("unexpected argument %s", argv[optind]);
+    if (!o->format)
+        o->format = generate_format_find("unet3d");
     check(o);
     if (o->single)
-        o->g.files = 1;
+        o->files = 1;
 }

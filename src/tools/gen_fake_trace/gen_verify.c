@@ -1,34 +1,26 @@
-/* gen_verify.c - --verify: an index of the traces just written, in a folder for the time being, and the plan's questions. */
-#include "gen.h"
+/* gen_verify.c - --verify: a temporary index of the traces just written, and the plan's queries. */
+#include "generate.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static char place[4096]; /* of the index */
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
+static char folder[4096]; /* of the index */
 
 static void remove_index(void)
 {
-    nftw(place, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    place_remove_tree(folder);
 }
 
-static void offer_files(struct index *ix, const char *dir, uint64_t files)
+static void offer_files(struct index *ix, const struct options *o)
 {
-    for (uint64_t i = 0; i < files; i++) {
+    for (uint64_t i = 0; i < generate_file_count(o); i++) {
         char name[64], path[4200];
         snprintf(name, sizeof name, "rank_%llu.pfw.gz", (unsigned long long)i);
-        snprintf(path, sizeof path, "%s/%s", dir, name);
+        snprintf(path, sizeof path, "%s/%s", o->dir, name);
         int rc = index_offer(ix, name, path);
         if (rc < 0)
-            die("%s: %s", path, err_text(rc));
+            fail("%s: %s", path, err_text(rc));
     }
     index_listed(ix);
 }
@@ -39,29 +31,51 @@ static void wait_until_indexed(struct index *ix)
     do {
         usleep(10000);
         index_progress(ix, &p);
-    } while (p.files_pending && !p.store_error);
+    } while (p.files_pending && !p.store_error && !place_is_stopped());
     if (p.store_error || p.files_failed)
-        die("indexing failed: %s", p.store_error ? err_text(p.store_error) : "unreadable files");
+        fail("indexing failed: %s", p.store_error ? err_text(p.store_error) : "unreadable files");
+}
+
+/* A line of the table: files with matching events, chunks that needed no scan. */
+static int print_row(const char *text, struct query *q, struct err *err)
+{
+    const uint32_t *files;
+    struct query_counters c;
+    size_t n = query_files(q, &files), matched = 0;
+    uint64_t *events = calloc(n + 1, sizeof *events);
+    char pair[2][48];
+    int rc = events ? query_count_files(q, err, events) : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        matched += events[i] > 0;
+    free(events);
+    query_counters(q, &c);
+    snprintf(pair[0], sizeof pair[0], "%zu/%zu", matched, n);
+    snprintf(pair[1], sizeof pair[1], "%llu/%llu", (unsigned long long)c.chunks_skipped,
+             (unsigned long long)c.chunks_total);
+    if (rc == 0)
+        printf("%-52s %13s %17s\n", text, pair[0], pair[1]);
+    return rc;
 }
 
 static void print_table(const struct query_env *env, const struct generate_plan *plan)
 {
     struct snapshot *snapshot = index_snapshot(env->index);
-    struct selection all;
     struct budget budget = {0};
     struct err err = {0};
-    struct generate_verdict v;
-    struct buf out = {0};
-    int rc;
-    selection_init(&all);
-    generate_verdict_text(NULL, &out);
-    for (unsigned i = 0;
-         (rc = generate_verify(plan, i, env, snapshot, &all, &budget, &err, &v)) == 0; i++)
-        generate_verdict_text(&v, &out);
-    if (rc != ERR_END)
-        die("%s", err.text[0] ? err.text : err_text(rc));
-    fwrite(out.data, 1, out.len, stdout);
-    buf_done(&out);
+    struct generate_query query;
+    printf("%-52s %13s %17s\n", "Query", "Files", "Chunks skipped");
+    for (unsigned i = 0; generate_query_at(plan, i, &query) && !place_is_stopped(); i++) {
+        struct selection chosen;
+        struct query *q = NULL;
+        selection_init(&chosen);
+        chosen.query = text_of(query.text);
+        int rc = query_open(env, snapshot, &chosen, &budget, &err, &q);
+        if (rc == 0)
+            rc = print_row(query.text, q, &err);
+        query_close(q);
+        if (rc < 0)
+            fail("%s", err.text[0] ? err.text : err_text(rc));
+    }
     snapshot_release(snapshot);
 }
 
@@ -72,19 +86,22 @@ void verify(const struct options *o, const struct generate_plan *plan)
                                              "epoch", "step",  NULL};
     const char *tmp = getenv("TMPDIR"), *label = "";
     struct err err = {0};
-    snprintf(place, sizeof place, "%s/gen-fake-trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(place))
-        die("%s: %s", place, strerror(errno));
+    snprintf(folder, sizeof folder, "%s/gen-fake-trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder))
+        fail("%s: %s", folder, strerror(errno));
     atexit(remove_index); /* also when it fails */
-    struct index_options options = {.path = place,
+    struct index_options options = {.path = folder,
                                     .checkpoint_size = o->checkpoint_size,
                                     .dimensions = dimensions,
                                     .settle_ms = -1};
     struct query_env env = {.root_paths = &o->dir, .root_labels = &label, .root_count = 1};
     if (index_open(&options, &err, &env.index) < 0)
-        die("%s", err.text);
-    offer_files(env.index, o->dir, generate_plan_files(plan));
+        fail("%s", err.text);
+    offer_files(env.index, o);
     wait_until_indexed(env.index);
-    print_table(&env, plan);
+    if (!place_is_stopped())
+        print_table(&env, plan);
     index_close(env.index);
+    if (place_is_stopped())
+        exit(1);
 }

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-int out_open(struct out *o, const struct generate_options *options)
+int out_open(struct out *o, const struct options *options)
 {
     *o = (struct out){.plain = options->plain, .member_bytes = options->member_bytes};
     o->text = malloc(OUT_BUFFER);
@@ -12,7 +12,7 @@ int out_open(struct out *o, const struct generate_options *options)
         return -ENOMEM;
     if (o->plain)
         return 0;
-    int rc = deflateInit2(&o->z, options->level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    int rc = deflateInit2(&o->z, (int)options->level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
     return rc == Z_OK ? 0 : -ENOMEM;
 }
 

@@ -36,18 +36,15 @@ static int fill_paths(struct generate_plan *p)
     return 0;
 }
 
-int generate_plan_new(const struct generate_options *o, struct err *err, struct generate_plan **ret)
+int generate_plan_new(const struct options *o, struct generate_plan **ret)
 {
-    int rc = generate_check(o, err);
-    if (rc < 0)
-        return rc;
     struct generate_plan *p = calloc(1, sizeof *p);
     if (!p)
         return -ENOMEM;
     p->o = *o;
     if (o->events)
         p->o.epochs = UINT64_MAX;
-    rc = fill_paths(p);
+    int rc = fill_paths(p);
     if (rc < 0)
         return generate_plan_free(p), rc;
     *ret = p;
@@ -65,21 +62,11 @@ void generate_plan_free(struct generate_plan *p)
     free(p);
 }
 
-const struct generate_options *generate_plan_options(const struct generate_plan *p)
-{
-    return &p->o;
-}
-
-uint64_t generate_plan_files(const struct generate_plan *p)
-{
-    return p->o.files ? p->o.files : p->o.processes;
-}
-
 /* ---- ranks ---- */
 
 uint64_t rank_train_file(const struct rank *r, uint64_t step)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     if (r->number >= o->train_files)
         return r->number % o->train_files;
     uint64_t own = (o->train_files - r->number + o->processes - 1) / o->processes;
@@ -94,7 +81,7 @@ bool rank_is_due(uint64_t every, uint64_t epoch)
 static int rank_init(struct rank *r, const struct generate_plan *p, uint64_t number,
                      struct out *out)
 {
-    const struct generate_options *o = &p->o;
+    const struct options *o = &p->o;
     *r =
         (struct rank){.number = number, .plan = p, .out = out, .next_id = 1, .launches = 100000000};
     r->random = o->seed + 10000 * number;
@@ -133,7 +120,7 @@ struct generator {
 
 int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret)
 {
-    uint64_t stride = generate_plan_files(p);
+    uint64_t stride = generate_file_count(&p->o);
     struct generator *g = calloc(1, sizeof *g);
     assert(file < stride);
     if (!g)

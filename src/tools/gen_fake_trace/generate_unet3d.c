@@ -35,7 +35,7 @@ static void write_path_name(struct rank *r, uint64_t path)
 
 static void write_head(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     write_name(r, "HH", r->host, r->host_hash);
     if (o->shuffle || r->number >= o->train_files)
         for (uint64_t i = 0; i < (o->shuffle ? o->train_files : 1); i++)
@@ -117,7 +117,7 @@ static void train_step(struct rank *r)
     } layers[] = {{"conv3d", 5},   {"batch_norm", 5}, {"relu", 5},
                   {"max_pool", 5}, {"upsample", 5},   {"dice_loss", 4},
                   {"backward", 4}, {"allreduce", 4},  {"optimizer_step", 8}};
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     uint64_t path = o->shuffle ? choose(r, o->train_files) : rank_train_file(r, r->step);
     read_file(r, path, 3 + choose(r, 3));
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
@@ -126,7 +126,7 @@ static void train_step(struct rank *r)
 
 static void validate(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     for (uint64_t k = 0; k < 10 && o->val_files; k++) {
         uint64_t path = o->train_files + k % o->val_files;
         call_plain(r, "open", 5, path, 3);
@@ -151,7 +151,7 @@ static void save(struct rank *r)
 
 void unet3d_batch(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     if (r->state == RANK_NEW) {
         r->command_hash = hash_text(command);
         write_head(r);

@@ -192,7 +192,7 @@ void write_event(struct rank *r, const struct event *e)
     if (!rank_spend(r))
         return;
     write_path(r, e->path);
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     char *p = out_begin(r->out);
     if (strcmp(o->format->name, "g0") == 0)
         p = put_g0(p, r, e);

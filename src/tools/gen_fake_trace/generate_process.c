@@ -32,7 +32,7 @@ static void write_start(struct rank *r)
 
 void write_rank_head(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     char text[64];
     if (!o->format->version)
         return;

@@ -147,7 +147,7 @@ static void compute(struct rank *r, enum call call, uint64_t us)
 
 static void train_step(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     uint64_t path = o->shuffle ? rank_below(r, o->train_files) : rank_train_file(r, r->step);
     fetch(r, path);
     r->tid = r->pid;
@@ -164,7 +164,7 @@ static void train_step(struct rank *r)
 
 static void validation(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     for (uint64_t k = 0; k < 10 && o->val_files; k++) {
         uint64_t path = o->train_files + k % o->val_files;
         r->tid = r->pid + 1;
@@ -211,7 +211,7 @@ static void begin_rank(struct rank *r)
 
 static void end_epoch(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     if (rank_is_due(o->validation_every, r->epoch))
         validation(r);
     if (rank_is_due(o->checkpoint_every, r->epoch))
@@ -230,7 +230,7 @@ static void end_epoch(struct rank *r)
 /* The next batch of a rank: a step, with what belongs before and behind it. */
 void work_batch(struct rank *r)
 {
-    const struct generate_options *o = &r->plan->o;
+    const struct options *o = &r->plan->o;
     if (r->state == RANK_NEW)
         begin_rank(r);
     if (r->step == 0 && r->epoch < o->epochs) {

@@ -1,18 +1,60 @@
-/* generate.h - what the files of the generator of synthetic traces share.
+/* generate.h - what the files of gen-fake-trace, the generator of synthetic traces, share.
  *
  * A *rank* is a process: its own random numbers, clock, ids and file names seen. A rank runs in *batches* (a training step,
  * a validation, a checkpoint); a file interleaves the batches of its ranks by clock. As real tracers do, the formats but
  * unet3d write an event when it ends, so children stand before their parents and ids (taken on entry) are not sorted.
+ *
+ * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about 1.5 MiB and 3 KB a process
+ * of its file, a plan 100 bytes a training or validation file.
  */
-#ifndef DFT_REWRITE_GENERATE_H
-#define DFT_REWRITE_GENERATE_H
+#ifndef GEN_FAKE_TRACE_GENERATE_H
+#define GEN_FAKE_TRACE_GENERATE_H
 
-#include "dftracerd/rewrite.h"
+#include "dftracerd/query.h"
 
+#include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
-/* ---- formats (generate_options.c) ---------------------------------------------------------------- */
+/* ---- the command line (gen_options.c) -------------------------------------------------------------- */
+
+struct options {
+    const char *dir, *single;                         /* where to: one of them is given                            */
+    const struct generate_format *format;
+    uint64_t processes, hosts, epochs, steps;
+    uint64_t checkpoint_every, validation_every;      /* epochs; 0 = never                                         */
+    uint64_t train_files, val_files, step_ms, seed;
+    uint64_t events;         /* over all processes, whatever the number of epochs; 0 = what the epochs have         */
+    uint64_t files;          /* processes are distributed over this number of files; 0 = one each                  */
+    uint64_t member_bytes;   /* of text in a gzip member; 0 = one member, 1 = a member for each line               */
+    uint64_t level;          /* of gzip, 0-9                                                                       */
+    uint64_t checkpoint_size;                         /* bytes of text a chunk, for --verify                       */
+    bool plain;              /* text, not gzip                                                                     */
+    bool shuffle;            /* a step reads any training file, not one of the process's own                       */
+    bool verify;
+};
+/* Ends the program after --help, and with status 2 or 1 where an option is wrong. */
+void options_parse(struct options *o, int argc, char **argv);
+/* Prints to standard error and ends with 1. Of the main thread only. */
+void fail(const char *message, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* ---- where the files go (gen_place.c) --------------------------------------------------------------- */
+
+/* The files are written to DIR.part.PID, or DIR/.part.PID where DIR is there, and moved by place_end. Whatever ends the program
+ * earlier removes them, but for SIGKILL. With --single the same for one file; a device or pipe is written directly. */
+void place_begin(const struct options *o);
+/* Descriptor of a new file in the making, or -errno; `name` becomes its final path, or as much of it as fits. Any thread. */
+int place_open(const struct options *o, uint64_t file, char *name, size_t room);
+void place_end(const struct options *o);
+/* A signal has come that ends the program. */
+bool place_is_stopped(void);
+void place_remove_tree(const char *path);
+
+/* Indexes the files of o->dir in a temporary folder and prints which chunks the index skips (gen_verify.c). */
+struct generate_plan;
+void verify(const struct options *o, const struct generate_plan *plan);
+
+/* ---- formats (generate_formats.c) ---------------------------------------------------------------- */
 
 enum hash_style { HASH_NONE, HASH_16BIT, HASH_DECIMAL, HASH_HEX };
 
@@ -33,13 +75,46 @@ struct generate_format {
     uint64_t first_us, first_pid, pid_step;
     void (*batch)(struct rank *r);    /* the next batch of a rank                                      */
 };
+/* "unet3d", the first and the default, is what dftracer_gen_fake_trace writes, the others are as real tracers of their time. */
+const struct generate_format *generate_format_find(const char *name);    /* NULL: unknown */
+const char *generate_format_name(unsigned i);                            /* NULL after the last */
 
+/* ---- plans and generators (generate.c) --------------------------------------------------------------- */
+
+/* The file names and hashes that all generators share. */
 struct generate_plan {
-    struct generate_options o;
+    struct options o;
     char **paths;            /* training files, validation files, the checkpoint, the data folder      */
     uint64_t *hashes;        /* of paths                                                               */
     uint64_t checkpoint, folder, path_count;
 };
+int generate_plan_new(const struct options *o, struct generate_plan **ret); /* *new*; copies; -ENOMEM */
+void generate_plan_free(struct generate_plan *p);                        /* NULL-safe */
+
+static inline uint64_t generate_file_count(const struct options *o)
+{
+    return o->files ? o->files : o->processes;
+}
+
+/* One file of a plan, piece by piece. The same plan gives the same bytes, whatever the pieces. */
+struct generator;
+int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret);  /* *new*; -ENOMEM */
+/* Appends at least `want` bytes, and at most about 1 MiB of text more than that. 0, ERR_END (there is no more; the last
+ * bytes came with it) or -ENOMEM. */
+int generate_next(struct generator *g, size_t want, struct buf *out);
+uint64_t generate_events(const struct generator *g);                     /* so far: without name records            */
+uint64_t generate_text_bytes(const struct generator *g);                 /* so far: before compression              */
+void generate_close(struct generator *g);                                /* NULL-safe */
+
+/* A query about traces of a plan in the format unet3d, which indexing helps to answer, or which matches nothing
+ * (generate_queries.c). */
+struct generate_query {
+    bool suggested;          /* one of the six in the closing text                                         */
+    char text[160];          /* in the query language                                                      */
+};
+bool generate_query_at(const struct generate_plan *p, unsigned i, struct generate_query *ret); /* false after the last */
+/* What is printed at the end: events of each process (`events`: an array), totals, queries to try. */
+void generate_closing(const struct generate_plan *p, const uint64_t *events, struct buf *out);
 
 /* ---- output: plain text or gzip members (generate_out.c) ------------------------------------------ */
 
@@ -55,7 +130,7 @@ struct out {
     uint64_t total;          /* bytes of text                                                          */
 };
 
-int out_open(struct out *o, const struct generate_options *options); /* -ENOMEM */
+int out_open(struct out *o, const struct options *options); /* -ENOMEM */
 /* Gives the buffered text to the sink; `end` closes the gzip member. */
 void out_flush(struct out *o, bool end);
 void out_close(struct out *o);
